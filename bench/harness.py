@@ -1,6 +1,6 @@
-"""What the measurements of this folder share: requests as bytes, many connections in one loop, a
-server on a core of its own, and the table that is printed. This end is Python: what it adds itself
-is in the figures."""
+"""Shared code of the benchmarks in this folder: requests as bytes, many connections in one loop, a
+server on its own core, and the printed table. The client is Python, and its own cost is part of the
+figures."""
 import collections
 import os
 import pathlib
@@ -26,7 +26,7 @@ def request(server, method, path, body=b'', headers=(), token=True, accept='appl
 
 
 class Link:
-    """A connection that is kept alive; requests may follow one another before the answers."""
+    """A kept-alive connection; requests may be pipelined."""
 
     def __init__(self, server):
         self.socket = socket.create_connection(('127.0.0.1', server.port), timeout=20)
@@ -34,7 +34,7 @@ class Link:
         self.unread, self.asked = b'', collections.deque()
 
     def answers(self):
-        """(status, body, what was given with the request) of each that has come whole."""
+        """Yields (status, body, value given with the request) of each complete answer."""
         got = self.socket.recv(1 << 18)
         if not got:
             raise SystemExit('the server closed a connection')
@@ -50,9 +50,9 @@ class Link:
 
 
 def ask_all(server, requests, connections=32, rate=None):
-    """Each answer as (status, body, key, ms). Requests are (key, bytes); at `rate` a second each is
-    due at its own time, and late sending counts as waiting; without one each connection asks as
-    soon as it was answered."""
+    """Returns each answer as (status, body, key, ms). Requests are (key, bytes). With `rate` per
+    second each request has its own due time, and late sending counts as waiting; without it each
+    connection sends its next request as soon as it has the answer."""
     links = [Link(server) for _ in range(connections)]
     selector = selectors.DefaultSelector()
     for link in links:
@@ -100,7 +100,7 @@ class Report:
 
 
 def started(config, env=None):
-    """A server with this configuration on the last core; this process gets the others."""
+    """Starts a server with this configuration on the last core; this process uses the others."""
     server = Server(start=False, env=env)
     path = pathlib.Path(server.own, 'dormouse.toml')
     path.write_text(config)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An agent that speaks ACP and says what time it is: a line `count gap_ms` of a prompt is
-answered by so many updates, each with the time (CLOCK_MONOTONIC, ns) at which it was written."""
+"""An ACP agent that sends time stamps: it answers a prompt with the line `count gap_ms` with that
+many updates, each with the time (CLOCK_MONOTONIC, ns) at which it was written."""
 import json
 import re
 import sys

@@ -46,7 +46,18 @@ function(add_layer folder)
   endif()
   add_library(${target} STATIC ${sources})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
+  # A header with a source of its own is the first that this source includes (tools/tidy.py): its
+  # compilation shows that the header needs no other. The rest is compiled alone.
+  set(alone ${headers})
+  foreach(source ${sources})
+    file(RELATIVE_PATH header ${PROJECT_SOURCE_DIR}/${group} ${source})
+    string(REGEX REPLACE "cc$" "h" header ${header})
+    list(REMOVE_ITEM alone ${root}/${header})
+  endforeach()
+  list(REMOVE_ITEM headers ${alone})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers}
+                 PUBLIC FILE_SET alone TYPE HEADERS BASE_DIRS ${root} FILES ${alone})
+  set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY alone)
   target_include_directories(${target} PUBLIC ${root})
   target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=${group}
                          -ffile-prefix-map=layers/${target}/=${group})

@@ -1,5 +1,5 @@
-// A gate asks a person before a tool runs. Approved: it runs once. Denied: never, and the model is
-// told why. The gate's author writes no line about being asked again.
+// A gate asks a person before a tool runs. If approved, the tool runs once. If denied, it does not
+// run, and the model sees the reason. The gate needs no code for being asked again after a crash.
 //
 // Prints:
 //   asked: Delete 3 rows of customers?
@@ -23,7 +23,7 @@ int main() {
         return dormouse::Nothing{};
     });
     dormouse::Gate const guard{.name = "production",
-                               .decide = [](dormouse::Call const& call) -> dormouse::Verdict {
+                               .decide = [](dormouse::Call const& call) -> dormouse::GateDecision {
                                    auto const what = call.input<Deletion>();
                                    if (!what) return dormouse::Deny{what.error().detail};
                                    return dormouse::Ask{"Delete " + std::to_string(what->rows) +

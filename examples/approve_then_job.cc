@@ -1,6 +1,5 @@
-// Two pauses of one call: a person approves, then the job that was started takes its time. Each
-// pause has an id of its own, so a late second click on "approve" answers the first one, and never
-// the second.
+// Two pauses of one call: a person approves, then a job runs for a while. Each pause has its own
+// id, so a late second click on "approve" answers the first pause, never the second.
 //
 // Prints:
 //   asked: Deploy api?
@@ -24,7 +23,7 @@ int main() {
             return dormouse::Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
         });
     dormouse::Gate const guard{
-        .name = "production", .decide = [](dormouse::Call const& call) -> dormouse::Verdict {
+        .name = "production", .decide = [](dormouse::Call const& call) -> dormouse::GateDecision {
             return dormouse::Ask{"Deploy " + call.input<Deploy>()->service + "?"};
         }};
     dormouse::Script script;

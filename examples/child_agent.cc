@@ -1,5 +1,6 @@
-// An agent as a tool: each call of `agent:builder` has a session of its own, which may sleep for
-// days on a tool of its own. Whoever asked sleeps as well, and wakes once, with what it said last.
+// An agent as a tool: each call of `agent:builder` has its own session, which may sleep for days
+// while its own tool waits. The calling session sleeps too, and wakes once, with the child's last
+// text.
 //
 // Prints:
 //   lead waits for agent:builder
@@ -23,7 +24,7 @@ struct Ask {
 };
 
 int main() {
-    // A machine elsewhere builds, and tells us one day.
+    // Another machine builds and sends the result later.
     auto const build =
         dormouse::tool("build", [](Build const&) -> dormouse::Outcome<Built, dormouse::Pending> {
             return dormouse::Pending<Built>{{.file = "not yet"}};
@@ -47,7 +48,7 @@ int main() {
     auto const asked = runtime->rest(lead).value();
     std::cout << asked.agent << " waits for " << asked.pending.at(0).tool << '\n';
 
-    // It begins in its own time.
+    // The child starts asynchronously.
     std::vector<dormouse::PendingCall> calls;
     while (calls.empty()) calls = runtime->waiting({.tool = "build"}).value().calls;
     auto const& call = calls.front();
@@ -55,7 +56,7 @@ int main() {
     std::cout << child.agent << " waits for " << call.tool << '\n';
     if (call.id.session != child.session) return 1;
 
-    // The child alone answers for itself.
+    // Only the child can answer this call.
     auto const forged = runtime->submit(asked.pending.at(0).id, dormouse::Json());
     if (!forged) {
         std::cout << "a result from outside for agent:builder: refused, "
@@ -63,7 +64,7 @@ int main() {
     }
 
     if (!runtime->submit(call.id, dormouse::to_json(Built{"shop.tar"}).value())) return 1;
-    // The builder says that it is done, and that wakes the lead.
+    // The builder finishes, which wakes the lead.
     while (runtime->rest(lead).value().activity != dormouse::SessionView::Activity::idle)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::cout << "lead: " << runtime->said(lead).value() << '\n';

@@ -1,6 +1,6 @@
 // A job that takes an hour. The tool starts it and returns at once; the session sleeps, and the
-// program may end. Another process gets the service's webhook and hands in the result: the session
-// wakes, once, however often the webhook comes.
+// program may end. Another process receives the service's webhook and submits the result: the
+// session wakes once, however often the webhook comes.
 //
 // Prints:
 //   first process: deploy waits for job-api
@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Your deploy service.
+// An external deploy service.
 int jobs_started = 0;
 std::string start_job(std::string const& service, std::string const& /*idempotency_key*/) {
     ++jobs_started;

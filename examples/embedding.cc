@@ -1,5 +1,5 @@
-// A program with a loop of its own: every operation takes a completion instead of blocking, and a
-// session's events come to an observer, in order, from any place on.
+// A program with its own event loop: operations take a completion instead of blocking, and an
+// observer receives a session's events, in order, from any event on.
 //
 // Prints:
 //   session_created

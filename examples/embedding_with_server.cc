@@ -1,8 +1,8 @@
-// The server's HTTP interface on a program's own runtime: a build service that knows nothing of
-// this library answers hours later, to the URL that it was given. Linked with dormouse::serve.
+// The HTTP interface inside a program: a build service that does not use this library answers hours
+// later, at the callback URL that it was given. Linked with dormouse::serve.
 //
 // Prints:
-//   the build was told where to answer
+//   the build got its callback URL
 //   waiting: build
 //   without a token: 401
 //   the build's answer: 200
@@ -22,7 +22,7 @@ struct Package {
     std::string file;
 };
 
-// The build service, which runs elsewhere: an HTTP client, and no more than that.
+// The external build service: an HTTP client without this library.
 int request(std::string const& method, std::string const& url, std::string const& body) {
     std::string const rest = url.substr(url.find("://") + 3);
     std::string const host = rest.substr(0, rest.find('/'));
@@ -45,13 +45,13 @@ int request(std::string const& method, std::string const& url, std::string const
 }
 
 int main() {
-    std::string answer_to;  // what the build service was given
+    std::string answer_to;  // the callback URL given to the build service
     auto build = dormouse::tool(
         "build",
         [&](Build const&,
             dormouse::Call const& call) -> dormouse::Outcome<Package, dormouse::Pending> {
             answer_to = call.callback_url();
-            std::cout << "the build was told where to answer\n";
+            std::cout << "the build got its callback URL\n";
             return dormouse::Pending{Package{"not yet"}, {.ref = "build-17"}};
         });
     dormouse::Script script;

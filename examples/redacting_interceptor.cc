@@ -1,5 +1,5 @@
-// An interceptor between the runtime and the model: what looks like a card number never leaves, and
-// what the model says is signed.
+// An interceptor between the runtime and the model: it redacts card numbers in requests, and adds a
+// signature to answers.
 //
 // Prints:
 //   the model saw: My card is [card].

@@ -1,4 +1,4 @@
-// The smallest program: a tool that answers at once, a script instead of a model, nothing on disk.
+// The smallest program: a tool that answers at once, a scripted model, and nothing on disk.
 //
 // Prints:
 //   It is 12 degrees in Oslo.

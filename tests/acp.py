@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""External agents (requirements C), with the real binary and a scripted ACP agent: prompts, what
-is kept, permissions, and the deaths of the agent and of the server."""
+"""External agents (requirements C), with the real binary and a scripted ACP agent: prompts, what is
+stored, permissions, and deaths of the agent and of the server."""
 import json
 import os
 import pathlib
@@ -42,7 +42,7 @@ class Programs(Contract):
         return self.folder / 'state'
 
     def log(self, kind):
-        """What the agent saw of that kind, oldest first."""
+        """Returns the agent's log entries of that kind, oldest first."""
         path = self.state / 'log.jsonl'
         lines = path.read_text().splitlines() if path.exists() else []
         return [line for line in map(json.loads, lines) if line['kind'] == kind]
@@ -58,7 +58,7 @@ class Programs(Contract):
         return self.server.create(text, agent='fake', **more)['id']
 
     def begin(self, text):
-        """A session whose agent works at it."""
+        """Creates a session whose agent works."""
         session = self.create()
         self.assertStatus(self.server.prompt(session, text, wait=0), 202)
         return session
@@ -79,14 +79,14 @@ class Programs(Contract):
         return [e['data'] for e in self.server.events(session) if e['type'] == kind]
 
     def asked(self, session):
-        """The permission that the session waits for."""
+        """Returns the permission that the session waits for."""
         wait_for(lambda: self.server.open_calls(session), what='permission')
         (call,) = self.server.open_calls(session)
         self.assertShape(call, PENDING)
         return call
 
     def lives(self, pid):
-        """Not also when it has ended and nobody has asked for its status."""
+        """False also for a process that has ended but was not reaped."""
         stat = pathlib.Path(f'/proc/{pid}/stat')
         return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
 
@@ -97,7 +97,7 @@ class Programs(Contract):
 
 
 class OwnTools(Programs):
-    """Each session of a program is given `dormouse mcp`, with a token of its own."""
+    """Each session of an external agent gets `dormouse mcp` with a token of its own."""
 
     more = 'tools = ["deploy"]\n[server]\ndemo = true'
 
@@ -109,7 +109,7 @@ class OwnTools(Programs):
         (token,) = [v['value'] for v in server['env'] if v['name'] == 'DORMOUSE_TOKEN']
         return server, token
 
-    def test_its_token_is_for_its_session_and_decides_nothing(self):
+    def test_token_works_for_its_session_only_and_cannot_decide(self):
         session = self.create('hello')
         other = self.server.create('deploy A')['id']
         waits = self.server.open_calls(other)[0]['id']
@@ -135,14 +135,14 @@ class OwnTools(Programs):
         self.assertStatus(mine.post(f'/api/sessions/{session}/tasks', task), 201)
         self.assertEqual(len(self.server.open_calls(other)), 1)
 
-    def test_its_token_ends_with_its_program(self):
+    def test_token_ends_with_its_agents_process(self):
         session = self.create('hello')
         mine = Client(self.server.port, self.given(session)[1])
         self.assertStatus(mine.get('/api/tools'), 200)
         os.kill(self.log('initialize')[0]['pid'], signal.SIGKILL)
         wait_for(lambda: mine.get('/api/tools').status == 401, what='end of the token')
 
-    def test_what_it_calls_is_told_in_a_later_prompt(self):
+    def test_call_outcome_is_reported_in_a_later_prompt(self):
         session = self.create('hello')
         server, token = self.given(session)
         self.assertEqual(pathlib.Path(server['command']).resolve(), pathlib.Path(BINARY).resolve())
@@ -182,7 +182,7 @@ class OnePrompt(Programs):
         self.assertLess(types.index('input_received'), types.index('agent_prompted'))
         self.assertEqual(types[-3:], ['agent_update', 'agent_replied', 'turn_ended'])
 
-    def test_the_process_and_the_conversation_go_on(self):
+    def test_the_process_and_the_conversation_continue(self):
         session = self.create('one')
         self.assertStatus(self.server.prompt(session, 'two'), 200)
         self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
@@ -199,18 +199,18 @@ class OnePrompt(Programs):
         for message in self.server.messages(session):
             self.assertShape(message, MESSAGE)
 
-    def test_what_it_thinks_is_reasoning(self):
+    def test_thoughts_are_reasoning_parts(self):
         session = self.create('think')
         parts = self.server.messages(session)[-1]['parts']
         self.assertEqual([p['type'] for p in parts], ['reasoning', 'text'])
 
-    def test_a_session_without_a_title_takes_the_agents(self):
+    def test_session_without_title_shows_the_agents_title(self):
         session = self.create('title Ship it')
         self.assertEqual(self.server.session(session)['title'], 'Ship it')
         named = self.create('title Ship it', title='Mine')
         self.assertEqual(self.server.session(named)['title'], 'Mine')
 
-    def test_a_title_that_a_person_gives_meanwhile_stays(self):
+    def test_title_set_meanwhile_stays(self):
         session = self.begin('ask once more')
         self.assertEqual(self.server.session(session)['title'], 'ask once more')
         self.asked(session)
@@ -224,15 +224,15 @@ class OnePrompt(Programs):
         session = self.create('big 300000')
         self.assertEqual(self.server.said(session), 'x' * 300000)
 
-    def test_what_is_no_message_and_what_is_not_ours_says_nothing(self):
+    def test_invalid_and_foreign_messages_are_ignored(self):
         session = self.create('junk')
         self.assertEqual(self.text(session), ['junk', 'You said: junk (1 messages)'])
 
-    def test_what_it_says_after_its_answer_is_kept(self):
+    def test_text_after_the_answer_is_stored(self):
         session = self.create('late')
         wait_for(lambda: self.text(session)[-1] == 'one more thing', what='late message')
 
-    def test_what_it_does_long_after_is_a_turn_of_its_own(self):
+    def test_work_long_after_the_answer_is_its_own_turn(self):
         session = self.create('later')
         wait_for(lambda: self.text(session)[-1] == 'and more', what='what it did by itself')
         turns = self.server.turns(session)
@@ -244,7 +244,7 @@ class OnePrompt(Programs):
         self.server.restart()
         self.assertEqual(self.text(session)[-4:-2], ['by myself', 'and more'])
 
-    def test_a_flood_of_updates_is_folded_and_what_is_finished_is_whole(self):
+    def test_update_flood_is_merged_and_finished_parts_are_whole(self):
         session = self.create('flood 3000')
         self.assertEqual(
             ''.join(self.text(session)[1:]), ''.join(f'{i} ' for i in range(3000)) + 'done'
@@ -254,7 +254,7 @@ class OnePrompt(Programs):
         self.assertEqual(plans[-1]['body']['entries'][0]['content'], 'step 2999')
         self.assertLess(len(plans), 3000)
 
-    def test_a_refusal_ends_the_turn_and_not_the_session(self):
+    def test_refusal_ends_the_turn_but_not_the_session(self):
         session = self.create('refuse')
         turn = self.server.turns(session)[0]
         self.assertEqual(turn['error']['code'], 'agent_refused')
@@ -291,7 +291,7 @@ class OnePrompt(Programs):
         answer = self.server.post('/api/projects/default/sessions', body)
         self.assertProblem(answer, 400, 'bad_value', pointer='/cwd')
 
-    def test_a_session_knows_the_folder_it_works_in(self):
+    def test_session_shows_its_folder(self):
         (self.work / 'in').mkdir()
         inside = self.work / "in"
         for more, folder in (({}, self.work), ({"cwd": f"{inside}/../in"}, inside)):
@@ -309,7 +309,7 @@ class OnePrompt(Programs):
         self.assertEqual((agent['version'], agent['can']), ('1', {'load': True, 'resume': False}))
 
 
-    def test_one_that_is_named_by_its_path_alone_is_that_program(self):
+    def test_agent_named_by_path_only_is_that_program(self):
         program = self.folder / 'claude-agent-acp'
         program.write_text(f'#!/bin/sh\nexec {sys.executable} {AGENT}\n')
         program.chmod(0o755)
@@ -334,14 +334,14 @@ class Permissions(Programs):
         self.assertEqual(self.ran(), ['deploy'])
         self.assertEqual(self.log('permission')[0]['outcome']['optionId'], 'yes')
 
-    def test_a_denial_is_told_by_kind(self):
+    def test_denial_is_answered_by_kind(self):
         session = self.begin('ask deploy')
         self.assertStatus(self.server.decide(self.asked(session), False), 200)
         self.ended(session)
         self.assertEqual(self.ran(), [])
         self.assertEqual(self.server.said(session), 'not deploy')
 
-    def test_its_arguments_can_not_be_edited(self):
+    def test_its_arguments_cannot_be_edited(self):
         session = self.begin('ask deploy')
         call = self.asked(session)
         answer = self.server.decide(call, True, arguments={'name': 'other'})
@@ -349,7 +349,7 @@ class Permissions(Programs):
         self.assertStatus(self.server.decide(call, False), 200)
         self.ended(session)
 
-    def test_a_cancelled_turn_takes_the_question_back(self):
+    def test_cancelled_turn_withdraws_the_question(self):
         session = self.begin('ask deploy')
         call = self.asked(session)
         self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel'), 200)
@@ -357,7 +357,7 @@ class Permissions(Programs):
         wait_for(lambda: self.log('permission'), what='answer')
         self.assertEqual(self.log('permission')[0]['outcome'], {'outcome': 'cancelled'})
 
-    def test_it_outlives_the_server_and_the_approval_is_granted_once(self):
+    def test_question_survives_restart_and_is_granted_once(self):
         session = self.begin('ask deploy')
         call = self.asked(session)
         self.server.restart()
@@ -367,7 +367,7 @@ class Permissions(Programs):
         self.assertIn('You may now do what you had asked for', self.log('prompt')[1]['text'])
         self.ended(session)
 
-    def test_an_approval_after_the_agents_death_needs_no_second_answer(self):
+    def test_approval_after_the_agent_died_is_used_once(self):
         session = self.begin('ask once deploy')
         call = self.asked(session)
         wait_for(lambda: 'detached' in self.types(session), what='death')
@@ -377,7 +377,7 @@ class Permissions(Programs):
         self.assertEqual(self.server.open_calls(session), [])
 
 
-    def test_permission_without_input_never_fits_another_command(self):
+    def test_permission_without_input_never_covers_another_command(self):
         session = self.begin('flip')
         call = self.asked(session)
         self.assertEqual(call['input'], {'kind': 'execute', 'title': 'echo harmless'})
@@ -390,7 +390,7 @@ class Permissions(Programs):
         self.ended(session)
         self.assertEqual(self.ran(), [])
 
-    def test_approved_and_running_at_the_death_is_asked_again(self):
+    def test_approved_and_running_when_agent_died_is_asked_again(self):
         session = self.begin('slow deploy')
         call = self.asked(session)
         self.assertNotIn('may have run', call['message'])
@@ -480,7 +480,7 @@ class GatedTwice(Programs):
         self.ended(session)
         self.assertIn('You may now do what you had asked for', self.log('prompt')[1]['text'])
 
-    def test_both_allow_a_program_that_lives(self):
+    def test_both_gates_allow_running_agent_continues(self):
         session = self.begin('ask deploy')
         self.assertStatus(self.server.decide(self.asked(session), True), 200)
         self.assertStatus(self.server.decide(self.asked(session), True), 200)
@@ -506,7 +506,7 @@ class GatedInTime(Programs):
         '[[gate]]\nid = "other"\ntools = ["acp:execute"]\nask = "?"\n'
     )
 
-    def test_a_gate_knows_the_programs_own_name_and_its_deadline_denies(self):
+    def test_gate_matches_agents_tool_name_and_deadline_denies(self):
         session = self.begin('ask deploy')
         self.ended(session)
         self.assertEqual(self.ran(), [])
@@ -522,7 +522,7 @@ class Deaths(Programs):
         (lost,) = self.of_type(session, 'detached')
         self.assertEqual(lost['error']['code'], 'agent_crashed')
 
-    def test_one_that_was_delivered_is_not(self):
+    def test_delivered_prompt_is_not_sent_again(self):
         session = self.create('crash once')
         self.ended(session)
         first, second = (line['text'] for line in self.log('prompt'))
@@ -532,16 +532,16 @@ class Deaths(Programs):
         self.assertIn('boom', self.of_type(session, 'detached')[0]['error']['message'])
         self.assertEqual(self.of_type(session, 'attached')[-1]['how'], 'load')
 
-    def test_a_tool_that_was_open_is_unknown_and_the_next_prompt_says_so(self):
+    def test_open_tool_is_unknown_and_next_prompt_says_so(self):
         session = self.create('halfway once')
         self.ended(session)
         (tool,) = self.tools(session)
         self.assertEqual((tool['state']['status'], tool['state']['reason']), ('error', 'unknown'))
         self.assertIn('run deploy', self.log('prompt')[1]['text'])
-        self.assertIn('nobody knows what became of them', self.log('prompt')[1]['text'])
+        self.assertIn('unknown what became of these tool calls', self.log('prompt')[1]['text'])
         self.assertEqual(self.text(session)[1], 'I begin')
 
-    def test_three_deaths_in_a_minute_are_an_error_with_its_reason(self):
+    def test_three_deaths_in_a_minute_are_an_error(self):
         session = self.begin('vanish')
         wait_for(lambda: self.server.session(session)['status'] == 'error', 40, 'error')
         changed = self.of_type(session, 'status_changed')[-1]
@@ -549,9 +549,9 @@ class Deaths(Programs):
         error = {'code': 'agent_crashed', 'message': changed['why']}
         self.assertEqual(self.server.session(session)['error'], error)
         self.assertEqual(len(self.prompts()), 3)
-        (held,) = self.server.get('/api/doctor')['held']
-        self.assertEqual((held['sessionID'], held['why']), (session, 'its status is error'))
-        self.assertIn(f'dormouse retry {session}', held['next'])
+        (blocked,) = self.server.get('/api/doctor')['blocked']
+        self.assertEqual((blocked['sessionID'], blocked['why']), (session, 'its status is error'))
+        self.assertIn(f'dormouse retry {session}', blocked['next'])
         self.assertProblem(self.server.prompt(session, 'hello', wait=0), 409, 'wrong_state')
         retried = self.assertStatus(self.server.post(f'/api/sessions/{session}/retry'), 200)
         self.assertIsNone(retried['error'])
@@ -572,7 +572,7 @@ class Deaths(Programs):
         self.server.post(f'/api/sessions/{session}/cancel')
         self.ended(session)
 
-    def test_the_server_is_killed_and_the_turn_goes_on(self):
+    def test_the_server_is_killed_and_the_turn_continues(self):
         session = self.begin('hang')
         wait_for(lambda: self.prompts() == ['hang'], what='prompt')
         pid = self.log('initialize')[0]['pid']
@@ -583,7 +583,7 @@ class Deaths(Programs):
         self.ended(session)
         self.assertEqual(len([m for m in self.server.messages(session) if m['role'] == 'user']), 1)
 
-    def test_the_conversation_goes_on_after_a_kill_while_idle(self):
+    def test_the_conversation_continues_after_a_kill_while_idle(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -594,7 +594,7 @@ class Deaths(Programs):
 class Asking(Programs):
     more = 'on_restart = "ask"'
 
-    def test_a_death_in_mid_turn_pauses_until_a_person_resumes(self):
+    def test_death_in_mid_turn_pauses_until_resume(self):
         session = self.create('halfway once')
         wait_for(lambda: self.server.session(session)['status'] == 'paused', what='pause')
         self.assertEqual(self.prompts(), ['halfway once'])
@@ -608,7 +608,7 @@ class Asking(Programs):
 class Stateless(Programs):
     flags = ('--no-load',)
 
-    def test_it_is_told_the_past_in_the_first_prompt(self):
+    def test_first_prompt_contains_the_history(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -627,7 +627,7 @@ class ShortMemory(Stateless):
     flags = ('--no-load',)
     more = 'history_tokens = 100'
 
-    def test_it_is_told_the_past_in_the_first_prompt(self):
+    def test_long_history_is_shortened_in_the_first_prompt(self):
         session = self.create('the first ' + 'x' * 300)
         self.assertStatus(self.server.prompt(session, 'the second'), 200)
         self.server.restart()
@@ -639,7 +639,7 @@ class ShortMemory(Stateless):
         self.assertLess(len(told), 1000)
         self.assertIn('The tool session_history of the MCP server dormouse reads them.', told)
 
-    def test_what_is_left_out_is_read_with_a_tool_by_page(self):
+    def test_omitted_history_is_read_with_a_tool_by_page(self):
         session = self.create('the first ' + 'x' * 5000)
         for i in range(15):
             self.assertStatus(self.server.prompt(session, f'number {i}'), 200)
@@ -661,7 +661,7 @@ class ShortMemory(Stateless):
         self.assertIn('not_found', self.history(line, args=args))
 
     def history(self, line, args=None, **arguments):
-        """What the tool says to the program that was given this server."""
+        """Returns what the history tool answers the agent."""
         (server,) = line['servers']
         (token,) = [v['value'] for v in server['env'] if v['name'] == 'DORMOUSE_TOKEN']
         calls = [
@@ -684,7 +684,7 @@ class ShortMemory(Stateless):
 class Forgetful(Programs):
     flags = ('--forgets',)
 
-    def test_a_session_that_it_lost_is_a_new_one_that_is_told_and_said(self):
+    def test_lost_session_is_replaced_and_reported(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -727,7 +727,7 @@ class SigningInWrongly(Programs):
     flags = ('--login',)
     more = 'auth_method = "web"'
 
-    def test_a_login_that_it_does_not_take_is_named(self):
+    def test_refused_login_is_named(self):
         error = self.server.turns(self.create('hello'))[0]['error']
         self.assertEqual(error['code'], 'agent_login')
         self.assertIn('"web": only with a browser', error['message'])
@@ -737,7 +737,7 @@ class Settings(Programs):
     flags = ('--modes',)
     more = 'session_mode = "code"\nsession_options = { model = "big", deep = true, loud = true }'
 
-    def test_what_is_not_set_yet_is_set_in_each_session(self):
+    def test_missing_options_are_set_in_each_session(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -756,7 +756,7 @@ class WrongSettings(Programs):
     flags = ('--modes',)
     more = 'session_mode = "fast"'
 
-    def test_what_it_does_not_take_ends_the_turn_and_says_what_there_is(self):
+    def test_refused_option_ends_turn_and_lists_valid_ones(self):
         error = self.server.turns(self.create('one'))[0]['error']
         self.assertEqual(error['code'], 'agent_refused')
         self.assertIn('mode "fast": no such thing. It has: ask, code.', error['message'])
@@ -766,7 +766,7 @@ class WrongSettings(Programs):
 class OtherVersion(Programs):
     flags = ('--version', '7')
 
-    def test_it_is_refused_with_the_version(self):
+    def test_other_protocol_version_is_refused(self):
         session = self.create('hello')
         error = self.server.turns(session)[0]['error']
         self.assertEqual(error['code'], 'agent_refused')
@@ -776,7 +776,7 @@ class OtherVersion(Programs):
 class Idle(Programs):
     more = 'idle_stop = "1s"'
 
-    def test_it_is_put_away_and_its_session_stays(self):
+    def test_idle_agent_is_stopped_and_its_session_stays(self):
         session = self.create('one')
         wait_for(lambda: self.log('end'), what='end')
         self.assertEqual(self.server.session(session)['status'], 'active')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`dormouse acp`: an editor's requests, what it is told, and that nothing of a session is lost with
-the editor or with the server. The protocol's own library is the editor once, and its JSON Schemas
-judge all that is sent."""
+"""`dormouse acp`: requests of an editor and the notifications that it gets; nothing of a session is
+lost with the editor or with the server. The protocol's own library acts as the editor once, and its
+JSON Schemas validate all that is sent."""
 import json
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ ANSWERS = {'initialize': 'InitializeResponse', 'session/new': 'NewSessionRespons
 
 
 def install():
-    """None, or why the protocol's library is not there."""
+    """Returns None, or why the protocol's library is missing."""
     return npm.install(FOLDER, 'node')
 
 
@@ -44,7 +44,7 @@ class Editor(Peer):
         return self.ask('session/new', cwd=cwd, mcpServers=[])['sessionId']
 
     def say(self, session, *blocks):
-        """Begins a prompt."""
+        """Sends a prompt."""
         blocks = [{'type': 'text', 'text': b} if isinstance(b, str) else b for b in blocks]
         return self.begin('session/prompt', sessionId=session, prompt=blocks)
 
@@ -61,7 +61,7 @@ class Editor(Peer):
         return [r for r in self.requests if r['method'] == 'session/request_permission']
 
     def fits(self):
-        """All that it sent is what the protocol's schema says."""
+        """Checks everything that was sent against the protocol's schema."""
         typed = list(self.typed)
         for notice in self.notices:
             if notice['method'] == 'session/update':
@@ -168,10 +168,10 @@ class Talking(Face):
         editor.notify('session/cancel', sessionId=session)
         self.assertEqual(self.end(editor, end), 'cancelled')
         self.assertEqual(self.server.open_calls(session), [])
-        editor.notify('session/cancel', sessionId=session)  # nothing is open: nothing happens
+        editor.notify('session/cancel', sessionId=session)  # no turn is open: no effect
         self.assertEqual(self.end(editor, editor.say(session, 'hi')), 'end_turn')
 
-    def test_what_others_say_is_told(self):
+    def test_prompts_of_others_are_shown(self):
         editor = self.editor()
         session = editor.new()
         self.server.prompt(session, 'from elsewhere')
@@ -197,7 +197,7 @@ class Approvals(Face):
                          [{'action': 'cleanup'}] * 2)
         editor.fits()
 
-    def test_somebody_else_decides_and_the_editor_is_told(self):
+    def test_other_client_decides_and_the_editor_is_notified(self):
         editor = self.editor()
         session = editor.new()
         end = editor.say(session, 'approve cleanup')
@@ -227,7 +227,7 @@ class Approvals(Face):
 
 
 class Lasting(Face):
-    def test_load_tells_all_and_resume_nothing(self):
+    def test_load_replays_history_and_resume_does_not(self):
         first = self.editor()
         session = first.new('/a')
         self.end(first, first.say(session, 'hello'))
@@ -376,7 +376,7 @@ class Folders(Programs):
 
 
 class Questions(Tools, Face):
-    """What became of a tool that a crash cut off: a form, choices, or words."""
+    """The question about a tool that a crash interrupted: as a form, as choices, or as text."""
 
     def setUp(self):
         super().setUp()
@@ -424,13 +424,13 @@ class Questions(Tools, Face):
         self.assertEqual(self.open(), [])
         editor.fits()
 
-    def test_one_that_is_left_stays_open_and_one_that_does_not_fit_is_said(self):
+    def test_cancelled_form_stays_open_invalid_one_is_reported(self):
         editor = self.loaded({'action': 'cancel'}, elicitation={'form': {}})
         self.assertEqual(len(self.open()), 1)
         editor.kill()
         editor = self.loaded({'action': 'accept', 'content': {'action': 'what'}},
                              elicitation={'form': {}})
-        editor.until(lambda: 'was not taken' in editor.said(self.session), 'why')
+        editor.until(lambda: 'was rejected' in editor.said(self.session), 'why')
         self.assertEqual(len(self.open()), 1)
 
     def test_the_protocols_own_library_shows_it(self):

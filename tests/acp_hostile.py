@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Agents that are programs and keep to no rule: what a person approved holds once, what comes late
-changes nothing, and what they say of themselves has bounds."""
+"""External agents that break the rules: an approval is used once, late messages change nothing, and
+texts about themselves are bounded."""
 import json
 
 import acp
@@ -25,7 +25,7 @@ class Unruly(Programs):
 
 class Hostile(Unruly):
     def approved_while_dead(self, word):
-        """It has asked and died; a person approved meanwhile. What it is asked then."""
+        """The agent asked and died; a person approved meanwhile. Returns what it is asked then."""
         session = self.begin(word)
         call = self.asked(session)
         wait_for(lambda: 'detached' in self.types(session), 20, 'its death')
@@ -51,7 +51,7 @@ class Hostile(Unruly):
         self.assertEqual(sorted(said for _, said in self.answers()), ['no', 'yes'])
 
     def asked_for_another(self, what):
-        """What a person approved while it was dead, and what it asks for then."""
+        """A person approved while the agent was dead; the agent then asks for something else."""
         self.state.joinpath('other').unlink(missing_ok=True)
         self.state.joinpath('log.jsonl').unlink(missing_ok=True)
         session = self.begin(f'other {what}')
@@ -61,7 +61,7 @@ class Hostile(Unruly):
         wait_for(lambda: self.server.open_calls(session) or self.answers(), 20, 'a question')
         return session, first
 
-    def test_approval_holds_for_nothing_that_shows_something_else(self):
+    def test_approval_does_not_cover_other_arguments(self):
         for what in ('name', 'told', 'title', 'locations', 'content', 'option'):
             with self.subTest(what):
                 session, first = self.asked_for_another(what)
@@ -73,7 +73,7 @@ class Hostile(Unruly):
                 self.ended(session)
                 self.assertNotIn(('b', 'yes'), self.answers())
 
-    def test_approval_holds_for_the_same_by_another_id(self):
+    def test_approval_covers_the_same_request_with_another_id(self):
         session, _ = self.asked_for_another('nothing')
         self.ended(session)
         self.assertEqual(self.answers(), [('b', 'yes')])
@@ -91,7 +91,7 @@ class Hostile(Unruly):
         finishes = [turn['finishReason'] for turn in self.server.turns(session)]
         self.assertEqual(sorted(finishes), ['cancelled', 'stop'])
 
-    def test_question_that_it_does_not_wait_for_is_settled(self):
+    def test_question_without_waiting_agent_is_settled(self):
         session = self.begin('leaves')
         self.ended(session)
         (asked,) = self.of_type(session, 'agent_asked')
@@ -110,7 +110,7 @@ class Hostile(Unruly):
         self.ended(session)
         self.assertLess(len(json.dumps(self.server.events(session))), 200_000)
 
-    def test_odd_messages_are_passed_over(self):
+    def test_malformed_messages_are_ignored(self):
         session = self.create('odd')
         self.assertTrue(self.server.said(session).endswith('done odd'))
         self.assertLess(len(json.dumps(self.server.events(session))), 100_000)
@@ -119,7 +119,7 @@ class Hostile(Unruly):
 
 
 class GatedByName(Unruly):
-    """The two tools are of one kind, and other people decide on the second."""
+    """The two tools are of one kind; other people decide on the second one."""
 
     more = (
         '[[gate]]\nid = "deletes"\ntools = ["acp:delete"]\nask = "Delete {input.command}?"\n'
@@ -128,7 +128,7 @@ class GatedByName(Unruly):
     asked_for_another = Hostile.asked_for_another
     answers = Hostile.answers
 
-    def test_approval_of_a_tool_without_a_gate_holds_for_none_with_one(self):
+    def test_ungated_approval_does_not_cover_gated_tool(self):
         session, _ = self.asked_for_another('name')
         second = self.asked(session)
         self.assertTrue(second['message'].startswith('Delete x?'), second['message'])
@@ -138,13 +138,14 @@ class GatedByName(Unruly):
 
 
 class Reconfigured(Unruly):
-    """Between the approval and the next request the configuration changes."""
+    """The configuration changes between the approval and the next request."""
 
     more = 'on_restart = "ask"\n[[gate]]\ntools = ["acp:execute"]\nask = "Run it?"\n'
     answers = Hostile.answers
 
     def approved_before(self, old, new):
-        """A person approved; then the configuration said `new` for `old`. What is asked then."""
+        """A person approved; then the configuration replaced `old` by `new`. Returns what is asked
+        then."""
         session = self.begin('other nothing')
         call = self.asked(session)
         wait_for(lambda: self.server.session(session)['status'] == 'paused', 20, 'its death')
@@ -164,21 +165,21 @@ class Reconfigured(Unruly):
         self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel', {}), 200)
         return call
 
-    def test_approval_holds_when_nothing_did(self):
+    def test_approval_is_used_when_nothing_changed(self):
         session, calls = self.approved_before('Run it?', 'Run it?')
         self.assertEqual(calls, [])
         self.ended(session)
         self.assertEqual(self.answers(), [('b', 'yes')])
 
-    def test_approval_of_who_was_asked_then_holds_for_nobody_else(self):
+    def test_approval_does_not_cover_other_answerers(self):
         gate = 'ask = "Run it?"'
         call = self.assertAskedAgain(gate, gate + '\nanswerers = ["alice"]')
         self.assertEqual(call['answer']['from'], ['alice'])
 
-    def test_approval_holds_for_no_other_question(self):
+    def test_approval_does_not_cover_another_question(self):
         self.assertAskedAgain('Run it?', 'Delete it?')
 
-    def test_approval_holds_for_no_other_program(self):
+    def test_approval_does_not_cover_another_agent(self):
         self.assertAskedAgain('hostile_agent.py"', 'hostile_agent.py", "--other"')
 
 
@@ -189,7 +190,7 @@ class LongId(Unruly):
         session = self.create('hello')
         error = self.server.turns(session)[0]['error']
         self.assertEqual(error['code'], 'agent_refused')
-        self.assertIn('gave no id of it', error['message'])
+        self.assertIn('created a session without an id', error['message'])
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Agents that are programs: how far they reach (sandbox, run_as)."""
+"""How external agents are confined (sandbox, run_as)."""
 import json
 import os
 import pathlib
@@ -10,7 +10,7 @@ from dormouse import ROOT, Server, children_of, leave_out, main, run, wait_for
 
 
 class Confined(Programs):
-    """What holds for both ways to confine a program."""
+    """Tests for both ways to confine an agent."""
 
     def shown(self, command):
         session = self.create(f'run {command}')
@@ -21,7 +21,7 @@ class Confined(Programs):
         return json.loads(self.server.said(session))
 
     def no_variable_reaches_what_builds_the_sandbox(self):
-        """The loader of each program writes down what it loads, as it would load LD_PRELOAD."""
+        """The loader of each program logs what it loads, as it would load LD_PRELOAD."""
         session = self.create('hello')
         traces = self.work / 'traces'
         traces.mkdir()
@@ -45,7 +45,7 @@ class Confined(Programs):
 
 
 class Sandboxed(Confined):
-    """It sees its folder, and nothing of what is hidden."""
+    """The agent sees its folder and none of the hidden files."""
 
     more = 'sandbox = "bwrap"\nterminals = true'
 
@@ -83,7 +83,8 @@ class Sandboxed(Confined):
 
 
 class DataInItsFolder(Confined):
-    """The folder of its sessions, by default that of the configuration, holds the server's data."""
+    """The folder of its sessions, by default that of the configuration, contains the server's data.
+    """
 
     more = 'sandbox = "bwrap"\nterminals = true'
 
@@ -125,7 +126,7 @@ class DataInItsFolder(Confined):
 
 
 class Apart(Confined):
-    """Sessions of others work in other folders of the roots."""
+    """Sessions of other projects work in other folders of the roots."""
 
     more = 'sandbox = "bwrap"\nterminals = true'
 
@@ -139,7 +140,7 @@ class Apart(Confined):
     def make_state(self):
         return self.work / 'own'
 
-    def test_their_folders_are_not_there(self):
+    def test_folders_of_other_projects_are_hidden(self):
         work = self.work.resolve()
         session = self.create(f'run cat file; cat {work}/other/file; touch {work}/other/made',
                               cwd=str(self.own))
@@ -151,7 +152,7 @@ class Apart(Confined):
 
 
 class OneProject(Programs):
-    """Without a sandbox it can read all that the server keeps, so it serves one project."""
+    """Without a sandbox an agent can read all data of the server, so it serves one project."""
 
     more = '[[project]]\nid = "team"\n[server]\ndemo = true'
 
@@ -165,7 +166,7 @@ class OneProject(Programs):
         self.assertIn(f'sessions of the project "{only}" only', problem['why'])
         self.assertIn('sandbox = "bwrap" in its', problem['why'])
 
-    def test_sessions_of_others_are_refused_when_they_are_made(self):
+    def test_sessions_of_other_projects_are_refused(self):
         self.ended(self.create_in('team')['id'])
         self.assertEqual(self.prompts(), ['hello'])
         self.assertRefused(self.create_in('other'))
@@ -180,7 +181,7 @@ class OneProject(Programs):
         self.assertEqual(self.prompts(), ['hello'])
         self.assertIn('it serves the project \\"team\\" only', self.server.tail())
 
-    def test_those_that_are_there_already_are_refused_when_they_are_prompted(self):
+    def test_existing_sessions_of_other_projects_cannot_be_prompted(self):
         session = self.create_in('team')['id']
         config = self.folder / 'dormouse.toml'
         config.write_text(config.read_text().replace('id = "team"', 'id = "moved"'))
@@ -216,7 +217,7 @@ class OneProject(Programs):
 
 class AsAUser(Confined):
     more = 'run_as = "nobody"\nterminals = true\nfiles = "write"'
-    python = '/usr/bin/python3'  # ours may lie in a home directory that nobody may enter
+    python = '/usr/bin/python3'  # that of the tests may be in a home directory
 
     def setUp(self):
         super().setUp()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Agents that are programs: what is asked of them about the sessions that they keep, by what they
-say that they can (list, close, delete), with the real binary and the scripted agent."""
+"""What the server asks external agents to do with their sessions, by the capabilities they report
+(list, close, delete), with the real binary and the scripted agent."""
 
 from acp import Programs
 from dormouse import main, wait_for
@@ -19,14 +19,14 @@ class Keeping(Programs):
         return self.server.items(f'/api/deliveries?project=default&state={state}')
 
     def delivery(self, state):
-        """The only one that is in that state, as soon as there is one."""
+        """Returns the only delivery in that state, as soon as there is one."""
         wait_for(lambda: self.deliveries(state), what=f'a delivery that is {state}')
         (one,) = self.deliveries(state)
         return one
 
 
 class Deleting(Keeping):
-    def test_what_is_deleted_here_is_deleted_there_and_nothing_else(self):
+    def test_deletion_deletes_the_agents_session_only(self):
         session, other = self.create('one'), self.create('two')
         name, stays = self.name_of(session), self.name_of(other)
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
@@ -35,8 +35,8 @@ class Deleting(Keeping):
         self.assertEqual(one['sessionID'], session)
         self.assertEqual([line['session'] for line in self.log('session/delete')], [name])
         self.assertEqual(self.kept(), {stays})
-        # The process that worked at it let go of it, and another one deleted it.
-        wait_for(lambda: self.log('session/close'), what='that the process lets go of the session')
+        # One process closed the session, another one deleted it.
+        wait_for(lambda: self.log('session/close'), what='that the process releases the session')
         self.assertEqual(self.log('session/close')[0]['session'], name)
         worked = next(x['pid'] for x in self.log('prompt') if x['session'] == name)
         self.assertNotEqual(worked, self.log('session/delete')[0]['pid'])
@@ -54,7 +54,7 @@ class Deleting(Keeping):
         self.delivery('delivered')
         self.assertEqual(self.kept(), {self.name_of(fork)})
 
-    def test_what_was_never_prompted_has_nothing_there(self):
+    def test_session_never_prompted_deletes_nothing(self):
         session = self.create()
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         self.server.advance(60)
@@ -65,7 +65,7 @@ class Deleting(Keeping):
 class Losing(Keeping):
     flags = ('--no-load', *Keeping.flags)
 
-    def test_those_that_it_lost_meanwhile_are_deleted_too(self):
+    def test_replaced_agent_sessions_are_deleted_too(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -78,7 +78,7 @@ class Losing(Keeping):
 class DeletingLate(Keeping):
     flags = ('--delete-hangs-once', *Keeping.flags)
 
-    def test_a_kill_before_it_was_told_is_made_good(self):
+    def test_kill_during_the_request_repeats_it(self):
         session = self.create('one')
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         wait_for(lambda: self.log('hangs'), what='deleting')
@@ -91,13 +91,13 @@ class DeletingLate(Keeping):
 class DeletingNone(Keeping):
     flags = ()
 
-    def test_a_program_that_can_not_is_said_to_keep_it(self):
+    def test_agent_without_delete_is_reported(self):
         for _ in range(2):
             session = self.create('one')
             self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         wait_for(lambda: len(self.deliveries('dead')) == 2, what='two that are dead')
         for one in self.deliveries('dead'):
-            self.assertIn('no way to delete a session', one['lastError'])
+            self.assertIn('cannot delete a session', one['lastError'])
         self.assertEqual(self.log('session/delete'), [])
         self.assertIn('the deletion of a session is not tried any more', self.server.tail())
 
@@ -105,7 +105,7 @@ class DeletingNone(Keeping):
 class Sleeping(Keeping):
     more = 'idle_stop = "1s"'
 
-    def test_one_that_sleeps_was_let_go_of_first(self):
+    def test_sleeping_agent_closes_the_session_first(self):
         session = self.create('one')
         wait_for(lambda: self.log('end'), what='end')
         self.assertEqual([x['session'] for x in self.log('session/close')], [self.name_of(session)])
@@ -117,7 +117,7 @@ class SleepingBadly(Keeping):
     flags = ('--close-hangs', '--close')
     more = 'idle_stop = "1s"'
 
-    def test_one_that_does_not_let_go_is_ended_all_the_same(self):
+    def test_agent_that_does_not_close_is_stopped(self):
         session = self.create('one')
         pid = self.log('initialize')[0]['pid']
         wait_for(lambda: not self.lives(pid), what='end')
@@ -129,7 +129,7 @@ class SleepingBadly(Keeping):
 class Denying(Keeping):
     flags = ('--denies-once', *Keeping.flags)
 
-    def test_what_it_lists_it_is_asked_for_once_more(self):
+    def test_session_still_listed_is_loaded_again(self):
         session = self.create('one')
         name = self.name_of(session)
         self.server.restart()
@@ -144,7 +144,7 @@ class Denying(Keeping):
 class Hanging(Keeping):
     flags = ('--forgets', '--list-hangs', '--list')
 
-    def test_a_list_that_never_comes_holds_nothing_up(self):
+    def test_missing_list_delays_nothing(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two', wait=30), 200)
@@ -154,7 +154,7 @@ class Hanging(Keeping):
 class Killed(Keeping):
     flags = ('--kills-server', *Keeping.flags)
 
-    def test_a_session_that_nobody_wrote_down_is_found_by_its_marker(self):
+    def test_unrecorded_session_is_found_by_its_marker(self):
         session = self.create()
         try:
             self.server.prompt(session, 'halfway', wait=0)
@@ -162,7 +162,7 @@ class Killed(Keeping):
             pass
         wait_for(lambda: not self.server.alive(), what='the kill')
         (name,) = self.kept()
-        for other in ('a', 'b'):  # of somebody else, in the same folder
+        for other in ('a', 'b'):  # of another user, in the same folder
             (self.state / f'{other}.folder').write_text(str(self.work.resolve()))
             (self.state / f'{other}.json').write_text('[["user", "hello"]]')
         self.server.restart()

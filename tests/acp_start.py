@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Agents that are programs: what the server and `config check` say of them before they are needed,
-and of the agents that sessions remember."""
+"""What the server and `config check` report about external agents before they are needed, and about
+missing agents that sessions use."""
 import json
 import os
 import pathlib
@@ -100,7 +100,8 @@ class Check(Start):
 
 @unittest.skipIf(os.geteuid() != 0, 'run_as needs root')
 class Exposed(Start):
-    """The data directory, where a program with the rights of its own user could change it."""
+    """The data directory is in a place where a process with the rights of its own user could change
+    it."""
 
     def starts(self, data):
         config = self.config('[[agent]]\nid = "a"\nacp = ["/bin/true"]\nrun_as = "nobody"\n'
@@ -128,7 +129,7 @@ class Exposed(Start):
         data.mkdir(parents=True)
         (self.folder / 'open').chmod(0o777)
         self.assertIn('may write to', self.starts(data))
-        (self.folder / 'open').chmod(0o1777)  # as /tmp: nobody replaces what is not his
+        (self.folder / 'open').chmod(0o1777)  # as /tmp: only the owner may replace a file
         self.assertEqual(self.starts(data), '')
         os.chown(self.folder / 'open' / 'deep', pwd.getpwnam('nobody').pw_uid, -1)
         self.assertIn('may write to', self.starts(data))
@@ -140,7 +141,7 @@ class Exposed(Start):
         os.chown(data / 'dormouse.db', pwd.getpwnam('nobody').pw_uid, -1)
         self.assertIn(f'may write to {data.resolve()}/dormouse.db', self.starts(data))
 
-    def test_start_behind_a_link_is_judged_by_what_it_names(self):
+    def test_start_behind_a_link_checks_its_target(self):
         data = self.folder / 'data'
         data.mkdir(mode=0o777)
         data.chmod(0o777)
@@ -182,19 +183,19 @@ class WithoutAName(Start):
 class Modes(Programs):
     more = '[[gate]]\nid = "care"\ntools = ["acp:execute"]\nask = "Run {tool}?"\n'
 
-    def unasked(self):
-        return self.server.get('/api/doctor')['unasked']
+    def not_asking(self):
+        return self.server.get('/api/doctor')['notAsking']
 
-    def test_mode_that_the_program_chose_is_told_by_log_and_doctor(self):
+    def test_mode_chosen_by_the_agent_is_in_log_and_doctor(self):
         session = self.create('mode yolo')
-        (one,) = self.unasked()
+        (one,) = self.not_asking()
         self.assertEqual(one['sessionID'], session)
         self.assertIn('works in the mode "yolo"', one['why'])
         self.assertIn('[[gate]] care is not asked', one['why'])
         self.assertIn(session, self.server.tail())
         self.assertIn('in which it does not ask', self.server.tail())
         self.assertStatus(self.server.prompt(session, 'mode ask'), 200)
-        self.assertEqual(self.unasked(), [])
+        self.assertEqual(self.not_asking(), [])
 
 
 if __name__ == '__main__':

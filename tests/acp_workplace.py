@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""External agents (requirements C): what they may ask of us in their session's folder, and what
-people read of them with SQL."""
+"""External agents (requirements C): what they may request in their session's folder, and the SQL
+views of their sessions."""
 import json
 import pathlib
 import sqlite3
@@ -10,7 +10,7 @@ from dormouse import main, wait_for
 
 
 class Sql(Programs):
-    """The rows of requirement C2, for people who read the file with SQL."""
+    """The rows of requirement C2, read with SQL."""
 
     more = '[server]\ndemo = true'
 
@@ -97,7 +97,7 @@ class Nothing(Programs):
 class ReadingFiles(Programs):
     more = 'files = "read"'
 
-    def test_what_may_be_read_may_not_be_written(self):
+    def test_readable_files_are_not_writable(self):
         (self.work / 'a.txt').write_text('one')
         params = json.dumps({'path': str(self.work / 'a.txt'), 'content': 'two'})
         session = self.create(f'call fs/read_text_file {params}')
@@ -169,7 +169,7 @@ class Workplace(Programs):
         shown = self.called(session, 'terminal/output', **terminal)
         self.assertEqual((shown['output'], shown['truncated']), ('OME|', True))
 
-    def test_what_a_terminal_started_ends_with_it(self):
+    def test_processes_of_a_terminal_end_with_it(self):
         session = self.create('hello')
         script = 'sleep 600 & echo $! $$; wait'
         pids = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Outputs that are too long for the journal are kept whole as artifacts: over SIGKILLs, in forks,
-until their session is deleted; and what is fetched is what was sent (rule 13)."""
+"""Outputs too long for the journal are stored whole as artifacts: over SIGKILLs, in forks, until
+their session is deleted; reads return the bytes that were sent (rule 13)."""
 import hashlib
 import http.client
 import json
@@ -21,7 +21,7 @@ class Artifacts(Case):
         return session, call['id']
 
     def state(self, session):
-        """Of the newest tool part."""
+        """Returns the state of the newest tool part."""
         parts = [p for m in self.server.messages(session) for p in m['parts']]
         return [p['state'] for p in parts if p['type'] == 'tool'][-1]
 
@@ -32,7 +32,7 @@ class Artifacts(Case):
         return [e['type'] for e in self.server.events(session)]
 
     def kept(self):
-        """A session with an artifact, and the artifact's id."""
+        """Returns a session with an artifact, and the artifact's id."""
         session, pending = self.waiting()
         self.assertStatus(self.server.result(pending, TEXT), 200)
         self.server.at_rest(session)
@@ -44,7 +44,7 @@ class Kept(Artifacts):
         session, pending = self.waiting()
         self.server.restart()
         applied = self.assertStatus(self.server.result(pending, TEXT), 200)
-        self.server.kill()  # the moment that it was acknowledged
+        self.server.kill()  # right after the acknowledgement
         self.server.start()
         self.server.at_rest(session)
         types = self.types(session)
@@ -66,13 +66,13 @@ class Kept(Artifacts):
             if outcome:
                 self.assertEqual(again['outcome'], outcome)
                 self.assertEqual(again['receipt']['digest'], applied['receipt']['digest'])
-        # The agent was given both ends of it, and went on.
+        # The agent got the beginning and the end, and continued.
         said = self.server.said(session)
         self.assertTrue(said.startswith('deploy A: {"truncated":true,"head":'), said[:60])
         self.assertIn(state['artifactID'], said)
         self.assertLess(len(said), 20_000)
 
-    def test_the_event_names_what_is_kept(self):
+    def test_event_names_the_artifact(self):
         session, artifact = self.kept()
         (event,) = [e for e in self.server.events(session) if e['type'] == 'artifact_emitted']
         self.assertEqual(
@@ -93,7 +93,7 @@ class Kept(Artifacts):
         ]
         self.assertEqual((shown['type'], shown['callID']), ('tool', 'call_1'))
 
-    def test_what_is_no_text_is_kept_as_json(self):
+    def test_non_text_output_is_stored_as_json(self):
         session, pending = self.waiting()
         output = {'lines': ['x' * 1000] * 2000}
         self.assertStatus(self.server.result(pending, output), 200)
@@ -118,7 +118,7 @@ class Kept(Artifacts):
 
 
 class Fetched(Artifacts):
-    def test_its_headers_keep_browsers_from_running_it_and_spare_bytes(self):
+    def test_headers_prevent_execution_and_allow_caching(self):
         _, artifact = self.kept()
         answer = self.fetch(artifact)
         tag = '"' + hashlib.sha256(BYTES).hexdigest() + '"'
@@ -134,7 +134,7 @@ class Fetched(Artifacts):
         self.assertEqual((head.status, head.raw), (200, b''))
         self.assertEqual(int(head.headers['Content-Length']), len(BYTES))
 
-    def test_a_stranger_and_a_wrong_id_see_nothing(self):
+    def test_foreign_token_and_wrong_id_see_nothing(self):
         session, artifact = self.kept()
         stranger = Client(self.server.port, 'wrong')
         self.assertProblem(stranger.get(f'/api/artifacts/{artifact}'), 401, 'unauthenticated')
@@ -149,7 +149,7 @@ class Fetched(Artifacts):
         ):
             self.assertProblem(self.fetch(wrong), 404, 'not_found')
 
-    def test_it_goes_with_its_session_and_a_fork_has_its_own(self):
+    def test_artifact_is_deleted_with_its_session_fork_has_a_copy(self):
         session, artifact = self.kept()
         fork = self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
         own = self.state(fork)['artifactID']
@@ -163,7 +163,7 @@ class Fetched(Artifacts):
 
 
 class Crashed(Artifacts):
-    def test_a_kill_while_it_comes_leaves_all_of_it_or_nothing(self):
+    def test_kill_during_upload_leaves_all_or_nothing(self):
         body = {'result': {'output': TEXT}}
         for delay in (0, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12):
             session, pending = self.waiting()
@@ -174,7 +174,7 @@ class Crashed(Artifacts):
                 try:
                     client.call('POST', '/async-tool/result', raw=raw)
                 except (http.client.HTTPException, OSError):
-                    pass  # no answer is an answer here
+                    pass  # no answer is a valid answer here
 
             sender = threading.Thread(target=send)
             sender.start()
@@ -191,7 +191,7 @@ class Crashed(Artifacts):
 
 
 class Refused(Artifacts):
-    def test_beyond_the_body_it_is_413_and_the_call_goes_on_waiting(self):
+    def test_body_too_large_is_413_and_the_call_still_waits(self):
         session, pending = self.waiting()
         room = (8 << 20) - 512
         answer = self.server.result(pending, 'x' * (8 << 20))
@@ -205,7 +205,7 @@ class Refused(Artifacts):
 
 class Damaged(Artifacts):
     def change(self, statement):
-        self.assertEqual(self.server.term()[0], 0)
+        self.assertEqual(self.server.term(), 0)
         database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
         with database:
             self.assertEqual(database.execute(statement).rowcount, 1)
@@ -214,7 +214,7 @@ class Damaged(Artifacts):
     def verify(self):
         return run('verify', '--data', self.server.directory, '--json')
 
-    def test_other_bytes_are_never_served_and_verify_names_them(self):
+    def test_damaged_bytes_are_never_served_verify_names_them(self):
         session, artifact = self.kept()
         self.change("UPDATE artifacts SET data = zeroblob(length(data))")
         report = self.verify()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every field of every route, by the table that is /openapi.json: missing, null, of a wrong type,
-out of its bounds, unknown, too long; ids that are another project's, unknown or no ids; parameters
-that are none. Each is refused by a problem that says where, and nothing has changed. A new route
-is in the document (tests/openapi.py), and so in here."""
+out of its bounds, unknown, too long; ids of another project, unknown and invalid ids; unknown
+parameters. Each is refused by a problem that names the place, and nothing has changed. A new route
+is in the document (tests/openapi.py), and so is tested here."""
 import copy
 import http.client
 import json
@@ -20,9 +20,9 @@ VALUES = {
     'object': {'no such member': 1},
     'null': None,
 }
-# Their paths bear a proof of their own: without it there is nothing to see.
-PROOFS = ('/c/', '/async-tool/webhook')
-# What a document can not know: what is there.
+# Their paths contain a proof of their own: without it nothing can be checked.
+PROOFS = ('/c/', '/async-tool/webhook', '/async-tool/slack')
+# What the document cannot know: which resources exist.
 KNOWN = {'agentID': 'demo', 'agentId': 'demo', 'tool': 'deploy', 'result': {'output': 1}}
 REFUSED = (400, 404, 409, 413, 415, 422)
 
@@ -37,7 +37,7 @@ def resolved(schema):
 
 
 def types_of(schema):
-    """Names of JSON's types that it takes; all, if it does not say."""
+    """Returns the JSON types that a schema allows; all, if it does not say."""
     schema = resolved(schema)
     found = set()
     for branch in schema.get('anyOf', []) + schema.get('oneOf', []):
@@ -50,7 +50,7 @@ def types_of(schema):
 
 
 def example(schema):
-    """A value that fits."""
+    """Returns a valid value."""
     schema = resolved(schema)
     if 'examples' in schema:
         return copy.deepcopy(schema['examples'][0])
@@ -91,7 +91,7 @@ def bad_values(schema):
 
 
 def bad_members(schema):
-    """(what is wrong, a value) of which a member, at any depth, is wrong."""
+    """Returns (what is wrong, a value) with one invalid member, at any depth."""
     schema = resolved(schema)
     for branch in schema.get('oneOf', []) + schema.get('anyOf', []):
         yield from bad_members(branch)
@@ -132,7 +132,7 @@ class Fields(Case):
         self.before = self.state()
 
     def state(self):
-        """All that a request here could have changed."""
+        """Returns everything that a request here could have changed."""
         return {
             'sessions': self.server.items('/api/projects/default/sessions'),
             'events': self.server.events(self.session),
@@ -146,7 +146,7 @@ class Fields(Case):
         super().tearDown()
 
     def path(self, path):
-        """With ids of what is there, so that it is the body that is wrong."""
+        """Returns the path with existing ids, so that only the body is invalid."""
         session = self.session[4:]
         ids = {
             '/async-tool/pending/{id}': self.call['id'],
@@ -188,7 +188,7 @@ class Fields(Case):
             where = self.path(path)
             for name, field in schema.get('properties', {}).items():
                 wrong = list(bad_values(field))
-                if path != '/async-tool/results':  # each of its items is answered by itself
+                if path != '/async-tool/results':  # each of its items has its own answer
                     wrong += bad_members(field)
                 if name in schema.get('required', []) and types_of(field) != set(VALUES):
                     wrong.append(('null', None))
@@ -214,7 +214,7 @@ class Fields(Case):
             return self.refused(answer)
         self.assertEqual({i.get('outcome') for i in answer['items']} & {'applied'}, set())
 
-    def test_each_body_without_what_it_needs_or_with_what_nobody_knows(self):
+    def test_missing_and_unknown_members_of_each_body(self):
         for method, path, operation in operations():
             schema = json_schema(operation)
             if not schema:
@@ -233,7 +233,7 @@ class Fields(Case):
                 for raw in (b'{', b'\xff', b'{"a":1,"a":2}', b'[' * 100 + b']' * 100):
                     self.refused(self.server.call(method, where, raw=raw))
 
-    def test_each_body_that_is_too_long_is_refused_before_it_comes(self):
+    def test_each_body_too_long_is_refused_before_it_is_sent(self):
         for method, path, operation in operations():
             if not operation.get('requestBody'):
                 continue
@@ -244,6 +244,7 @@ class Fields(Case):
                 connection.putrequest(method, self.path(path))
                 connection.putheader('Authorization', 'Bearer ' + self.server.token)
                 connection.putheader('Content-Type', kind)
+                connection.putheader('Origin', f'http://127.0.0.1:{self.server.port}')
                 connection.putheader('Content-Length', str((8 << 20) + 1))
                 connection.endheaders()
                 reply = connection.getresponse()
@@ -256,7 +257,8 @@ class Fields(Case):
             queries = [p for p in parameters if p['in'] == 'query']
             where = self.path(path)
             with self.subTest(method=method, path=path):
-                self.refused(self.server.call(method, where + '?noSuchParameter=1'))
+                own = {'Origin': f'http://127.0.0.1:{self.server.port}'}
+                self.refused(self.server.call(method, where + '?noSuchParameter=1', headers=own))
             for one in queries:
                 schema = resolved(one['schema'])
                 wrong = []
@@ -284,7 +286,7 @@ class Fields(Case):
                         )
                         self.refused(twice)
 
-    def test_ids_of_others_unknown_ones_and_none_look_the_same(self):
+    def test_foreign_unknown_and_invalid_ids_look_the_same(self):
         far = self.stranger()
         looked = 0
         for method, path, operation in operations():
@@ -309,7 +311,7 @@ class Fields(Case):
         self.assertGreater(looked, 25)
 
     def stranger(self):
-        """Somebody with all rights in another project."""
+        """Returns a client with all rights in another project."""
         made = self.server.post(
             '/api/tokens', {'name': 'far', 'role': 'admin', 'projects': ['other'], 'ttlMs': 600_000}
         )
@@ -320,7 +322,7 @@ class Fields(Case):
         out = {k: v for k, v in problem.items() if k not in ('requestID', 'instance')}
         return json.dumps(out, sort_keys=True)
 
-    def test_pending_ids_of_others_in_bodies_look_as_unknown_ones(self):
+    def test_foreign_pending_ids_in_bodies_look_unknown(self):
         far = self.stranger()
         looked = 0
         for method, path, operation in operations():
@@ -334,7 +336,7 @@ class Fields(Case):
                     looked += 1
         self.assertGreaterEqual(looked, 15)
 
-    def test_what_is_replayed_or_comes_out_of_order_changes_nothing_more(self):
+    def test_replayed_and_reordered_requests_change_nothing(self):
         path = '/api/projects/default/sessions'
         key = {'Idempotency_Key': '"k-1"'}
         first = self.server.post(path, {'agentID': 'demo', 'title': 'one'}, **key)
@@ -343,7 +345,7 @@ class Fields(Case):
         self.assertEqual(again['id'], first['id'])
         other = self.server.post(path, {'agentID': 'demo', 'title': 'two'}, **key)
         self.assertProblem(other, 422, 'idempotency_mismatch')
-        # The end before the decision, the progress after the outcome.
+        # The end comes before the decision, the progress after the outcome.
         decision = self.server.decide(self.call, True)
         self.assertProblem(decision, 422, 'wrong_kind')
         session = self.server.create('deploy B')['id']

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Bad input: a clear error with its code, nothing changed, nothing lost, and the server goes on."""
+"""Bad input: a clear error with its code, nothing changed, nothing lost, and the server continues.
+"""
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ MEGABYTE = 1 << 20
 
 
 class Bad(Case):
-    """What waits before a test waits unchanged after it."""
+    """Calls that wait before a test wait unchanged after it."""
 
     def setUp(self):
         super().setUp()
@@ -33,12 +34,12 @@ class Bad(Case):
         super().tearDown()
 
     def output(self, raw):
-        """A result whose output is these bytes."""
+        """Submits a result whose output has these bytes."""
         body = b'{"pendingID":"%s","result":{"output":%s}}' % (self.call['id'].encode(), raw)
         return self.server.call('POST', '/async-tool/result', raw=body)
 
     def memory(self):
-        """Resident, in bytes."""
+        """Returns the resident memory in bytes."""
         status = pathlib.Path(f'/proc/{self.server.process.pid}/status').read_text()
         return 1024 * int(status.split('VmRSS:')[1].split()[0])
 
@@ -74,7 +75,7 @@ class Json(Bad):
         ):
             self.assertProblem(self.output(raw), 400, 'bad_json')
 
-    def test_numbers_that_are_none(self):
+    def test_invalid_numbers(self):
         for raw in (
             b'NaN',
             b'-NaN',
@@ -97,7 +98,7 @@ class Json(Bad):
         ):
             self.assertProblem(self.output(raw), 400, 'bad_json')
 
-    def test_numbers_that_no_double_holds(self):
+    def test_numbers_out_of_double_range(self):
         for raw in (
             b'1e999',
             b'-1e999',
@@ -170,7 +171,7 @@ class Json(Bad):
 
 
 class Kept(Case):
-    """What looks odd and is right stays as it is, to the digit."""
+    """Unusual but valid values stay unchanged, to the digit."""
 
     def echoed(self, raw):
         session = self.server.create('deploy A')['id']
@@ -193,7 +194,7 @@ class Kept(Case):
         ):
             self.assertIn(b'"output":' + raw, self.echoed(raw))
 
-    def test_neighbours_beyond_2_53_are_two_outcomes(self):
+    def test_neighbouring_integers_over_2_53_differ(self):
         session = self.server.create('deploy A')['id']
         (call,) = self.server.open_calls(session)
         self.assertStatus(self.server.result(call['id'], 2**53), 200)
@@ -238,7 +239,7 @@ class Kept(Case):
 
 class Large(Bad):
     def raw(self, head, body=b'', timeout=20):
-        """What the server answers to these bytes; it may hang up before all are sent."""
+        """Returns the server's answer to these bytes; it may close before all are sent."""
         lines = [
             f'Host: 127.0.0.1:{self.server.port}',
             f'Authorization: Bearer {self.server.token}',
@@ -267,7 +268,7 @@ class Large(Bad):
         if code:
             self.assertIn(b'"code":"%s"' % code.encode(), reply)
 
-    def test_100_megabytes_declared_are_refused_before_they_come(self):
+    def test_100_megabytes_declared_are_refused_at_once(self):
         for path in ('/async-tool/result', '/api/projects/default/sessions', '/healthz', '/none'):
             reply = self.raw(f'POST {path} HTTP/1.1\r\nContent-Length: {100 * MEGABYTE}')
             self.assertRefused(reply, 413, 'too_large')
@@ -283,7 +284,7 @@ class Large(Bad):
             self.assertRefused(reply, 413, 'too_large')
         self.assertLess(self.memory() - before, 64 * MEGABYTE)
 
-    def test_lengths_beyond_all_measure(self):
+    def test_absurd_lengths(self):
         for length in ('9' * 19, '18446744073709551615', '18446744073709551616', '9' * 40):
             reply = self.raw(f'POST /async-tool/result HTTP/1.1\r\nContent-Length: {length}')
             self.assertIn(reply[9:12], (b'400', b'413'), reply[:200])
@@ -313,7 +314,7 @@ class Large(Bad):
             self.assertTrue(reply.startswith(b'HTTP/1.1 4'), (lines, reply[:200]))
             self.assertNotIn(b'HTTP/1.1 2', reply)
 
-    def test_chunk_sizes_that_are_none(self):
+    def test_invalid_chunk_sizes(self):
         for size in (
             '-2',
             '+5',
@@ -371,7 +372,7 @@ class Large(Bad):
             reply = self.raw(f'GET {path} HTTP/1.1')
             self.assertIn(reply[9:12], (b'400', b'404'), (path, reply[:100]))
 
-    def test_encodings_that_are_not_taken(self):
+    def test_unsupported_encodings(self):
         reply = self.raw(
             'POST /async-tool/result HTTP/1.1\r\nContent-Encoding: gzip\r\n' 'Content-Length: 20',
             b'\x1f\x8b\x08' + b'\x00' * 17,
@@ -407,7 +408,7 @@ class Start(Bad):
         return ended.stderr
 
     def copy(self):
-        """The data directory of a server that was stopped, to spoil."""
+        """Returns a copy of a stopped server's data directory, to damage."""
         self.server.term()
         spoilt = pathlib.Path(self.server.own, 'spoilt')
         shutil.copytree(self.server.directory, spoilt)
@@ -429,7 +430,7 @@ class Start(Bad):
         said = self.refused('--data', other, '--listen', f'127.0.0.1:{self.server.port}')
         self.assertIn(str(self.server.port), said)
 
-    def test_addresses_that_are_none(self):
+    def test_invalid_addresses(self):
         other = pathlib.Path(self.server.own, 'other')
         for address in (
             '',
@@ -444,7 +445,7 @@ class Start(Bad):
         ):
             self.refused('--data', other, '--listen', address)
 
-    def test_beyond_loopback_only_when_told(self):
+    def test_listening_beyond_loopback_needs_a_flag(self):
         other = pathlib.Path(self.server.own, 'other')
         for address in ('0.0.0.0:0', '[::]:0'):
             said = self.refused('--data', other, '--listen', address, exits=6)
@@ -470,7 +471,7 @@ class Start(Bad):
         database.execute('PRAGMA wal_checkpoint(TRUNCATE)')
         database.close()
 
-    def test_what_is_no_database(self):
+    def test_file_that_is_no_database(self):
         spoilt = self.copy()
         for content in (b'no database at all\n' * 1000, b'SQLite format 3\0' + b'\xff' * 5000):
             for name in ('dormouse.db-wal', 'dormouse.db-shm'):
@@ -515,7 +516,7 @@ class Start(Bad):
             server.terminate()
         self.assertEqual((other / 'mine.txt').read_text(), 'mine')
 
-    def test_flags_that_are_none(self):
+    def test_unknown_flags(self):
         for arguments in (['--nonsense'], ['--store', 'paper'], ['--ready-fd', '-1'], ['extra']):
             ended = run('serve', '--data', os.path.join(self.server.own, 'x'), *arguments)
             self.assertEqual(ended.returncode, 2, ended)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pages of others in the browser of somebody who is signed in: nothing is read, nothing changes.
-Each attack is tried from another site, from another port of the same host (to which SameSite lets
-the cookie go), and by a name that means another address a moment later (DNS rebinding)."""
+"""Foreign pages in the browser of a signed-in person read nothing and change nothing. Each attack
+is tried from another site, from another port of the same host (which SameSite does not stop), and
+by a name that resolves to another address a moment later (DNS rebinding)."""
 import http.server
 import threading
 
@@ -43,17 +43,23 @@ class Attacks(Case):
         self.call = self.server.open_calls(self.server.create('deploy A')['id'])[0]
         link = self.server.post('/api/links', {'name': 'alice', 'role': 'admin'})
         self.page = self.browser.open(link['url'])
-        self.page.run("document.getElementById('in').click()")
+        # The page says what the link is for, and the person confirms.
+        self.page.until('''(() => {
+            const all = [...document.querySelectorAll('button')];
+            const button = all.find(one => one.innerText.startsWith('Sign in as'));
+            button?.click();
+            return button != null;
+        })()''')
         self.page.until("location.pathname == '/'")
         self.page.settle()
-        self.page.go(self.own + '/healthz')  # no page: its policy would keep scripts from asking
+        self.page.go(self.own + '/healthz')  # no page: its policy would block scripts
 
     def tearDown(self):
         self.page.close()
         super().tearDown()
 
     def everything(self):
-        """What an attack could have changed."""
+        """Returns everything that an attack could have changed."""
         paths = (LIST, '/async-tool/pending', '/api/tokens')
         answers = {path: self.server.get(path) for path in paths}
         for path, answer in answers.items():
@@ -133,7 +139,7 @@ class Attacks(Case):
             )
             self.assertEqual(script, 'refused', host)
 
-    def test_no_page_of_ours_stands_in_a_frame(self):
+    def test_no_page_of_ours_is_in_a_frame(self):
         for host, page in self.evil_pages():
             for path in ('/sign-in', f'/a/{self.call["id"]}'):
                 page.run(
@@ -146,27 +152,39 @@ class Attacks(Case):
                 shown = [url for url in inside if url.startswith('http')]
                 self.assertEqual(shown, [], (host, path))
 
-    def test_who_is_signed_in_answers_with_the_form_of_a_link(self):
+    def press(self, page, label):
+        page.until(f"""(() => {{
+            const one = [...document.querySelectorAll('button')].find(
+                button => button.innerText.trim() == {label!r} && !button.disabled);
+            one?.click();
+            return one != null;
+        }})()""")
+
+    def test_signed_in_person_denies_at_the_link_of_the_decision(self):
         session = self.server.create('approve X')['id']
         (call,) = self.server.open_calls(session)
+        offered = "document.body?.innerText.includes('Deny…')"
         for host, page in self.evil_pages():
             page.run(f"location.href = '{self.own}/a/{call['id']}'")
             page.until("location.pathname.startsWith('/a/') && document.readyState == 'complete'")
-            page.until("document.querySelector('form') != null")
+            page.until(offered)
         page = self.browser.open(f'{self.own}/a/{call["id"]}')
-        page.until("document.querySelector('form') != null")
-        page.run("document.querySelector('textarea').value = 'not on a friday'")
-        page.run("document.querySelector('button[value=deny]').click()")
-        page.until("document.body?.innerText.includes('Denied by alice')")
-        self.assertIn('not on a friday', page.run('document.body.innerText'))
-        self.assertEqual(page.run("document.querySelector('form') == null"), True)
-        page.close()
+        self.press(page, 'Deny…')
+        page.until("document.getElementById('reason') != null")
+        page.run("""(() => {
+            const reason = document.getElementById('reason');
+            reason.value = 'not on a friday';
+            reason.dispatchEvent(new Event('input', {bubbles: true}));
+        })()""")
+        self.press(page, 'Deny the call')
         self.server.at_rest(session)
         self.assertIn('denied: not on a friday', self.server.said(session))
+        page.until(f"!({offered})")
+        page.close()
 
-    def test_a_name_that_is_bound_anew_is_not_our_host(self):
+    def test_dns_rebinding_is_refused(self):
         page = self.browser.open('about:blank')
-        page.call('Page.setBypassCSP', enabled=True)  # the page of the error is not the attacker's
+        page.call('Page.setBypassCSP', enabled=True)  # the error page is not the attacker's
         page.go(f'http://rebound.example:{self.server.port}{LIST}')
         self.assertIn('wrong_host', page.run('document.body.innerText'))
         before = self.everything()
@@ -181,7 +199,7 @@ class Attacks(Case):
         page.close()
         self.assertEqual(self.everything(), before)
 
-    def test_nobody_is_signed_in_as_somebody_else(self):
+    def test_foreign_page_cannot_sign_in_another_person(self):
         link = self.server.post('/api/links', {'name': 'mallory', 'role': 'admin'})
         code = link['url'].split('#')[1]
         for host, page in self.evil_pages():
@@ -196,7 +214,7 @@ class Attacks(Case):
 
 
 def send(url, method, body, kind, mode):
-    """A script: how a request ends for the page that sends it."""
+    """Returns a script that reports how a request ends for the page that sends it."""
     headers = f"{{'Content-Type': {kind!r}}}" if kind else '{}'
     given = f'body: {body!r},' if body is not None else ''
     return f"""fetch({url!r}, {{method: {method!r}, mode: {mode!r}, credentials: 'include', {given}
@@ -204,7 +222,7 @@ def send(url, method, body, kind, mode):
 
 
 def form(url, kind, value):
-    """A script that sends a form from the page; what is before its '=' makes it JSON."""
+    """Returns a script that sends a form from the page; the text before its '=' makes it JSON."""
     return f"""(() => {{ const form = document.createElement('form');
         form.method = 'POST'; form.action = {url!r}; form.enctype = {kind!r};
         const field = document.createElement('textarea');

@@ -1,4 +1,4 @@
-"""Chromium without a screen, driven by its DevTools protocol over a pipe (no library needed)."""
+"""Runs headless Chromium, driven by its DevTools protocol over a pipe (no library needed)."""
 import json
 import os
 import pathlib
@@ -14,12 +14,12 @@ PROGRAMS = ('chromium-headless-shell', 'chromium')
 
 
 def program():
-    """Its path, or None."""
+    """Returns its path, or None."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 class Chromium:
-    """One process with a profile of its own. `names`: host names that mean 127.0.0.1."""
+    """One process with its own profile. `names`: host names that resolve to 127.0.0.1."""
 
     def __init__(self, names=()):
         self.profile = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-chromium-'))
@@ -28,7 +28,7 @@ class Chromium:
         rules = ','.join([f'MAP {name} 127.0.0.1' for name in names] + ['MAP * ~NOTFOUND'])
         rules += ',EXCLUDE 127.0.0.1,EXCLUDE localhost,EXCLUDE 0.0.0.0'
         self.process = subprocess.Popen(
-            # The protocol's pipes are the descriptors 3 and 4. Beside root there is no sandbox.
+            # The protocol uses the descriptors 3 and 4. Root can run it without a sandbox only.
             ['bash', '-c', f'exec "$@" 3<&{to_it} 4>&{from_it}', 'bash', program()]
             + ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
             + ['--remote-debugging-pipe', '--no-first-run', '--disable-background-networking']
@@ -50,7 +50,7 @@ class Chromium:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def call(self, method, session=None, seconds=30, **params):
-        """The result of a command; events are passed over."""
+        """Returns the result of a command; skips events."""
         self.number += 1
         request = {'id': self.number, 'method': method, 'params': params}
         if session:
@@ -79,7 +79,7 @@ class Chromium:
 
 
 class Page:
-    """A tab, loaded."""
+    """A loaded tab."""
 
     def __init__(self, browser, url):
         self.browser = browser
@@ -93,7 +93,7 @@ class Page:
         return self.browser.call(method, self.session, **params)
 
     def go(self, url):
-        """The error, or None."""
+        """Returns the error, or None."""
         error = self.call('Page.navigate', url=url).get('errorText')
         self.settle()
         return error
@@ -102,7 +102,7 @@ class Page:
         self.until("document.readyState == 'complete'")
 
     def run(self, script):
-        """The value of an expression, which may be a promise."""
+        """Returns the value of an expression, which may be a promise."""
         done = self.call(
             'Runtime.evaluate',
             expression=script,
@@ -118,7 +118,7 @@ class Page:
         def value():
             try:
                 return self.run(script)
-            except RuntimeError as error:  # it goes to another page just now
+            except RuntimeError as error:  # it is loading another page
                 if 'navigated' not in str(error) and 'context' not in str(error):
                     raise
 

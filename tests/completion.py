@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Shell completion and the manual page, read by the programs that they are for. bash has to be
-there; zsh, fish, groff and mandoc are asked where they are installed (tools/setup.sh test)."""
+"""Shell completion and the manual page, read by the programs they are for. bash is required; zsh,
+fish, groff and mandoc are used if installed (tools/setup.sh test)."""
 import os
 import pathlib
 import shutil
@@ -13,7 +13,7 @@ from cli import Terminal
 if os.path.basename(BINARY) != 'dormouse':
     raise SystemExit('the binary must be called dormouse: that is what is completed')
 
-# Calls the function as bash does, with the words as bash would have split them.
+# Calls the function as bash does, with the words as bash would split them.
 BASH = r"""
 eval "$(dormouse completion bash)"
 complete -p dormouse >/dev/null || exit 1
@@ -88,7 +88,7 @@ class Completion(Case):
         found = self.bash('result', self.call, '--file', self.server.own + '/a v')
         self.assertEqual(' '.join(found), self.server.own + '/a value.json')
 
-    def test_no_server_no_noise(self):
+    def test_no_server_prints_nothing(self):
         self.server.term()
         self.assertEqual(self.bash('tail', 'ses_'), [])
         self.server.start()

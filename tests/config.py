@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The configuration (docs/reference/configuration.md): found, checked, told, and in effect."""
+"""The configuration (docs/reference/configuration.md): found, checked, reported, and in effect."""
 import json
 import pathlib
 import re
+import resource
 import stat
 import sys
 import tempfile
-import time
 import unittest
 
 from dormouse import ROOT, Client, Server, environment, main, run, wait_for
@@ -16,7 +16,7 @@ from config_page import PAGE, with_tables
 
 
 class Folder(unittest.TestCase):
-    """A folder of its own, and the binary in an environment that knows no other."""
+    """A folder, and the binary in an environment that finds no other configuration."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-config-')
@@ -39,7 +39,7 @@ class Folder(unittest.TestCase):
 
 
 class Init(Folder):
-    def test_it_writes_an_example_that_is_right_and_says_nothing(self):
+    def test_init_writes_a_valid_example_silently(self):
         said = self.dm('config', 'init').stdout
         path = self.folder / 'etc/dormouse/dormouse.toml'
         self.assertIn(f'dormouse config check {path}\n', said)
@@ -58,7 +58,7 @@ class Init(Folder):
         self.assertIn('#[[agent]]', text)
         self.assertEqual(self.dm('config', 'check', self.write(text)).stderr, '')
 
-    def test_a_folder_that_can_not_be_made_is_said(self):
+    def test_a_folder_that_cannot_be_made_is_reported(self):
         self.write('', 'file')
         refused = self.dm('config', 'init', self.folder / 'file/d.toml', exits=1)
         self.assertIn('cannot write', refused.stderr)
@@ -85,7 +85,7 @@ class Check(Folder):
         self.assertTrue(report['ok'])
         self.assertEqual([a['id'] for a in report['agents']], ['demo', 'demo-each'])
 
-    def test_a_file_that_is_not_there(self):
+    def test_a_file_that_is_missing(self):
         refused = self.dm('config', 'check', self.folder / 'none.toml', exits=2)
         self.assertIn('none.toml: cannot be read: No such file', refused.stderr)
         refused = self.dm('config', 'check', self.folder, exits=2)
@@ -99,12 +99,12 @@ class Check(Folder):
         refused = self.dm('config', 'check', path, exits=2, SECRET='hunter2')
         self.assertNotIn('hunter2', refused.stderr + refused.stdout)
 
-    def test_without_a_configuration_it_tells_the_defaults(self):
+    def test_without_configuration_prints_the_defaults(self):
         said = self.dm('config', 'check').stdout
         self.assertIn('There is no configuration', said)
         self.assertIn('127.0.0.1:3676', said)
 
-    def test_the_summary_tells_what_the_server_would_have(self):
+    def test_summary_shows_what_the_server_would_use(self):
         path = self.write(
             '[retention]\ncompleted_after = "7d"\n[[model]]\nid = "m"\nkind = "scripted"\n'
             '[[agent]]\nid = "ops"\nmodel = "m"\ntools = ["ask_human"]\n'
@@ -126,7 +126,7 @@ class Check(Folder):
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual(sorted(report['tools']), ['ask_human', 't'])
 
-    def test_what_can_not_work_on_this_machine_is_a_warning(self):
+    def test_what_this_machine_lacks_is_a_warning(self):
         hook = 'secret_env = "S_HOOK"\nevents = ["turn_ended"]\n'
         path = self.write(
             '[server]\nwebhook_hosts = ["Ok.Internal"]\n'
@@ -149,7 +149,7 @@ class Check(Folder):
         wanted = (
             r':3: \[\[webhook\]\] http://example.org/x gets nothing: it is not https',
             r':7: \[\[webhook\]\] https://10.0.0.1/x gets nothing: its address is not a public',
-            r':15: \[\[notify\]\] tells nobody: it is not https',
+            r':15: \[\[notify\]\] sends nothing: it is not https',
             r':18: \[\[source\]\] ci: none of its secrets_env is set',
             r':22: \[\[agent\]\] gone: it runs as the server',
             r':22: \[\[agent\]\] gone cannot be used: There is no program no-such-program',
@@ -171,7 +171,7 @@ class Check(Folder):
             refused = self.dm('config', 'check', self.write(text), exits=2)
             self.assertIn('1 mistake in', refused.stderr)
 
-    def test_gate_of_permissions_beside_a_mode_that_asks_nobody_is_a_warning(self):
+    def test_permission_gate_with_mode_that_never_asks_warns(self):
         for mode, warnings in (('bypassPermissions', 1), ('default', 0)):
             path = self.write(
                 f'[[agent]]\nid = "a"\nacp = ["/bin/true", "x"]\nsession_mode = "{mode}"\n'
@@ -180,11 +180,11 @@ class Check(Folder):
             said = [w for w in report['warnings'] if 'does not ask' in w]
             self.assertEqual(len(said), warnings, report)
 
-    def test_a_callback_url_that_nobody_reaches_is_a_warning(self):
+    def test_unreachable_callback_url_is_a_warning(self):
         text = '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\nurl = "%s"\n'
         path = self.write(text % 'https://ci.example.org/go')
         said = self.dm('config', 'check', path)
-        self.assertIn(f'{path}:3: [[tool]] t: its service is told a callback URL', said.stderr)
+        self.assertIn(f'{path}:3: [[tool]] t: its service gets a callback URL', said.stderr)
         self.assertIn('is valid', said.stdout)
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual((report['ok'], len(report['warnings'])), (True, 1))
@@ -271,11 +271,11 @@ class Serve(Started):
         none = str(self.folder / 'none')
         self.assertIn('cannot be read', self.refused(DORMOUSE_CONFIG=none))
 
-    def test_what_a_later_release_brings_is_refused_by_name(self):
+    def test_keys_of_a_later_release_are_refused_by_name(self):
         for text in ('[[mcp]]\nid = "x"\n', '[store]\nindex = []\n'):
             self.assertIn('comes with a later release', self.refused('--config', self.write(text)))
 
-    def test_agents_of_the_file_take_the_place_of_the_demo(self):
+    def test_configured_agents_replace_the_demo(self):
         server = self.server(AGENT)
         agents = server.get('/api/agents').json['items']
         self.assertEqual([agent['id'] for agent in agents], ['ops'])
@@ -287,13 +287,13 @@ class Serve(Started):
         self.assertEqual(server.said(session), 'ask_human why: because')
         server.finish()
 
-    def test_the_demo_stays_when_it_is_asked_for(self):
+    def test_demo_stays_when_configured(self):
         server = self.server('[server]\ndemo = true\n' + AGENT)
         agents = server.get('/api/agents').json['items']
         self.assertEqual([agent['id'] for agent in agents], ['demo', 'demo-each', 'ops'])
         server.finish()
 
-    def test_no_demo_when_it_is_not_wanted(self):
+    def test_demo_false_removes_the_demo(self):
         server = self.server('[server]\ndemo = false\n')
         self.assertEqual(server.get('/api/agents').json['items'], [])
         server.finish()
@@ -312,7 +312,7 @@ class Serve(Started):
         ended = self.dm('serve', '--config', path, '--data', data, exits=2)
         self.assertIn(f'127.0.0.1:{taken}', ended.stderr)
 
-    def test_beyond_loopback_only_when_told(self):
+    def test_listening_beyond_loopback_needs_a_flag(self):
         path = self.write('[server]\nlisten = "0.0.0.0:0"\n')
         ended = self.dm('serve', '--config', path, '--data', self.folder / 'data', exits=6)
         self.assertIn('--insecure', ended.stderr)
@@ -368,7 +368,7 @@ class Tools(Started):
         self.assertEqual(server.said(session), 'deploy A: {"shipped":true}')
         server.finish()
 
-    def test_a_gate_stands_before_it(self):
+    def test_a_gate_stays_before_it(self):
         self.script('cat > /dev/null; echo shipped\n')
         server = self.server(
             TOOL
@@ -395,7 +395,7 @@ class Tools(Started):
         self.assertEqual(server.said(session), 'deploy A: -yes')
         server.finish()
 
-    def test_what_this_release_can_not_do_is_said_with_its_line(self):
+    def test_unsupported_settings_are_reported_with_their_line(self):
         for text, line, what in (
             ('[[mcp]]\nid = "x"\n', 1, 'mcp'),
             ('[store]\nindex = []\n', 2, '[store]: index'),
@@ -406,7 +406,7 @@ class Tools(Started):
             self.assertIn(what + ' comes with a later release', refused)
             self.assertIn(what, self.refused('--config', path))
 
-    def test_a_callback_url_that_nobody_reaches_is_told_in_the_log(self):
+    def test_unreachable_callback_url_is_logged(self):
         server = self.server(
             '[server]\ndemo = false\n[[tool]]\nname = "t"\nkind = "http"\n'
             'url = "https://ci.example.org/go"\n'
@@ -414,7 +414,7 @@ class Tools(Started):
         self.assertIn('callback URL that only this machine reaches', server.tail())
         server.finish()
 
-    def test_a_hundred_tools_start_in_a_tenth_of_a_second(self):
+    def test_a_hundred_tools_cost_a_tenth_of_a_second_of_the_processor(self):
         self.script('')
         self.write('{"type": "object", "properties": {"target": {"type": "string"}}}', 's.json')
         text = '[server]\ndemo = false\n' + ''.join(
@@ -424,17 +424,18 @@ class Tools(Started):
         path, empty = self.write(text), self.write('', 'empty.toml')
 
         def seconds(file):
-            begin = time.monotonic()
+            begin = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.dm('config', 'check', file)
-            return time.monotonic() - begin
+            end = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
 
-        # Best of five each: what the tools cost, without what starting a process costs.
+        # Best of five each: the cost of the tools without the cost of starting a process.
         with_tools, without = (min(seconds(f) for _ in range(5)) for f in (path, empty))
         self.assertLess(with_tools - without, 0.1)
 
 
 class Retention(Started):
-    def test_completed_sessions_go_when_their_time_is_up(self):
+    def test_completed_sessions_are_deleted_by_age(self):
         server = self.server('[retention]\ncompleted_after = "1s"\n')
         old, active = server.create()['id'], server.create()['id']
         self.assertEqual(server.post(f'/api/sessions/{old}/end').status, 200)

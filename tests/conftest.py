@@ -16,14 +16,15 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS))
 
-LEFT_OUT = 77  # what a file that runs apart ends with when it cannot run here
+from dormouse import wait_for  # noqa: E402
+
+LEFT_OUT = 77  # exit status of a file that cannot run here
 LEFT_OVER_S = 3
 PR_SET_CHILD_SUBREAPER = 36
 REAL_AGENTS = ('slow/opencode.py', 'slow/opencode_screen.py', 'agents/')
@@ -35,7 +36,7 @@ def pytest_addoption(parser):
 
 
 class SaysFailures:
-    """Names a test that failed at once, and what it said, not at the end of all."""
+    """Reports a failed test at once, not at the end of the run."""
 
     def __init__(self, config):
         self.config = config
@@ -51,7 +52,7 @@ class SaysFailures:
 def pytest_configure(config):
     if not hasattr(config, 'workerinput'):
         config.pluginmanager.register(SaysFailures(config))
-    # What a test starts and loses sight of becomes a child of this process, and is found.
+    # Orphaned processes of a test become children of this process, and are found.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if hasattr(config, 'workerinput') or not config.getoption('numprocesses', None):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -89,12 +90,12 @@ def pytest_collection_modifyitems(config, items):
         item.add_marker(pytest.mark.xdist_group(together))
         if item.get_closest_marker('own_process'):
             item.runtest = functools.partial(run_apart, item)
-    # The slow ones first: they are the longest.
+    # The slow ones first: they take longest.
     items.sort(key=lambda item: item.path.parent.name != 'slow')
 
 
 def run_apart(item):
-    """Runs the file with the name of the test, as one would by hand."""
+    """Runs the file with the name of the test, as by hand."""
     name = '.'.join(item.nodeid.split('@')[0].split('::')[1:])
     ended = subprocess.run([sys.executable, item.path, name], capture_output=True, text=True)
     if ended.returncode == LEFT_OUT:
@@ -104,7 +105,7 @@ def run_apart(item):
 
 
 def children_of(pid):
-    """{pid: command line} of all processes below it that run."""
+    """Returns {pid: command line} of all running processes below it."""
     parents = {}
     for folder in pathlib.Path('/proc').iterdir():
         try:
@@ -121,14 +122,19 @@ def children_of(pid):
 
 
 def end_left_over():
-    """Ends what the tests of a file left running, once it had its time; their command lines."""
-    end = time.monotonic() + LEFT_OVER_S
-    while (left := children_of(os.getpid())) and time.monotonic() < end:
-        time.sleep(0.05)  # processes end by themselves, and nothing says when
+    """Ends the processes that the tests of a file left running, after a grace period; returns their
+    command lines."""
+    try:
+        wait_for(lambda: not children_of(os.getpid()), LEFT_OVER_S)
+    except AssertionError:
+        pass  # they are to be ended
     commands = []
-    for pid, command in left.items():
+    for pid, command in children_of(os.getpid()).items():
         try:
-            commands.append(command.read_bytes().replace(b'\0', b' ').decode(errors='replace'))
+            line = command.read_bytes()
+            if not line:
+                continue  # it is ending: its memory has been released already
+            commands.append(line.replace(b'\0', b' ').decode(errors='replace'))
             os.kill(pid, signal.SIGKILL)
         except OSError:
             continue  # it ended meanwhile
@@ -146,7 +152,7 @@ def pytest_runtest_teardown(item, nextitem):
 
 
 def reap():
-    """Takes up the ends of children that nobody waits for any more."""
+    """Reaps ended children."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The demo agent (docs/demo-agent.md), row by row, with the lines that it answers."""
+"""The demo agent (docs/demo-agent.md), row by row, with its answers."""
 import re
 
 from dormouse import Case, main
@@ -11,7 +11,7 @@ class Demo(Case):
     agent = 'demo'
 
     def ask(self, text):
-        """A new session that has come to rest, and its open calls."""
+        """Creates a session that is idle, and returns its open calls."""
         session = self.server.create(text, agent=self.agent)['id']
         return session, self.server.open_calls(session)
 
@@ -35,7 +35,7 @@ class Deploy(Demo):
         self.server.result(call['id'], 'live')
         self.assertSaid(session, 'deploy api: live')
 
-    def test_several_are_one_step_and_are_told_in_request_order(self):
+    def test_several_calls_are_one_step_in_request_order(self):
         session, calls = self.ask('deploy a and b.1 and C_2-x')
         self.assertEqual([c['input']['target'] for c in calls], ['a', 'b.1', 'C_2-x'])
         self.assertEqual(len({c['messageID'] for c in calls}), 1)
@@ -64,12 +64,12 @@ class Deploy(Demo):
             self.server.result(call['id'], output)
             self.assertSaid(session, f'deploy A: {line}')
 
-    def test_an_error_is_told(self):
+    def test_error_is_reported_to_the_model(self):
         session, (call,) = self.ask('deploy A')
         self.server.error(call['id'], 'no such branch')
         self.assertSaid(session, 'deploy A failed: no such branch')
 
-    def test_what_is_cancelled_is_told(self):
+    def test_cancellation_is_reported_to_the_model(self):
         session, (first, second) = self.ask('deploy A and B')
         self.server.delete(f'/async-tool/pending/{first["id"]}')
         self.server.result(second['id'], 'ok')
@@ -222,7 +222,7 @@ class Others(Demo):
             self.assertEqual(calls, [], 'it does not pause')
             self.assertSaid(session, f'{tool} 50ms: slept 50ms')
 
-    def test_anything_else_is_said_back(self):
+    def test_anything_else_is_echoed(self):
         for text in (
             'hello',
             'deploy',
@@ -256,7 +256,7 @@ class Others(Demo):
         del usage['cachedTokens'], usage['reasoningTokens']
         self.assertEqual(usage, {'inputTokens': 1, 'outputTokens': 4, 'steps': 1})
 
-    def test_a_session_goes_on_turn_after_turn(self):
+    def test_a_session_continues_turn_after_turn(self):
         session, (call,) = self.ask('deploy A')
         self.server.result(call['id'], 1)
         self.server.at_rest(session)
@@ -291,7 +291,7 @@ class Others(Demo):
 
 
 class Each(Demo):
-    """Asked again as each call settles, it tells those that settled since it last spoke."""
+    """Asked again as each call settles, it names the calls settled since its last answer."""
 
     agent = 'demo-each'
 

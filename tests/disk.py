@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""A disk that is full, and one that takes no writing: told with its code, nothing acknowledged is
-lost, and the server is back by itself when there is room (P9, P11). Needs a small tmpfs of its own:
-as root, or in a user namespace.
-"""
+"""A disk that is full or read-only: reported with its code, nothing acknowledged is lost, and the
+server recovers by itself when there is space (P9, P11). Needs its own small tmpfs: as root, or in a
+user namespace."""
 import os
 import pathlib
 import shutil
@@ -13,7 +12,7 @@ import tempfile
 import pytest
 from dormouse import BINARY, Case, Server, environment, main, run, wait_for
 
-# Mounting may need a user namespace, which only a process with one thread can enter.
+# Mounting may need a user namespace, which only a single-threaded process can enter.
 pytestmark = pytest.mark.own_process
 INSIDE = 'DISK_TEST_INSIDE'
 LEFT_OUT = 77
@@ -38,7 +37,7 @@ class Disk(Case):
         shutil.rmtree(self.place)
 
     def fill(self):
-        """Leaves no byte."""
+        """Fills the disk."""
         self.ballast = pathlib.Path(self.place, 'ballast')
         with open(self.ballast, 'wb', buffering=0) as file:
             try:
@@ -48,7 +47,7 @@ class Disk(Case):
                 pass
 
     def until_refused(self):
-        """Prompts until one is refused; the accepted ones and the refusal."""
+        """Sends prompts until one is refused; returns the accepted ones and the refusal."""
         accepted = []
         for number in range(1000):
             answer = self.server.prompt(self.session, f'{number} ' + 'x' * 20_000, wait=0)
@@ -57,7 +56,7 @@ class Disk(Case):
             accepted.append(answer['messageID'])
         self.fail('it was never refused')
 
-    def test_a_full_disk_is_told_and_the_server_comes_back(self):
+    def test_full_disk_is_reported_and_the_server_recovers(self):
         waiting = self.server.create('deploy A')['id']
         (call,) = self.server.open_calls(waiting)
         self.session = self.server.create()['id']
@@ -66,7 +65,7 @@ class Disk(Case):
         problem = self.assertProblem(refusal, 503, 'store_full', next='retry')
         self.assertIsInstance(problem['retryAfter'], int)
         self.assertTrue(self.server.alive())
-        # What is there can be read, and nothing is half done.
+        # Stored data can be read, and nothing is half done.
         self.assertEqual(self.server.open_calls(waiting), [call])
         self.assertProblem(self.server.result(call['id'], 'y' * 50_000), 503, 'store_full')
         self.assertEqual(self.server.get(f'/async-tool/pending/{call["id"]}')['status'], 'waiting')
@@ -101,7 +100,7 @@ class Disk(Case):
         self.ballast.unlink()
         self.server.start()
 
-    def test_a_directory_that_takes_no_writing_is_refused(self):
+    def test_read_only_directory_is_refused(self):
         session = self.server.create('deploy A')['id']
         self.server.term()
         self.assertEqual(mount('-o', 'remount,ro', self.place).returncode, 0)
@@ -131,7 +130,7 @@ def mounts():
 
 
 def enter():
-    """Goes on in a user namespace of our own, where mounting may be allowed."""
+    """Enters a new user namespace, where mounting may be allowed."""
     if not os.environ.get(INSIDE) and shutil.which('unshare'):
         inside = ['unshare', '--user', '--map-root-user', '--mount', sys.executable, *sys.argv]
         if subprocess.run(inside[:4] + ['true'], capture_output=True).returncode == 0:

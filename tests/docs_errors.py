@@ -40,7 +40,7 @@ def check_page(page, code, found):
 
 
 def read_uses(root):
-    """The codes that some source gives, besides the table of all of them."""
+    """Returns the codes that sources use, besides the table."""
     sources = [
         p
         for folder in ('src', 'include')

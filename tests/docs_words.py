@@ -10,7 +10,7 @@ from docs_links import CODE
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ['*.md', 'docs/**/*.md', 'verification/*.md']
-# CHANGELOG.md says what was; docs/glossary.md names old words once.
+# CHANGELOG.md describes the past; docs/glossary.md names old words once.
 LEFT_OUT = {'CHANGELOG.md', 'docs/glossary.md'}
 REPEATED = {  # lines with texts of src/core/base/error.cc and src/node/config/keys.cc
     'docs/reference/configuration.md': re.compile(r'^\|'),
@@ -40,7 +40,7 @@ WORDS = [(re.compile(rf'\b(?:{pattern})\b'), word) for pattern, word in INSTEAD.
 
 
 def prose(name, text):
-    """Its lines, those that do not count left empty."""
+    """Returns the lines of prose; other lines are empty."""
     blank = lambda match: re.sub(r'[^\n]', '', match[0])
     text = re.sub(r'^(```+).*?^\1[ \t]*$', blank, text, flags=re.M | re.S)
     lines = CODE.sub(blank, text).split('\n')

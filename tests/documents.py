@@ -84,7 +84,7 @@ class Block:
 
 
 def blocks_of(text):
-    """In order. A comment belongs to the block whose fence follows it, blank lines aside."""
+    """Returns the blocks in order. A comment belongs to the next fence, ignoring blank lines."""
     found, marks, opened = [], {}, None
     for number, line in enumerate(text.split('\n'), 1):
         fence = FENCE.match(line)
@@ -114,7 +114,7 @@ def masked(text):
 
 
 def difference(shown, came):
-    """None if the output is what the page shows, else both."""
+    """Returns None if the output matches the page, else both."""
     pattern = ''
     for line in masked(shown):
         if line == '…':
@@ -156,7 +156,7 @@ def listens(port):
 
 
 class Shell:
-    """One bash that is given one block after the other."""
+    """One bash that runs one block after the other."""
 
     def __init__(self):
         self.own = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-page-'))
@@ -189,7 +189,8 @@ class Shell:
         return SERVICE.sub(str(self.service), ADDRESS.sub(f'127.0.0.1:{self.port}', text))
 
     def run(self, text, background=False):
-        """Its output, and the statuses other than 0. In the background: nothing of both."""
+        """Returns its output, and the statuses other than 0; neither for a block in the background.
+        """
         self.count += 1
         for name in ('out', 'status', 'done'):
             (self.blocks / name).unlink(missing_ok=True)

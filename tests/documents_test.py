@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What tests/documents.py takes for the same output."""
+"""Which outputs tests/documents.py accepts as equal."""
 import unittest
 
 import documents
 
 
 class Difference(unittest.TestCase):
-    def test_a_day_that_has_not_lost_its_first_millisecond_yet_is_the_page_s_23_hours(self):
+    def test_duration_of_almost_a_day_matches_23_hours(self):
         shown = 'sleeps: deploy waits for its result, deadline in 23 h 59 min'
         came = 'sleeps: deploy waits for its result, deadline in %s'
         for deadline in ('1 d', '24 h', '23 h', '23 h 59 min', '6 d 23 h'):
@@ -14,7 +14,7 @@ class Difference(unittest.TestCase):
         for deadline in ('5 min', '10 s', 'HOURS or so', '1 day'):
             self.assertIsNotNone(documents.difference(shown, came % deadline))
 
-    def test_an_ellipsis_stands_for_lines_or_for_a_part_of_one(self):
+    def test_ellipsis_matches_lines_or_part_of_a_line(self):
         self.assertIsNone(documents.difference('a\n…\nz', 'a\nb\nc\nz'))
         self.assertIsNone(documents.difference('pnd_… waits', 'pnd_x1 waits'))
         self.assertIsNotNone(documents.difference('a\n…\nz', 'a\nb\nc'))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every program in examples/ prints what its head says that it prints."""
+"""Every program in examples/ prints what its header says."""
 import pathlib
 import re
 import subprocess

@@ -28,7 +28,7 @@ class FeedCase(Case):
         return events
 
     def pages(self, query='?', limit=50):
-        """Every event, and the cursor at the end."""
+        """Returns every event, and the cursor at the end."""
         found, cursor = [], None
         while True:
             place = f'&cursor={cursor}' if cursor else ''
@@ -40,7 +40,7 @@ class FeedCase(Case):
 
 
 class Feed(FeedCase):
-    def test_pages_tell_what_every_session_tells_of_itself(self):
+    def test_pages_equal_the_events_of_each_session(self):
         sessions = [self.server.create('deploy A')['id'] for _ in range(3)]
         sessions.append(self.server.create('hello', project='other')['id'])
         feed, _ = self.pages()
@@ -60,7 +60,7 @@ class Feed(FeedCase):
         self.assertEqual(small, whole)
         self.assertEqual(end, same)
 
-    def test_a_stream_tells_what_comes_and_what_was(self):
+    def test_stream_sends_past_and_new_events(self):
         before = self.server.create('deploy A')['id']
         stream = self.stream()
         after = self.server.create('hello')['id']
@@ -73,7 +73,7 @@ class Feed(FeedCase):
                 seen.append(frame)
         self.assertEqual(len(seen), len(wanted), 'nothing twice on one connection')
 
-    def test_who_comes_back_after_a_kill_has_every_event(self):
+    def test_reader_reconnecting_after_a_kill_misses_nothing(self):
         session = self.server.create('deploy A')['id']
         stream = self.stream()
         seen, place = set(), None
@@ -98,7 +98,7 @@ class Feed(FeedCase):
         self.assertEqual({s for _, s in seen}, set(range(1, end + 1)))
         self.assertEqual(again, [(session, s) for s in range(head + 1, end + 1)])
 
-    def test_a_deleted_session_is_told_and_its_past_is_gone(self):
+    def test_deleted_session_is_reported_without_its_past(self):
         gone = self.server.create('hello')['id']
         kept = self.server.create('hello')['id']
         self.assertStatus(self.server.delete(f'/api/sessions/{gone}'), 204)
@@ -106,7 +106,7 @@ class Feed(FeedCase):
         self.assertEqual([e['type'] for e in feed if e['sessionID'] == gone], ['session_deleted'])
         self.assertTrue([e for e in feed if e['sessionID'] == kept])
 
-    def test_many_sessions_at_once_are_all_there_for_each_of_several_readers(self):
+    def test_many_sessions_reach_each_of_several_readers(self):
         streams = [self.stream() for _ in range(3)]
         made = []
 
@@ -132,7 +132,7 @@ class Feed(FeedCase):
                 if frame.data:
                     seen.add(key(frame.data))
 
-    def test_with_objects_each_event_tells_what_it_is_about_as_it_stands_now(self):
+    def test_view_objects_adds_the_current_object(self):
         sessions = [self.server.create('deploy A')['id'] for _ in range(2)]
         gone = self.server.create('hello')['id']
         own = {}
@@ -154,16 +154,16 @@ class Feed(FeedCase):
             if frame.data and frame.data['sessionID'] != gone:
                 seen[key(frame.data)] = frame.data
         self.assertEqual(seen, own)
-        # And goes on with what comes.
+        # Continues with new events.
         self.server.result(self.server.open_calls(sessions[0])[0]['id'], 'live')
         while frame.event != 'submitted':
             frame = stream.frame()
         self.assertEqual(frame.data['object']['status'], 'completed')
 
-    def test_a_view_that_is_none_is_refused(self):
+    def test_unknown_view_is_refused(self):
         self.assertProblem(self.server.get('/api/events?view=all'), 400, 'bad_value')
 
-    def test_places_that_are_none_are_refused(self):
+    def test_invalid_cursors_are_refused(self):
         for place in ('17', 'x', 'f', 'f99999999', 'f-1'):
             self.assertProblem(self.server.get(f'/api/events?cursor={place}'), 400, 'bad_cursor')
         self.assertEqual(self.server.get('/api/events?project=nobody').json['items'], [])
@@ -212,14 +212,14 @@ class Feed(FeedCase):
 
 
 class Damage(FeedCase):
-    """What cannot be read is told in its place, and harms nobody else."""
+    """An unreadable append is reported in its place and harms no other."""
 
     def tearDown(self):
         self.server.verify = lambda: None  # damaged on purpose
         super().tearDown()
 
     def damage(self, change, goes_on=False):
-        """`change`: SQL of one frame of `bad`, which has two sessions beside it. `goes_on`: other
+        """`change`: SQL for one frame of `bad`, which has two sessions next to it. `goes_on`: other
         frames follow it."""
         before = self.server.create('deploy A')['id']
         bad = self.server.create('deploy B')['id']
@@ -255,7 +255,7 @@ class Damage(FeedCase):
         self.assertEqual([f.event for f in frames], [e['type'] for e in feed])
         return before, bad, after
 
-    def test_damaged_append_is_told_and_the_feed_goes_on(self):
+    def test_damaged_append_is_reported_and_the_feed_continues(self):
         _, bad, after = self.expect_damage(
             "UPDATE journal SET data = replace(data, 'a', 'b') WHERE k = {place}"
         )
@@ -274,7 +274,7 @@ class Damage(FeedCase):
         self.server.result(self.server.open_calls(after)[0]['id'], 'live')
         self.server.at_rest(after)
 
-    def test_missing_append_is_told(self):
+    def test_missing_append_is_reported(self):
         self.expect_damage('DELETE FROM journal WHERE k = {place}', goes_on=True)
 
     def test_session_without_any_append_is_deleted(self):

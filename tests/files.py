@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images and files of prompts: decoded at the door and kept as artifacts in the append of their
+"""Images and files of prompts: decoded on receipt and stored as artifacts in the append of their
 message, over SIGKILLs, in forks, until their session is deleted (requirement C9)."""
 import base64
 import http.client
@@ -15,7 +15,7 @@ from shapes import MESSAGE, mismatch
 
 
 def png(width, height, seed=1):
-    """A real one, whose bytes can not be packed much."""
+    """Returns a valid image whose bytes compress badly."""
     noise, state = bytearray(), seed
     for _ in range(height):
         noise.append(0)
@@ -37,7 +37,7 @@ def png(width, height, seed=1):
 
 
 SMALL = png(2, 2)
-LARGE = b'\x89PNG\r\n\x1a\n' + bytes(range(256)) * 8_000  # 2 MB; nobody looks further
+LARGE = b'\x89PNG\r\n\x1a\n' + bytes(range(256)) * 8_000  # 2 MB; only the beginning is checked
 
 
 def image(data=SMALL, **more):
@@ -59,7 +59,7 @@ class Files(Case):
         return self.server.post(f'/api/sessions/{session}/prompt{query}', {'parts': parts, **more})
 
     def shown(self, session, index=0):
-        """The parts of the user's messages, without their ids."""
+        """Returns the parts of the user's messages, without their ids."""
         messages = [m for m in self.server.messages(session) if m['role'] == 'user']
         for message in messages:
             self.assertFalse(mismatch(message, MESSAGE))
@@ -178,7 +178,7 @@ class Kept(Files):
         )['id']
         own = self.shown(fork)[1]['artifactID']
         self.assertNotEqual(own, first)
-        # Not what came after the place where it forked.
+        # Not what follows the event of the fork.
         self.assertEqual(self.types(fork).count('artifact_emitted'), 1)
         second = self.assertStatus(self.server.post(f'/api/sessions/{fork}/fork', {}), 201)['id']
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
@@ -212,7 +212,7 @@ class Answers(Files):
 
 
 class Refused(Files):
-    def test_what_is_wrong_is_named_and_changes_nothing(self):
+    def test_invalid_files_are_named_and_change_nothing(self):
         session = self.server.create()['id']
         head = self.server.session(session)['seq']
         data = image()['data']
@@ -265,7 +265,7 @@ class Refused(Files):
 
 
 class Crashed(Files):
-    def test_a_kill_while_it_comes_leaves_all_of_it_or_nothing(self):
+    def test_kill_during_upload_leaves_all_or_nothing(self):
         raw = json.dumps({'parts': [said('look'), image(LARGE)]}).encode()
         begin = time.monotonic()
         path = f'/api/sessions/{self.server.create()["id"]}/prompt'
@@ -281,7 +281,7 @@ class Crashed(Files):
                 try:
                     client.call('POST', path, raw=raw, headers={'Idempotency-Key': 'k'})
                 except (http.client.HTTPException, OSError):
-                    pass  # no answer is an answer here
+                    pass  # no answer is a valid answer here
 
             sender = threading.Thread(target=send)
             sender.start()
@@ -298,7 +298,7 @@ class Crashed(Files):
             self.assertEqual(self.fetch(self.shown(session)[1]['artifactID']).raw, LARGE)
         self.assertGreater(taken, 0)
 
-    def test_what_was_acknowledged_is_there_after_a_kill(self):
+    def test_acknowledged_files_survive_a_kill(self):
         session = self.server.create()['id']
         self.assertStatus(self.send(session, [image(LARGE)], wait=0), 202)
         self.server.restart()
@@ -311,7 +311,7 @@ class Damaged(Files):
         session = self.server.create()['id']
         self.send(session, [said('look'), image()])
         artifact = self.shown(session)[1]['artifactID']
-        self.assertEqual(self.server.term()[0], 0)
+        self.assertEqual(self.server.term(), 0)
         database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
         with database:
             self.assertEqual(database.execute('DELETE FROM artifacts').rowcount, 1)
@@ -354,7 +354,7 @@ class CommandLine(Files):
         self.assertIn('[image cat.png image/png, ', shown.stdout)
         self.assertIn('[file notes.md text/markdown, 8 bytes; dormouse artifact ', shown.stdout)
 
-    def test_what_can_not_be_sent_is_told_before_anything_is(self):
+    def test_unsendable_file_is_reported_before_sending(self):
         folder = pathlib.Path(self.server.own)
         (folder / 'fake.png').write_text('no image')
         (folder / 'large.bin').write_bytes(bytes((5 << 20) + 1))

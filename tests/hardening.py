@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""The binary as it is given out (OpenSSF's list for C++): where it lies in memory is by chance,
-nothing that can be written is run, tables of functions are read-only, and it is linked with what
-Debian keeps mended and nothing else."""
+"""The released binary (OpenSSF's list for C++): its address is random, writable memory is not
+executable, tables of functions are read-only, and it links only libraries that Debian maintains."""
 import re
 import subprocess
 import unittest
@@ -9,7 +8,7 @@ import unittest
 import unwind_table
 from dormouse import BINARY, leave_out, main
 
-# Debian's packages; each new one is one more to be kept mended.
+# Debian's packages; each new one is one more to maintain.
 LIBRARIES = {
     'libboost_json.so',
     'libc.so',
@@ -42,7 +41,7 @@ class Hardening(unittest.TestCase):
         if '__asan_init' in cls.symbols or '__tsan_init' in cls.symbols:
             leave_out('built with a sanitizer, and so without these')
 
-    def test_it_lies_where_nobody_knows(self):
+    def test_address_space_is_randomized(self):
         self.assertRegex(readelf('--file-header'), r'Type: +DYN')
 
     def test_nothing_that_can_be_written_is_run(self):
@@ -61,7 +60,7 @@ class Hardening(unittest.TestCase):
     def test_no_library_is_looked_for_in_a_folder_of_its_own(self):
         self.assertNotRegex(readelf('--dynamic'), r'RPATH|RUNPATH')
 
-    def test_it_uses_what_debian_keeps_mended_and_no_more(self):
+    def test_libraries_are_those_that_debian_maintains(self):
         needed = re.findall(r'NEEDED.*\[(.*?\.so)', readelf('--dynamic'))
         self.assertEqual(sorted(set(needed) - LIBRARIES), [])
 

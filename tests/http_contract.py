@@ -34,6 +34,7 @@ ROUTES = [
     ('POST', '/async-tool/progress'),
     ('POST', '/async-tool/webhook'),
     ('POST', '/async-tool/webhook/{}'),
+    ('POST', '/async-tool/slack'),
     ('POST', '/c/{}'),
     ('GET', '/c/{}'),
     ('GET', '/'),
@@ -43,6 +44,7 @@ ROUTES = [
     ('GET', '/async-tool/pending/{}'),
     ('DELETE', '/async-tool/pending/{}'),
     ('POST', '/async-tool/pending/{}/claim'),
+    ('POST', '/async-tool/pending/{}/reassign'),
     ('POST', '/api/projects/{}/sessions'),
     ('GET', '/api/projects/{}/sessions'),
     ('GET', '/api/sessions/{}'),
@@ -90,14 +92,23 @@ ROUTES = [
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
+    ('GET', '/api/audit'),
+    ('GET', '/api/nodes'),
+    ('GET', '/api/starts'),
+    ('GET', '/api/config'),
     ('POST', '/api/retention'),
     ('POST', '/api/retention/messages'),
+    ('GET', '/api/rules'),
+    ('DELETE', '/api/rules/{}'),
+    ('GET', '/api/me'),
     ('GET', '/api/tokens'),
     ('POST', '/api/tokens'),
     ('DELETE', '/api/tokens/{}'),
     ('POST', '/api/links'),
     ('GET', '/sign-in'),
     ('POST', '/sign-in'),
+    ('POST', '/sign-in/email'),
+    ('POST', '/sign-in/link'),
     ('DELETE', '/sign-in'),
     ('POST', '/sign-out'),
     ('GET', '/openapi.json'),
@@ -105,9 +116,9 @@ ROUTES = [
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]
-OPEN = ('/healthz', '/readyz', '/sign-in')
-# What is in the path, or signs the body, takes the place of a token; here neither is right.
-OWN_PROOF = ('/c/', '/a/', '/async-tool/webhook')
+OPEN = ('/healthz', '/readyz', '/sign-in', '/sign-in/email', '/sign-in/link')
+# The path, or a signature of the body, replaces the token; here neither is valid.
+OWN_PROOF = ('/c/', '/a/', '/async-tool/webhook', '/async-tool/slack')
 
 
 class Routes(Contract):
@@ -117,7 +128,7 @@ class Routes(Contract):
         found = [(m, '/' + '/'.join(re.findall(r'"([^"]*)"', path))) for m, path in rows]
         self.assertEqual(sorted(found), sorted(ROUTES))
 
-    def test_without_a_token_every_route_is_401_and_nothing_is_told(self):
+    def test_without_a_token_every_route_is_401_without_details(self):
         stranger = Client(self.server.port, None)
         for method, path in ROUTES:
             if path in OPEN or path == '/':
@@ -138,7 +149,7 @@ class Routes(Contract):
                 return answer
             self.server.advance(int(answer.headers['Retry-After']))
 
-    def test_a_wrong_token_in_any_disguise_is_401(self):
+    def test_wrong_token_in_any_form_is_401(self):
         token = self.server.token
         for value in (
             '',
@@ -156,7 +167,7 @@ class Routes(Contract):
             self.assertStatus(answer, 401)
             self.server.advance(1)
 
-    def test_the_eleventh_wrong_token_in_a_second_is_limited_and_a_right_one_is_not(self):
+    def test_wrong_tokens_are_limited_right_ones_are_not(self):
         client = Client(self.server.port, 'dm_wrong')
         statuses = [client.get('/api/agents').status for _ in range(40)]
         self.assertEqual(statuses[0], 401)
@@ -169,11 +180,11 @@ class Routes(Contract):
         self.assertStatus(stranger.get('/healthz'), 200)
         wait_for(lambda: stranger.get('/readyz').status == 200, what='readiness')
 
-    def test_other_methods_are_405_and_told_which_are_allowed(self):
+    def test_other_methods_are_405_with_allow(self):
         by_path = {}
         for method, path in ROUTES:
             if path.startswith('/c/'):
-                continue  # without a good token in it there is no such path
+                continue  # without a good token in it the path is unknown
             by_path.setdefault(path, set()).add(method)
         for path, methods in by_path.items():
             allowed = methods | ({'HEAD'} if 'GET' in methods else set())
@@ -249,7 +260,7 @@ class Routes(Contract):
 
 
 class Objects(Contract):
-    def test_a_new_session_is_201_with_its_place(self):
+    def test_new_session_is_201_with_location(self):
         body = {'agentID': 'demo', 'title': 'Ship', 'labels': {'team': 'x'}}
         answer = self.assertStatus(self.server.post('/api/projects/p.1/sessions', body), 201)
         session = answer.json
@@ -260,7 +271,7 @@ class Objects(Contract):
         self.assertEqual((session['projectID'], session['status']), ('p.1', 'active'))
         self.assertEqual(self.server.session(session['id']), session)
 
-    def test_a_session_that_waits_tells_for_what(self):
+    def test_waiting_session_says_what_it_waits_for(self):
         session, call = self.waiting('deploy A within 1h')
         self.assertShape(session, SESSION)
         activity = session['activity']
@@ -269,7 +280,7 @@ class Objects(Contract):
         self.assertEqual((activity['tool'], activity['timeout']), ('deploy', call['timeout']))
         self.assertEqual(call['timeout'] - call['time']['created'], 3_600_000)
 
-    def test_a_busy_session_tells_its_turn_and_step(self):
+    def test_busy_session_shows_turn_and_step(self):
         session = self.server.create()
         turn = self.server.prompt(session['id'], 'sleepy 1s', wait=0)['turnID']
         busy = wait_for(lambda: self.busy(session['id']), what='busy')
@@ -364,7 +375,7 @@ class Objects(Contract):
         one = self.server.get(f'/async-tool/pending/{call["id"]}')
         self.assertEqual(one.json, call)
 
-    def test_a_result_is_applied_once_and_the_receipt_says_who_used_it(self):
+    def test_result_is_applied_once_receipt_names_its_step(self):
         session, call = self.waiting()
         first = self.assertStatus(self.server.result(call['id'], {'v': 1}), 200)
         self.assertShape(first.json, OUTCOME)
@@ -566,7 +577,7 @@ class Objects(Contract):
 
 
 class Shapes(unittest.TestCase):
-    """The checker itself finds what is planted."""
+    """The checker itself finds planted errors."""
 
     def test_planted_mismatches_are_found(self):
         good = {'turnID': 'trn_12345', 'step': 1, 'seq': 2, 'at': 3}

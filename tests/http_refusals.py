@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""What is refused whatever the state is (docs/errors): 400, 403, 404, 412, 413, 415,
-421, 422 and 431. Nothing changes by it.
-"""
+"""Requests that are refused in any state (docs/errors): 400, 403, 404, 412, 413, 415, 421, 422 and
+431. None changes anything."""
 import itertools
 import json
 
@@ -34,7 +33,7 @@ class BadRequests(Contract):
             path = path.replace('{}', 'default', 1)
         kind = self.call if 'pending' in path else self.session
         numbered = {'tasks': 'tsk_', 'mail': 'mail_'}.get(path.split('/')[2])
-        if numbered:  # what is wrong with the body is said before it is looked for
+        if numbered:  # the body is checked before the resource is searched
             return path.replace('{}', self.session['id'].replace('ses_', numbered) + '_1')
         return path.replace('{}', kind['id'])
 
@@ -43,7 +42,7 @@ class BadRequests(Contract):
             answer = self.server.call('POST', self.path(path), raw=b'{"a":')
             self.assertProblem(answer, 400, 'bad_json', next='fix')
 
-    def test_what_is_no_object_is_a_bad_value_on_every_route(self):
+    def test_body_not_an_object_is_bad_value_on_every_route(self):
         for path, raw in itertools.product(self.POSTS, (b'[]', b'"x"', b'1', b'null', b'true')):
             answer = self.server.call('POST', self.path(path), raw=raw)
             problem = self.assertProblem(answer, 400, 'bad_value', pointer='')
@@ -56,7 +55,7 @@ class BadRequests(Contract):
         answer = self.server.call('PATCH', self.path('/api/sessions/{}'), {'zzzzzz': 1})
         self.assertProblem(answer, 400, 'unknown_field', field='/zzzzzz')
 
-    def test_a_field_that_was_mistyped_is_told_the_nearest(self):
+    def test_mistyped_field_names_the_nearest(self):
         p = self.call['id']
         prompt = f'/api/sessions/{self.session["id"]}/prompt'
         for path, body, field, near in [
@@ -291,7 +290,7 @@ class BadRequests(Contract):
 
 
 class Missing(Contract):
-    """404: an id that never was, one of another form and a nearly right one look the same."""
+    """404: an unknown id, an id of another form and an almost correct one look the same."""
 
     def assertAlike(self, answers):
         told = []
@@ -389,7 +388,7 @@ class Missing(Contract):
         ]
         self.assertAlike([self.server.get(f'/api/explain/{name}') for name in names])
 
-    def test_what_was_deleted_looks_like_what_never_was(self):
+    def test_deleted_session_looks_unknown(self):
         session, call = self.waiting()
         self.assertStatus(self.server.delete(f'/api/sessions/{session["id"]}'), 204)
         path = f'/api/sessions/{session["id"]}'

@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
-"""What depends on the state of a session or call (docs/errors): conflicts, idempotency keys,
-conditional requests, paging and long polls.
-"""
+"""Answers that depend on the state of a session or call (docs/errors): conflicts, idempotency keys,
+conditional requests, paging and long polls."""
 import json
 import socket
 import threading
-import time
 
-from dormouse import Client, Server, main, wait_for
+from dormouse import NOTHING, Client, Server, main, wait_for
 from shapes import RECEIPT, TURN, Contract, mismatch
 
 
 class Conflicts(Contract):
-    """409, 410, 422, 429: what the state of a session or call refuses."""
+    """409, 410, 422, 429: refusals by the state of a session or call."""
 
-    def test_another_payload_meets_the_winner(self):
+    def test_another_payload_is_a_conflict_with_the_winner(self):
         session, call = self.waiting()
         won = self.server.result(call['id'], 'A')['receipt']
         for answer in (
@@ -36,7 +34,7 @@ class Conflicts(Contract):
         self.assertProblem(self.server.error(call['id'], 'y'), 409, 'conflict')
         self.assertProblem(self.server.result(call['id'], 'x'), 409, 'conflict')
 
-    def test_what_was_cancelled_stays_so(self):
+    def test_cancelled_call_stays_cancelled(self):
         session, call = self.waiting()
         self.server.delete(f'/async-tool/pending/{call["id"]}')
         for answer in (self.server.result(call['id'], 'B'), self.server.error(call['id'], 'x')):
@@ -56,7 +54,7 @@ class Conflicts(Contract):
             problem = self.assertProblem(answer, 410, 'expired', next='stop')
             self.assertEqual(problem['receipt']['kind'], 'expiry')
 
-    def test_moves_that_the_state_does_not_have_are_named(self):
+    def test_illegal_moves_are_refused_by_name(self):
         session = self.server.create('hello')
         path = f'/api/sessions/{session["id"]}'
         for move in ('resume', 'retry'):
@@ -118,7 +116,7 @@ class Conflicts(Contract):
         self.assertTrue(problem['errors'])
         self.assertEqual(self.server.open_calls(session['id']), [call])
 
-    def test_another_kind_of_outcome_is_422_and_goes_on_waiting(self):
+    def test_wrong_kind_of_outcome_is_422_and_call_still_waits(self):
         session, call = self.waiting('approve X')
         for answer in (self.server.result(call['id'], 1), self.server.error(call['id'], 'x')):
             self.assertProblem(answer, 422, 'wrong_kind', reason='approval')
@@ -128,7 +126,7 @@ class Conflicts(Contract):
         answer = self.server.prompt(session['id'], 'x', answers=call['id'])
         self.assertProblem(answer, 422, 'wrong_kind')
 
-    def test_what_the_runtime_answers_nobody_else_does(self):
+    def test_handoff_calls_refuse_outside_outcomes(self):
         session, call = self.waiting('wait 1h')
         self.assertProblem(self.server.result(call['id'], 1), 403, 'not_an_answerer')
 
@@ -170,7 +168,7 @@ class TwoTokens(Contract):
         self.addCleanup(self.server.clean)
         self.other = Client(self.server.port, 'dm_second_token_of_the_environment')
 
-    def test_what_one_worker_has_claimed_is_refused_to_another(self):
+    def test_claimed_call_refuses_another_claim(self):
         session, call = self.waiting()
         path = f'/async-tool/pending/{call["id"]}/claim'
         self.assertStatus(self.server.post(path, {'forMs': 400}), 200)
@@ -313,7 +311,7 @@ class Conditional(Contract):
 
 class Paging(Contract):
     def walk(self, path, limit):
-        """All items, and the sizes of the pages."""
+        """Returns all items, and the sizes of the pages."""
         items, sizes, cursor = [], [], ''
         while True:
             glue = '&' if '?' in path else '?'
@@ -402,72 +400,65 @@ class Paging(Contract):
 
 
 class Waits(Contract):
-    """`wait`: no longer than until it is so, and no longer than told."""
+    """`wait`: until the condition holds, at most as long as requested, by the server's clock."""
 
-    def later(self, seconds, act):
-        thread = threading.Timer(seconds, act)
-        thread.start()
-        self.addCleanup(thread.join)
+    def asks(self, path, body=NOTHING):
+        """Sends a waiting request of a separate client; end() returns its answer."""
+        client = self.server.new_client()
+        self.addCleanup(client.close)
+        client.begin(path, body)
+        for _ in range(5):  # so that the server has read it, also behind a proxy, which may reorder
+            self.server.get('/healthz')
+        self.assertTrue(client.waits())
+        return client
 
-    def timed(self, act):
-        begin = time.monotonic()
-        answer = act()
-        return answer, time.monotonic() - begin
+    def settle(self, call):
+        self.assertStatus(self.server.result(call['id'], 1), 200)
 
     def test_a_prompt_waits_until_its_turn_ends_or_sleeps(self):
         session = self.server.create()
-        ended, seconds = self.timed(lambda: self.server.prompt(session['id'], 'sleepy 500ms'))
+        ended = self.server.prompt(session['id'], 'sleepy 500ms')
         self.assertShape(self.assertStatus(ended, 200).json, TURN)
         self.assertEqual(ended['status'], 'ended')
-        self.assertTrue(0.4 < seconds < 5, seconds)
         sleeps = self.assertStatus(self.server.prompt(session['id'], 'deploy A'), 200)
         self.assertShape(sleeps.json, TURN)
         self.assertEqual(sleeps['status'], 'waiting')
 
     def test_a_prompt_whose_time_is_up_is_202_with_the_turn(self):
         session = self.server.create()
-        answer, seconds = self.timed(lambda: self.server.prompt(session['id'], 'sleepy 2500ms', 1))
-        self.assertShape(self.assertStatus(answer, 202).json, TURN)
+        path = f'/api/sessions/{session["id"]}/prompt?wait=10'
+        client = self.asks(path, {'text': 'sleepy 20s'})
+        self.server.advance(10)
+        answer = self.assertStatus(client.end(), 202)
+        self.assertShape(answer.json, TURN)
         self.assertEqual(answer['status'], 'running')
-        self.assertTrue(0.9 < seconds < 2.4, seconds)
+        self.server.advance(10)
         self.server.at_rest(session['id'])
 
     def test_a_queued_prompt_waits_for_its_own_turn(self):
         session, call = self.waiting()
-        other = self.server.new_client()
-        self.later(
-            0.4,
-            lambda: other.post(
-                '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
-            ),
-        )
-        answer = self.assertStatus(self.server.prompt(session['id'], 'after'), 200)
-        self.assertEqual(answer['status'], 'ended')
+        client = self.asks(f'/api/sessions/{session["id"]}/prompt?wait=20', {'text': 'after'})
+        self.settle(call)
+        self.assertEqual(self.assertStatus(client.end(), 200)['status'], 'ended')
         self.assertEqual(self.server.said(session['id']), 'You said: after')
 
     def test_a_pending_call_waits_until_it_is_settled(self):
-        session, call = self.waiting()
-        path = f'/async-tool/pending/{call["id"]}'
-        other = self.server.new_client()
-        self.later(
-            0.4,
-            lambda: other.post(
-                '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
-            ),
-        )
-        answer, seconds = self.timed(lambda: self.server.get(path + '?wait=20'))
-        self.assertEqual(answer['status'], 'completed')
-        self.assertTrue(0.3 < seconds < 5, seconds)
-        self.assertLess(self.timed(lambda: self.server.get(path + '?wait=20'))[1], 1)
+        _, call = self.waiting()
+        path = f'/async-tool/pending/{call["id"]}?wait=20'
+        client = self.asks(path)
+        self.settle(call)
+        self.assertEqual(client.end()['status'], 'completed')
+        self.assertEqual(self.server.get(path)['status'], 'completed')
 
-    def test_a_pending_call_that_stays_open_is_told_when_time_is_up(self):
-        session, call = self.waiting()
-        path = f'/async-tool/pending/{call["id"]}?wait=1'
-        answer, seconds = self.timed(lambda: self.server.get(path))
-        self.assertEqual(answer['status'], 'waiting')
-        self.assertTrue(0.9 < seconds < 3, seconds)
+    def test_a_pending_call_that_stays_open_is_reported_when_time_is_up(self):
+        _, call = self.waiting()
+        client = self.asks(f'/async-tool/pending/{call["id"]}?wait=10')
+        self.server.advance(9)
+        self.assertTrue(client.waits())
+        self.server.advance(1)
+        self.assertEqual(client.end()['status'], 'waiting')
 
-    def test_a_session_waits_until_it_rests(self):
+    def test_session_wait_ends_when_it_is_idle_or_sleeps(self):
         session = self.server.create('sleepy 500ms', wait=0)
         now = self.server.session(session['id'], wait=20)
         self.assertEqual(now['activity'], {'type': 'idle'})
@@ -475,15 +466,11 @@ class Waits(Contract):
 
     def test_a_list_of_a_session_waits_for_a_call(self):
         session = self.server.create()
-        other = self.server.new_client()
-        path = f'/api/sessions/{session["id"]}/prompt'
-        self.later(0.4, lambda: other.post(path, {'text': 'deploy A'}))
-        query = f'/async-tool/pending?sessionID={session["id"]}&wait=20'
-        answer, seconds = self.timed(lambda: self.server.get(query))
-        self.assertEqual(len(answer['items']), 1)
-        self.assertLess(seconds, 5)
+        client = self.asks(f'/async-tool/pending?sessionID={session["id"]}&wait=20')
+        self.server.prompt(session['id'], 'deploy A')
+        self.assertEqual(len(client.end()['items']), 1)
 
-    def test_a_client_that_hangs_up_harms_nobody(self):
+    def test_client_that_disconnects_harms_no_other(self):
         session, call = self.waiting()
         for _ in range(20):
             client = socket.create_connection(('127.0.0.1', self.server.port))

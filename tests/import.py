@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`dormouse import`: sessions of opencode out of each form that it has kept them in, once; what
-cannot be read is named."""
+"""`dormouse import`: imports sessions of opencode from each form it has stored them in, once;
+unreadable ones are named."""
 import base64
 import hashlib
 import json
@@ -73,7 +73,7 @@ class Import(Case):
                                  (session + each['id'], session + id, session, 0, 0,
                                   json.dumps(data)))
         base.commit()
-        self.addCleanup(base.close)  # what it holds is partly in its log only
+        self.addCleanup(base.close)  # part of its data is only in its log
         return base
 
     def tree(self, session='ses_tree', messages=MESSAGES):
@@ -123,7 +123,7 @@ class Import(Case):
         self.assertEqual((open_['status'], open_['reason']), ('error', 'unknown'))
         self.assertEqual(self.server.session(session['id'])['activity'], {'type': 'idle'})
         self.server.prompt(session['id'], 'go on')
-        self.assertEqual(self.server.said(session['id']),  # the model is shown what was
+        self.assertEqual(self.server.said(session['id']),  # what the model was shown
                          'bash ls: a\nb\nbash sleep failed: It had not ended.\n'
                          'You said: go on')
 
@@ -140,7 +140,7 @@ class IntoAProgram(Programs):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def test_session_goes_on_in_the_folder_that_it_had(self):
+    def test_session_continues_in_the_folder_that_it_had(self):
         (self.work / 'app').mkdir()
         folder = str((self.work / 'app').resolve())
         self.run_import(folder, 0)
@@ -187,7 +187,7 @@ class Forms(Import):
 
 
 class Files(Import):
-    """What messages brought along, out of each form."""
+    """Files of messages, from each form."""
 
     def setUp(self):
         super().setUp()
@@ -258,7 +258,7 @@ class Files(Import):
     def test_out_of_an_exported_file(self):
         self.imported_twice(self.exported(messages=self.messages))
 
-    def test_what_is_too_large_or_broken_is_named_and_the_rest_is_imported(self):
+    def test_large_or_broken_files_are_named_the_rest_imported(self):
         id, info, parts = self.messages[0]
         parts += [file(7, data_url('text/plain', b'x' * (5 << 20) + b'y'), filename='big.bin'),
                   file(8, 'data:text/plain;base64,*', filename='broken.txt')]
@@ -304,7 +304,7 @@ class Files(Import):
 
 
 class Again(Import):
-    def test_twice_is_once_and_what_changed_is_named(self):
+    def test_repeat_imports_once_and_names_changes(self):
         base = self.database(['ses_one', 'ses_two'])
         self.run_import(self.folder)
         done = self.run_import(self.folder)
@@ -329,7 +329,7 @@ class Again(Import):
 
 
 class Mistakes(Import):
-    def test_what_cannot_be_read_is_named_and_the_rest_is_imported(self):
+    def test_unreadable_sessions_are_named_the_rest_imported(self):
         write = self.tree()
         write('session/global/ses_bad.json', '{"id":')
         write('part/msg_1/prt_9.json', '[]')
@@ -391,7 +391,7 @@ class Mistakes(Import):
         self.assertProblem(self.server.post(path, {'part': 5, 'messages': more}), 409,
                            'wrong_state')
 
-    def test_the_route_refuses_what_is_not_right(self):
+    def test_route_refuses_invalid_bodies(self):
         path = '/api/projects/default/import'
         good = {'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}
         for messages in ([], [{**good, 'role': 'x'}], [{**good, 'parts': []}], [3],

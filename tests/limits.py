@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each limit of `[limits]`, set low, and gone beyond against the real server: what it answers, and
-that nothing was changed by it. One test for each key; none can be left out."""
+"""Each limit of `[limits]`, set low and exceeded against the real server: its answer, and that
+nothing changed. One test for each key; none can be left out."""
 import select
 import socket
 import unittest
@@ -12,13 +12,13 @@ BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1"]\n'
 FROM_OUTSIDE = {'X-Forwarded-For': '198.51.100.7'}
 
 
-# test_so_many_run_at_once_and_those_beyond_the_line_come_again in tests/validators.py
+# test_validators_over_the_queue_limit_are_retryable in tests/validators.py
 ELSEWHERE = ['validators_at_once', 'validators_waiting']
 
 
 class Limits(Case):
     def setUp(self):
-        """The server is started by each test, with its limits."""
+        """Each test starts the server with its limits."""
 
     def started(self, limits, server=''):
         return self.configured(CONFIG % (server, limits))
@@ -29,8 +29,8 @@ class Limits(Case):
         return client
 
     def ends_after(self, client, limit_s):
-        """The server closes when that time is up and not before; what it said after it."""
-        self.server.get('/healthz')  # answered after what came before it was read
+        """The server closes after that time and not before; returns what it sent after it."""
+        self.server.get('/healthz')  # answered after everything before it was read
         self.server.advance(limit_s / 2)
         self.assertFalse(select.select([client], [], [], 0)[0], 'closed, or said something')
         self.server.advance(limit_s / 2)
@@ -40,7 +40,7 @@ class Limits(Case):
         return seen.decode()
 
     def limited(self, ask):
-        """Asks until it is refused by the second; how often it was not."""
+        """Sends requests until the rate limit refuses; returns how many were accepted."""
         for done in range(1000):
             answer = ask(done)
             if answer.status == 429:
@@ -108,7 +108,7 @@ class EachOne(Limits):
         server.client.close()
 
     def test_connections_per_address(self):
-        """Not of this machine, which tests call from: src/http/transport/address_count_test.cc."""
+        """Not for this machine, from which tests call: src/http/transport/address_count_test.cc."""
         server = self.started('connections_per_address = 1')
         clients = [server.new_client() for _ in range(3)]
         for client in clients:
@@ -128,7 +128,7 @@ class EachOne(Limits):
             try:
                 client.sendall(head + b' ' * 5_000_000)
             except OSError:
-                pass  # ended, because those after it need the room
+                pass  # ended, because later ones need the memory
         seen = b''
         try:
             while more := first.recv(65536):
@@ -194,7 +194,7 @@ class EachOne(Limits):
             seen += more
 
     def test_resident_sessions(self):
-        """Beyond it sessions are put away, and are what they were when they are asked again."""
+        """Over the limit sessions are released, and are unchanged when used again."""
         server = self.started('resident_sessions = 5')
         waiting = [self.waiting(f'deploy {i}') for i in range(30)]
         self.assertLess(server.get('/api/doctor')['nodes'][0]['resident'], 15)
@@ -204,7 +204,7 @@ class EachOne(Limits):
             self.assertEqual(server.said(session), f'deploy {i}: up {i}')
 
     def test_resident_bytes(self):
-        """Beyond it the longest idle sessions are released, and come back when they are asked."""
+        """Over the limit the longest idle sessions are released, and are read again when used."""
         server = self.started('resident_bytes = 2000000')
         sessions = [server.create()['id'] for _ in range(30)]
         for session in sessions:

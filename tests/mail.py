@@ -28,7 +28,7 @@ class Mail(Case):
         return [mail['text'] for mail in self.inbox(session)['items']]
 
     def said(self, session):
-        """What the session's model has said, in order."""
+        """Returns the texts of the session's model in order."""
         out = []
         for message in self.server.messages(session):
             if message['role'] == 'assistant':
@@ -65,7 +65,7 @@ class Scenarios(Mail):
         turns = self.server.turns(alice)
         self.assertEqual([one['id'] for one in turns], [turn], 'one turn, no second one')
 
-    def test_a_session_that_is_gone_is_told_to_the_sender(self):
+    def test_mail_to_a_deleted_session_is_reported_to_the_sender(self):
         """Scenario 3."""
         alice, bob = self.named('alice'), self.named('bob')
         self.server.post(f'/api/sessions/{bob}/end', {})
@@ -105,8 +105,8 @@ class Scenarios(Mail):
         numbers = [mail['number'] for mail in self.inbox(alice)['items']]
         self.assertEqual(numbers, list(range(1, 21)))
 
-    def test_an_answer_in_the_moment_in_which_the_asker_goes_idle(self):
-        """Scenario 5: whichever comes first, it is read."""
+    def test_reply_while_the_sender_becomes_idle(self):
+        """Scenario 5: whichever comes first, the mail is read."""
         alice = self.named('alice')
         for i in range(30):
             self.server.prompt(alice, f'hello {i}', wait=0)
@@ -115,7 +115,7 @@ class Scenarios(Mail):
         self.server.at_rest(alice)
         self.assertEqual(self.texts(alice), [f'answer {i}' for i in range(30)])
 
-    def test_two_that_answer_each_other_come_to_rest_and_a_person_lets_them_go_on(self):
+    def test_mail_loop_is_quarantined_until_a_person_releases_it(self):
         """Edge case: circular broadcasts."""
         alice, bob = self.named('alice'), self.named('bob')
         text = 'enough'
@@ -123,9 +123,9 @@ class Scenarios(Mail):
             text = f'tell {"alice" if i % 2 == 0 else "bob"} {text}'
         self.server.prompt(alice, 'tell bob ' + text.split(' ', 2)[2])
         held = wait_for(
-            lambda: self.inbox(alice, '?status=held')['items']
-            or self.inbox(bob, '?status=held')['items'],
-            what='a held mail',
+            lambda: self.inbox(alice, '?status=quarantined')['items']
+            or self.inbox(bob, '?status=quarantined')['items'],
+            what='a quarantined mail',
         )
         self.assertEqual(len(held), 1)
         self.assertEqual(held[0]['hops'], 16)
@@ -138,7 +138,7 @@ class Scenarios(Mail):
         again = self.server.post(f'/api/mail/{held[0]["id"]}/release', {})
         self.assertEqual((again.status, again['released']), (200, 0))
         reader = held[0]['to']['sessionID']
-        wait_for(lambda: not self.inbox(reader, '?status=held')['items'], what='it is read')
+        wait_for(lambda: not self.inbox(reader, '?status=quarantined')['items'], what='it is read')
 
     def test_resume_false_wakes_nobody_and_true_wakes_one_that_waits(self):
         alice = self.named('alice')
@@ -150,12 +150,12 @@ class Scenarios(Mail):
         self.server.prompt(alice, 'deploy A')
         self.assertEqual(self.inbox(alice)['read'], 1)
         self.mail(to='alice', text='patience')
-        self.assertEqual(self.inbox(alice)['read'], 1, 'one that waits goes on waiting')
+        self.assertEqual(self.inbox(alice)['read'], 1, 'one that waits still waits')
         self.mail(to='alice', text='now', resume=True)
         wait_for(lambda: self.inbox(alice)['read'] == 3, what='both read')
         self.assertEqual(self.server.session(alice)['activity']['type'], 'waiting_async')
 
-    def test_a_broadcast_to_all_goes_to_all_that_have_an_alias(self):
+    def test_broadcast_reaches_all_sessions_with_an_alias(self):
         alice = self.named('alice')
         others = [self.named(f'n{i}') for i in range(3)]
         self.server.create()
@@ -182,7 +182,7 @@ class Scenarios(Mail):
             self.assertProblem(changed, 422, 'idempotency_mismatch')
         self.assertEqual(self.texts(bob), ['once', 'once'])
 
-    def test_aliases_are_unique_kept_and_given_back(self):
+    def test_aliases_are_unique_durable_and_released(self):
         alice = self.named('alice')
         taken = self.server.post(
             '/api/projects/default/sessions', {'agentID': 'demo', 'alias': 'alice'}
@@ -270,7 +270,7 @@ class Scenarios(Mail):
 
 
 class Policy(Mail):
-    """What the project makes of mail ([[project]])."""
+    """The mail policy of a project ([[project]])."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-mail-')
@@ -295,7 +295,7 @@ class Policy(Mail):
         self.server.at_rest(child)
         answer = self.mail(to=child, text='the build is red')
         self.assertEqual(answer.json['receivers'][0]['status'], 'delivered')
-        self.server.restart()  # what was acknowledged includes that the parent is told
+        self.server.restart()  # what was acknowledged includes the parent's notification
         self.wait_said(child, 'You said: the build is red')
         wait_for(lambda: self.inbox(parent)['read'] == 1, what='it at the parent')
         (mail,) = self.inbox(parent)['items']

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What becomes of mail, from outside: where it is, its time to live, other projects, and what
-doctor says of it."""
+"""The delivery of mail from outside: its status, its time to live, other projects, and doctor."""
 import pathlib
 import tempfile
 
@@ -21,18 +20,18 @@ class State(Mail):
         return {one['sessionID']: one['status'] for one in answer['receivers']}
 
     def held(self):
-        """A mail that is held: the 17th of a circle. Released, it causes no further one."""
+        """Returns quarantined mail: the 17th of a loop. Released, it causes no further one."""
         text = 'enough'
         for i in range(17):
             text = f'tell {"alice" if i % 2 == 0 else "bob"} {text}'
         self.server.prompt(self.names['alice'], 'tell bob ' + text.split(' ', 2)[2])
 
         def held():
-            return [one for one in self.hanging() if one['status'] == 'held']
+            return [one for one in self.hanging() if one['status'] == 'quarantined']
 
-        return wait_for(held, what='a held mail')
+        return wait_for(held, what='a quarantined mail')
 
-    def test_the_sender_sees_what_became_of_each(self):
+    def test_sender_sees_the_status_of_each_mail(self):
         alice, bob, carol = (self.named(name) for name in ('alice', 'bob', 'carol'))
         self.server.prompt(carol, 'sleepy 700ms', wait=0)
         self.server.post(f'/api/sessions/{bob}/end', {})
@@ -44,7 +43,7 @@ class State(Mail):
         (item,) = self.sent(alice)['items']
         self.assertEqual((item['id'], item['receivers'], item['failed']), (mail, 2, 1))
         self.assertEqual(item['text'], 'hello')
-        # A person's too.
+        # Mail from a person too.
         quiet = self.mail(to='alice', text='by the way', resume=False)['id']
         self.assertEqual(self.fates(quiet), {alice: 'delivered'})
         self.assertProblem(self.server.get('/api/mail/mail_x'), 404, 'not_found')
@@ -72,21 +71,21 @@ class State(Mail):
         bad = self.server.get(f'/api/mail?sessionID={alice}&cursor=mail_x')
         self.assertProblem(bad, 400, 'bad_cursor')
 
-    def test_what_is_held_is_listed_named_by_doctor_and_gone_when_it_is_read(self):
+    def test_held_mail_is_listed_until_it_is_read(self):
         self.names = {name: self.named(name) for name in ('alice', 'bob')}
         (item,) = self.held()
-        self.assertEqual(item['status'], 'held')
+        self.assertEqual(item['status'], 'quarantined')
         self.assertEqual(self.hanging('other'), [])
         self.server.restart()
-        (found,) = self.server.get('/api/doctor')['held']
+        (found,) = self.server.get('/api/doctor')['blocked']
         self.assertEqual(found['sessionID'], item['to']['sessionID'])
         self.assertIn(item['id'], found['why'])
         self.assertEqual(found['next'], f'release it: dormouse release {item["id"]}')
-        self.assertEqual(self.fates(item['id']), {item['to']['sessionID']: 'held'})
+        self.assertEqual(self.fates(item['id']), {item['to']['sessionID']: 'quarantined'})
         self.assertEqual(self.server.get('/api/deliveries').json['items'], [])
         self.server.post(f'/api/mail/{item["id"]}/release', {})
         wait_for(lambda: not self.hanging(), what='nothing hangs')
-        self.assertEqual(self.server.get('/api/doctor')['held'], [])
+        self.assertEqual(self.server.get('/api/doctor')['blocked'], [])
         self.held()
         for session in self.names.values():
             self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
@@ -112,7 +111,7 @@ class State(Mail):
 
 
 class TimeToLive(Mail):
-    def test_unread_it_expires_and_its_sender_is_told(self):
+    def test_unread_it_expires_and_its_sender_is_notified(self):
         alice, bob = self.named('alice'), self.named('bob')
         self.server.prompt(bob, 'deploy A')
         body = {'from': alice, 'to': 'bob', 'text': 'lunch?', 'ttl': 1_500}
@@ -155,7 +154,7 @@ class OtherProjects(Mail):
         self.arguments = ('--config', str(config))
         super().setUp()
 
-    def test_by_explicit_right_only_else_it_is_unknown(self):
+    def test_other_project_needs_an_explicit_right(self):
         alice = self.named('alice')
         oscar = self.named('oscar', project='ops')
         eve = self.named('eve', project='elsewhere')
@@ -168,18 +167,18 @@ class OtherProjects(Mail):
         for to in (eve, 'elsewhere/eve', 'oscar', 'ops/nobody', 'nowhere/x', 'ops/'):
             answer = self.mail(**{'from': alice, 'to': to, 'text': 'psst'})
             self.assertProblem(answer, 404, 'not_found')
-        # The right is the sender's project's, and goes one way.
+        # The right belongs to the sender's project, and is one way.
         body = {'from': oscar, 'to': alice, 'text': 'and back'}
         back = self.server.post('/api/mail?project=ops', body)
         self.assertProblem(back, 404, 'not_found')
         self.assertEqual(self.texts(alice) + self.texts(eve), [])
-        # Everybody is everybody of one's own project.
+        # `*` means every session of one's own project.
         bob = self.named('bob')
         self.mail(**{'from': alice, 'text': 'all'})
         self.assertEqual(self.texts(bob), ['all'])
         self.assertEqual(len(self.texts(oscar)), 2)
 
-    def test_a_person_of_the_senders_project_releases_nothing_elsewhere(self):
+    def test_release_needs_the_receivers_project(self):
         alice, oscar = self.named('alice'), self.named('oscar', project='ops')
         body = {'from': alice, 'to': oscar, 'text': 'quiet', 'resume': False}
         mail = self.assertStatus(self.mail(**body), 202)['id']

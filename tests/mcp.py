@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""`dormouse mcp`: an agent program gets its session's tools, and what becomes of a call is one
-message in the session, over kills of whatever may be killed."""
+"""`dormouse mcp`: an external agent gets its session's tools, and the outcome of a call is one
+message in the session, over kills of each process."""
 import json
-import threading
 
-from dormouse import Case, main, run
+from dormouse import Case, main, run, wait_for
 from rpc_peer import Peer, Refused
 
 
@@ -19,7 +18,7 @@ class Program(Peer):
         return {tool['name']: tool for tool in self.ask('tools/list')['tools']}
 
     def call(self, name, **arguments):
-        """The text of its answer; AssertionError when it is an error."""
+        """Returns the text of its answer; AssertionError when it is an error."""
         answer = self.ask('tools/call', name=name, arguments=arguments)
         assert not answer['isError'], answer
         return answer['content'][0]['text']
@@ -41,7 +40,7 @@ class Face(Case):
         return program
 
     def waiting(self, count=1, tool=None):
-        """The calls of the project that are open."""
+        """Returns the open calls of the project."""
         path = '/async-tool/pending?project=default' + (f'&tool={tool}' if tool else '')
         seen = []
 
@@ -54,16 +53,10 @@ class Face(Case):
         return seen
 
     def eventually(self, ready, seconds=20):
-        step = threading.Event()
-        for _ in range(seconds * 20):
-            found = ready()
-            if found:
-                return found
-            step.wait(0.05)
-        self.fail('it did not come')
+        return wait_for(ready, seconds)
 
     def told(self, count=1):
-        """What the session was told, once it has been told so often and is at rest."""
+        """Returns the session's notices, once it has that many and is idle."""
         def there():
             inputs = [e for e in self.server.events(self.session)
                       if e['type'] == 'input_received']
@@ -151,13 +144,13 @@ class Calls(Face):
         self.assertEqual(self.server.result(call['id'], 'other').status, 409)
         self.told(1)
 
-    def test_one_that_is_open_is_not_made_again(self):
+    def test_open_call_is_not_repeated(self):
         program = self.program()
         first = program.call('deploy', target='api')
         second = program.call('deploy', target='api')
         self.assertIn('open already', second)
         self.assertEqual(first.split('(')[1].split(')')[0], second.split('(')[1].split(')')[0])
-        other = self.program()  # the program was started again
+        other = self.program()  # the agent was started again
         self.assertIn('open already', other.call('deploy', target='api'))
         call, = self.waiting()
         program.call('deploy', target='api', key='2')
@@ -168,7 +161,7 @@ class Calls(Face):
         self.assertIn('Started', program.call('deploy', target='api'))
         self.waiting(3)
 
-    def test_a_call_that_is_denied_or_fails_is_told(self):
+    def test_denied_or_failed_call_is_reported(self):
         program = self.program()
         program.call('dangerous', action='cleanup')
         call, = self.waiting()
@@ -189,7 +182,7 @@ class Calls(Face):
         self.assertIn('Which region?', said)
         self.assertIn('Frankfurt', said)
 
-    def test_what_comes_in_a_turn_waits_for_its_end(self):
+    def test_outcome_during_a_turn_waits_for_its_end(self):
         self.program().call('deploy', target='api')
         call, = self.waiting()
         self.server.prompt(self.session, 'deploy web')
@@ -203,7 +196,7 @@ class Calls(Face):
         newest, first = self.server.turns(self.session)
         self.assertEqual((first['status'], newest['status']), ('ended', 'ended'))
 
-    def test_those_that_wait_are_told_together(self):
+    def test_waiting_outcomes_are_reported_together(self):
         program = self.program()
         for target in ('api', 'web', 'docs'):
             program.call('deploy', target=target)
@@ -232,7 +225,7 @@ class Calls(Face):
         return self.eventually(lambda: (lambda found: found if len(found) == count else None)(
             [e for e in self.server.events(self.session) if e['type'] == 'input_received']))
 
-    def test_the_agent_may_cancel_it_and_ending_the_session_does(self):
+    def test_agent_or_end_of_session_cancels_the_call(self):
         program = self.program()
         task = program.call('deploy', target='api').split('(')[1].split(')')[0]
         call, = self.waiting()
@@ -247,7 +240,7 @@ class Calls(Face):
 
 
 class Crashes(Face):
-    def test_a_kill_at_each_moment_makes_one_call_and_tells_it_once(self):
+    def test_kill_at_each_moment_makes_and_reports_one_call(self):
         program = self.program()
         program.call('deploy', target='api')
         self.server.restart()
@@ -318,14 +311,14 @@ class Tasks(Face):
 
 
 class Hidden(Face):
-    def test_nobody_starts_the_maker_of_calls_by_name(self):
+    def test_internal_call_agent_cannot_be_started(self):
         self.assertNotIn('calls:', self.server.get('/api/agents').raw.decode())
         self.assertStatus(self.server.post('/api/projects/default/sessions',
                                            {'agentID': 'calls:demo'}), 400)
         self.assertStatus(self.server.post(f'/api/sessions/{self.session}/tasks',
                                            {'agentID': 'calls:demo', 'prompt': 'x'}), 400)
 
-    def test_the_route_refuses_what_is_not_right(self):
+    def test_route_refuses_invalid_bodies(self):
         path = f'/api/sessions/{self.session}/calls'
         self.assertProblem(self.server.post(path, {'tool': 'none'}), 400, 'bad_value')
         self.assertProblem(self.server.post(path, {'tool': 'deploy', 'arguments': {}}), 422,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""With little more memory than it needs to start (RLIMIT_AS), the server refuses work and goes on:
-what finds no memory ends that request with 503 or 500, and what was acknowledged is there after a
-restart."""
+"""With little more memory than it needs to start (RLIMIT_AS), the server refuses work and
+continues: a request that finds no memory ends with 503 or 500, and what was acknowledged is stored
+after a restart."""
 import collections
 import pathlib
 import re
@@ -11,7 +11,7 @@ import threading
 from dormouse import Case, Client, Server, leave_out, main, wait_for
 
 MIB = 1024 * 1024
-HEADROOM_MIB = 120  # above what it takes when it has started
+HEADROOM_MIB = 120  # above what it uses after its start
 REFUSED = {500, 503}
 
 
@@ -21,7 +21,8 @@ def address_space(server):
 
 
 def has_sanitizer():
-    """Its shadow takes terabytes of address space, so none can be counted."""
+    """The shadow memory of a sanitizer takes terabytes of address space, so none can be measured.
+    """
     server = Server()
     try:
         return address_space(server) > 2**40
@@ -64,7 +65,7 @@ class MemoryCap(Case):
         self.acknowledged = []
 
     def ask(self, method, path, body=None, headers=None, client=None):
-        """The answer, or None when the connection ended without one. Both are counted."""
+        """Returns the answer, or None when the connection ended without one. Both are counted."""
         try:
             arguments = [] if body is None else [body]
             answer = (client or self.server.new_client()).call(
@@ -101,7 +102,8 @@ class MemoryCap(Case):
         return answer is not None and answer.status == 201
 
     def long_session(self, size):
-        """The call that waits in a new session with so much history; None: it was refused."""
+        """Returns the waiting call of a new session with a history of this size; None: it was
+        refused."""
         body = {'agentID': 'demo', 'prompt': {'text': 'x' * size}}
         made = self.ask('POST', '/api/projects/default/sessions?wait=20', body)
         if made is None or made.status != 201:

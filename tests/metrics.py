@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""GET /metrics and the log: what is counted, that Prometheus can read it, and that neither holds an
-id where none belongs, or a secret.
-"""
+"""GET /metrics and the log: what is counted, that Prometheus can read it, and that neither contains
+an id in a wrong place, or a secret."""
 import json
 import re
 import shutil
@@ -14,7 +13,8 @@ LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
 
 
 def parse(text):
-    """{(name, labels as sorted pairs): value}. Fails on whatever the format does not allow."""
+    """Returns {(name, labels as sorted pairs): value}. Fails on anything the format does not allow.
+    """
     values, types, told, family = {}, {}, set(), None
     assert text.endswith('\n')
     for line in text[:-1].split('\n'):
@@ -151,7 +151,7 @@ class Log(MetricsCase):
         read = [json.loads(line) for line in text.splitlines() if line.startswith('{')]
         return [line for line in read if line['message'] == message]
 
-    def test_it_tells_what_happens_in_a_session_with_its_ids(self):
+    def test_log_shows_session_events_with_ids(self):
         session, pending = self.waiting()
         self.assertStatus(self.server.result(pending, 'live'), 200)
         self.server.at_rest(session)
@@ -184,7 +184,7 @@ class Log(MetricsCase):
 class QuietLog(MetricsCase):
     arguments = ('--log-level', 'warn', '--log-format', 'text')
 
-    def test_at_warn_nothing_is_said_of_what_goes_well(self):
+    def test_level_warn_logs_no_success(self):
         self.waiting()
         self.assertEqual(self.server.log.read_text(), '')
 

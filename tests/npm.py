@@ -22,7 +22,7 @@ def old_node():
 
 
 def install(folder, *needs, limit_s=300):
-    """None, or why it is not there. `needs`: programs besides npm."""
+    """None, or why it is missing. `needs`: programs besides npm."""
     if not shutil.which('npm', path=SYSTEM_PATH):
         return 'npm is not installed'
     if 'node' in needs and (why := old_node()):

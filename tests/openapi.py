@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""/openapi.json against the routes, and programs of others against it: redocly lints it and plays
-flows (Arazzo) on a live server, prism checks what a server answers in the contract tests, and npm's
-eventsource follows a stream over a kill. The programs are installed as tests/contract's lock file
-has them; without npm's registry they are left out, and the test says so.
-"""
+"""/openapi.json against the routes, and other programs against it: redocly lints it and runs flows
+(Arazzo) on a live server, prism checks a server's answers in the contract tests, and npm's
+eventsource follows a stream over a kill. The programs are installed by the lock file of
+tests/contract; without npm's registry these tests are skipped, with the reason."""
 import json
 import os
 import re
@@ -28,7 +27,7 @@ METHODS = {'get', 'post', 'patch', 'put', 'delete'}
 
 
 def install():
-    """None, or why the programs are not there."""
+    """Returns None, or why the programs are missing."""
     return npm.install(PROGRAMS, 'node')
 
 
@@ -110,7 +109,7 @@ class Followed(Case):
         if why := install():
             leave_out(why)
 
-    def test_eventsource_comes_back_over_kills_and_sees_every_event_once(self):
+    def test_eventsource_over_kills_sees_every_event_once(self):
         session = self.server.create('deploy A and B and C')
         types = json.loads(DOCUMENT.read_text())['components']['schemas']['Event']
         url = f'http://127.0.0.1:{self.server.port}/api/sessions/{session["id"]}/events'
@@ -153,7 +152,7 @@ def free_port():
 
 
 class Proxy:
-    """prism between the tests and their server: it looks at each answer."""
+    """prism between the tests and their server: it checks each answer."""
 
     def __init__(self, document):
         self.port, self.upstream = free_port(), free_port()
@@ -181,7 +180,8 @@ class Proxy:
 
 
 class CheckedClient(Client):
-    """What prism found about answers is an error here; about requests it is what tests try out."""
+    """prism's findings about answers are errors here; those about requests are what tests try out.
+    """
 
     counted = 0
 
@@ -199,7 +199,7 @@ class CheckedClient(Client):
 
 
 def through(proxy):
-    """The test cases of the contract with servers that are asked through `proxy`."""
+    """Returns the test cases of the contract with servers that are reached through `proxy`."""
 
     class ProxiedServer(Server):
         def __init__(self, *arguments, start=True, **named):
@@ -238,7 +238,7 @@ class Prism(unittest.TestCase):
         self.addCleanup(proxy.stop)
         return proxy
 
-    def test_what_the_server_answers_in_the_contract_tests_is_as_described(self):
+    def test_contract_test_replies_match_the_document(self):
         CheckedClient.counted = 0
         suite = unittest.TestSuite(through(self.proxy(DOCUMENT)))
         result = unittest.TextTestRunner().run(suite)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What the server starts never outlives it: agents' programs, their terminals, tools, validators
-and notices, each with a child in a session of its own, when the server is killed."""
+"""Processes that the server starts never outlive it: external agents, their terminals, tools,
+validators and notifications, each with a child in its own process session, when the server is
+killed."""
 import json
 import pathlib
 import sys
@@ -11,13 +12,16 @@ from tools_by_config import Tools
 
 
 def lives(pid):
-    """Not also when it has ended and nobody has asked for its status."""
-    stat = pathlib.Path(f'/proc/{pid}/stat')
-    return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+    """False also for a process that has ended but was not reaped."""
+    try:
+        stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rsplit(')', 1)[1].split()[0] != 'Z'
 
 
 DAEMON = '''
-import ctypes, os, signal, time
+import ctypes, os, signal
 def adopt():
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 for _ in range(3):
@@ -37,13 +41,13 @@ for _ in range(3):
         break
 with open(PIDS, 'a') as out:
     out.write(f'{os.getpid()}\\n')
-time.sleep(600)  # what nobody ends is gone after the tests
+signal.sigtimedwait([], 600)  # what nobody ends is gone after the tests
 '''
 
 
 class Outlive(Tools):
     def stubborn(self, name, then='sleep 600'):
-        """A line for a shell: writes down two processes, one of which wants to be left alone."""
+        """Returns a shell line that writes down two process ids, one of which ignores signals."""
         pids = self.folder / f'{name}.pids'
         inner = f"trap '' TERM HUP INT; echo $$ >> {pids}; sleep 600; sleep 600"
         inner = inner.replace('$', '\\$')
@@ -98,7 +102,7 @@ class Outlive(Tools):
         self.server.start()
 
     def offer_result(self, call):
-        """Nobody waits for the answer: the validator takes its time."""
+        """No client waits for the answer: the validator takes its time."""
         client = self.server.new_client(timeout=1)
         try:
             body = {'pendingID': call['id'], 'result': {'output': 'live'}}
@@ -107,7 +111,7 @@ class Outlive(Tools):
             pass
         client.close()
 
-    def test_when_a_program_is_ended_nothing_of_it_goes_on(self):
+    def test_ended_program_leaves_no_process(self):
         tools, agent, state = self.configured()
         self.serve(tools, agent, FAKE_STATE=state)
         session = self.server.create('hello', agent='fake')['id']
@@ -115,7 +119,7 @@ class Outlive(Tools):
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
         self.gone('the program', pids)
 
-    def test_daemon_that_left_its_group_and_session_ends_with_a_killed_server(self):
+    def test_detached_daemon_ends_with_a_killed_server(self):
         """It forks three times, adopts what its children leave, ignores signals, and closes all."""
         pids = self.folder / 'daemon.pids'
         daemon = self.folder / 'daemon.py'

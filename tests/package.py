@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The installed library: a project of its own finds it with CMake and with pkg-config."""
+"""The installed library: another project finds it with CMake and with pkg-config."""
 import os
 import pathlib
 import re
@@ -26,12 +26,13 @@ find_package(dormouse 0.1 REQUIRED)
 add_executable(consumer %s)
 target_link_libraries(consumer PRIVATE dormouse::dormouse)
 '''
-# What a program does not get with the library: a server, and the libraries that it is made of.
+# What a program does not get with the library: a server, and the libraries it is made of.
 ABSENT = ('boost', 'sqlite', 'spdlog', 'toml', 'CLI11', 'valijson')
-# The whole interface: what else a library shows, a program with another Boost may get by mistake.
+# The whole interface: any other exported name could be used by mistake by a program with another
+# Boost.
 SHOWN = re.compile(r"(?:(?:vtable|VTT|typeinfo|typeinfo name) for )?dormouse::v0::"
                    r"|std::hash<dormouse::v0::SessionId>::")
-# A program that uses Asio itself, beside the library that has another one inside.
+# A program that uses Asio itself, next to the library that contains another one.
 ASIO_USER = '''
 #include <utility>  // which Boost 1.74 forgets
 #include <boost/asio.hpp>
@@ -58,7 +59,7 @@ int main() {
 }
 '''
 
-# Eight threads on one runtime: what a sanitizer that sees one side alone takes for races.
+# Eight threads on one runtime: a sanitizer that sees only one side would report races.
 THREADS = '''
 #include <dormouse/dormouse.h>
 #include <atomic>
@@ -121,7 +122,7 @@ class Package(unittest.TestCase):
         self.assertEqual(self.run_tool(home / 'build' / 'consumer'), SAYS)
 
     def built(self, name, *options, like=CACHE):
-        """The library alone, with the configuration that `like` caches and these options."""
+        """Builds the library alone, with the configuration that `like` caches and these options."""
         if not shutil.which('ccache'):
             self.skipTest('without ccache this compiles the whole library again')
         cache = like.read_text()
@@ -129,7 +130,7 @@ class Package(unittest.TestCase):
             r'^(CMAKE_BUILD_TYPE|CMAKE_C(?:XX)?_COMPILER|DORMOUSE_(?:SANITIZE|WERROR|TOGETHER))'
             r':\w+=(.*)$',
             cache, re.MULTILINE)]
-        # As deep in the tree as the other builds, whose objects the cache has.
+        # As deep in the tree as the other builds, whose objects are in the cache.
         build = ROOT / 'build' / f'package-{name}'
         prefix = pathlib.Path(self.folder.name, f'{name}-prefix')
         ccache = {'CCACHE_BASEDIR': str(ROOT), 'CCACHE_NOHASHDIR': '1',
@@ -159,8 +160,9 @@ class Package(unittest.TestCase):
         self.run_tool(CXX, EXAMPLE, *flags, '-o', program)
         self.assertEqual(self.run_tool(program), SAYS)
 
-    def test_consumer_with_sanitizers_is_seen_whole(self):
-        """Where tests were built with a sanitizer before, so that the cache has the objects."""
+    def test_sanitizers_of_a_consumer_see_the_library(self):
+        """Runs where tests were built with a sanitizer before, so that the cache has the objects.
+        """
         caches = [cache for cache in (ROOT / 'build').glob('?san/CMakeCache.txt')
                   if 'DORMOUSE_SANITIZE:' in cache.read_text()]
         if not caches:
@@ -210,7 +212,7 @@ class Package(unittest.TestCase):
                     self.assertFalse([name for name in ABSENT if name in line], (header, line))
 
     def shown_by(self, name):
-        """The names that a library defines for others; all must be of the interface."""
+        """Returns the names that a library exports; all must belong to the interface."""
         [library] = [f for f in self.found(f'{name}.so*') if not f.is_symlink()]
         shown = [line.split(None, 2)[1:] for line in self.run_tool(
             'nm', '-DC', '--defined-only', library).splitlines()]
@@ -225,8 +227,8 @@ class Package(unittest.TestCase):
         self.assertNotIn('Runtime::serve', shown)
 
     def asio_of_debian(self):
-        """The headers of Debian's default Boost, which is not the one that the library is made of:
-        unpacked beside it, because the two packages cannot both be installed."""
+        """Returns the headers of Debian's default Boost, which is not the one the library is made
+        of: unpacked separately, because the two packages cannot both be installed."""
         for root in (ROOT / 'build' / 'programs', pathlib.Path(self.folder.name, 'boost')):
             if (root / 'usr/include/boost/asio.hpp').exists():
                 return root / 'usr/include'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page behind the link that people are sent: who is signed in answers with its form, by POST
-alone; a form of nobody else is taken; what agents write is text."""
+"""The page behind the link that people receive: a signed-in person answers with its form, by POST
+only; no form of another origin is accepted; texts of agents are escaped."""
 import html.parser
 import threading
 import urllib.parse
@@ -27,19 +27,23 @@ class Parsed(html.parser.HTMLParser):
     def __init__(self, raw):
         super().__init__()
         self.tags, self.text, self.hidden, self.verdicts, self.links = [], '', {}, [], []
+        self.files = []  # of the web page
         self.feed(raw.decode())
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         self.tags.append(tag)
-        if tag == 'input':
-            self.hidden[attributes['name']] = attributes['value']
+        if tag == 'input' and 'name' in attributes:
+            self.hidden[attributes['name']] = attributes.get('value', '')
         if tag == 'button':
             self.verdicts.append(attributes.get('value'))
+        if tag in ('script', 'link'):
+            self.files += filter(None, (attributes.get('src'), attributes.get('href')))
         if tag == 'a':
             self.links.append(attributes['href'])
         bad = [name for name in attributes if name.startswith('on')]
-        bad += [a for n, a in attributes.items() if n == 'action' and a != '/sign-out']
+        own = ('/sign-in', '/sign-out')
+        bad += [a for n, a in attributes.items() if n == 'action' and a not in own]
         assert not bad, bad
 
     def handle_data(self, data):
@@ -47,7 +51,7 @@ class Parsed(html.parser.HTMLParser):
 
 
 class Person:
-    """A browser that is signed in; it sends what browsers send with a form."""
+    """A signed-in browser; it sends what browsers send with a form."""
 
     def __init__(self, server, name, role='answer', **more):
         self.server, self.name = server, name
@@ -82,6 +86,13 @@ class Person:
         return self.send(pending, {**page.hidden, 'verdict': verdict, **fields})
 
 
+def has_own_script_alone(case, page):
+    """That of the web page, which is a file."""
+    case.assertEqual(page.tags.count('script'), 1)
+    scripts = [name for name in page.files if name.endswith('.js')]
+    case.assertEqual([name.startswith('/assets/') for name in scripts], [True])
+
+
 class Page(Tools):
     def asked(self, gate='', text='deploy A'):
         self.serve(self.command('echo "ran $(cat)"') + GATE % gate)
@@ -99,7 +110,7 @@ class Page(Tools):
         self.assertIn('Deploy A?', page.text)
         self.assertIn('{"target":"A"}', page.text)
         self.assertEqual(page.verdicts, ['approve', 'deny'])
-        self.assertNotIn('script', page.tags)
+        has_own_script_alone(self, page)
         answer = bob.answer(pending, 'approve', page, comment='go\r\nahead & <b>')
         self.assertEqual((answer.status, answer.headers['Location']), (303, pending))
         self.server.at_rest(self.session)
@@ -112,13 +123,13 @@ class Page(Tools):
         self.assertIn('Approved by bob at ', after.text)
         self.assertIn('go\nahead & <b>', after.text)
         self.assertNotIn('form', after.tags)
-        # The back button and a second click: the same again.
+        # The back button or a second click: the same request again.
         again = bob.answer(pending, 'approve', page, comment='again')
         self.assertEqual(again.status, 303)
         receipt = self.server.get('/async-tool/pending/' + pending)['receipt']
         self.assertEqual(receipt['seq'], call['receipt']['seq'])
 
-    def test_denied_it_never_runs_and_who_comes_too_late_reads_by_whom(self):
+    def test_denied_call_never_runs_late_answer_names_the_decider(self):
         pending = self.asked()
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
         late = eve.get(pending)
@@ -127,7 +138,7 @@ class Page(Tools):
         answer = eve.answer(pending, 'approve', late)
         self.assertEqual(answer.status, 409, answer)
         text = Parsed(answer.raw).text
-        self.assertIn('What you sent changed nothing.', text)
+        self.assertIn('Your answer was not applied.', text)
         self.assertIn('Denied by bob at ', text)
         self.assertIn('friday', text)
         self.assertEqual(self.server.said(self.session), 'deploy A failed: denied: friday')
@@ -152,7 +163,7 @@ class Page(Tools):
         types = [e['type'] for e in self.server.events(self.session)]
         self.assertEqual(types.count('submitted'), 1)
 
-    def test_getting_it_never_decides(self):
+    def test_get_never_decides(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
         page = bob.get(pending)
@@ -206,7 +217,7 @@ class Page(Tools):
             headers={'Content-Type': 'application/x-www-form-urlencoded'},
         )
 
-    def test_what_the_form_does_not_say_changes_nothing(self):
+    def test_incomplete_form_changes_nothing(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
         hidden = bob.get(pending).hidden
@@ -220,7 +231,7 @@ class Page(Tools):
             self.assertEqual(bob.send(pending, fields).status, status, list(fields))
         self.assertEqual(self.status(pending), 'waiting')
 
-    def test_who_may_not_answer_sees_no_form_and_whom_it_does_not_concern_nothing(self):
+    def test_form_is_only_for_people_who_may_answer(self):
         pending = self.asked()
         reader = Person(self.server, 'ro', role='read')
         page = reader.get(pending)
@@ -240,7 +251,7 @@ class Page(Tools):
         self.assertIn('Sign in to answer.', page.text)
         self.assertEqual(self.status(pending), 'waiting')
 
-    def test_signed_out_or_revoked_its_form_is_worth_nothing(self):
+    def test_form_after_sign_out_or_revocation_is_refused(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
         fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
@@ -251,7 +262,7 @@ class Page(Tools):
         self.assertProblem(bob.send(pending, fields), 401, 'unauthenticated')
         self.assertEqual(self.status(pending), 'waiting')
 
-    def test_two_of_those_who_are_asked_must_agree(self):
+    def test_two_answerers_must_agree(self):
         pending = self.asked('answerers = ["ann", "bob"]\nneed = 2')
         ann, bob, eve = (Person(self.server, name) for name in ('ann', 'bob', 'eve'))
         page = ann.get(pending)
@@ -259,7 +270,7 @@ class Page(Tools):
         self.assertIn('0 of 2 have approved', page.text)
         answer = eve.answer(pending, 'approve')
         self.assertEqual(answer.status, 403)
-        self.assertIn('not among those asked', Parsed(answer.raw).text)
+        self.assertIn('not among the answerers', Parsed(answer.raw).text)
         self.assertEqual(ann.answer(pending, 'approve', page).status, 303)
         after = ann.get(pending)
         self.assertIn('1 of 2 have approved: ann at ', after.text)
@@ -271,7 +282,7 @@ class Page(Tools):
         self.assertIn('Approved by bob', bob.get(pending).text)
         self.ends_with('deploy A: ran {"target":"A"}')
 
-    def test_what_somebody_has_claimed_is_left_to_him(self):
+    def test_claimed_call_is_left_to_its_claimant(self):
         pending = self.asked()
         ann, bob = Person(self.server, 'ann'), Person(self.server, 'bob')
         before = bob.get(pending)
@@ -288,7 +299,7 @@ class Page(Tools):
         self.assertEqual(ann.answer(pending, 'approve').status, 303)
         self.ends_with('deploy A: ran {"target":"A"}')
 
-    def test_hostile_words_are_text(self):
+    def test_hostile_texts_are_escaped(self):
         self.serve(self.command('echo ran') + HOSTILE)
         evil = '<img/src=x/onerror=alert(1)>"\'&\u202egnp'
         call = self.waiting()
@@ -298,15 +309,15 @@ class Page(Tools):
         self.assertIn("default-src 'none'", policy)
         self.assertIn("form-action 'self'", policy)
         self.assertIn("frame-ancestors 'none'", policy)
-        self.assertNotIn('script-src', policy)
+        self.assertIn("script-src 'self'; style-src 'self' 'sha256-", policy)
         # With no-referrer browsers would send `Origin: null` with the form.
         self.assertEqual(answer.headers['Referrer-Policy'], 'same-origin')
         self.assertEqual(answer.headers['Cache-Control'], 'no-store')
         page = Parsed(answer.raw)
-        self.assertNotIn('script', page.tags)
+        has_own_script_alone(self, page)
         self.assertEqual(page.tags.count('form'), 1)
         self.assertIn("<script>alert(1)</script><form action='https://evil.test'>A", page.text)
-        # Edited arguments and comments are no better.
+        # Edited arguments and comments are escaped too.
         self.assertEqual(bob.answer(call['id'], 'deny', comment=evil).status, 303)
         after = Parsed(bob.client().get('/a/' + call['id'], Cookie=bob.cookie).raw)
         self.assertNotIn('img', after.tags)
@@ -360,19 +371,21 @@ class Home(Tools):
         self.assertIn('<li>&lt;script&gt;us&lt;/script&gt;</li>', raw)
         self.assertIn('<p>[now](javascript:x)</p>', raw)
         self.assertIn('as it was sent', raw)
-        self.assertNotIn('script', Parsed(raw.encode()).tags)
+        has_own_script_alone(self, Parsed(raw.encode()))
         self.assertIn('Which region?\n- eu', bob.raw('/'))
 
     def test_home_lists_what_waits_for_the_person(self):
         approval = self.server.open_calls(self.server.create('approve A')['id'])[0]
         question = self.server.open_calls(self.server.create('ask How\nmany?')['id'])[0]
-        self.server.create('deploy B')  # a job, and not for people
+        self.server.create('deploy B')  # a job: not for people
         bob = Person(self.server, 'bob')
         page = Parsed(bob.raw('/').encode())
         self.assertIn('Signed in as bob (role answer)', page.text)
         self.assertIn('Waiting for you: 2', page.text)
         self.assertEqual(page.links, ['/a/' + question['id'], '/a/' + approval['id']])
-        self.assertNotIn('script', page.tags)
+        # All of that is for browsers without script.
+        within = bob.raw('/').partition('<noscript>')[2].partition('</noscript>')[0]
+        self.assertIn('Waiting for you: 2', within)
         self.assertEqual(bob.answer(question['id'], 'answer', answer='4').status, 303)
         self.assertIn('Waiting for you: 1', bob.raw('/'))
         for other in (
@@ -383,7 +396,7 @@ class Home(Tools):
             self.assertIn('Nothing waits for your answer.', page.text)
             self.assertEqual(page.links, [])
 
-    def test_home_without_a_sign_in_tells_nothing(self):
+    def test_home_without_sign_in_shows_nothing(self):
         call = self.server.open_calls(self.server.create('approve A')['id'])[0]
         answer = self.assertStatus(Client(self.server.port, None).get('/'), 200)
         page = Parsed(answer.raw)
@@ -423,8 +436,163 @@ class Home(Tools):
             text = answer.raw.decode()
             for part in ('<html lang="en">', '<title>', '<main>', 'viewport', 'light dark'):
                 self.assertIn(part, text, path)
+            self.assertIn('What waits for me', text, path)
+        form = {'Content-Type': 'application/x-www-form-urlencoded', 'Origin': bob.own}
+        for headers, raw, status, advice in (
+            (form, b'link=x', 401, 'for a new one'),
+            (form, b'link=' + b'x' * 5_000, 413, 'too large'),
+            ({'Content-Type': 'application/json'}, b'{"code":"x"}', 401, 'sign-in link'),
+            ({'Content-Type': 'application/json'}, b'{', 400, ''),
+            ({'Content-Type': 'text/plain'}, b'x', 415, ''),
+            ({**form, 'Origin': 'https://evil.test'}, b'link=x', 403, ''),
+            ({**form, 'Host': 'evil.test'}, b'link=x', 421, 'address'),
+        ):
+            with self.subTest(status=status, raw=raw[:10]):
+                answer = bob.client().call('POST', '/sign-in', raw=raw,
+                                           headers={**html_type, **headers, 'Connection': 'close'})
+                self.assertStatus(answer, status)
+                self.assertEqual(answer.headers['Content-Type'], 'text/html; charset=utf-8')
+                self.assertIn(advice, answer.raw.decode())
+        answers = [bob.client().call('POST', '/sign-in', raw=b'link=x',
+                                     headers={**html_type, **form, 'Connection': 'close'})
+                   for _ in range(40)]
+        (limited, *_) = [one for one in answers if one.status == 429]
+        self.assertIn('text/html', limited.headers['Content-Type'])
         answer = bob.client().get('/nothing', Cookie=bob.cookie, Accept='*/*')
         self.assertProblem(answer, 404, 'not_found')
+
+
+class WebPage(Tools):
+    """The files that the server contains, and the paths of the page's views."""
+
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.clean)
+        self.anyone = Client(self.server.port, None)
+
+    def file(self, end):
+        bob = Person(self.server, 'bob')
+        (path,) = [f for f in Parsed(bob.raw('/').encode()).files if f.endswith(end)]
+        return path
+
+    def test_files_are_immutable_and_need_no_token(self):
+        for end, kind in (('.js', 'text/javascript'), ('.css', 'text/css')):
+            path = self.file(end)
+            self.assertTrue(path.startswith('/assets/'), path)
+            answer = self.assertStatus(self.anyone.get(path), 200)
+            self.assertEqual(answer.headers['Content-Type'], kind + '; charset=utf-8')
+            self.assertEqual(
+                answer.headers['Cache-Control'], 'public, max-age=31536000, immutable'
+            )
+            self.assertIsNone(answer.headers['Content-Encoding'])
+            self.assertEqual(answer.headers['X-Content-Type-Options'], 'nosniff')
+            head = self.assertStatus(self.anyone.call('HEAD', path), 200)
+            self.assertEqual(head.headers['Content-Length'], str(len(answer.raw)))
+            self.assertEqual(head.raw, b'')
+
+    def test_brotli_is_smaller_and_has_a_tag_of_its_own(self):
+        path = self.file('.js')
+        plain = self.anyone.get(path)
+        small = self.anyone.get(path, **{'Accept-Encoding': 'gzip, br'})
+        self.assertEqual(small.headers['Content-Encoding'], 'br')
+        self.assertEqual(small.headers['Vary'], 'Accept-Encoding')
+        self.assertLess(len(small.raw) * 2, len(plain.raw))
+        self.assertNotEqual(small.headers['ETag'], plain.headers['ETag'])
+        whole = sum(
+            len(self.anyone.get(self.file(end), **{'Accept-Encoding': 'br'}).raw)
+            for end in ('.js', '.css')
+        )
+        self.assertLess(whole, 150_000)
+
+    def test_a_known_tag_is_304(self):
+        for path in (self.file('.css'), '/icon.svg', '/manifest.webmanifest', '/index.html'):
+            tag = self.assertStatus(self.anyone.get(path), 200).headers['ETag']
+            again = self.anyone.get(path, **{'If-None-Match': tag})
+            self.assertEqual((again.status, again.raw), (304, b''), path)
+            self.assertEqual(again.headers['ETag'], tag)
+
+    def test_unknown_files_and_paths_out_of_the_folder_are_404(self):
+        for path in (
+            '/assets/nothing.js',
+            '/assets/',
+            '/assets/../token',
+            '/assets/%2e%2e/%2e%2e/etc/passwd',
+            '/assets/..%2f..%2ftoken',
+        ):
+            answer = self.anyone.call('GET', path, headers={'Connection': 'close'})
+            self.assertIn(answer.status, (400, 401, 404), path)
+            self.assertNotIn(self.server.token.encode(), answer.raw)
+        self.assertProblem(self.anyone.get('/assets/nothing.js'), 404, 'not_found')
+
+    def test_other_methods_are_405(self):
+        for path in (self.file('.js'), '/sessions', '/sessions/ses_x/timeline', '/icon.svg'):
+            for method in ('POST', 'PUT', 'DELETE', 'PATCH'):
+                answer = self.server.call(method, path)
+                self.assertProblem(answer, 405, 'method_not_allowed')
+                self.assertEqual(answer.headers['Allow'], 'GET, HEAD')
+
+    def test_views_give_the_page_to_anyone_who_is_signed_in(self):
+        bob = Person(self.server, 'bob')
+        for path in ('/sessions', '/sessions?state=idle&q=a', '/sessions/ses_x/timeline', '/you'):
+            answer = self.assertStatus(bob.client().get(path, Cookie=bob.cookie), 200)
+            self.assertIn('<div id="app"></div>', answer.raw.decode())
+            self.assertEqual(answer.headers['Cache-Control'], 'no-cache')
+            policy = answer.headers['Content-Security-Policy']
+            self.assertIn("script-src 'self'; style-src 'self';", policy)
+            self.assertIn("require-trusted-types-for 'script'", policy)
+            away = self.anyone.call('GET', path, headers={'Connection': 'close'})
+            self.assertEqual(away.status, 303)
+            self.assertEqual(
+                away.headers['Location'], '/sign-in?next=' + urllib.parse.quote(path)
+            )
+
+    def test_the_sign_in_returns_to_the_view(self):
+        for path in ('/sessions?q=a%26b', '/?open=pnd_x', '/sessions/ses_x/timeline'):
+            link = self.server.post('/api/links', {'name': 'bob', 'role': 'answer'})
+            body = {'code': link['url'].split('#')[1], 'next': path}
+            self.assertEqual(self.anyone.post('/sign-in', body)['next'], path)
+        greeted = self.anyone.get('/?open=pnd_x').raw.decode()
+        self.assertIn('href="/sign-in?next=/%3Fopen%3Dpnd_x"', greeted)
+
+    def test_the_form_of_the_sign_in_works_without_script(self):
+        own = f'http://127.0.0.1:{self.server.port}'
+        form = {'Content-Type': 'application/x-www-form-urlencoded', 'Connection': 'close'}
+
+        def send(link, path, origin=own, confirm='yes'):
+            fields = {'link': link, 'next': path, **({'confirm': confirm} if confirm else {})}
+            raw = urllib.parse.urlencode(fields).encode()
+            headers = {**form, **({'Origin': origin} if origin else {})}
+            return self.anyone.call('POST', '/sign-in', headers=headers, raw=raw)
+
+        page = Parsed(self.anyone.get('/sign-in?next=/sessions%3Fq%3Da').raw)
+        self.assertEqual(page.hidden['next'], '/sessions?q=a')
+        link = self.server.post('/api/links', {'name': 'bob', 'role': 'answer'})['url']
+        # A foreign page cannot sign a person in.
+        for origin in (None, 'null', 'https://evil.test', 'http://127.0.0.1:1'):
+            self.assertProblem(send(link, '/', origin), 403, 'origin_refused')
+        asks = self.assertStatus(send(f'  {link}\r\n', '/sessions?q=a', confirm=None), 200)
+        step = Parsed(asks.raw)
+        for words in ('Sign in as bob', 'Made by', 'first', 'answer what waits', 'all projects',
+                      '30 days', 'continue to /sessions?q=a'):
+            self.assertIn(words, step.text)
+        self.assertNotIn('Set-Cookie', asks.headers)
+        self.assertEqual(step.hidden['next'], '/sessions?q=a')
+        self.assertEqual(step.hidden['link'], link.split('#')[1])
+        answer = send(step.hidden['link'], '/sessions?q=a')
+        self.assertEqual((answer.status, answer.headers['Location']), (303, '/sessions?q=a'))
+        cookie = answer.headers['Set-Cookie'].split(';')[0]
+        self.assertStatus(self.anyone.get('/api/agents', Cookie=cookie), 200)
+        again = self.assertStatus(send(link, '/'), 401)
+        self.assertIn('was used before', Parsed(again.raw).text)
+        for path in ('//evil.test', 'https://evil.test/', '/\\evil.test'):
+            link = self.server.post('/api/links', {'name': 'bob', 'role': 'answer'})['url']
+            self.assertEqual(send(link, path).headers['Location'], '/')
+
+    def test_hosts_and_origins_are_checked_as_for_all_routes(self):
+        path = self.file('.js')
+        self.assertProblem(self.anyone.get(path, Host='evil.test'), 421, 'wrong_host')
+        answer = self.anyone.get(path, Origin='https://evil.test')
+        self.assertProblem(answer, 403, 'origin_refused')
 
 
 class Questions(Tools):
@@ -442,6 +610,28 @@ class Questions(Tools):
         self.assertIn('Answered by bob', after.text)
         self.assertIn('4\n<2>', after.text)
 
+    def test_a_choice_is_the_answer_unless_another_one_is_written(self):
+        self.server = self.demo_server()
+        bob = Person(self.server, 'bob')
+        for fields, said in (
+            ({'choice': 'the <south>'}, 'the <south>'),
+            ({'choice': 'north', 'answer': 'neither'}, 'neither'),
+        ):
+            session = self.server.create('ask Where? | north | the <south>')['id']
+            (call,) = self.server.open_calls(session)
+            self.assertEqual(
+                call['form'], {'choices': [{'title': 'north'}, {'title': 'the <south>'}]}
+            )
+            page = bob.get(call['id'])
+            self.assertIn('the <south>', page.text)
+            hidden = {name: page.hidden[name] for name in ('token', 'inputDigest')}
+            nothing = bob.send(call['id'], {**hidden, 'verdict': 'answer'})
+            self.assertEqual(nothing.status, 400, nothing)
+            sent = bob.send(call['id'], {**hidden, 'verdict': 'answer', **fields})
+            self.assertEqual(sent.status, 303, sent)
+            self.server.at_rest(session)
+            self.assertEqual(self.server.said(session), f'ask_human Where?: {said}')
+
     def demo_server(self):
         server = Server()
         self.addCleanup(server.clean)
@@ -456,7 +646,7 @@ class Questions(Tools):
         self.assertNotIn('form', page.tags)
         self.assertIn(f'dormouse result {call["id"]}', page.text)
 
-    def test_what_became_of_a_tool_that_a_crash_cut_off(self):
+    def test_person_answers_for_a_tool_in_doubt(self):
         tool = self.command(
             HELD + '; echo ran',
             more='crash = "ask"',

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Agents with models behind each of the providers' protocols, against aimock: what the model is
-asked, how often, and that every transcript is one that the real provider takes. One table, the same
-tests for each row. Needs node 20.15 and npm.
-"""
+asked, how often, and that the real provider would accept every transcript. One table, the same
+tests for each row. Needs node 20.15 and npm."""
 import base64
 import dataclasses
 import json
@@ -34,12 +33,12 @@ class Kind:
     key_header: tuple
     transcript: type
     model: str
-    reply: object  # reasoning that is signed, and two calls, as the provider streams it
-    back: object  # (a request) -> what the assistant has said in it
+    reply: object  # signed reasoning and two calls, as the provider streams it
+    back: object  # (a request) -> the assistant's messages in it
     given_back: list
     settings: str = ''
-    unreadable: str = 'can not be read|do not fit'
-    kept: tuple = ()  # patterns: what aimock signed and is given back
+    unreadable: str = 'cannot be read|do not fit'
+    kept: tuple = ()  # patterns: what aimock signed and gets back
     usage: tuple = (21, 9)  # of the fake
     reply_usage: tuple = (34, 50, 30, 40)
     cut: int = 4  # chunks of the fake's stream that is cut off; 0: it has only one
@@ -52,7 +51,7 @@ KINDS = [
         'openai-chat', '/v1', '/v1/chat/completions', ('Authorization', f'Bearer {KEY}'),
         transcripts.Chat, 'gpt-test', streams.chat,
         lambda body: [c['id'] for m in body['messages'] for c in m.get('tool_calls', [])],
-        ['call_A', 'call_B'], unreadable='can not be read', broken=BROKEN,
+        ['call_A', 'call_B'], unreadable='cannot be read', broken=BROKEN,
     ),
     Kind(
         'anthropic', '/v1', '/v1/messages', ('x-api-key', KEY),
@@ -291,7 +290,7 @@ class Asked:
         answers = [m['content'] for m in second if m['role'] == 'tool']
         self.assertEqual(answers, [LIVE_A.get(self.kind.name, '{"live":"A"}'), 'live B'])
 
-    def test_what_the_provider_signed_is_given_back_unchanged(self):
+    def test_signed_provider_data_is_returned_unchanged(self):
         self.peer.script['signed'] = [self.kind.reply()]
         session = self.create('signed')
         calls = self.server.open_calls(session)
@@ -308,26 +307,26 @@ class Asked:
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'Both are live.')
         self.assertEqual(self.kind.back(self.peer.requests[1]['body']), self.kind.given_back)
-        # A fork tells the same past.
+        # A fork has the same past.
         fork = self.server.post(f'/api/sessions/{session}/fork')['id']
         self.server.prompt(fork, 'and?')
         self.server.at_rest(fork)
         second, third = (r['transcript'].kept for r in self.peer.requests[1:])
         self.assertEqual(third[: len(second)], second)
 
-    def test_calls_that_can_not_run_are_told_to_the_model(self):
+    def test_calls_that_cannot_run_are_reported_to_the_model(self):
         session = self.create('wrong')
         self.assertEqual(self.server.said(session), 'I see.')
         self.assertNotIn('tool_started', self.types(session))
         told = [m['content'] for m in self.peer.requests[1]['transcript'].messages[-3:]]
-        # Providers whose arguments come as objects have none that can not be read.
+        # Providers whose arguments come as objects cannot send unreadable ones.
         self.assertRegex(told[0], self.kind.unreadable)
         self.assertIn('do not fit', told[1])
         self.assertIn("no tool 'destroy'", told[2])
 
 
 class Seen:
-    """What a prompt brings, as each provider wants it."""
+    """The content of a prompt, as each provider expects it."""
 
     def shown(self, part):
         data = base64.b64encode(DOT).decode()
@@ -343,7 +342,7 @@ class Seen:
         }[self.kind.name] == part
 
     def pictures(self, body):
-        """How often the picture stands in a request."""
+        """Returns how often the picture is in a request."""
         if self.kind.name == 'ollama':
             images = [i for m in body['messages'] for i in m.get('images', [])]
             return images.count(base64.b64encode(DOT).decode())
@@ -351,7 +350,7 @@ class Seen:
         pieces = [m.get('content') or m.get('parts') or [] for m in messages]
         return sum(self.shown(p) for each in pieces if isinstance(each, list) for p in each)
 
-    def test_the_model_sees_an_image_and_reads_a_file_over_a_kill_and_in_a_fork(self):
+    def test_model_gets_image_and_file_after_kill_and_in_fork(self):
         session = self.server.create(agent='ops')['id']
         parts = [
             {'type': 'text', 'text': 'picture'},
@@ -381,14 +380,14 @@ class Seen:
             self.assertEqual(self.pictures(asked['body']), 1)
             self.assertIn('[file a.csv text/csv]\\none,two', asked['raw'].decode())
 
-    def test_bytes_that_are_gone_end_the_turn_and_nothing_is_asked(self):
+    def test_missing_bytes_end_the_turn_without_a_request(self):
         session = self.server.create(agent='ops')['id']
         data = base64.b64encode(DOT).decode()
         parts = [{'type': 'text', 'text': 'picture'},
                  {'type': 'image', 'mime': 'image/gif', 'data': data}]  # fmt: skip
         path = f'/api/sessions/{session}/prompt?wait=20'
         self.assertStatus(self.server.post(path, {'parts': parts}), 200)
-        self.assertEqual(self.server.term()[0], 0)
+        self.assertEqual(self.server.term(), 0)
         database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
         with database:
             self.assertEqual(database.execute('DELETE FROM artifacts').rowcount, 1)
@@ -402,11 +401,11 @@ class Seen:
 
 
 class Blind:
-    """A model that sees nothing, and whose context is small."""
+    """A model without images and with a small context."""
 
     more = 'images = false\ncontext_tokens = 400'
 
-    def test_it_is_told_the_name(self):
+    def test_model_without_images_gets_the_name(self):
         session = self.server.create(agent='ops')['id']
         data = base64.b64encode(DOT).decode()
         parts = [{'type': 'text', 'text': 'picture'},
@@ -417,7 +416,7 @@ class Blind:
         self.assertIn('[image image/gif: a dot]', asked['raw'].decode())
         self.assertNotIn(data, asked['raw'].decode())
 
-    def test_a_long_session_is_cut_to_what_it_can_see(self):
+    def test_long_session_is_cut_to_the_context(self):
         session = self.server.create('hello first', agent='ops')['id']
         for _ in range(20):
             self.server.prompt(session, 'hello ' + 'x' * 100)
@@ -429,7 +428,7 @@ class Blind:
 
 
 class BuiltIn:
-    """artifact_emit and todo, as an agent of the configuration calls them."""
+    """artifact_emit and todo, called by an agent of the configuration."""
 
     def states(self, text):
         self.session = self.server.create(text, agent='clerk')['id']
@@ -450,14 +449,14 @@ class BuiltIn:
         )
         self.assertEqual(todo['output'], {'items': PLAN, 'open': 1, 'done': 1})
         self.assertEqual((todo['title'], todo['artifactID']), ('1 of 2 done', None))
-        # The model is told the id, and what it wrote down.
+        # The model gets the id, and its list.
         told = self.peer.requests[1]['transcript'].messages
         answers = [m['content'] for m in told if m['role'] == 'tool']
         answers = [json.loads(a) if isinstance(a, str) else a for a in answers]
         self.assertEqual(answers, [kept['output'], todo['output']])
         self.assertEqual(self.types(self.session).count('artifact_emitted'), 1)
 
-    def test_a_name_that_is_none_is_told_to_the_model(self):
+    def test_invalid_name_is_reported_to_the_model(self):
         (state,) = self.states('outside')
         self.assertEqual((state['status'], state['reason']), ('error', 'failed'))
         self.assertIn('name must be the name of a file', state['error'])
@@ -475,7 +474,7 @@ class Failing:
         activity = self.server.session(session)['activity']
         self.assertEqual((activity['type'], activity['next']), ('retry', failed['retryAt']))
         self.server.restart()
-        # What a new process knows of it is what was written.
+        # A new process knows only what is stored.
         again = self.server.session(session)['activity']
         if again['type'] == 'retry':
             self.assertEqual(again['next'], failed['retryAt'])
@@ -485,7 +484,7 @@ class Failing:
         self.assertGreaterEqual(second['timestamp'], failed['retryAt'])
         self.assertEqual(first['raw'], second['raw'])
 
-    def test_an_overloaded_provider_is_asked_again_also_when_it_breaks_off(self):
+    def test_overloaded_or_aborted_request_is_retried(self):
         broken = streams.lines if self.kind.name == 'ollama' else streams.events
         self.peer.script['troubled'] = [
             (529, {'Retry-After': '0.2', 'Content-Type': 'application/json'}, b'{"error":{}}'),
@@ -499,10 +498,10 @@ class Failing:
         self.assertIn('over my head', broke_off)
         self.assertEqual(len(self.peer.requests), 3)
 
-    def test_what_a_cut_stream_said_is_never_done(self):
+    def test_calls_of_a_cut_stream_never_run(self):
         if not self.kind.cut:
             status, headers, body = self.kind.reply()
-            first, _ = body.split(b'\n\n', 1)  # the calls, whole, and not that this was all
+            first, _ = body.split(b'\n\n', 1)  # the whole calls, but not the end of the stream
             self.peer.script['cut'] = [(status, headers, first + b'\n\n')]
         session = self.create('cut')
         wait_for(lambda: 'turn_ended' in self.types(session), what='turn_ended')
@@ -529,7 +528,7 @@ class Failing:
         self.assertEqual(self.server.said(session), 'Hello from the mock.')
         self.assertEqual(self.types(session).count('model_replied'), 1)
 
-    def test_what_will_not_get_better_ends_the_turn_and_no_key_is_told(self):
+    def test_permanent_failure_ends_turn_without_showing_the_key(self):
         session = self.create('locked')
         (failed,) = self.data(session, 'model_failed')
         self.assertIsNone(failed.get('retryAt'))
@@ -542,7 +541,7 @@ class Failing:
         everything = str(self.server.events(session)) + self.server.tail()
         self.assertNotIn(KEY, everything)
 
-    def test_nobody_there_is_tried_again_until_somebody_is(self):
+    def test_unreachable_provider_is_retried_until_it_answers(self):
         self.mock.process.kill()
         self.mock.process.wait()
         session = self.create('hello', wait=0)
@@ -561,7 +560,7 @@ class Chaos:
     )  # fmt: skip
     more = 'concurrency = 3'
 
-    def test_each_session_gets_through_or_says_why_not(self):
+    def test_each_session_succeeds_or_reports_why_not(self):
         sessions = [self.create('ship', wait=0) for _ in range(10)]
         for session in sessions:
             wait_for(
@@ -584,7 +583,7 @@ class Chaos:
                 self.assertEqual(turn['finishReason'], 'error')
                 self.assertIn('main: ', turn['error']['message'])
         self.assertGreater(through, 2)  # a body that is no stream (malformed) ends a turn for good
-        # One request for each intent, none besides.
+        # One request for each intent and no other.
         intents = sum(self.types(s).count('model_requested') for s in sessions)
         self.assertEqual(len(self.peer.requests), intents)
 
@@ -609,7 +608,7 @@ class Configured(Case):
 
 
 def rows():
-    """Each class of tests once for each row of the table."""
+    """Makes each class of tests once for each row of the table."""
     for kind in KINDS:
         word = ''.join(part.title() for part in kind.name.split('-'))
         for tests in (Asked, Seen, Blind, BuiltIn, Failing, Chaos):

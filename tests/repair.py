@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What stands beside a journal and does not agree with it is found and made anew, while the server
-runs, with an entry in the journal; a journal that is damaged is named and left alone."""
+"""Rows that differ from their journal are found and rebuilt while the server runs, with an event in
+the journal; a damaged journal is named and left alone."""
 import json
 import time
 
@@ -15,12 +15,12 @@ class Damaged:
 
 
 class Repair(Damaged, Case):
-    def test_rows_that_lie_are_made_anew_and_the_session_goes_on(self):
+    def test_wrong_rows_are_rebuilt_and_the_session_continues(self):
         session = self.server.create('deploy A within 1h')['id']
         (call,) = self.server.open_calls(session)
         self.server.while_down(
             'UPDATE pending SET status = 1',
-            'DELETE FROM owed',
+            'DELETE FROM wakeups',
             "UPDATE sessions SET title = 'x'",
         )
         listed = self.server.get('/async-tool/pending?project=default')['items']
@@ -57,12 +57,12 @@ class Repair(Damaged, Case):
         again = self.doctor('--check')
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn(session, again.stdout)
-        # It can be deleted, and then the store has no findings.
+        # The session can be deleted, and then the store has no findings.
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
 
 
 class Findings(Damaged, Tools):
-    """What doctor names, with what to do about it."""
+    """What doctor reports, with what to do about it."""
 
     def demo(self):
         self.server = Server()
@@ -94,7 +94,7 @@ class Findings(Damaged, Tools):
         self.assertEqual(self.found('inDoubt'), (True, []))
         (self.folder / 'deploy.sh.go').write_text('')
 
-    def test_whoever_is_asked_what_became_of_a_call_is_told_and_reminded(self):
+    def test_call_in_doubt_notifies_and_reminds_people(self):
         told = self.folder / 'told'
         notify = self.script(f'cat >> {told}', 'tell.sh')
         tool = self.command(HELD, more='crash = "ask"')
@@ -133,8 +133,8 @@ class Findings(Damaged, Tools):
         (self.folder / 'deploy.sh.go').write_text('')
 
     def test_doctor_looks_at_every_session_that_waits(self):
-        """What is wrong stands behind more than a thousand that are well, and more than are shown
-        are wrong."""
+        """The problems come after more than a thousand healthy sessions, and are more than doctor
+        shows."""
         self.demo()
         numbers = [self.server.create('deploy A')['id'] for _ in range(1_250)]
         broken = numbers[1_020:]
@@ -145,15 +145,15 @@ class Findings(Damaged, Tools):
         )
         report = self.server.get('/api/doctor').json
         self.assertEqual((report['lookedAt'], report['next'], report['ok']), (1_250, None, False))
-        self.assertEqual(report['counts']['bricked'], len(broken))
-        self.assertEqual([one['sessionID'] for one in report['bricked']], broken[:200])
+        self.assertEqual(report['counts']['unreadable'], len(broken))
+        self.assertEqual([one['sessionID'] for one in report['unreadable']], broken[:200])
         said = self.doctor().stdout
         self.assertIn(f'{len(broken)} unreadable', said)
         self.assertIn('and 30 more', said)
         seen, looked, cursor = [], 0, ''
         while cursor is not None:
             page = self.server.get(f'/api/doctor?calls=500{cursor and "&cursor=" + cursor}').json
-            seen.append(page['counts']['bricked'])
+            seen.append(page['counts']['unreadable'])
             looked += page['lookedAt']
             self.assertLessEqual(page['lookedAt'], 500)
             cursor = page['next']
@@ -180,20 +180,20 @@ class Findings(Damaged, Tools):
         self.assertEqual(self.found('orphaned'), (True, []))
         self.server.kill()  # its parent's rows are wrong on purpose
 
-    def test_doctor_names_what_is_stuck_and_what_is_bricked(self):
+    def test_doctor_names_what_is_stuck_and_what_is_unreadable(self):
         self.demo()
         well = self.server.create('deploy B')['id']
         session = self.server.create('deploy A within 1h')['id']
         rests = self.server.create('hi')['id']
-        self.assertEqual(self.found('bricked'), (True, []))
+        self.assertEqual(self.found('unreadable'), (True, []))
         number = f"(SELECT no FROM sessions WHERE id = '{session[4:]}')"
         self.server.while_down(
             f"UPDATE journal SET data = '[]' WHERE k >> 24 = {number}",
             f'DELETE FROM snapshots WHERE no = {number}',
-            'UPDATE owed SET wake_at = wake_at - 7200000',
-            f'INSERT INTO owed(no, wake_at) VALUES ({self.number(rests)}, 1)',
+            'UPDATE wakeups SET wake_at = wake_at - 7200000',
+            f'INSERT INTO wakeups(no, wake_at) VALUES ({self.number(rests)}, 1)',
         )
-        self.assertEqual(self.found('bricked'), (False, [session]))
+        self.assertEqual(self.found('unreadable'), (False, [session]))
         self.assertEqual(self.found('stuck'), (False, [rests]), 'each is named once')
         said = self.doctor().stdout
         self.assertIn('1 stuck', said)
@@ -203,29 +203,29 @@ class Findings(Damaged, Tools):
         self.server.at_rest(well)
         self.server.kill()  # damaged on purpose
 
-    def test_doctor_names_what_is_bricked_and_owes_although_no_call_of_it_waits(self):
-        """Found through the times at which sessions wake, also those to come; sessions that only
-        rest are not read."""
+    def test_doctor_names_unreadable_session_without_waiting_call(self):
+        """Found through the times at which sessions wake, also future ones; sessions that only
+        sleep are not read."""
         self.demo()
         far = 2_000_000_000_000
         rests, now, *later = [self.server.create('hi')['id'] for _ in range(130)]
         for one in rests, now, *later:
             self.server.at_rest(one)
-        waits = self.server.create('deploy A')['id']  # read once, although it owes as well
+        waits = self.server.create('deploy A')['id']  # read once, although it is also due
         self.server.while_down(
             *(
                 f"UPDATE journal SET data = '[]' WHERE k >> 24 = {self.number(one)}"
                 for one in (rests, now, later[-1])
             ),
-            f'INSERT INTO owed(no, wake_at) VALUES ({self.number(now)}, 0)',
+            f'INSERT INTO wakeups(no, wake_at) VALUES ({self.number(now)}, 0)',
             *(
-                f'INSERT INTO owed(no, wake_at) VALUES ({self.number(one)}, {far + n})'
+                f'INSERT INTO wakeups(no, wake_at) VALUES ({self.number(one)}, {far + n})'
                 for n, one in enumerate(later)
             ),
             'DELETE FROM snapshots',
         )
         report = self.server.get('/api/doctor').json
-        named = sorted(one['sessionID'] for one in report['bricked'])
+        named = sorted(one['sessionID'] for one in report['unreadable'])
         self.assertEqual(named, sorted([now, later[-1]]))
         self.assertEqual((report['ok'], report['next']), (False, None))
         self.assertEqual(report['lookedAt'], 130, 'all but the one that rests')
@@ -233,20 +233,20 @@ class Findings(Damaged, Tools):
         seen, cursor = [], ''
         while cursor is not None:
             page = self.server.get(f'/api/doctor?calls=20{cursor and "&cursor=" + cursor}').json
-            seen += [one['sessionID'] for one in page['bricked']]
+            seen += [one['sessionID'] for one in page['unreadable']]
             self.assertLessEqual(page['lookedAt'], 20)
             cursor = page['next']
         self.assertIn(now, seen)
         self.assertIn(later[-1], seen)
-        for wrong in ('owed', 'owed_x', 'owed_1', 'owed_1_ses_x', 'owed_1x_' + waits):
+        for wrong in ('due', 'due_x', 'due_1', 'due_1_ses_x', 'due_1x_' + waits):
             self.assertEqual(self.server.get('/api/doctor?cursor=' + wrong).status, 400, wrong)
         self.server.kill()  # damaged on purpose
 
 
 class StartUp(Case):
-    """Requirement A15: what expired while down, and what was being processed at the crash."""
+    """Requirement A15: deadlines that passed while down, and work in progress at the crash."""
 
-    def test_what_expired_while_down_is_expired_at_the_start(self):
+    def test_deadline_passed_while_down_expires_at_start(self):
         session = self.server.create('deploy A within 1h')['id']
         (call,) = self.server.open_calls(session)
         self.server.restart(down=call['timeout'] / 1000 - time.time())

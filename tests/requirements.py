@@ -33,7 +33,7 @@ COUNTS = re.compile(r'^Now: (\d+) done, (\d+) partly, (\d+) open\.$', re.M)
 
 
 def check_proofs(root, name, text, found):
-    """How many tests `text` names that are there."""
+    """Returns how many of the tests that `text` names exist."""
     proofs = 0
     for tests, file in PROOF.findall(text):
         path = root / file

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Retention by hand: what goes by its age is told first, goes in batches, and a kill in the middle
-leaves each session whole or gone."""
+"""Retention by hand: deletions by age are reported first, run in batches, and a kill in the middle
+leaves each session whole or deleted."""
 import json
 import sqlite3
 import threading
@@ -23,7 +23,7 @@ class Retention(Case):
         return out
 
     def others(self):
-        """One that waits and one that is active: neither goes, however old it is."""
+        """A waiting and an active session: neither is deleted, however old it is."""
         waiting = self.server.create('deploy A')['id']
         active = self.server.create('hi')['id']
         return waiting, active
@@ -55,7 +55,7 @@ class Retention(Case):
         self.assertIn(old[0], done.stdout)
         self.assertEqual(self.ids(), {*others, *old})
 
-    def test_what_is_completed_goes_once_and_nothing_else(self):
+    def test_only_completed_sessions_are_deleted_once(self):
         waiting, active = self.others()
         old = self.ended(70)  # more than a batch
         told = self.retain(completedAfterMs=0)
@@ -99,7 +99,7 @@ class Retention(Case):
         self.assertEqual(self.retain(completedAfterMs=0)['deleted'], 0)
         self.assertEqual(self.ids(), {waiting, active})
 
-    def test_others_have_their_turn_meanwhile(self):
+    def test_other_requests_run_meanwhile(self):
         waiting, _ = self.others()
         (call,) = self.server.open_calls(waiting)
         self.ended(300)
@@ -115,7 +115,7 @@ class Retention(Case):
         thread.join()
         self.assertEqual(answers[0]['deleted'], 300)
 
-    def test_without_an_age_nothing_goes(self):
+    def test_without_an_age_nothing_is_deleted(self):
         self.ended(1)
         self.assertProblem(self.server.post(PATH), 400, 'bad_value', pointer='/completedAfterMs')
         for age in (-1, 1 << 60, 'x', 1.5):
@@ -134,7 +134,7 @@ class Lines:
 
 
 class Audit(Lines, Case):
-    """Its old lines go, and what is left is still a chain that is checked."""
+    """Old audit lines are deleted, and the rest is still a valid chain."""
 
     def ended(self, count):
         for _ in range(count):
@@ -144,7 +144,7 @@ class Audit(Lines, Case):
     def verified(self):
         return run('verify', '--data', self.server.directory)
 
-    def test_a_dry_run_counts_them_and_then_they_go(self):
+    def test_dry_run_counts_what_is_then_deleted(self):
         self.ended(5)
         before = self.lines()
         told = self.server.post(PATH, {'dryRun': True, 'auditAfterMs': 0}).json
@@ -186,7 +186,7 @@ class Audit(Lines, Case):
 
 
 class Configured(Lines, Sent):
-    """What goes by itself, by [retention]."""
+    """Automatic deletion by [retention]."""
 
     demo = True
     more = '''
@@ -199,7 +199,7 @@ audit_after = "2s"
 dead_deliveries_after = "1s"
 '''
 
-    def test_old_lines_and_dead_deliveries_go_by_themselves(self):
+    def test_old_lines_and_dead_deliveries_are_deleted(self):
         self.receiver.answer = lambda request: 410
         session = self.server.create('hi')['id']
         self.in_state('disabled', 1)

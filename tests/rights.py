@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may call what (P8): every route against every kind of caller, and what tokens are bound to.
+"""Rights (P8): every route with every kind of caller, and the limits of tokens.
 
 The table of routes is that of src/http/resources/routes.cc; a route without a row of its own fails
 here."""
@@ -42,7 +42,7 @@ class Rights(Case):
         return session, self.server.open_calls(session['id'])[0]
 
     def told(self, answer):
-        """What a problem says but for what differs from request to request."""
+        """Returns a problem without what differs from request to request."""
         problem = answer.json
         return answer.status, {
             k: v for k, v in problem.items() if k not in ('requestID', 'instance')
@@ -67,10 +67,10 @@ class EveryRoute(Rights):
     def test_every_route_has_a_row_with_its_right(self):
         self.assertEqual(sorted(rights()), sorted(ROUTES))
 
-    def test_a_role_that_is_too_small_is_403_and_the_others_pass(self):
+    def test_smaller_role_is_403_and_others_pass(self):
         clients = {role: self.client(role, role) for role in ROLES[1:]}
         for (method, path), (needed, _) in rights().items():
-            if path.startswith('/c/') or path in ('/sign-in', '/sign-out'):
+            if path.startswith('/c/') or path in ('/sign-in', '/sign-in/email', '/sign-out'):
                 continue
             target = path.replace('{}', 'ses_AAAAAAAA')
             for role, client in clients.items():
@@ -81,7 +81,7 @@ class EveryRoute(Rights):
                     else:
                         self.assertNotIn(answer.status, (401, 403), answer)
 
-    def test_what_is_of_another_project_looks_as_if_it_were_not_there(self):
+    def test_other_project_looks_like_not_found(self):
         session, call = self.waiting('secret')
         unknown = 'ses_' + 'B' * 22, re.sub(r'^pnd_.{22}', 'pnd_' + 'B' * 22, call['id'])
         stranger = self.client('stranger', 'admin', projects=['other'])
@@ -96,7 +96,7 @@ class EveryRoute(Rights):
                     continue
                 if names == 'list':
                     for query in (f'?sessionID={session["id"]}', '?project=secret'):
-                        of_project = ('/api/events', '/api/deliveries', '/api/mail')
+                        of_project = ('/api/events', '/api/deliveries', '/api/mail', '/api/rules')
                         if path in of_project and 'session' in query:
                             continue
                         answer = stranger.call(method, path + query)
@@ -142,7 +142,7 @@ class EveryRoute(Rights):
                 return answer
             self.server.advance(int(answer.headers['Retry-After']))
 
-    def test_hosts_origins_and_content_types_are_looked_at_before_all_else(self):
+    def test_hosts_origins_and_content_types_are_checked_first(self):
         for (method, path), _ in rights().items():
             target = path.replace('{}', 'ses_AAAAAAAA')
             with self.subTest(method=method, path=path):
@@ -164,7 +164,7 @@ class EveryRoute(Rights):
 
 
 class Projects(Rights):
-    def test_a_batch_is_judged_item_by_item(self):
+    def test_batch_is_checked_item_by_item(self):
         _, mine = self.waiting('mine')
         _, theirs = self.waiting('theirs')
         client = self.client('ci', 'answer', projects=['mine'])
@@ -177,7 +177,7 @@ class Projects(Rights):
             answer['items'][1]['answer']['receipt']['by'], {'type': 'token', 'name': 'ci'}
         )
 
-    def test_a_list_is_of_the_only_project_or_says_which(self):
+    def test_list_is_of_the_only_project_or_needs_one(self):
         _, a = self.waiting('a')
         self.waiting('b')
         one = self.client('one', 'read', projects=['a'])
@@ -189,7 +189,7 @@ class Projects(Rights):
         self.assertEqual(len(two.get('/async-tool/pending?project=b')['items']), 1)
         self.assertProblem(two.get('/async-tool/pending?project=c'), 404, 'not_found')
 
-    def test_an_agent_that_runs_programs_is_started_only_by_who_may(self):
+    def test_agent_with_programs_needs_the_right_to_start_it(self):
         self.server.term()
         config = pathlib.Path(self.server.own) / 'dormouse.toml'
         config.write_text(
@@ -212,7 +212,7 @@ class Projects(Rights):
         fork = usual.post(f'/api/sessions/{made["id"]}/fork', {})
         self.assertIn(fork.status, (400, 403))
 
-    def test_who_may_not_start_an_agent_gives_it_no_work_either(self):
+    def test_token_that_may_not_start_an_agent_gives_it_no_work(self):
         self.server.term()
         config = pathlib.Path(self.server.own) / 'dormouse.toml'
         ran = pathlib.Path(self.server.own) / 'ran'
@@ -254,7 +254,7 @@ class Projects(Rights):
         self.assertEqual([one['status'] for one in some['receivers']], ['failed', 'failed'])
         self.assertEqual(self.server.get(f'/api/sessions/{made}/inbox')['items'], [])
         self.assertFalse(ran.exists())
-        # What it asks may still be ended, and read.
+        # It may still be ended and read.
         self.assertStatus(usual.post(f'/api/sessions/{made}/cancel', {}), 200)
         self.assertStatus(usual.get(f'/api/sessions/{made}/messages'), 200)
         coder = self.client('coder', 'operate', agents=['coder'])
@@ -263,7 +263,7 @@ class Projects(Rights):
         self.assertStatus(called, 202)
         wait_for(ran.exists)
 
-    def test_a_task_is_resumed_by_who_may_start_its_agent(self):
+    def test_task_resume_needs_the_right_to_start_its_agent(self):
         session = self.server.create('wait')
         made = self.server.post(
             f'/api/sessions/{session["id"]}/tasks', {'agentID': 'demo', 'prompt': 'wait'}
@@ -275,7 +275,7 @@ class Projects(Rights):
 
 
 class Life(Rights):
-    def test_a_revoked_token_ends_its_streams_and_its_waiting_requests(self):
+    def test_revocation_ends_streams_and_waiting_requests(self):
         session, call = self.waiting()
         client, name = self.token('bob', 'read')
         streams = [
@@ -295,7 +295,7 @@ class Life(Rights):
         self.assertTrue(own.until(lambda f: f.event == 'turn_ended'), 'others read on')
         own.close()
 
-    def test_one_that_waits_is_not_told_what_comes_after_the_revocation(self):
+    def test_waiting_request_gets_nothing_after_revocation(self):
         _, call = self.waiting()
         client, name = self.token('bob', 'read')
         client.begin(f'/async-tool/pending/{call["id"]}?wait=30')
@@ -304,7 +304,7 @@ class Life(Rights):
         self.server.delete(f'/api/tokens/{name}')
         self.assertProblem(client.end(), 401, 'unauthenticated')
 
-    def test_a_token_dies_in_time_and_so_do_its_streams(self):
+    def test_expired_token_ends_with_its_streams(self):
         session, _ = self.waiting()
         client, name = self.token('brief', 'read', ttlMs=60_000)
         stream = Events(self.server, f'/api/sessions/{session["id"]}/events', token=client.token)
@@ -321,7 +321,7 @@ class Life(Rights):
         self.assertStatus(Client(self.server.port, kept.token).get('/api/agents'), 200)
         self.assertStatus(Client(self.server.port, gone.token).get('/api/agents'), 401)
 
-    def test_a_secret_is_told_once_and_kept_nowhere(self):
+    def test_secret_is_shown_once_and_stored_nowhere(self):
         client, _ = self.token('alice', 'operate')
         client.get('/api/agents')
         self.assertNotIn(client.token, json.dumps(self.server.get('/api/tokens').json))
@@ -340,7 +340,7 @@ class Life(Rights):
         self.assertProblem(self.server.delete('/api/tokens/first'), 409, 'wrong_state')
         self.assertProblem(self.server.delete('/api/tokens/tok_x'), 404, 'not_found')
 
-    def test_the_first_token_is_another_one_once_its_file_was_deleted(self):
+    def test_deleted_token_file_makes_a_new_first_token(self):
         old = self.server.token
         self.server.term()
         pathlib.Path(self.server.directory, 'token').unlink()
@@ -348,7 +348,7 @@ class Life(Rights):
         self.assertNotEqual(self.server.token, old)
         self.assertStatus(Client(self.server.port, old).get('/api/agents'), 401)
 
-    def test_bad_tokens_are_not_made(self):
+    def test_invalid_tokens_are_not_created(self):
         for body, pointer in (
             ({'role': 'read'}, '/name'),
             ({'name': 'a', 'role': 'root'}, '/role'),
@@ -379,7 +379,7 @@ class People(Rights):
         session = self.server.create('approve X')
         return session, self.server.open_calls(session['id'])[0]
 
-    def test_who_can_only_answer_says_what_was_shown(self):
+    def test_role_answer_must_send_the_digest(self):
         _, call = self.approval()
         bob = self.client('bob', 'answer')
         say = {'pendingID': call['id'], 'approved': True}
@@ -426,7 +426,7 @@ class Gate(Rights):
         self.arguments = ('--config', str(folder / 'dormouse.toml'))
         super().setUp()
 
-    def test_two_of_those_asked_and_not_who_asked_for_it(self):
+    def test_two_answerers_without_the_requester_decide(self):
         requester = self.client('op', 'operate', agents=['*'])
         made = requester.post(
             '/api/projects/default/sessions?wait=20',
@@ -507,7 +507,7 @@ class Audit(Rights):
         self.server.delete(f'/api/tokens/{name}')
         self.server.finish()
 
-    def test_it_says_who_did_what_and_no_contents(self):
+    def test_audit_has_who_and_what_but_no_contents(self):
         self.history()
         lines = self.lines()
         self.assertEqual(
@@ -521,7 +521,7 @@ class Audit(Rights):
         status, report = self.verify()
         self.assertEqual((status, report['audited'], report['findings']), (0, 4, []))
 
-    def test_each_line_that_is_changed_or_left_out_is_found(self):
+    def test_changed_or_missing_audit_lines_are_found(self):
         self.history()
         file = pathlib.Path(self.server.directory) / 'dormouse.db'
         saved = file.read_bytes()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Signing a browser in: a link is spent once, by a POST; the cookie is for our own pages alone."""
+"""Signing in with a browser: a link works once, by POST; the cookie works on the server's own pages
+only."""
 import re
 import threading
 
@@ -28,14 +29,34 @@ class SignIn(Case):
     def own(self):
         return f'http://127.0.0.1:{self.server.port}'
 
-    def test_a_link_is_spent_once_and_by_a_post_only(self):
+    def test_link_works_once_and_by_post_only(self):
         code, link = self.link()
         self.assertTrue(link['url'].startswith(self.own() + '/sign-in#dml_'))
-        for _ in range(3):  # what previews links sees a page, and no code
+        for _ in range(3):  # programs that preview links see a page, and no code
             page = self.assertStatus(self.browser().get('/sign-in'), 200)
             self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
         self.assertStatus(self.spend(code), 200)
         self.assertProblem(self.spend(code), 401, 'unauthenticated')
+
+    def test_link_says_what_it_is_for_and_stays_unused(self):
+        code, link = self.link(role='operate', projects=['a', 'b'])
+        ask = lambda: self.browser().post('/sign-in/link', {'code': code}, Connection='close')
+        for _ in range(3):
+            about = self.assertStatus(ask(), 200).json
+            self.assertEqual(
+                {**about, 'created': 0},
+                {'name': 'alice', 'role': 'operate', 'projects': ['a', 'b'], 'by': 'first',
+                 'created': 0, 'expires': link['expires'], 'lastsMs': 30 * 86_400_000},
+            )
+        self.server.restart()
+        self.assertEqual(self.assertStatus(ask(), 200)['by'], None)
+        self.assertStatus(self.spend(code), 200)
+        self.assertProblem(ask(), 401, 'unauthenticated')
+
+    def test_link_questions_of_guessed_codes_are_counted(self):
+        ask = lambda: self.browser().post('/sign-in/link', {'code': 'x'}, Connection='close')
+        self.assertEqual({ask().status for _ in range(40)}, {401, 429})
+        self.assertProblem(self.browser().post('/sign-in/link', {}), 400, 'bad_value')
 
     def test_of_many_at_once_one_wins(self):
         code, _ = self.link()
@@ -58,7 +79,7 @@ class SignIn(Case):
         answer = self.browser().get('/api/agents', Cookie=f'dormouse={self.server.token}')
         self.assertStatus(answer, 401)
 
-    def test_a_spent_link_stays_spent_and_a_cookie_valid_over_sigkill(self):
+    def test_used_link_and_cookie_survive_sigkill(self):
         code, _ = self.link()
         unspent, _ = self.link()
         cookie = self.cookie(code)
@@ -113,7 +134,7 @@ class SignIn(Case):
             self.server.delete(f'/api/tokens/{cookie["id"]}')
         self.assertStatus(self.browser().get('/api/agents', Cookie=second), 401)
 
-    def test_it_leads_back_and_to_no_other_server(self):
+    def test_sign_in_returns_to_this_server_only(self):
         for path, leads_to in (
             ('/a/pnd_x_1_1_y', '/a/pnd_x_1_1_y'),
             ('//evil.test', '/'),
@@ -173,7 +194,7 @@ class SignIn(Case):
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, r'^http://\S+/sign-in#dml_\S{43}\n$')
 
-    def test_the_command_shows_a_code_to_photograph(self):
+    def test_command_shows_a_qr_code(self):
         where = ('--server', self.own(), '--data', self.server.directory)
         done = run('link', 'bob', '--qr', *where)
         self.assertEqual(done.returncode, 0, done)

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Request smuggling behind nginx and haproxy: whatever a proxy lets through, it and the server
-agree on where each request ends. A hidden request would be answered, or would take the next
-one's place.
-"""
+"""Request smuggling behind nginx and haproxy: the server and the proxy agree on where each request
+ends. A hidden request would be answered, or would take the place of the next one."""
 import pathlib
 import shutil
 import socket
@@ -111,7 +109,7 @@ class Behind(Case):
             return False
 
     def send(self, data, wait=10):
-        """All that comes until the proxy closes, or nothing has come for `wait` s."""
+        """Returns the bytes until the proxy closes, or nothing has arrived for `wait` s."""
         with socket.create_connection(('127.0.0.1', self.port), timeout=wait) as client:
             client.sendall(data)
             seen = b''
@@ -132,8 +130,8 @@ class Behind(Case):
         ]
         text = '\r\n'.join(head).replace('{all}', str(len(body))) + '\r\n\r\n'
         seen = self.send(text.encode() + body, wait=0.3)
-        # The hidden one is a path that does not exist and bears no token: it would be 401, and its
-        # answer would follow the first or come to whoever asks next.
+        # The hidden request has an unknown path and no token: it would be 401, and its answer would
+        # follow the first or reach the next client.
         self.assertLessEqual(seen.count(b'HTTP/1.1 '), 2, seen)
         for _ in range(4):
             next_one = self.send(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each option of a `[[source]]` by what real deliveries do under it: taken, ignored or refused, and
-what was settled. One test for each key; none can be left out."""
+"""Each option of a `[[source]]` with real deliveries: accepted, ignored or refused, and what was
+settled. One test for each key; none can be left out."""
 import json
 import unittest
 
@@ -15,7 +15,7 @@ HMAC = 'kind = "hmac"\nsecrets_env = ["S_PLAIN"]\n'
 
 class EachOne(Webhooks):
     def setUp(self):
-        """The server is started by each test, with its sources."""
+        """Each test starts the server with its sources."""
 
     def started(self, *sources, more=DEMO):
         return self.configured(more + '\n'.join('[[source]]\n' + s for s in sources), **SECRETS)
@@ -25,7 +25,7 @@ class EachOne(Webhooks):
         return self.send(source, raw, {'X-Webhook-Signature': plain('plain secret', raw)})
 
     def settled(self, body, told, source='ci'):
-        """A call, settled by the delivery that `body` makes of its id; what the agent then says."""
+        """Settles a call by the delivery that `body` makes of its id; returns the agent's text."""
         session, pending = self.deploy()
         answer = self.assertStatus(self.hmac(body(pending), source), 200)
         self.assertEqual(answer['outcome'], 'applied')
@@ -69,7 +69,7 @@ class EachOne(Webhooks):
             self.assertStatus(self.send(kind, raw, signed[kind]), 200)
 
     def test_secrets_env(self):
-        """Any of those that are set signs; rotation is two of them for a while."""
+        """Any secret that is set verifies; a rotation has two for a while."""
         self.started(
             'id = "ci"\nkind = "standard"\nsecrets_env = ["S_NOT_SET", "S_CI", "S_CI_OLD"]\n',
             'id = "unset"\nkind = "standard"\nsecrets_env = ["S_NOT_SET", "S_EMPTY"]\n',
@@ -172,7 +172,7 @@ class EachOne(Webhooks):
         early = self.assertStatus(self.hmac({'run': {'id': 'run-7', 'n': 1}}), 202)
         self.assertEqual(early['outcome'], 'kept')
         session = self.server.create('deploy A', agent='ops')['id']
-        # The call pauses, and takes what is kept for it a moment later.
+        # The call pauses, and takes the kept delivery a moment later.
         wait_for(lambda: self.server.said(session) == 'deploy A: {"id":"run-7","n":1}')
         for body in ({}, {'run': {'id': ''}}, {'run': {'id': []}}, {'run': {'id': 'x' * 4097}}):
             self.assertProblem(self.hmac(body), 400, 'bad_value')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reply that streams, to readers who come late: each has it from its beginning, once."""
+"""A streamed reply for readers that join late: each gets it from its beginning, once."""
 import http.server
 import json
 import threading
@@ -23,7 +23,7 @@ model = "main"
 
 
 class Provider(http.server.BaseHTTPRequestHandler):
-    """Sends the first piece at once, and each other one when the test allows it."""
+    """Sends the first piece at once, and each further one when the test allows it."""
 
     def log_message(self, *_):
         pass

@@ -35,7 +35,7 @@ class Tasks(Contract):
         return self.assertPage(self.server.get(f'/api/sessions/{session}/tasks'), TASK)
 
     def notices(self, session):
-        """The messages that tell a session of its tasks."""
+        """Returns the messages about a session's tasks."""
         return [
             m['parts'][0]['text']
             for m in self.server.messages(session)
@@ -59,7 +59,7 @@ class OverHttp(Tasks):
         self.assertEqual((child['parentID'], child['status']), (parent, 'active'))
         self.assertEqual(self.list(parent), [task])
 
-    def test_the_parent_is_told_once(self):
+    def test_parent_gets_the_end_once(self):
         parent = self.server.create()['id']
         task = self.ended(self.start(parent))
         (notice,) = self.told(parent)
@@ -69,7 +69,7 @@ class OverHttp(Tasks):
         self.server.at_rest(parent)
         self.assertEqual(len(self.notices(parent)), 1)
 
-    def test_resume_goes_on_with_the_whole_conversation(self):
+    def test_resume_continues_with_the_whole_conversation(self):
         parent = self.server.create()['id']
         task = self.ended(self.start(parent))
         resumed = self.assertStatus(self.resume(task, 'again'), 202).json
@@ -94,7 +94,7 @@ class OverHttp(Tasks):
         again = self.assertProblem(self.resume(done, 'x'), 409, 'task_resuming')
         self.assertEqual(again['detail'], RESUMING)
 
-    def test_a_task_that_is_not_there(self):
+    def test_a_task_that_is_missing(self):
         parent = self.server.create()['id']
         known = self.start(parent)['taskID']
         for unknown in ('tsk_1', 'nonsense', known[:-1] + '9', known[:-1] + '0'):
@@ -176,7 +176,7 @@ class OverHttp(Tasks):
         )
         self.assertEqual(self.list(parent), [])
 
-    def test_only_eight_run_at_once_the_others_are_shown_to_wait(self):
+    def test_eight_tasks_run_at_once_others_are_queued(self):
         parent = self.server.create()['id']
         tasks = [self.start(parent, 'deploy A') for _ in range(9)]
         self.assertEqual([t['queued'] for t in self.list(parent)], [False] * 8 + [True])
@@ -190,7 +190,7 @@ class OverHttp(Tasks):
 
 
 class Demo(Tasks):
-    def test_background_answers_the_id_and_then_tells_the_end(self):
+    def test_background_returns_the_id_and_reports_the_end(self):
         session = self.server.create('background deploy A')['id']
         (task,) = self.list(session)
         line = f'background_task deploy A: {task["taskID"]}'
@@ -204,17 +204,17 @@ class Demo(Tasks):
 
 
 class OverKills(Tasks):
-    def test_started_answered_and_told_over_a_kill_at_each_step(self):
+    def test_task_survives_a_kill_at_each_step(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
-        self.server.restart()  # it was acknowledged: the child comes
+        self.server.restart()  # it was acknowledged: the child is created
         child = task['sessionID']
         wait_for(lambda: self.server.get(f'/api/sessions/{child}').status == 200)
         self.child_waits(child)
         self.server.restart()
         (call,) = self.server.open_calls(child)
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
-        self.server.restart()  # the outcome was acknowledged: the parent hears of the end
+        self.server.restart()  # the outcome was acknowledged: the parent gets the end
         self.assertEqual(self.ended(task)['result'], 'deploy A: live')
         self.server.restart()
         self.assertEqual(len(self.told(parent)), 1)
@@ -222,7 +222,7 @@ class OverKills(Tasks):
         self.assertEqual(kinds.count('session_created'), 1)
         self.assertEqual(kinds.count('turn_started'), 1)
 
-    def test_many_tasks_and_a_kill_lose_and_double_nothing(self):
+    def test_many_tasks_over_a_kill_run_once_each(self):
         parent = self.server.create()['id']
         tasks = [self.start(parent, f'number {n}') for n in range(20)]
         self.server.restart()
@@ -232,7 +232,7 @@ class OverKills(Tasks):
 
 
 class OfParents(Tasks):
-    def test_a_parent_that_waits_is_told_after_its_turn(self):
+    def test_waiting_parent_gets_the_end_after_its_turn(self):
         parent = self.server.create('deploy A')['id']
         self.ended(self.start(parent))
         self.assertEqual(self.server.session(parent)['activity']['type'], 'waiting_async')
@@ -261,7 +261,7 @@ class OfParents(Tasks):
 
 
 class Progress(Tasks):
-    def test_a_task_that_runs_tells_how_far_it_is(self):
+    def test_running_task_reports_progress(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
         child = task['sessionID']
@@ -311,7 +311,7 @@ class Progress(Tasks):
     def tree(self, session):
         return self.server.get(f'/api/sessions/{session}/tasks?tree=true')['items']
 
-    def test_a_child_may_begin_with_what_its_parent_has_said(self):
+    def test_child_may_begin_with_the_parents_messages(self):
         parent = self.server.create('the word is mulberry')['id']
         task = self.ended(self.start(parent, 'which word?', fork=True))
         self.server.restart()
@@ -342,7 +342,7 @@ class Progress(Tasks):
         (task,) = self.list(parent)
         self.ended(task)
         self.told(parent)
-        self.server.create('a stranger')
+        self.server.create('somebody else')
         found, cursor = [], '0'
         while True:
             path = f'/api/sessions/{parent}/events?children=true&limit=5&after={cursor}'
@@ -366,7 +366,8 @@ class Progress(Tasks):
 
 
 class WhatUsersOfOthersReport(Tasks):
-    """The five complaints about background tasks elsewhere, each as a regression."""
+    """The five known complaints about background tasks of other systems, each as a regression test.
+    """
 
     def test_an_idle_parent_is_woken_by_the_end_of_its_task(self):
         parent = self.server.create('hello')['id']
@@ -375,8 +376,8 @@ class WhatUsersOfOthersReport(Tasks):
         self.told(parent)
         self.assertEqual(self.server.said(parent), f'task {task["taskID"]}: completed')
 
-    def test_a_parent_that_is_busy_for_ever_is_told_in_its_turn(self):
-        """There is always a next prompt: the notice stands in the same queue."""
+    def test_busy_parent_gets_the_end_in_its_turn(self):
+        """There is always a next prompt: the notice waits in the same queue."""
         parent = self.server.create()['id']
         for n in range(3):
             self.server.prompt(parent, f'sleepy {300 + n}ms', wait=0)
@@ -393,12 +394,12 @@ class WhatUsersOfOthersReport(Tasks):
         self.assertEqual(len(self.notices(parent)), 1)
         self.server.at_rest(parent)
 
-    def test_nobody_is_woken_twice_for_one_end(self):
+    def test_one_end_wakes_the_parent_once(self):
         parent = self.server.create()['id']
         tasks = [self.start(parent, f'number {n}') for n in range(4)]
         for task in tasks:
             self.ended(task)
-            self.server.restart()  # what was on its way comes again
+            self.server.restart()  # what was under way is delivered again
         self.told(parent, 4)
         self.server.restart()
         self.server.at_rest(parent)
@@ -406,12 +407,12 @@ class WhatUsersOfOthersReport(Tasks):
         self.assertEqual(causes, ['task'] * 4)
         self.assertEqual(len(set(self.notices(parent))), 4)
 
-    def test_whoever_is_notified_finds_the_output_stored(self):
+    def test_output_is_stored_before_the_notice(self):
         parent = self.server.create()['id']
         for n in range(5):
             task = self.start(parent, f'number {n}')
             wait_for(lambda: len(self.notices(parent)) == n + 1, what='notice')
-            self.server.restart()  # a kill in the moment in which the notice can be seen
+            self.server.restart()  # a kill in the moment in which the notice is visible
             done = self.assertStatus(self.output(task, 0), 200).json
             self.assertEqual(done['result'], f'You said: number {n}')
         events = self.server.events(parent)
@@ -425,7 +426,7 @@ class WhatUsersOfOthersReport(Tasks):
         for before, after in zip(stored, notices):
             self.assertLess(before, after)
 
-    def test_an_id_that_was_announced_is_found_at_once_and_after_a_kill(self):
+    def test_returned_id_is_found_at_once_and_after_a_kill(self):
         parent = self.server.create()['id']
         other = self.server.new_client()
         for n in range(5):

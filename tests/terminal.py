@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line with closed descriptors, lost readers, odd files and agents that die."""
+"""The command line with closed descriptors, lost readers, unusual files and agents that die."""
 import os
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Descriptors(Cli):
             env=environment(D=BINARY, W=' '.join(self.where())),
         )
 
-    def test_a_command_with_closed_output_does_not_write_into_its_connection(self):
+    def test_closed_output_is_not_written_into_the_connection(self):
         session = self.server.create('hello')['id']
         ended = self.shell(f'$D show {session} $W >&-')
         self.assertEqual(ended.returncode, FAILED, ended)
@@ -77,7 +77,7 @@ class Descriptors(Cli):
         lines = pathlib.Path('/proc/net/tcp').read_text().splitlines()[1:]
         return any(line.split()[9] in sockets and line.split()[3] == '0A' for line in lines)
 
-    def test_tail_and_watch_end_when_nobody_reads_them(self):
+    def test_tail_and_watch_end_when_output_closes(self):
         session = self.asleep()[1]
         for command in (f'tail {session}', 'watch', f'watch --json -s {session}'):
             process = subprocess.Popen(
@@ -94,7 +94,7 @@ class Descriptors(Cli):
 
 
 class Files(Cli):
-    def test_a_folder_is_no_file(self):
+    def test_folder_in_place_of_a_file_is_refused(self):
         _, session, call = self.asleep()
         for words in (
             ('result', call['id'], '--file', '/etc'),
@@ -108,7 +108,7 @@ class Files(Cli):
             self.assertEqual(ended.returncode, USAGE, ended)
             self.assertIn(why, ended.stderr)
 
-    def test_what_is_imported_is_a_file_or_a_folder(self):
+    def test_import_accepts_a_file_or_a_folder(self):
         ended = run('import', '/dev/null', '--agent', 'demo', '--dry-run', *self.where())
         self.assertEqual(ended.returncode, USAGE, ended)
         self.assertIn('/dev/null is neither a file nor a folder', ended.stderr)
@@ -129,7 +129,7 @@ class OnATerminal(Cli):
             pathlib.Path(f'/proc/{pid}/wchan').read_text()
         )
 
-    def test_what_is_said_at_ctrl_c_stands_on_a_line_of_its_own(self):
+    def test_message_at_ctrl_c_has_its_own_line(self):
         session = self.server.create('hello')['id']
         terminal = Terminal('tail', session, *self.where())
         terminal.until('turn_ended')
@@ -139,7 +139,7 @@ class OnATerminal(Cli):
 
 
 class Decisions(Cli):
-    def test_explain_and_show_say_what_was_decided_and_why(self):
+    def test_explain_and_show_print_decision_and_reason(self):
         _, session, call = self.asleep('approve A')
         self.dm('deny', call['id'], '--reason', 'not on a Friday')
         for said in (self.dm('show', call['id']), self.dm('explain', call['id'])):
@@ -152,7 +152,7 @@ class Decisions(Cli):
 
 
 class Dying(Cli):
-    """An agent whose program dies each time."""
+    """An agent whose process dies each time."""
 
     def setUp(self):
         folder = tempfile.mkdtemp(prefix='dormouse-dying-')
@@ -162,7 +162,7 @@ class Dying(Cli):
         self.server = Server('--config', str(config))
         self.addCleanup(self.server.clean)
 
-    def test_a_prompt_ends_with_the_reason_and_says_how_to_go_on(self):
+    def test_a_prompt_ends_with_the_reason_and_says_how_to_continue(self):
         ended = run('prompt', 'hello', '--agent', 'dies', *self.where(), timeout=30)
         self.assertEqual(ended.returncode, FAILED, ended)
         session = re.match(r'ses_\S+', ended.stdout)[0]
@@ -194,7 +194,7 @@ class Advice(Cli):
         self.assertEqual(ended.returncode, UNREACHABLE, ended)
         self.assertIn('it speaks plain http there', ended.stderr)
 
-    def test_options_are_named_as_they_are_written(self):
+    def test_errors_name_the_flags(self):
         _, session, call = self.asleep()
         self.assertIn('dormouse: --for: must be', self.told('claim', call['id'], '--for', '9h'))
         said = self.told('prompt', 'x', '--agent', 'nobody')
@@ -204,7 +204,7 @@ class Advice(Cli):
             '  See them: dormouse agents.\n',
         )
 
-    def test_what_is_not_there_is_said_once_with_the_list_that_has_it(self):
+    def test_not_found_names_the_list_once(self):
         for words, hint in (
             (('show', 'ses_AAAAAAHCQBGvepH5AAurTA'), 'dormouse sessions --all'),
             (('tasks', '--output', 'tsk_x'), 'dormouse tasks SESSION'),
@@ -214,9 +214,9 @@ class Advice(Cli):
         ):
             said = self.told(*words, exits=NOT_FOUND)
             self.assertIn(hint, said)
-            self.assertNotIn('nothing with this id or path', said)
+            self.assertNotIn('id or path was not found', said)
 
-    def test_a_completed_session_is_opened_again(self):
+    def test_completed_session_is_reopened(self):
         session = self.server.create('hello')['id']
         self.dm('end', session)
         said = self.told('prompt', 'x', '-s', session, exits=CONFLICT)
@@ -227,7 +227,7 @@ class Advice(Cli):
         for word, ours in (('events', 'tail'), ('ls', 'sessions'), ('sesions', 'sessions')):
             self.assertIn(f'Did you mean: dormouse {ours}\n', self.told(word))
 
-    def test_output_that_can_not_be_written_is_a_failure(self):
+    def test_output_that_cannot_be_written_is_a_failure(self):
         with open('/dev/full', 'w') as full:
             for words in (('--help',), ('prompt', '--help'), ('--version',)):
                 ended = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE)
@@ -254,9 +254,9 @@ class Advice(Cli):
         self.assertEqual(ended.returncode, DONE, ended)
         self.assertIn('not asked whether there is an agent nobody', ended.stderr)
 
-    def test_flags_of_serve_that_can_not_be(self):
+    def test_invalid_flags_of_serve(self):
         for words, why in (
-            (('--ready-fd', '77'), 'there is no descriptor 77'),
+            (('--ready-fd', '77'), 'no open descriptor 77'),
             (('--public-url', 'http://x/'), 'without a slash at its end'),
         ):
             ended = run('serve', '--no-config', '--data', self.server.directory + '2', *words)
@@ -280,11 +280,11 @@ class OneAgent(Cli):
     def setUp(self):
         self.server = self.start('[[agent]]\nid = "ops"\nmodel = "m"\n')
 
-    def test_a_prompt_takes_the_only_one(self):
+    def test_prompt_uses_the_only_agent(self):
         self.assertIn('You said: hello', self.dm('prompt', 'hello'))
         self.assertEqual(self.server.items('/api/projects/default/sessions')[0]['agentID'], 'ops')
 
-    def test_of_several_it_wants_to_know_which(self):
+    def test_several_agents_need_a_name(self):
         both = ''.join(f'[[agent]]\nid = "{x}"\nmodel = "m"\n' for x in ('ops', 'dev'))
         server = self.start(both)
         where = ['--server', f'http://127.0.0.1:{server.port}', '--data', server.directory]

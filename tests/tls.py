@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS, proxies that are trusted, and who may listen where."""
+"""TLS, trusted proxies, and which addresses may be listened on."""
 import http.client
 import os
 import pathlib
@@ -15,7 +15,7 @@ from dormouse import BINARY, Answer, Client, Server, environment, main, run, wai
 
 
 def certificate(folder, name='server'):
-    """A certificate of its own authority for 127.0.0.1; its files."""
+    """Returns the files of a certificate for 127.0.0.1 from its own authority."""
     cert, key = folder / f'{name}.pem', folder / f'{name}.key'
     subprocess.run(
         [
@@ -51,6 +51,12 @@ class TlsClient(Client):
         self.connection = http.client.HTTPSConnection(
             '127.0.0.1', port, timeout=30, context=self.context
         )
+
+
+def reads(server):
+    """How often it has called read."""
+    text = pathlib.Path(f'/proc/{server.process.pid}/io').read_text()
+    return int(text.split('syscr:')[1].split()[0])
 
 
 class TlsServer(Server):
@@ -113,7 +119,7 @@ class Tls(Case):
             f'Authorization: Bearer {server.token}\r\n{more}\r\n'
         ).encode()
 
-    def test_requests_bodies_and_streams_go_through_it(self):
+    def test_requests_bodies_and_streams_work_over_tls(self):
         server = self.tls()
         session = server.create('deploy A')
         call = server.open_calls(session['id'])[0]
@@ -191,7 +197,7 @@ class Tls(Case):
                         context.wrap_socket(plain)
         server.finish()
 
-    def test_whoever_never_shakes_hands_is_cut_and_others_go_on(self):
+    def test_client_without_handshake_is_cut_others_continue(self):
         TlsServer.cert, _ = certificate(self.folder)
         server = self.server(
             'tls_cert = "server.pem"\ntls_key = "server.key"\n'
@@ -212,7 +218,38 @@ class Tls(Case):
             one.close()
         server.finish()
 
-    def test_sighup_reads_a_new_certificate_and_keeps_the_old_one_if_it_is_none(self):
+    def test_the_rest_of_a_record_is_waited_for(self):
+        server = self.tls()
+        received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        stream = ssl.create_default_context(cafile=server.cert).wrap_bio(
+            received, sent, server_hostname='127.0.0.1'
+        )
+        with socket.create_connection(('127.0.0.1', server.port), timeout=20) as plain:
+            while not stream.version():
+                try:
+                    stream.do_handshake()
+                except ssl.SSLWantReadError:
+                    plain.sendall(sent.read())
+                    received.write(plain.recv(65536))
+            stream.write(self.head(server, '/healthz'))
+            bytes_ = sent.read()
+            plain.sendall(bytes_[:-10])
+            self.assertEqual(server.get('/healthz').status, 200)
+            before = reads(server)
+            for _ in range(200):  # meanwhile a loop that does not wait reads thousands of times
+                server.get('/healthz')
+            self.assertLess(reads(server) - before, 1_000, 'it reads again and again')
+            plain.sendall(bytes_[-10:])
+            while True:
+                received.write(plain.recv(65536))
+                try:
+                    self.assertIn(b'200 OK', stream.read(65536))
+                    break
+                except ssl.SSLWantReadError:
+                    pass
+        server.finish()
+
+    def test_sighup_loads_a_new_certificate_or_keeps_the_old(self):
         server = self.tls()
         open_before = server.client
         self.assertEqual(open_before.get('/api/agents').status, 200)
@@ -231,7 +268,7 @@ class Tls(Case):
         self.assertEqual(open_before.get('/api/agents').status, 200, 'what is open goes on')
         server.finish()
 
-    def test_files_that_can_not_be_used_are_named(self):
+    def test_files_that_cannot_be_used_are_named(self):
         certificate(self.folder)
         certificate(self.folder, 'other')
         for text, words in (
@@ -248,7 +285,7 @@ class Tls(Case):
             *arguments, '--server', url, env=environment(DORMOUSE_TOKEN=server.token, **trust)
         )
 
-    def test_the_command_line_speaks_it_also_on_streams(self):
+    def test_cli_uses_tls_also_for_streams(self):
         server = self.tls()
         trust = {'SSL_CERT_FILE': str(server.cert)}
         session = server.create('deploy A')
@@ -259,7 +296,7 @@ class Tls(Case):
         self.assertEqual(seen.returncode, 10, seen.stderr)  # it sleeps
         server.finish()
 
-    def test_the_command_line_believes_no_certificate_that_is_not_for_the_host_it_asked(self):
+    def test_cli_rejects_certificate_of_another_host(self):
         server = self.tls()
         untrusted = self.cli(server, 'sessions')
         self.assertEqual(untrusted.returncode, 7, untrusted.stderr)
@@ -288,14 +325,14 @@ class Tls(Case):
 
 
 class Beyond(Case):
-    def test_beyond_loopback_something_must_guard_it(self):
+    def test_beyond_loopback_needs_tls_or_a_proxy(self):
         stderr = self.refused('', '--listen', '0.0.0.0:0')
         self.assertIn('trusted_proxies', stderr)
         self.assertIn('--insecure', stderr)
         self.assertFalse((self.folder / 'data').exists(), 'nothing was made')
         self.assertIn('network', self.refused('trusted_proxies = ["everybody"]\n'))
 
-    def test_a_guarded_server_hears_its_proxy_only(self):
+    def test_server_behind_a_proxy_accepts_the_proxy_only(self):
         server = self.server('trusted_proxies = ["192.0.2.1"]\n')
         server.term()
         server.host = '0.0.0.0'
@@ -312,7 +349,7 @@ class Beyond(Case):
 
 
 class Proxied(Case):
-    """The test is the proxy: it comes from 127.0.0.1 and says whom it forwards."""
+    """The test is the proxy: it connects from 127.0.0.1 and names the client."""
 
     def forwarded(self, server, path='/api/agents', address='198.51.100.7', token=None, body=None):
         client = Client(server.port, token)
@@ -321,14 +358,14 @@ class Proxied(Case):
             return client.call('GET', path, headers=headers)
         return client.call('POST', path, body, headers=headers)
 
-    def test_guesses_are_counted_by_who_is_behind_the_proxy(self):
+    def test_guesses_are_counted_by_the_client_behind_the_proxy(self):
         server = self.server('trusted_proxies = ["127.0.0.1"]\n')
         first = [self.forwarded(server, address='198.51.100.7').status for _ in range(30)]
         self.assertIn(429, first)
         self.assertEqual(self.forwarded(server, address='198.51.100.8').status, 401)
         server.finish()
 
-    def test_the_word_of_others_counts_nothing(self):
+    def test_forwarded_headers_of_others_are_ignored(self):
         server = self.server('trusted_proxies = ["192.0.2.1"]\n')
         statuses = [self.forwarded(server, address=f'198.51.100.{i}').status for i in range(40)]
         self.assertIn(429, statuses, 'all of them are one address')
@@ -373,7 +410,7 @@ class Proxied(Case):
 
 
 class Metrics(Case):
-    def test_a_listener_of_its_own_asks_for_no_token_and_has_nothing_else(self):
+    def test_metrics_listener_needs_no_token_and_serves_only_it(self):
         with socket.socket() as free:
             free.bind(('127.0.0.1', 0))
             port = free.getsockname()[1]

@@ -34,7 +34,6 @@ SCHEMAS = [
     ('Token.role', 'Role', ['anyone'], []),
     ('TokenRequest.role', 'Role', ['anyone'], []),
     ('Delivery.state', 'PostState', [], []),
-    ('MailFate.status', 'Status', [], []),
 ]
 PARAMETERS = [
     ('/async-tool/pending', 'status', 'CallState'),

@@ -1,6 +1,7 @@
-"""What the tests of webhooks share: signatures of our own making, the libraries of others, and a
-receiver that counts."""
+"""Shared by the tests of webhooks: signatures made here, libraries of others, and a receiver that
+counts."""
 import base64
+import contextlib
 import hashlib
 import hmac
 import http.server
@@ -17,7 +18,7 @@ WHSEC = 'whsec_' + base64.b64encode(b'0123456789abcdef0123456789abcdef').decode(
 
 
 def install():
-    """None, or why the libraries are not there."""
+    """Returns None, or why the libraries are missing."""
     return npm.install(FOLDER, 'node')
 
 
@@ -47,7 +48,8 @@ def slack(secret, body):
 
 
 class Receiver:
-    """Takes webhooks on a port of its own and keeps them. `answer` gives the status of each."""
+    """Receives webhooks on its own port and stores them. `answer` gives the status of each, or
+    status, headers and body."""
 
     def __init__(self, answer=lambda received: 200):
         outer = self
@@ -57,22 +59,31 @@ class Receiver:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get('Content-Length') or 0))
-                received = {'path': self.path, 'body': body,
+                received = {'method': self.command, 'path': self.path, 'body': body,
                             'headers': {k.lower(): v for k, v in self.headers.items()}}
                 with outer.changed:
                     outer.received.append(received)
                     outer.changed.notify_all()
                 status = outer.answer(received)
-                headers = {}
+                headers, content = {}, b''
                 if isinstance(status, tuple):
-                    status, headers = status
+                    status, headers, *more = status
+                    content = more[0] if more else b''
+                if isinstance(content, dict):
+                    content = json.dumps(content).encode()
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header('Content-Length', '0')
+                self.send_header('Content-Length', str(len(content)))
                 self.end_headers()
+                with contextlib.suppress(BrokenPipeError):  # the server gave up
+                    self.wfile.write(content)
 
-            do_GET = do_POST
+            do_GET = do_PATCH = do_POST
+
+            def handle(self):
+                with contextlib.suppress(ConnectionResetError):
+                    super().handle()
 
             def log_message(self, *_):
                 pass
@@ -87,7 +98,7 @@ class Receiver:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def wait(self, count, seconds=30):
-        """The first `count` that came."""
+        """Returns the first `count` webhooks."""
         until = time.monotonic() + seconds
         with self.changed:
             while len(self.received) < count:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Results that come as signed webhooks (requirement A10): kinds of signatures and how forged
-ones are answered, times, deliveries that come twice, references, what is kept until its call comes
-(over a SIGKILL), and the example of requirement A19."""
+"""Results as signed webhooks (requirement A10): kinds of signatures and forged ones, timestamps,
+duplicate deliveries, references, deliveries kept until their call exists (over a SIGKILL), and the
+example of requirement A19."""
 import http.client
 import json
 import pathlib
@@ -67,7 +67,7 @@ SECRETS = {
 
 class Webhooks(Case):
     bad_signatures_per_s = 100_000
-    tools = ''  # of the configuration; without any, those of the demo
+    tools = ''  # from the configuration; the default is those of the demo
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix='dormouse-webhooks-')
@@ -83,7 +83,7 @@ class Webhooks(Case):
         return session, self.server.open_calls(session)[0]['id']
 
     def send(self, source, body, headers):
-        """As a sender does: without any token."""
+        """Sends like a webhook source: without a token."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         client = Client(self.server.port, '')
         try:
@@ -105,7 +105,7 @@ class Webhooks(Case):
 
 
 class Signed(Webhooks):
-    def test_a_standard_webhook_settles_and_comes_twice_as_a_duplicate(self):
+    def test_standard_webhook_settles_its_repeat_is_duplicate(self):
         session, pending = self.deploy()
         first = self.assertStatus(self.signed(self.outcome(pending), id='d1'), 200)
         self.assertEqual((first['outcome'], first['duplicate']), ('applied', False))
@@ -121,7 +121,7 @@ class Signed(Webhooks):
             ({'type': 'webhook', 'name': 'ci'}, 'webhook', 'd1'),
         )
 
-    def test_an_error_is_one(self):
+    def test_error_payload_fails_the_call(self):
         session, pending = self.deploy()
         self.assertStatus(self.signed({'pendingID': pending, 'error': 'no room'}), 200)
         self.server.at_rest(session)
@@ -165,7 +165,7 @@ class Signed(Webhooks):
         self.assertEqual(len(self.server.open_calls(session)), 1)
         self.assertStatus(self.send('ci', raw, good), 200)
 
-    def test_a_time_that_is_too_far_is_told_with_the_distance(self):
+    def test_stale_timestamp_is_refused_with_its_distance(self):
         _, pending = self.deploy()
         for off in (-400, 400):
             answer = self.signed(self.outcome(pending), seconds=int(time.time()) + off)
@@ -187,7 +187,7 @@ class Signed(Webhooks):
         self.assertProblem(self.signed(self.outcome(first, 'else'), id='d2'), 409, 'conflict')
         self.assertStatus(self.signed(self.outcome(second), id='d3'), 200)
 
-    def test_a_source_without_a_secret_is_not_there(self):
+    def test_a_source_without_a_secret_is_missing(self):
         _, pending = self.deploy()
         for source in ('unset', 'nobody', 'default', 'ci/more'):
             self.assertStatus(self.signed(self.outcome(pending), source=source), 404)
@@ -243,7 +243,7 @@ class OtherKinds(Webhooks):
                 )
             headers = {'X-Webhook-Signature': prefix + good}
             self.assertStatus(self.send('plain', raw, headers), 200)
-            # What is signed is the content alone: it is known again under any id.
+            # Only the content is signed: it is recognised under any id.
             again = self.send('plain', raw, {**headers, 'webhook-id': 'another'})
             self.assertEqual(self.assertStatus(again, 200)['outcome'], 'duplicate')
 
@@ -303,7 +303,7 @@ url = "{self.service.url}/build"
             },
         )
 
-    def test_what_is_called_elsewhere_by_another_name_is_found_by_it(self):
+    def test_call_is_found_by_its_external_reference(self):
         session, pending = self.build()
         listed = self.server.items('/async-tool/pending?externalRef=4711')
         self.assertEqual([call['id'] for call in listed], [pending])
@@ -320,7 +320,7 @@ url = "{self.service.url}/build"
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'deploy A: success')
 
-    def test_what_was_sent_is_not_sent_again_under_another_id(self):
+    def test_same_content_under_another_id_is_a_duplicate(self):
         session, _ = self.build()
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
         self.server.at_rest(session)
@@ -330,7 +330,7 @@ url = "{self.service.url}/build"
         (waiting,) = self.server.items('/async-tool/pending?externalRef=4711&status=waiting')
         self.assertEqual(waiting['id'], second)
 
-    def test_equal_deliveries_at_once_are_one_and_its_duplicates(self):
+    def test_equal_concurrent_deliveries_apply_once(self):
         session, _ = self.build()
         answers = []
         threads = [
@@ -345,14 +345,14 @@ url = "{self.service.url}/build"
         self.assertEqual(outcomes, ['applied'] + ['duplicate'] * 7)
         self.server.at_rest(session)
 
-    def test_two_calls_of_one_name_are_ambiguous(self):
+    def test_two_calls_of_one_reference_are_ambiguous(self):
         _, first = self.build()
         self.build()
         self.assertProblem(self.github(), 409, 'ambiguous_reference')
         self.assertStatus(self.server.result(first, 'by hand'), 200)
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'applied')
 
-    def test_what_comes_before_its_call_is_kept_over_a_crash(self):
+    def test_delivery_before_its_call_survives_a_crash(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
         again = self.assertStatus(self.github(), 202)
         self.assertEqual((again['outcome'], again['duplicate']), ('kept', True))
@@ -367,12 +367,12 @@ url = "{self.service.url}/build"
         )
         self.assertEqual(receipt['deliveryID'], 'g1')
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
-        # A later job of that name is another one.
+        # A later job with that reference is another call.
         _, later = self.build()
         self.assertEqual(self.assertStatus(self.github(), 200)['outcome'], 'duplicate')
         self.assertEqual(self.server.get(f'/async-tool/pending/{later}')['status'], 'waiting')
 
-    def test_what_no_call_came_for_in_a_day_is_forgotten(self):
+    def test_delivery_without_a_call_is_dropped_after_a_day(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
         self.server.while_down('UPDATE kept SET at = at - 86390000')
         self.assertEqual(self.assertStatus(self.github(), 202)['duplicate'], True)
@@ -382,15 +382,15 @@ url = "{self.service.url}/build"
         again = self.assertStatus(self.github(), 200)
         self.assertEqual((again['outcome'], again['duplicate']), ('applied', False))
 
-    def test_a_day_that_passed_while_down_is_over_for_a_call_that_waits_too(self):
+    def test_day_passed_while_down_also_drops_the_delivery(self):
         self.assertEqual(self.assertStatus(self.github(run=4712), 202)['outcome'], 'kept')
         _, pending = self.build()
         self.server.while_down("UPDATE kept SET at = at - 86410000, ref = '4711'")
-        self.server.advance(60)  # until after it would have been offered
+        self.server.advance(60)  # past the next offer
         self.assertEqual(self.server.get(f'/async-tool/pending/{pending}')['status'], 'waiting')
         self.assertStatus(self.server.result(pending, 'by hand'), 200)
 
-    def test_when_too_many_wait_for_their_calls_the_sender_is_told(self):
+    def test_too_many_kept_deliveries_are_refused(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
         self.server.while_down(
             'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9998)'
@@ -498,7 +498,7 @@ class LibrariesOfOthers(Webhooks):
             self.skipTest(why)
         super().setUp()
 
-    def test_what_they_sign_is_taken(self):
+    def test_signatures_of_the_library_are_accepted(self):
         for library in ('standardwebhooks', 'svix'):
             _, pending = self.deploy()
             body = json.dumps(self.outcome(pending))
@@ -507,7 +507,7 @@ class LibrariesOfOthers(Webhooks):
             )['headers']
             self.assertStatus(self.send('ci', body.encode(), headers), 200)
 
-    def test_what_octokit_signs_is_taken(self):
+    def test_signatures_of_octokit_are_accepted(self):
         body = json.dumps(
             {
                 'action': 'completed',
@@ -547,7 +547,7 @@ class Floods(Webhooks):
         return self.post(address, 'ci', raw, standard(WHSEC, raw, id=id)).status
 
     def until_limited(self, address, source='ci'):
-        """Seconds have borders: so often until one second has had its fill."""
+        """Repeats until one second reaches its limit, because seconds have boundaries."""
         for n in range(50):
             reply = self.bad(address, source)
             if reply.status == 429:
@@ -556,11 +556,12 @@ class Floods(Webhooks):
             self.assertEqual(reply.status, 401)
         self.fail('never limited')
 
-    def test_who_sends_bad_signatures_waits_and_a_good_one_from_elsewhere_does_not(self):
+    def test_bad_signatures_limit_their_address_only(self):
         _, self.pending = self.deploy()
         self.until_limited('127.0.0.2')
         self.assertEqual(self.good('127.0.0.3', 'd1'), 200)
-        # A good one from there waits too, as it is not looked at, and is taken a second later.
+        # A good one from there is refused too, because it is not checked, and is accepted a second
+        # later.
         self.until_limited('127.0.0.2')
         statuses = []
         eventually(
@@ -570,7 +571,7 @@ class Floods(Webhooks):
         self.assertLessEqual(set(statuses), {200, 429})
         self.assertLess(statuses.count(200), 2)
 
-    def test_a_source_that_is_flooded_from_everywhere_still_takes_good_ones(self):
+    def test_flooded_source_still_accepts_good_signatures(self):
         _, self.pending = self.deploy()
         stop, refused = threading.Event(), []
 

@@ -9,13 +9,13 @@ whose answer never came. One pass; the objects are independent, so each call is 
 import math
 
 WON = 'won'  # "applied"
-SAW = 'saw'  # a duplicate, a refusal or a read that told what settled the call
+SAW = 'saw'  # a duplicate, a refusal or a read that named the settlement
 OPEN = 'open'  # a read that found it waiting
-UNKNOWN = 'unknown'  # no answer, or one that does not tell
+UNKNOWN = 'unknown'  # no answer, or one that does not say
 
 
 class Op:
-    """`value` is what it offers (None: it only reads), `seen` what it was told settled the call."""
+    """`value` is what it offers (None: it only reads), `seen` the settlement it was told."""
 
     def __init__(self, begin, value=None):
         self.begin = begin
@@ -23,7 +23,7 @@ class Op:
         self.value = value
         self.verdict = UNKNOWN
         self.seen = None
-        self.same = None  # whether the answer called it a duplicate; None: it did not say
+        self.same = None  # whether the answer was a duplicate; None: unknown
 
     def done(self, end, verdict, seen=None, same=None):
         self.end, self.verdict, self.seen, self.same = end, verdict, seen, same
@@ -37,7 +37,7 @@ class Op:
 
 
 def wrong(history):
-    """None, or why no order of these operations explains what was seen."""
+    """Returns None, or why no order of these operations explains what was seen."""
     winners = [op for op in history if op.verdict == WON]
     if len(winners) > 1:
         return f'{len(winners)} operations won'
@@ -50,7 +50,7 @@ def wrong(history):
     for op in history:
         if op.same is not None and op.same != (op.value == value):
             return f'taken for {"the same" if op.same else "another"} outcome wrongly: {op}'
-    # From the newest look at the open call to the oldest at the settled one.
+    # From the newest read of the open call to the oldest of the settled one.
     first = max((op.begin for op in history if op.verdict == OPEN), default=-math.inf)
     last = min((op.end for op in history if op.verdict == SAW), default=math.inf)
     unanswered = [op for op in history if op.verdict == UNKNOWN and op.value == value]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The checker of write-once histories finds what is planted, and agrees with a full search."""
+"""Tests that the checker of write-once histories finds planted errors, and agrees with a full
+search."""
 import itertools
 import math
 import random
@@ -67,7 +68,7 @@ def explained(history):
 
 
 def drops(order):
-    """Which of those without an answer never happened."""
+    """Chooses which operations without an answer never happened."""
     unknown = [o for o in order if o.verdict == UNKNOWN]
     for count in range(len(unknown) + 1):
         yield from itertools.combinations(unknown, count)

@@ -20,6 +20,12 @@ tools/setup.sh 9>&-
 [ -n "${HOME-}" ] || export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
+# The web page is fetched and built while CMake and the compilers run; the build waits for it where
+# it is needed, and says then what went wrong.
+case " $* " in
+  *" dormouse "* | *" all "*) tools/web_page.sh >/dev/null 2>&1 9>&- & ;;
+esac
+
 # A build folder that moved with its tree is of no use to CMake.
 cache=$folder/CMakeCache.txt
 if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$cache"; then

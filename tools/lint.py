@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""clang-tidy over every source of the layers, as build/clang compiles it: only what changed.
+"""Runs clang-tidy on the sources that changed, with the flags of build/clang.
 
 usage: lint.py [SOURCE...]
 
-Build the clang preset first: its compile_commands.json says how, and what each object was made from
-tells which headers a source reads. A source whose text, headers, command, .clang-tidy and
-clang-tidy are those of an earlier run without findings is passed over; ~/.cache/dormouse-tidy
-remembers (build/lint without a home). Sources with the same flags are looked at ten at a time, as
-one, which takes a fifth of the time: what they include is read once. Where that finds anything, or
-they can not stand in one, each is looked at alone. The exit status is 1 if there are findings.
+Build the clang preset first: its compile_commands.json has the flags, and its dependency files have
+the headers of each source. Skips a source whose text, headers, command, .clang-tidy and clang-tidy
+are those of an earlier run without findings; the record is in ~/.cache/dormouse-tidy (build/lint if
+there is no home). Checks ten sources with the same flags as one, which takes a fifth of the time,
+because shared headers are read once. If such a batch has findings or does not compile, checks each
+source alone. The exit status is 1 if there are findings.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What lint.py passes over: a source of which nothing changed since it had no findings."""
+"""Tests that lint.py skips a source only if nothing changed since a run without findings."""
 import json
 import os
 import pathlib

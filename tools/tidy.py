@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house that no compiler checks.
+"""Checks the rules of the house that neither the compiler nor clang-tidy checks.
 
 usage: tidy.py [REPOSITORY]
 
@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-COLUMNS_MAX, FUNCTION_LINES_MAX, FILE_LINES_MAX = 100, 70, 800
+COLUMNS_MAX, FILE_LINES_MAX = 100, 600
 CODE = ('.h', '.cc')
 
 # | `layer` | may include | holds | names | I/O |
@@ -39,9 +39,8 @@ BANNED = (
     (re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b'), 'left over', ()),
     (re.compile(r'\b(design/\d\d|[Ss]pec 00\d)\b'), 'not in the repository; see docs/design', ()),
     (re.compile(r'using namespace std\b(?!::\w*literals)'), 'qualify names', ()),
-    (re.compile(r'\bconst_cast\b'), 'change the type', ()),
     (re.compile(r'\bco_(await|return|yield)\b'), 'g++ 12 destroys its temporaries twice', ()),
-    (re.compile(r'\bstd::endl\b'), "write '\\n'", ()),
+    (re.compile(r'(?<!\w)alive_\b|\bshared_ptr<bool> \w+_\b'), 'Scope (base/scope.h) guards', ()),
     (re.compile(r'(?<![\w:])assert\('), 'CHECK (base/check.h) stays on in release', ()),
     (
         re.compile(r'catch \(\.\.\.\)'),
@@ -50,6 +49,40 @@ BANNED = (
     ),
     (re.compile(r'\bDISABLED_|EXPECT_TRUE\(true\)'), 'a test that cannot fail', ()),
 )
+
+# Words that the language of the project retired: (pattern, what to write instead, (path, reason) of
+# the files that may all the same). Looked for in code, comments, literals, scripts and documents.
+WIRE = 'a name on the wire or in the database'
+RETIRED = tuple(
+    (re.compile(rf'(?<![A-Za-z])(?:{pattern})(?![a-z])'), instead, excepted)
+    for pattern, instead, excepted in (
+        (r'[Cc]an not', 'cannot', ()),
+        (r'[Aa]new', 'again, rebuilt', ()),
+        (r'[Ww]hoever', 'anybody who, or the noun', ()),
+        (r'lets? go of|puts away', 'release, unload', ()),
+        (r'comes? to rest', 'becomes idle', ()),
+        (r'is not there|are not there', 'is missing, does not exist', ()),
+        (r'strangers|a stranger|the stranger', 'unknown receivers', ()),
+        (r'bricked', 'unreadable', ()),
+        (r'DoorAsk|DoorEntry|open_door|answer_door', 'TerminalRequest, AttachInfo', ()),
+        (r'(?:Turn)?Verdict', 'what it is: GateDecision, PermissionAnswer', ()),
+        (r'HeldClock|AcpTold|ToldCall|TellAgent|TurnTold', 'a noun of the field', ()),
+        (r'Wake::usual|usual_limits|usual_options|max_tokens_usual', 'default', ()),
+        (r'dormouse::server', 'dormouse::http', ()),
+        (r'disown|owed_since|owed_max|untold', 'outstanding, unnotified', (
+            ('src/core/wire/', WIRE),
+        )),
+    )
+)
+# What says what was, and the lists of words themselves.
+RETIRED_LEFT_OUT = (
+    'CHANGELOG.md',
+    'docs/glossary.md',
+    'tests/docs_words.py',
+    'tools/tidy.py',
+    'tools/tidy_test.py',
+)
+PROSE = ('.h', '.cc', '.md', '.py')
 
 
 class Layer:
@@ -175,6 +208,17 @@ def check_includes(lines, layer_name, table, test, emit):
             check_layer_include(match[2], layer_name, table, test, here)
 
 
+def check_own_header(path, lines, emit):
+    """A source begins with its header, so that compiling it shows that the header stands alone."""
+    header = path.with_suffix('.h')
+    if path.suffix != '.cc' or not header.exists():
+        return
+    named = ((number, m[2]) for number, m in enumerate(map(INCLUDE.match, lines), 1) if m)
+    first = next(named, (1, ''))
+    if not str(header).endswith('/' + first[1]):
+        emit(first[0], 'a source includes its own header first')
+
+
 def check_public_includes(lines, emit):
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
@@ -206,35 +250,6 @@ def check_words(lines, plain, layer_name, pure, emit):
             emit(number, f'{layer_name} is pure: {found[0]}')
 
 
-TYPE = re.compile(r'\s*(class|struct|enum|union|namespace|extern)\b')
-
-
-def first_line(plain, number):
-    """The line on which the parentheses that are closed on line `number` were opened."""
-    depth = 0
-    for first in range(number, 0, -1):
-        depth += plain[first - 1].count('(') - plain[first - 1].count(')')
-        if depth >= 0:
-            return first
-    return number
-
-
-def check_functions(plain, emit):
-    """The outermost block opened by a line with a parenthesis is a function."""
-    open_blocks = []  # (indent, line number)
-    for number, line in enumerate(plain, 1):
-        if line.lstrip().startswith('}'):
-            indent = len(line) - len(line.lstrip())
-            while open_blocks and open_blocks[-1][0] >= indent:
-                begin = open_blocks.pop()[1]
-                if number - begin > FUNCTION_LINES_MAX and not open_blocks:
-                    emit(begin, f'function over {FUNCTION_LINES_MAX} lines')
-        if line.rstrip().endswith('{') and ')' in line and not TYPE.match(line):
-            begin = first_line(plain, number)
-            opening = plain[begin - 1]
-            open_blocks.append((len(opening) - len(opening.lstrip()), begin))
-
-
 def check_file(path, root, table, findings):
     relative = path.relative_to(root)
     emit = lambda number, text: findings.append(f'{relative}:{number}: {text}')  # noqa: E731
@@ -253,10 +268,10 @@ def check_file(path, root, table, findings):
             return emit(1, 'its folder is not in ARCHITECTURE.md')
         pure = table[layer_name].pure and not is_test(path)
         check_includes(lines, layer_name, table, is_test(path), emit)
+        check_own_header(path, lines, emit)
     elif relative.parts[0] == 'include':
         check_public_includes(lines, emit)
     check_words(lines, plain, layer_name, pure, emit)
-    check_functions(plain, emit)
 
 
 def check_sleeps(relative, lines, findings):
@@ -288,6 +303,21 @@ def check_scripts(root, findings):
             findings.append(f'{path.relative_to(root)}:1: not executable, and so never run')
 
 
+def check_retired(root, findings):
+    pages = [p for p in root.glob('*.md')]
+    for folder in ('include', 'src', 'tests', 'bench', 'examples', 'docs', 'tools', 'verification'):
+        pages += [p for p in files_in(root / folder) if p.suffix in PROSE and p.is_file()]
+    for path in sorted(pages):
+        name = path.relative_to(root).as_posix()
+        if name in RETIRED_LEFT_OUT:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for pattern, instead, excepted in RETIRED:
+                found = pattern.search(line)
+                if found and not any(name.startswith(place) for place, _ in excepted):
+                    findings.append(f'{name}:{number}: {found[0]!r} is retired: write {instead}')
+
+
 def findings(root):
     found = []
     table = read_table((root / 'ARCHITECTURE.md').read_text())
@@ -297,6 +327,7 @@ def findings(root):
             if path.suffix in CODE:
                 check_file(path, root, table, found)
     check_scripts(root, found)
+    check_retired(root, found)
     return found
 
 

@@ -1,18 +1,19 @@
 /* One call of one turn, from its request to the end of the turn, as src/core/session/decide and
- * src/node/runner/lane.cc drive it. A crash may strike at any point, an append may end without anyone
- * learning how, results come early, twice, in conflict and late, somebody cancels, somebody steers.
+ * src/node/runner/lane/lane.cc drive it. A crash may happen at any point, an append may have an
+ * unknown result, results come early, twice, in conflict and late, and there are a cancel and a
+ * steering prompt.
  *
  *   NODES=1  as built: the lock on the data directory lets one process live at a time, each with
  *            its own epoch.
  *   NODES=2  two processes share the store, and only the head that an append names keeps them
- *            apart. What happens once (outcome, consumption, wake-up) must hold; that a tool is
- *            not run twice in silence (P4) needs the lock, or a lease.
- *   POLICY   what a tool's crash policy is: RETRY or NEVER.
- *   BUG      one rule is broken, by its number in run.py: spin must find it. 0: none.
+ *            apart. One outcome, one consumption and the wake-up must hold; that a tool does not
+ *            silently run twice (P4) needs the lock, or a lease.
+ *   POLICY   the tool's crash policy: RETRY or NEVER.
+ *   BUG      breaks one rule, by its number in run.py: spin must find it. 0: none.
  *
- * The fold of a journal is kept in place of its records: index 0 of each array is what is durable,
- * 1 and 2 are what the lane of a node has in memory. Sequence numbers are real, for what a request
- * sees (view_seq) is compared with them. The journal's frames are the atomic step `append`. */
+ * The fold of a journal replaces its records: index 0 of each array is durable, 1 and 2 are the
+ * memory of a node's lane. Sequence numbers are real, because what a request sees (view_seq) is
+ * compared with them. The journal's frames are the atomic step `append`. */
 
 #ifndef NODES
 #define NODES 1
@@ -26,16 +27,16 @@
 #define BUG 0
 #endif
 #ifndef FAULTS
-#define FAULTS 2        /* crashes and appends whose end is unknown, together */
+#define FAULTS 2        /* crashes and appends with unknown result, in total */
 #endif
 #ifndef AWAY
-#define AWAY 0          /* clients that never ask, one bit each; the others may or may not */
+#define AWAY 0          /* clients that send nothing, one bit each; others may or may not */
 #endif
 #ifndef STEERS
 #define STEERS 1        /* 1: a prompt may steer the turn while the call waits */
 #endif
 
-#define ATTEMPTS_MAX 2  /* of the tool; limits.h says more, the rule is the same */
+#define ATTEMPTS_MAX 2  /* of the tool; fewer than in limits.h, but the rule is the same */
 #ifndef BATCH_MAX
 #define BATCH_MAX 2     /* commands in one append */
 #endif
@@ -47,23 +48,23 @@
 #define WAITING 3
 #define CLOSED 4
 
-/* outcomes; A and B are payloads that are submitted */
+/* outcomes; A and B are submitted payloads */
 #define OPEN 0
 #define A 1
 #define B 2
 #define EXPIRED 3
 #define CANCELLED 4
-#define BY_TOOL 5       /* the tool's own answer, or its failure for good: no receipt */
+#define BY_TOOL 5       /* the tool's own answer, or its final failure: no receipt */
 #define TOLD_UNKNOWN 6  /* expired in doubt */
 
-/* what a client was answered */
+/* answers to a client */
 #define NO_ANSWER 0
 #define APPLIED 1
 #define DUPLICATE 2
 #define CONFLICT 3
 #define GONE 4
 #define UNKNOWN_ID 5
-#define STAYS_AWAY 6    /* it never asks */
+#define STAYS_AWAY 6    /* sends nothing */
 
 /* bodies of a tool's outcome */
 #define UNDECIDED 0
@@ -88,7 +89,7 @@ byte head[S], phase[S], outcome[S], attempt[S], tool_epoch[S], tool_since[S], se
 byte step[S], try_no[S], view[S], ask_epoch[S], ask_since[S], seen[S], newest[S];
 byte shown[S];          /* what the newest committed reply really saw */
 bit in_doubt[S], committed[S], finished[S], steered[S], steer_known[S], turn_open[S];
-byte wake;              /* the row of the table `owed` */
+byte wake;              /* the row of the table `wakeups` */
 
 /* a node: its lane */
 bit alive[S], known[S], sent[S];
@@ -96,16 +97,16 @@ byte epoch[S], after[S], batch[S];
 byte opened;            /* the store's open count */
 byte faults;
 
-/* effects that run on a node, and the outcome that is on its way */
+/* effects that run on a node, and the outcome in progress */
 byte ask_runs[S], m_step[S], m_try[S], m_view[S];
 byte tool_runs[S], t_try[S], t_body[S];
-bit m_taken[S], t_taken[S];     /* in the batch that is being written */
+bit m_taken[S], t_taken[S];     /* in the batch being written */
 
 /* clients */
 byte answer[CLIENTS], draft[CLIENTS], with[CLIENTS];    /* with: the node that has the request */
 bit late;               /* the deadline has passed */
 
-/* what the properties remember */
+/* used by the properties */
 byte ran[ATTEMPTS_MAX + FAULTS + 2], told;
 bit failed_once;
 
@@ -121,7 +122,7 @@ inline copy(from, to) {
     steer_known[to] = steer_known[from]; turn_open[to] = turn_open[from]
 }
 
-/* Memory is not part of the state while nobody trusts it: fewer states. */
+/* Untrusted memory is not part of the state: fewer states. */
 inline wipe(i) {
     head[i] = 0; phase[i] = 0; outcome[i] = 0; attempt[i] = 0; tool_epoch[i] = 0;
     tool_since[i] = 0; settled_at[i] = 0; step[i] = 0; try_no[i] = 0; view[i] = 0;
@@ -146,7 +147,7 @@ inline model_requested(i, n, t) {
     ask_since[i] = head[i]; committed[i] = 0; steered[i] = 0; finished[i] = 0
 }
 
-/* time.cc: what is due by the command's time is written first */
+/* time.cc: first writes the expiries that are due at the command's time */
 inline fall_due(i) {
     if
     :: phase[i] == WAITING && late && in_doubt[i] -> close_call(i, TOLD_UNKNOWN)
@@ -155,8 +156,8 @@ inline fall_due(i) {
     fi
 }
 
-/* advance.cc: what became possible stands in the append of what made it possible. An attempt that
- * failed runs again when its time has come: not by the command that said that it failed. */
+/* advance.cc: what becomes possible is in the append of what made it possible. A failed attempt
+ * runs again when its time has come, not by the command that reported the failure. */
 inline advance(i, retries) {
     if
     :: turn_open[i] && phase[i] == RETRY_WAIT && retries -> tool_started(i)
@@ -178,7 +179,7 @@ inline advance(i, retries) {
     fi
 }
 
-/* adopt.cc: verdicts on what an older epoch began; times that passed come after them */
+/* adopt.cc: settles what an older epoch began; expired times come after that */
 inline adopt(i) {
     if
     :: phase[i] == RUNNING && tool_epoch[i] < epoch[i] && BUG != 7 ->
@@ -196,10 +197,10 @@ inline adopt(i) {
     advance(i, 1)
 }
 
-/* submit.cc: `c` offers `what` */
+/* submit.cc: client `c` submits `what` */
 inline submit(i, c, what) {
     if
-    :: is_open(i) ->        /* early results too: the tool declared that it takes them */
+    :: is_open(i) ->        /* early results too: the tool declared that it accepts them */
         assert(!(phase[i] == WAITING && late));     /* P7: 410 though no timer ran */
         close_call(i, what); draft[c] = APPLIED
     :: !is_open(i) && outcome[i] == what -> draft[c] = DUPLICATE
@@ -218,8 +219,8 @@ inline cancel(i, c) {
     fi
 }
 
-/* prompt.cc, mode steer: its Idempotency-Key makes a repeat harmless. A turn that ended meanwhile
- * is not followed further here. */
+/* prompt.cc, mode steer: its Idempotency-Key makes a repeat harmless. The model does not cover a
+ * turn that ended meanwhile. */
 inline steer(i, c) {
     if
     :: turn_open[i] && !steer_known[i] ->
@@ -228,7 +229,7 @@ inline steer(i, c) {
     fi
 }
 
-/* tool.cc: the first outcome of any attempt settles, later ones are notes */
+/* tool.cc: the first outcome of any attempt settles the call, later ones are notes */
 inline tool_outcome(i) {
     if
     :: (phase[i] == RUNNING || phase[i] == RETRY_WAIT || in_doubt[i] || (BUG == 5 && attempt[i])) ->
@@ -241,9 +242,9 @@ inline tool_outcome(i) {
                 emit(i); phase[i] = RETRY_WAIT; tool_since[i] = 0
             :: ((phase[i] == RETRY_WAIT && t_try[i] <= attempt[i]) ||
                 (phase[i] == RUNNING && t_try[i] < attempt[i])) && BUG != 13 ->
-                skip            /* heard before: the answer to it was lost */
+                skip            /* reported before: the answer was lost */
             :: else ->
-                /* only the last attempt's failure, or one that the crash policy speaks for */
+                /* only the last attempt's failure, or one that the crash policy decides */
                 assert(t_try[i] >= ATTEMPTS_MAX || in_doubt[i] || NODES > 1);
                 close_call(i, BY_TOOL)
             fi
@@ -256,7 +257,7 @@ inline tool_outcome(i) {
 inline model_reply(i) {
     if
     :: ask_since[i] && m_step[i] == step[i] && (m_try[i] == try_no[i] || BUG == 3) ->
-        assert(m_view[i] == view[i]);           /* it saw what it is said to have seen */
+        assert(m_view[i] == view[i]);           /* it saw what is recorded */
         seen[i] = view[i]; shown[i] = m_view[i]; ask_since[i] = 0; committed[i] = 1; emit(i);
         if
         :: BUG == 10 -> seen[i] = head[i]
@@ -280,8 +281,8 @@ inline dies(i) {
 #define idle(i) (alive[i] && !sent[i] && batch[i] < BATCH_MAX)
 #define clear(i) after[i] = 0; batch[i] = 0; sent[i] = 0
 
-/* wants_tick and Runner::scan, which reads the durable row. BUG 12: what a lane has in memory is
- * believed though another node has moved the session on. */
+/* wants_tick and Runner::scan, which reads the durable row. BUG 12: a lane trusts its memory
+ * although another node has changed the session. */
 #define stale(i) (NODES > 1 && BUG != 12 && known[i] && head[i] != head[0])
 #define not_started(i) (ask_since[i] != ask_runs[i] || tool_since[i] != tool_runs[i])
 #define due_now(i) ((phase[i] == WAITING && late) || phase[i] == RETRY_WAIT)
@@ -297,7 +298,7 @@ inline wake_of(i) {
     fi
 }
 
-/* Lane::load: nothing in memory, so read, and put Adopt in front */
+/* Lane::load: reads the session if it is not in memory, and puts Adopt in front */
 inline ready_memory(i) {
     if
     :: stale(i) && batch[i] == 0 -> known[i] = 0
@@ -311,7 +312,7 @@ inline ready_memory(i) {
     batch[i] = batch[i] + 1
 }
 
-/* Lane::forget: memory is not to be trusted; who asked gets 503 and repeats */
+/* Lane::forget: memory is not trusted; clients get 503 and repeat */
 inline unask(i) {
     m_taken[i] = 0; t_taken[i] = 0;
     for (k : 0 .. CLIENTS - 1) {
@@ -324,8 +325,8 @@ inline unask(i) {
 }
 inline forget(i) { known[i] = 0; wipe(i); clear(i); unask(i) }
 
-/* Lane::dispatch: what is owed and does not run is started, what runs and is not owed is stopped.
- * What was stopped may have finished already: its outcome stays on its way. */
+/* Lane::dispatch: starts outstanding effects that do not run, stops running effects that are not
+ * outstanding. A stopped effect may have finished already: its outcome still arrives. */
 inline dispatch(i) {
     if
     :: ask_since[i] != ask_runs[i] ->
@@ -344,7 +345,7 @@ inline dispatch(i) {
             assert(tool_since[i] <= head[0] && attempt[i] <= attempt[0]);   /* durable first */
             t_try[i] = attempt[i]; t_body[i] = UNDECIDED;
             ran[attempt[i]] = ran[attempt[i]] + 1;
-            /* P4: no attempt runs twice, and after a crash only what may */
+            /* P4: no attempt runs twice, and after a crash only what the policy allows */
             assert((NODES > 1 && BUG != 11) || ran[attempt[i]] == 1);
             assert((NODES > 1 && BUG != 11) || POLICY == RETRY || attempt[i] == 1 || failed_once)
         :: else
@@ -353,7 +354,7 @@ inline dispatch(i) {
     fi
 }
 
-/* P1, P2: what is said of the call is durable */
+/* P1, P2: every answer about the call is durable */
 inline check_answer(c) {
     if
     :: c < CANCELLER && (draft[c] == APPLIED || draft[c] == DUPLICATE) ->
@@ -366,7 +367,7 @@ inline check_answer(c) {
     fi
 }
 
-/* Lane::release: what waited for the append leaves */
+/* Lane::release: releases what waited for the append */
 inline release(i) {
     for (k : 0 .. CLIENTS - 1) {
         if
@@ -388,21 +389,21 @@ inline release(i) {
     dispatch(i)
 }
 
-/* What just became durable, against what was. */
+/* Compares what became durable with what was durable before. */
 #define steps_done(i) (committed[i] -> step[i] : step[i] - 1)
 #define told_by(i) (settled_at[i] && settled_at[i] <= shown[i])
 inline check_append(i) {
     assert(!outcome[0] || outcome[i] == outcome[0]);        /* P2: one terminal outcome */
     assert(step[i] <= 3);
     assert(steps_done(i) == steps_done(0) || steps_done(i) == steps_done(0) + 1);
-    if                                                      /* P3: told by one committed step */
+    if                                                      /* P3: consumed by one committed step */
     :: told_by(i) && !told_by(0) -> told = told + 1
     :: !told_by(i) && told_by(0) -> assert(false)
     :: else
     fi
 }
 
-/* Writer::commit: the append stands if the head is the one that it names. */
+/* Writer::commit: succeeds if the head is the one that the append names. */
 inline append(i, durable) {
     durable = 0;
     if
@@ -422,7 +423,7 @@ proctype Lane(byte i) {
     bit durable;
 end:
     do
-    /* Lane::judge: a command joins the batch, in memory only */
+    /* Lane::decide_batch: a command joins the batch, in memory only */
     :: d_step { idle(i) && answer[0] == NO_ANSWER && !with[0] && attempt[0] ->
         ready_memory(i); with[0] = i; if :: BUG != 6 -> fall_due(i) :: else fi;
         submit(i, 0, A); if :: BUG != 4 -> advance(i, 1) :: else fi }
@@ -443,7 +444,7 @@ end:
     :: d_step { idle(i) && batch[i] == 0 && row_is_due && wants_tick(i) ->
         ready_memory(i); fall_due(i); advance(i, 1) }
 
-    /* the tool says what it says, and says the same when it is asked to repeat it */
+    /* the tool has an outcome, and reports the same one if asked again */
     :: atomic { alive[i] && t_try[i] && t_body[i] == UNDECIDED ->
         if
         :: t_body[i] = DONE
@@ -451,7 +452,7 @@ end:
         :: NODES == 1 && t_body[i] == UNDECIDED -> t_body[i] = FAILED; failed_once = 1
         fi }
 
-    /* the batch is closed: nothing to write, or an append is on its way */
+    /* the batch is complete: nothing to write, or an append starts */
     :: d_step { alive[i] && !sent[i] && batch[i] && head[i] == after[i] -> release(i) }
     :: d_step { alive[i] && !sent[i] && batch[i] && head[i] != after[i] ->
         sent[i] = 1;
@@ -468,7 +469,7 @@ end:
         :: BUG == 9 -> dispatch(i)
         :: else
         fi }
-    /* it stands, or the head had moved */
+    /* it succeeds, or the head had moved */
     :: d_step { alive[i] && sent[i] ->
         append(i, durable);
         if
@@ -476,7 +477,7 @@ end:
         :: else -> forget(i)
         fi;
         durable = 0 }
-    /* its end is unknown: it may be durable or not; the lane is told of an error, or is dead */
+    /* its result is unknown: durable or not; the lane gets an error, or is dead */
     :: d_step { alive[i] && sent[i] && faults < FAULTS ->
         faults = faults + 1; append(i, durable); durable = 0; forget(i) }
     :: d_step { alive[i] && sent[i] && faults < FAULTS ->
@@ -488,7 +489,7 @@ end:
     :: d_step { alive[i] && sent[i] && faults < FAULTS ->
         faults = faults + 1; append(i, durable); durable = 0; forget(i); dies(i) }
 
-    /* SIGKILL, at any other point: memory, what ran and what was on its way are gone */
+    /* SIGKILL at any other point: memory, running effects and their outcomes are lost */
     :: d_step { alive[i] && faults < FAULTS -> faults = faults + 1; forget(i); dies(i) }
     :: d_step { !alive[i] && (NODES > 1 || opened) ->
         opened = opened + 1; epoch[i] = opened; alive[i] = 1 }
@@ -496,11 +497,11 @@ end:
 }
 
 
-/* The deadline passes when it likes. */
+/* The deadline may pass at any time. */
 active proctype Time() { late = 1 }
 
-/* Nothing moves any more: no client is left without an answer, nothing is owed. Then the turn has
- * ended (P5), and what settled the call was told to the model by one committed step (P3). */
+/* No step is possible: every client has its answer, and nothing is outstanding. Then the turn has
+ * ended (P5), and one committed step has consumed the outcome of the call (P3). */
 active proctype Rest() {
 end:
     timeout -> assert(!turn_open[0] && phase[0] == CLOSED && told == 1 && wake == SLEEPS)

@@ -1,21 +1,22 @@
-/* Posts from one session to another: what is sent and not waited for (ARCHITECTURE.md, "Where later
- * parts attach"). Each post bears the incarnation of its sender and a number without gaps for the
- * pair. It is a row, written by the append that caused it, until the receiver has acknowledged it.
- * The receiver remembers, for each sender, an incarnation and the last number that it took: the
- * next is taken, an older one is acknowledged, a later one is "not yet". A refusal takes its number
- * like anything else. A pump on any node sends and sends again, and remembers nothing: so its
- * crashes need no steps of their own. The network loses, doubles and overtakes.
+/* Outbox messages from one session to another (ARCHITECTURE.md, "Where later parts attach"). Each
+ * message has the incarnation of its sender and a number without gaps for the pair. It is a row,
+ * written by the append that caused it, until the receiver has acknowledged it. The receiver
+ * stores, for each sender, an incarnation and the last number that it accepted: it accepts the next
+ * one, acknowledges older ones, and does not answer later ones. A refusal consumes its number too.
+ * A pump on any node sends repeatedly and keeps no state, so its crashes need no steps of their
+ * own. The network loses, duplicates and reorders.
  *
- * What must hold: every post is taken once and in order, and none waits for ever (no cycle without
- * progress).
+ * What must hold: every message is accepted once and in order, and none waits forever (no cycle
+ * without progress).
  *
- *   RESTORE=1  the sender comes back from a backup: rows that were acknowledged are back, and what
- *              it sent since is unknown to it. It has a new incarnation. Rows of the backup keep
- *              theirs, and go first, so that the receiver knows which of them it took.
- *   RESTORE=2  the receiver comes back from a backup: it forgot what it took, and the sender has no
- *              rows of what was acknowledged. So each post says from which number on its sender
- *              still has rows (`base`); what lies before is gone, and is not waited for.
- *   BUG        one rule is broken, by its number in run.py: spin must find it. 0: none. */
+ *   RESTORE=1  the sender is restored from a backup: acknowledged rows are back, and it does not
+ *              know what it sent later. It has a new incarnation. Rows of the backup keep theirs
+ *              and are sent first, so that the receiver knows which of them it accepted.
+ *   RESTORE=2  the receiver is restored from a backup: it does not know what it accepted later, and
+ *              the sender has no rows of acknowledged messages. So each message says from which
+ *              number on its sender still has rows (`base`); the receiver does not wait for what is
+ *              before it.
+ *   BUG        breaks one rule, by its number in run.py: spin must find it. 0: none. */
 
 #ifndef RESTORE
 #define RESTORE 0
@@ -37,12 +38,12 @@ byte known, last;
 bit saved;
 byte saved_known, saved_last;
 
-/* On the way: incarnation, number, base, and the life that wrote it, which nobody looks at. */
+/* In transit: incarnation, number, base, and the life that wrote it (for the properties only). */
 chan net = [2] of { byte, byte, byte, byte };
 chan back = [2] of { byte, byte };
 
-/* What the properties remember, by life of the sender (before and after its restore) and number:
- * what the receiver has taken since it was itself restored, and what it ever took. */
+/* Used by the properties, by life of the sender (before and after its restore) and number: what the
+ * receiver accepted since its own restore, and what it ever accepted. */
 #define place(life, n) ((life) * 4 + (n))
 #define PLACES 12
 byte taken[PLACES], ever[PLACES];
@@ -62,24 +63,24 @@ end:
     /* an append that causes a post: the row and its number in one */
     :: d_step { next[incarnation] <= POSTS -> next[incarnation] = next[incarnation] + 1 }
 
-    /* the pump, when nothing of the pair is on its way (a time-out, in life): the oldest row, or
-     * it and the next */
+    /* the pump, when no message of the pair is in transit (in reality: a time-out): sends the
+     * oldest row, or it and the next */
     :: d_step { empty(net) && empty(back) && oldest[1] < next[1] && (BUG != 2 || !restored) ->
         n = (BUG == 1 && oldest[1] + 1 < next[1] -> oldest[1] + 1 : oldest[1]);
         net ! 1, n, oldest[1], life_of(1, n); n = 0 }
     :: d_step { empty(net) && empty(back) && oldest[1] + 1 < next[1] && BUG != 1 && BUG != 2 ->
         n = oldest[1]; net ! 1, n, n, life_of(1, n); net ! 1, n + 1, n, life_of(1, n + 1); n = 0 }
     :: d_step { empty(net) && empty(back) && oldest[2] < next[2] &&
-                (oldest[1] == next[1] || BUG == 2) ->       /* what is older goes first */
+                (oldest[1] == next[1] || BUG == 2) ->       /* older rows are sent first */
         net ! 2, oldest[2], oldest[2], 2 }
     :: d_step { BUG == 2 && restored && empty(net) && empty(back) && oldest[1] < next[1] &&
                 oldest[2] == next[2] -> net ! 1, oldest[1], oldest[1], 1 }
 
-    /* an acknowledgement takes the row away */
+    /* an acknowledgement removes the row */
     :: d_step { nempty(back) -> back ? i, n;
         if
         :: n >= oldest[i] && n < next[i] ->
-            assert(ever[place(life_of(i, n), n)]);          /* nothing is acknowledged untaken */
+            assert(ever[place(life_of(i, n), n)]);          /* only accepted ones */
             oldest[i] = n + 1; moved = 1
         :: else
         fi; i = 0; n = 0 }
@@ -94,7 +95,7 @@ progress:
     od
 }
 
-#define gap (base > 1 && n == base && BUG != 6)     /* what lies before it is gone for good */
+#define gap (base > 1 && n == base && BUG != 6)     /* rows before it no longer exist */
 #define is_next (n == last + 1 || BUG == 4 || (BUG == 5 && n > last))
 
 active proctype Receiver() {
@@ -103,7 +104,7 @@ end:
     do
     :: d_step { nfull(back) && nempty(net) -> net ? i, n, base, life;
         if
-        :: i < known -> back ! i, n             /* the later one came after all of it */
+        :: i < known -> back ! i, n             /* a later incarnation came after all of it */
         :: i > known && (n == 1 || gap) -> known = i; last = n; take(n, base, life); back ! i, n
         :: i == known && n <= last && BUG != 4 -> back ! i, n
         :: i == known && (is_next || (gap && n > last)) ->
@@ -126,9 +127,9 @@ end:
     do
     :: d_step { left && nempty(net) -> net ? i, n, base, life; left = left - 1;          /* lost */
         i = 0; n = 0; base = 0; life = 0 }
-    :: d_step { left && len(net) == 1 -> net ? <i, n, base, life>;        /* doubled */
+    :: d_step { left && len(net) == 1 -> net ? <i, n, base, life>;        /* duplicated */
         left = left - 1; net ! i, n, base, life; i = 0; n = 0; base = 0; life = 0 }
-    :: d_step { left && len(net) == 2 -> net ? i, n, base, life;          /* overtaken */
+    :: d_step { left && len(net) == 2 -> net ? i, n, base, life;          /* reordered */
         left = left - 1; net ! i, n, base, life; i = 0; n = 0; base = 0; life = 0 }
     :: d_step { left && nempty(back) -> back ? i, n; left = left - 1; i = 0; n = 0 }
     :: d_step { left && len(back) == 1 -> back ? <i, n>;

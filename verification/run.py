@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the models with spin: each as it should be, then with each planted bug, which spin must
+"""Checks the models with spin: each one unchanged, then with each planted bug, which spin must
 find. Needs spin and gcc (tools/setup.sh ci). The last line is `N passed, N failed, 0 skipped`.
 
   verification/run.py             all of them, under two minutes on two cores
-  verification/run.py call 7      the checks of call.pml with BUG=7, and how spin gets there
+  verification/run.py call 7      the checks of call.pml with BUG=7, and the path to the error
 """
 import concurrent.futures
 import os
@@ -20,14 +20,15 @@ LIMIT_S = 300
 
 ONE = "-DNODES=1 -DFAULTS={} -DSTEERS={} -DAWAY={}"
 TWO = "-DNODES=2 -DBATCH_MAX=1 -DFAULTS={} -DSTEERS={} -DAWAY={}"
-NO_TWIN = 0b00010       # the client that submits A a second time stays away
-TWO_CLIENTS = 0b01010   # and the canceller
-ONE_CLIENT = 0b01110    # and who submits B
+NO_TWIN = 0b00010  # without the client that submits A a second time
+TWO_CLIENTS = 0b01010  # also without the canceller
+ONE_CLIENT = 0b01110  # also without the client that submits B
 
-# model, settings, what is checked, or the rule that is broken. BUG numbers are unique in a model.
+# Model, settings, and what is checked, or the rule that is broken. BUG numbers are unique in a
+# model.
 CHECKS = [
     ("call", "-DBUG=0 " + ONE.format(2, 0, NO_TWIN), "one process, two faults"),
-    ("call", "-DBUG=0 " + ONE.format(1, 1, NO_TWIN), "one process, a steer"),
+    ("call", "-DBUG=0 " + ONE.format(1, 1, NO_TWIN), "one process, a steering prompt"),
     ("call", "-DBUG=0 -DPOLICY=NEVER " + ONE.format(1, 1, NO_TWIN), "a tool that never runs twice"),
     ("call", "-DBUG=0 " + TWO.format(0, 0, TWO_CLIENTS), "two processes"),
     ("call", "-DBUG=0 " + TWO.format(1, 0, ONE_CLIENT), "two processes, a fault"),
@@ -36,23 +37,23 @@ CHECKS = [
     ("call", "-DBUG=3 " + TWO.format(0, 1, 0), "an older attempt of the model commits"),
     ("call", "-DBUG=4 " + ONE.format(0, 0, 0), "the intent is not in the append of its cause"),
     ("call", "-DBUG=5 " + ONE.format(0, 0, 0), "a tool's outcome after an early result settles"),
-    ("call", "-DBUG=6 " + ONE.format(0, 0, 0), "what is due is not written first"),
-    ("call", "-DBUG=7 -DPOLICY=NEVER " + ONE.format(1, 0, 0), "no verdict on an older epoch's run"),
+    ("call", "-DBUG=6 " + ONE.format(0, 0, 0), "expiries that are due are not written first"),
+    ("call", "-DBUG=7 -DPOLICY=NEVER " + ONE.format(1, 0, 0), "an older epoch's run stays open"),
     ("call", "-DBUG=8 " + ONE.format(1, 0, 0), "memory is kept after a failed append"),
     ("call", "-DBUG=9 " + ONE.format(0, 0, 0), "an effect starts before its intent is durable"),
     ("call", "-DBUG=10 " + ONE.format(0, 1, 0), "a reply consumes what came after its view"),
     ("call", "-DBUG=11 " + TWO.format(0, 0, 0), "two processes drive one session (no lock)"),
     ("call", "-DBUG=12 " + TWO.format(1, 0, ONE_CLIENT), "memory is older than another's append"),
-    ("call", "-DBUG=13 " + ONE.format(1, 0, 0), "a failure offered again is the next attempt's"),
+    ("call", "-DBUG=13 " + ONE.format(1, 0, 0), "a repeated failure counts for the next attempt"),
     ("posts", "-DBUG=0 -DRESTORE=0", "exactly once and in order"),
     ("posts", "-DBUG=0 -DRESTORE=1", "the sender comes back from a backup"),
     ("posts", "-DBUG=0 -DRESTORE=2", "the receiver comes back from a backup"),
-    ("posts", "-DBUG=1 -DRESTORE=0", "the pump does not begin with the oldest"),
-    ("posts", "-DBUG=2 -DRESTORE=1", "the new incarnation goes before rows of the backup"),
+    ("posts", "-DBUG=1 -DRESTORE=0", "the pump does not start with the oldest"),
+    ("posts", "-DBUG=2 -DRESTORE=1", "the new incarnation is sent before rows of the backup"),
     ("posts", "-DBUG=3 -DRESTORE=1", "a restored sender keeps its incarnation"),
-    ("posts", "-DBUG=4 -DRESTORE=0", "an old number is taken again"),
-    ("posts", "-DBUG=5 -DRESTORE=0", "a later number is taken before its turn"),
-    ("posts", "-DBUG=6 -DRESTORE=2", "a post does not say what is gone before it"),
+    ("posts", "-DBUG=4 -DRESTORE=0", "an old number is accepted again"),
+    ("posts", "-DBUG=5 -DRESTORE=0", "a later number is accepted too early"),
+    ("posts", "-DBUG=6 -DRESTORE=2", "a message does not say which ones before it are gone"),
 ]
 
 
@@ -66,7 +67,8 @@ def run(command, folder):
 
 
 def search(model, settings, folder):
-    """What spin's search of all states says; posts.pml also looks for cycles without progress."""
+    """Returns the output of spin's search of all states; for posts.pml also of cycles without
+    progress."""
     shutil.copy(HERE / f"{model}.pml", folder)
     made = run(["spin", "-a", *settings.split(), f"{model}.pml"], folder)
     if made.returncode != 0:
@@ -82,7 +84,7 @@ def search(model, settings, folder):
 
 
 def check(model, settings, text):
-    """None, or what is wrong; and what is said of it."""
+    """Returns what is wrong, or None, and the line to print."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dormouse-spin-") as folder:
         try:
@@ -102,7 +104,7 @@ def check(model, settings, text):
 
 
 def show(model, number):
-    """The way to the error, statement by statement."""
+    """Prints the path to the error, statement by statement."""
     for name, settings, text in CHECKS:
         if name != model or f"-DBUG={number} " not in settings + " ":
             continue

@@ -7,6 +7,7 @@ if grep -q '"resolved"' package-lock.json; then
   exit 1
 fi
 npm ci --no-audit --no-fund
+sha256sum <package-lock.json >node_modules/.dormouse-lock # tools/web_page.sh needs no other packages
 npm run check
 npm test
 npm run build

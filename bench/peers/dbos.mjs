@@ -1,4 +1,4 @@
-// DBOS on PostgreSQL, in this process. A wait is `DBOS.recv`; the result is sent to its workflow.
+// DBOS on PostgreSQL, in this process. The wait is `DBOS.recv`; the result is sent to its workflow.
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { check, model, prompt, runJob, settings } from "./job.mjs";
 

@@ -1,12 +1,13 @@
-// The job that every system is given: N sessions start and pause at their tool call (pause phase);
-// then each is given its result, goes on and answers (resume phase). A phase of a session ends when
-// its new state is durable and was seen.
+// The job that every system does: N sessions start and pause at their tool call (pause phase); then
+// each gets its result, continues and answers (resume phase). A session has completed a phase when
+// its new state is durable and this client has seen it.
 //
-// A system is {start(id), resume(id, result)}. What is printed is one JSON object a line.
+// A system is {start(id), resume(id, result)}. Prints one JSON object for each number of
+// connections.
 
 const result = { status: "ok", url: "https://preview-123.example.com" };
 
-// Asks for one tool; with its result, answers. It takes no time: it is the system that is measured.
+// A fake model that takes no time: asks for one tool, and answers once it has the result.
 export const model = (messages) => {
   const last = messages.at(-1);
   if (last.role === "tool") return { role: "assistant", content: `Deployed: ${last.content}` };
@@ -24,7 +25,8 @@ export function check(answer) {
   if (!/^Deployed/.test(answer)) throw new Error(`not the answer: ${JSON.stringify(answer)}`);
 }
 
-// `each` is called for 0 … count-1, `connections` at a time. Gives milliseconds: all, and each.
+// Calls `each` with 0 … count-1, `connections` at a time. Returns calls per second, and p50 and p99
+// of their milliseconds.
 async function timed(count, connections, each) {
   const took = [];
   let next = 0;

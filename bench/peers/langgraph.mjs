@@ -1,5 +1,5 @@
-// LangGraph in this process, its checkpoints in SQLite (synchronous=FULL: a sync a commit, as the
-// others do it; its default has none) or in PostgreSQL.
+// LangGraph in this process, with checkpoints in SQLite (synchronous=FULL: a sync for each commit,
+// as in the other systems; its default does not sync) or in PostgreSQL.
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import {
   Command,
@@ -17,7 +17,7 @@ async function sqliteSaver() {
   const database = new Database(`${settings.folder}/langgraph.sqlite`);
   const saver = new SqliteSaver(database);
   saver.setup();
-  database.pragma("synchronous = FULL"); // after setup, which sets its own
+  database.pragma("synchronous = FULL");  // after setup, which sets its own value
   return saver;
 }
 

@@ -1,9 +1,9 @@
-// The agent as a Restate workflow, in a process of its own as Restate has it.
+// The agent as a Restate workflow, in its own process as Restate requires.
 import http from "node:http";
 import * as restate from "@restatedev/restate-sdk";
 import { model, settings } from "./job.mjs";
 
-// Tells the client that a session sleeps: asking Restate for it would cost a durable call each.
+// Notifies the client that a session sleeps: asking Restate would cost a durable call each time.
 const keep = new http.Agent({ keepAlive: true });
 function notify(key) {
   const where = { host: "127.0.0.1", port: settings.notifyPort, path: `/${key}`, agent: keep };

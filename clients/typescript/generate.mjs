@@ -42,7 +42,9 @@ function type(schema, pad = '') {
   if (schema.enum) return schema.enum.map((one) => JSON.stringify(one)).join(' | ');
   const several = schema.oneOf ?? schema.anyOf;
   if (several) return several.map((one) => type(one, pad)).join(' | ');
-  if (schema.allOf) return schema.allOf.map((one) => type(one, pad)).join(' & ');
+  // What holds only for some values of a member (if, then) is not in the type: a reader checks it.
+  const all = (schema.allOf ?? []).filter((one) => !one.if);
+  if (all.length > 0) return all.map((one) => type(one, pad)).join(' & ');
   if (!schema.type) return 'unknown';
   return [schema.type].flat().map((kind) => single(kind, schema, pad)).join(' | ');
 }

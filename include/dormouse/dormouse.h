@@ -1,6 +1,7 @@
 #pragma once
-// All of the library. docs/how-to/library.md begins here. Everything is in the inline namespace of
-// its binary interface, v0: a program that was compiled against another one does not link.
+// Includes the whole library; docs/how-to/library.md is its introduction. Everything is in the
+// inline namespace v0, named after the binary interface: a program compiled against another version
+// does not link.
 
 #if __cplusplus <= 202002L
 #error "dormouse needs C++23: compile with -std=c++23"

@@ -1,8 +1,7 @@
 #pragma once
-// Errors are values. Every operation that may fail returns Result<T>; the code says what went wrong
-// in a word that never changes, `detail` says it for this case, and the table below says what to do
-// about it. The server, the command line and docs/errors/ all read this one table (a test compares
-// them).
+// Errors are values: every operation that may fail returns Result<T>. `code` is stable, `detail`
+// describes this occurrence, and the table below says what to do next. The server, the command line
+// and docs/errors/ all use this one table (a test compares them).
 
 #include <dormouse/json.h>
 
@@ -18,7 +17,7 @@ namespace dormouse::inline v0 {
 // What the caller should do next. Part of every problem document.
 enum class Next : std::uint8_t { fix, retry, stop, reopen };
 
-// Stable codes (docs/errors). The text form is the enumerator's name.
+// Stable codes (docs/errors). Their text on the wire is the enumerator's name.
 enum class Code : std::uint8_t {
     bad_json,
     unknown_field,
@@ -81,23 +80,23 @@ enum class Code : std::uint8_t {
 
 struct CodeInfo {
     Code code;
-    std::string_view text;  // "not_found": on the wire, in docs/errors/<text>.md
+    std::string_view text;  // such as "not_found": on the wire, and in docs/errors/<text>.md
     Next next;
     std::uint16_t http;      // HTTP status
     std::uint8_t exit;       // exit status of the command line
     std::string_view title;  // one sentence, the same for every occurrence
 };
 
-// One row a code, in the order of the enumeration.
+// One row for each code, in the order of the enumeration.
 [[nodiscard]] std::span<CodeInfo const> codes();
 [[nodiscard]] CodeInfo const& info(Code code);
 [[nodiscard]] std::string_view text(Next next);
 
 struct Error {
     Code code = Code::internal;
-    std::string detail = {};  // what happened here, for a person
+    std::string detail = {};  // describes this occurrence, for people
     Json extra = {};  // a JSON object with the code's extra fields (receipt, digest, …), or null
-    std::int64_t retry_after_ms = 0;  // 0: not said
+    std::int64_t retry_after_ms = 0;  // 0: unknown
 };
 
 template <class T> using Result = std::expected<T, Error>;

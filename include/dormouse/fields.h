@@ -1,7 +1,7 @@
 #pragma once
-// The fields of a plain struct, without a macro: how many, their names, and references to them. Its
-// author writes nothing but the struct. Leans on how g++ and clang spell a pointer to a member in
-// the name of a function, which the assertions at the end hold.
+// Reflection of a plain struct without a macro: the number of its fields, their names, and
+// references to them. Depends on how g++ and clang spell a pointer to a member in a function's
+// name; the assertions at the end check it.
 
 #if defined(__clang__)
 #pragma clang diagnostic push
@@ -22,12 +22,12 @@ namespace dormouse::inline v0::detail {
 
 inline constexpr std::size_t fields_max = 32;
 
-// Stands for a value of any type; never made, only named.
+// Converts to a value of any type. Used only in unevaluated expressions.
 struct AnyField {
     template <class T> operator T&() const& { std::unreachable(); }
     template <class T> operator T&&() const&& { std::unreachable(); }
 };
-// Stands for a base class of T and for nothing else.
+// Converts to a base class of T and to nothing else.
 template <class T> struct AnyBase {
     template <class Base>
         requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
@@ -61,7 +61,7 @@ template <class T> constexpr bool has_base() {
     return requires { T{AnyBase<T>{}}; };
 }
 
-// A value in braces stands for a whole array, one without for its first element.
+// A value in braces initialises a whole array; one without braces only its first element.
 template <class T, std::size_t... Before, std::size_t... After>
 constexpr bool one_value_at(std::index_sequence<Before...>, std::index_sequence<After...>) {
     return requires { T{AnyFieldAt<Before>{}..., {}, AnyFieldAt<After>{}...}; };
@@ -137,7 +137,7 @@ template <class T> constexpr auto tie_fields(T& value) {
 template <class T> struct Phantom {
     T value;
 };
-template <class T> extern Phantom<T> const phantom;  // never defined: only its addresses are named
+template <class T> extern Phantom<T> const phantom;  // never defined: only its addresses are used
 
 template <class Pointer> struct Named {
     Pointer pointer;
@@ -146,7 +146,7 @@ template <class Pointer> Named(Pointer) -> Named<Pointer>;
 
 template <auto Pointer> consteval std::string_view spelled() { return __PRETTY_FUNCTION__; }
 
-// What is a word of C++ bears an underscore at its end, which is not part of the name.
+// A field named after a C++ keyword ends with an underscore, which is not part of its JSON name.
 constexpr std::string_view without_underscore(std::string_view name) {
     return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
 }
@@ -169,14 +169,14 @@ template <class T> consteval auto field_names() {
     }(std::make_index_sequence<field_count<T>()>{});
 }
 
-// The enumerators of E with these values in one text, so that one function is compiled for all.
+// The spelling of several enumerators of E in one text: one function is compiled for all.
 template <class E, E... Values> consteval std::string_view spelled_values() {
     return __PRETTY_FUNCTION__;
 }
 
 struct FieldsProbe {
     int first;
-    char const* second_;
+    char const* second_;  // NOLINT(readability-identifier-naming): the underscore is left out
 };
 static_assert(field_count<FieldsProbe>() == 2 && field_name<FieldsProbe, 0>() == "first" &&
                   field_name<FieldsProbe, 1>() == "second",

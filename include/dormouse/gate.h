@@ -1,5 +1,5 @@
 #pragma once
-// Gates: asked before a tool runs. All of a tool's gates must allow, in their order; an answer is
+// Gates: checks before a tool runs. All gates of a tool must allow, in their order; an answer is
 // durable before the next gate is asked.
 
 #include <dormouse/outcome.h>
@@ -12,31 +12,33 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// `input`: other arguments for the tool, which must fit its schema; null: those of the model.
+// The tool may run. `input`: arguments that replace the model's and must fit the tool's schema;
+// null: keep the model's.
 struct Allow {
     Json input = {};
 };
-// Told to the model; the tool does not run.
+// The tool does not run; the model sees `message`.
 struct Deny {
     std::string message;
 };
-// A person answers, perhaps tomorrow; nothing runs meanwhile, and the process may end.
+// A person must answer, perhaps days later. Nothing runs meanwhile, and the process may end.
 struct Ask {
     std::string question;
     PauseOptions options = {};
 };
-using Verdict = std::variant<Allow, Deny, Ask>;
+using GateDecision = std::variant<Allow, Deny, Ask>;
 
 struct Gate {
-    std::string name;  // stands in the journal: who asked. The same over the years
-    // On a tool thread; may block. It must have no effects that matter: a crash asks again. What it
-    // throws denies. The call is not open yet: its pending_id() names it, and takes no outcome.
-    std::function<Verdict(Call const& call)> decide;
-    // Tools that it is asked for; `*` stands for any text.
+    std::string name;  // written to the journal; must not change between releases
+    // Runs on a tool thread; may block. Must have no side effects that matter: after a crash it is
+    // asked again. An exception denies. The call is not open yet: its pending_id() names it but
+    // accepts no outcome.
+    std::function<GateDecision(Call const& call)> decide;
+    // Tools that the gate applies to; `*` matches any text.
     std::vector<std::string> tools = {"*"};
-    // What an answer leads to, with call.resumed() set. Left out: approval allows (with the
-    // arguments that the person edited), anything else denies with the reason given.
-    std::function<Verdict(Call const& call)> decided = {};
+    // Decides after the person's answer, which is in call.resumed(). Empty: approval allows (with
+    // the arguments that the person edited), anything else denies with the reason given.
+    std::function<GateDecision(Call const& call)> decided = {};
 };
 
 }  // namespace dormouse::inline v0

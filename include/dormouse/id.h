@@ -1,18 +1,19 @@
 #pragma once
 // Identifiers. A session's id is 16 bytes: the first five hold the number under which the store
-// keeps it (so no look-up index is needed), the rest is random. Whatever belongs to a session is
-// named by the session and a number in it, so that any node finds the session from the text of any
-// id alone:
+// keeps the session (so no index is needed), the rest is random. The id of anything that belongs to
+// a session contains the session's id and a number, so a node can find the session from the text of
+// any id alone:
 //   ses_<22>                      session
-//   trn_<22>_<n>                  its n-th turn
-//   msg_<22>_<n>                  the message that event n brought
-//   rcp_<22>_<n>                  the receipt that event n left
-//   art_<22>_<n>                  the bytes that event n names
-//   tsk_<22>_<n>                  its n-th task
+//   trn_<22>_<n>                  the session's n-th turn
+//   msg_<22>_<n>                  the message that event n added
+//   rcp_<22>_<n>                  the receipt that event n created
+//   art_<22>_<n>                  the artifact that event n names
+//   rul_<22>_<n>                  the standing rule that event n made
+//   tsk_<22>_<n>                  the session's n-th task
 //   mail_<22>_<n>                 the mail that event n sent
 //   dlv_<22>_<n>_<k>              the k-th delivery that event n sent
 //   pnd_<22>_<call>_<gen>_<22>    one pause of one call; the last part is 128 random bits
-// <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id is no authority.
+// <22> is base64url (RFC 4648 §5) of 16 bytes, without padding. An id grants no rights.
 
 #include <array>
 #include <compare>
@@ -26,11 +27,12 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-using Seq = std::uint64_t;         // number of an event in its session, from 1 without gaps
-using Epoch = std::uint64_t;       // which owner of a session wrote an intent
-using CallNo = std::uint32_t;      // number of a tool call in its session, from 1
-using TurnNo = std::uint32_t;      // number of a turn in its session, from 1
-using TaskNo = std::uint32_t;      // number of a task in its session, from 1
+using Seq = std::uint64_t;     // number of an event in its session, from 1 without gaps
+using Epoch = std::uint64_t;   // how often the store was opened; names the process that wrote an
+                               // intent
+using CallNo = std::uint32_t;  // number of a tool call in its session, from 1
+using TurnNo = std::uint32_t;  // number of a turn in its session, from 1
+using TaskNo = std::uint32_t;  // number of a task in its session, from 1
 using Generation = std::uint32_t;  // number of a pause of one call, from 1
 using Bits128 = std::array<std::uint8_t, 16>;
 
@@ -59,7 +61,8 @@ struct PendingId {
     friend auto operator<=>(PendingId const&, PendingId const&) = default;
 };
 
-// "trn_", "msg_", "rcp_", "art_", "tsk_" or "mail_" and the number; `prefix` is one of those.
+// The prefix ("trn_", "msg_", "rcp_", "art_", "rul_", "tsk_" or "mail_"), the session and the
+// number.
 [[nodiscard]] std::string numbered_id(std::string_view prefix, SessionId const& session,
                                       std::uint64_t number);
 
@@ -71,8 +74,8 @@ struct NumberedId {
 [[nodiscard]] std::optional<NumberedId> parse_numbered(std::string_view prefix,
                                                        std::string_view text);
 
-// The session that any of our ids (ses_, trn_, msg_, rcp_, art_, tsk_, mail_, dlv_,
-// pnd_, prt_) belongs to.
+// Returns the session that an id belongs to. `id` may be any kind of id (ses_, trn_, msg_, rcp_,
+// art_, rul_, tsk_, mail_, dlv_, pnd_, prt_).
 [[nodiscard]] std::optional<SessionId> session_of(std::string_view id);
 
 }  // namespace dormouse::inline v0

@@ -1,6 +1,6 @@
 #pragma once
-// Json: JSON text that has been checked, immutable and shared. Sixteen bytes; copying shares the
-// text. The text is kept byte for byte as it came (numbers keep their digits, objects their order).
+// Json: checked JSON text, immutable and shared. Sixteen bytes; a copy shares the text. The text is
+// kept byte for byte (numbers keep their digits, objects their member order).
 
 #include <expected>
 #include <memory>
@@ -17,13 +17,13 @@ public:
     // The JSON value `null`.
     Json() = default;
 
-    // Checks `text`, and keeps it without the white space around it. The text must be one JSON
-    // value (RFC 8259) in UTF-8, nested at most 64 deep, without a key twice in one object, and
-    // with no number that a double cannot hold. Errors: bad_json, bad_number_or_key.
+    // Checks `text` and keeps it without the white space around it. The text must be one JSON value
+    // (RFC 8259) in UTF-8, nested at most 64 deep, without duplicate keys in an object, and without
+    // a number that a double cannot hold. Errors: bad_json, bad_number_or_key.
     [[nodiscard]] static std::expected<Json, Error> parse(std::string_view text);
 
-    // Checks nothing. REQUIRES: parse() would take `text`, and no white space is around it. For
-    // text that the caller has written itself; text from anywhere else goes through parse().
+    // Checks nothing. REQUIRES: parse() would accept `text`, and no white space is around it. Only
+    // for text that the caller generated; other text goes through parse().
     [[nodiscard]] static Json trusted(std::string text);
 
     [[nodiscard]] std::string_view text() const {
@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool is_null() const { return text() == "null"; }
     [[nodiscard]] std::size_t size() const { return text().size(); }
 
-    // Equal texts; values that differ only in spelling (1.0 and 1) are different here.
+    // Compares the texts: values that differ only in spelling (1.0 and 1) are not equal.
     friend bool operator==(Json const& a, Json const& b) { return a.text() == b.text(); }
 
 private:

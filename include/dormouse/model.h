@@ -1,5 +1,5 @@
 #pragma once
-// Models for Runtime: a provider's, a script, or a function of your own.
+// Models for Runtime: a provider's, a script, or a function of the program.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -18,23 +18,23 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// A call in a transcript, and its one answer: the outcome, or the placeholder while it waits.
+// A call in a transcript with its answer: the outcome, or the placeholder while the call waits.
 struct TranscriptCall {
-    // The model's own (ModelCall::id); one that it gave none or gave twice is replaced, so that
-    // each stands once in the transcript.
+    // The model's own id (ModelCall::id). A missing or repeated one is replaced, so that ids are
+    // unique in the transcript.
     std::string id;
     std::string tool;
     Json input;
     bool waits = false;  // `output` is the placeholder
     bool failed = false;
-    Json output;  // of a failed one {"error": text}
+    Json output;  // of a failed call: {"error": text}
 };
 // An image or a file of a user's message.
 struct Attachment {
     std::string mime = {};
-    std::string name = {};  // of a file; may be empty
-    std::string url = {};   // where it is, when it is elsewhere
-    // What it holds; null: it is elsewhere, or left out because a request brings 20 MiB at most.
+    std::string name = {};  // file name; may be empty
+    std::string url = {};   // set if the content is stored elsewhere
+    // The content. Null: it is at `url`, or left out because a request carries at most 20 MiB.
     std::shared_ptr<std::string const> bytes = {};
 
     [[nodiscard]] bool is_image() const { return mime.starts_with("image/"); }
@@ -43,24 +43,24 @@ struct TranscriptMessage {
     enum class Role : std::uint8_t { user, assistant };
     Role role = Role::user;
     std::string text;
-    // The assistant's: those it asks for, each with its answer. Of a late one: those that settled.
+    // The assistant's calls, each with its answer. Of a late message: the calls that settled.
     std::vector<TranscriptCall> calls;
-    // Not a person's words: outcomes of calls that an earlier message answers with a placeholder,
-    // under the ids that they have there. `text` is empty; late_text() says it in a sentence.
+    // The message reports outcomes of calls that an earlier message answers with a placeholder,
+    // under the ids used there. `text` is empty; late_text() makes a sentence of each call.
     bool late = false;
     std::vector<Attachment> attachments = {};
 };
-// "The tool call ID (TOOL INPUT) that was pending has settled. Its outcome: …", for a model that
-// takes outcomes only right after the call.
+// Returns "The tool call ID (TOOL INPUT) that was pending has settled. Its outcome: …", for models
+// that accept outcomes only right after the call.
 [[nodiscard]] std::string late_text(TranscriptCall const& call);
 
-// What the model may call; built-in tools and agents as tools ("agent:NAME") too.
+// A tool that the model may call; also built-in tools and agents as tools ("agent:NAME").
 struct ModelTool {
     std::string name;
     std::string description;
     Json input_schema;
 };
-// What a model is asked. It only grows at its end from request to request.
+// A request to a model. From request to request of a session the transcript only grows at its end.
 struct ModelQuestion {
     SessionId session;
     std::string agent;
@@ -68,35 +68,36 @@ struct ModelQuestion {
     std::vector<TranscriptMessage> messages;
     std::vector<ModelTool> tools;
 
-    // The newest message of the user; empty if there is none.
+    // Returns the user's newest message; empty if there is none.
     [[nodiscard]] std::string const& asked() const;
-    // The newest answer to a call of `tool`; null if there is none.
+    // Returns the newest answer to a call of `tool`; null if there is none.
     [[nodiscard]] TranscriptCall const* answer_of(std::string const& tool) const;
 };
 struct ModelCall {
     std::string tool;
     Json input;
-    std::string id = {};  // the model's own; empty: it gave none
+    std::string id = {};  // the model's own id; empty if it gave none
 };
-// Why a model said no more: it was done, its output has a limit, or it does not want to.
+// Why the model stopped: it was done, it reached its output limit, or it refused.
 enum class ModelFinish : std::uint8_t { stop, length, refusal };
 struct ModelAnswer {
     std::string text;
     std::vector<ModelCall> calls;
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
-    std::string reasoning = {};  // what it thought aloud
+    std::string reasoning = {};  // the reasoning that the model made visible
     ModelFinish finish = ModelFinish::stop;
-    std::int64_t cached_tokens = 0;     // among the input
-    std::int64_t reasoning_tokens = 0;  // among the output
+    std::int64_t cached_tokens = 0;     // part of input_tokens
+    std::int64_t reasoning_tokens = 0;  // part of output_tokens
 };
 
-// Between the runtime and a model, outermost first: for redacting, for adding, for answering
-// oneself. On a tool thread. The journal keeps what comes out of the outermost one. It must have no
-// effects that matter: a crash asks again. What it throws, and an error, ends the turn.
+// Wraps a model: to redact, to add, or to answer instead of it. The interceptor added last is
+// outermost; the journal keeps what the outermost one returns. Both functions run on a tool thread
+// and must have no side effects that matter: after a crash they are called again. An error or an
+// exception ends the turn.
 struct ModelInterceptor {
     std::string name;
-    // May change the question; an answer stands instead of the model's.
+    // May change the question. An answer replaces the model's: the model is not asked.
     std::function<Result<std::optional<ModelAnswer>>(ModelQuestion& question)> before = {};
     // May change the answer.
     std::function<Result<void>(ModelQuestion const& question, ModelAnswer& answer)> after = {};
@@ -106,32 +107,32 @@ namespace detail {
 struct ModelPlan;  // src/node/runtime/models.h
 }
 
-// A value that is cheap to copy: how a model is made once there is a runtime.
+// A recipe for a model, cheap to copy; a Runtime makes the model from it.
 class Model {
 public:
-    // Null: an agent without a model cannot be opened.
+    // Null: Runtime::open refuses an agent without a model.
     Model() = default;
     explicit Model(std::shared_ptr<detail::ModelPlan const> plan) : plan_(std::move(plan)) {}
     [[nodiscard]] std::shared_ptr<detail::ModelPlan const> const& plan() const { return plan_; }
 
-    // This model inside `interceptor`.
+    // Returns this model wrapped in `interceptor`.
     [[nodiscard]] Model through(ModelInterceptor interceptor) const;
 
 private:
     std::shared_ptr<detail::ModelPlan const> plan_;
 };
 
-// Of any provider. Retries, time limits and waiting for a turn are the runtime's.
+// Options of any provider. The runtime does the retries, time limits and queueing.
 struct ProviderOptions {
     std::string base_url = {};  // empty: the provider's own
     std::uint32_t max_output_tokens = 4'096;
-    Duration timeout{300'000};
-    std::size_t concurrency = 8;
-    std::uint32_t retries = 4;
-    Json extra = {};  // more members of the request's body
+    Duration timeout{300'000};    // of one request
+    std::size_t concurrency = 8;  // requests at once; others wait, oldest first
+    std::uint32_t retries = 4;    // of one step, after temporary failures
+    Json extra = {};              // more members for the request's body
 };
-// `key` is sent to the provider and goes nowhere else. OpenAI-compatible chat completions, and the
-// providers' own interfaces.
+// `key` is sent to the provider only. openai() speaks OpenAI-compatible chat completions, the
+// others each provider's own interface.
 [[nodiscard]] Model openai(std::string model, std::string key, ProviderOptions options = {});
 [[nodiscard]] Model openai_responses(std::string model, std::string key,
                                      ProviderOptions options = {});
@@ -139,64 +140,65 @@ struct ProviderOptions {
 [[nodiscard]] Model gemini(std::string model, std::string key, ProviderOptions options = {});
 [[nodiscard]] Model ollama(std::string model, ProviderOptions options = {});
 
-// Runs on a tool thread, may block; asked again after a crash. An error whose code says `retry`
-// (Next::retry) is tried again; any other, and what it throws, ends the turn.
+// Runs on a tool thread and may block; called again after a crash. An error whose code says `retry`
+// (Next::retry) is retried; any other error, or an exception, ends the turn.
 using ModelFunction =
     std::function<Result<ModelAnswer>(ModelQuestion const& question, std::stop_token stop)>;
 [[nodiscard]] Model model_from(ModelFunction function);
-// Of a model that says its text piece by piece. Readers are shown each piece that `say` is given at
-// once; the answer holds the whole text and takes the place of the pieces.
+// Streams its text: each piece passed to `say` is shown to readers at once. The answer holds the
+// whole text and replaces the pieces.
 using StreamingModelFunction = std::function<Result<ModelAnswer>(
     ModelQuestion const& question, std::function<void(std::string)> const& say,
     std::stop_token stop)>;
 [[nodiscard]] Model streaming_model_from(StreamingModelFunction function);
 
-// The answer that a model owes to a question. Copies are one promise; any thread; it may outlive
-// the runtime, and then nothing comes of it. One that goes unanswered ends the turn.
+// The pending answer to one question. Copies share it. Thread-safe. May outlive the runtime; it
+// then does nothing. If the last copy is destroyed without an answer, the turn ends with an error.
 class ModelPromise {
 public:
     struct State;  // src/node/runtime/model_function.cc
     explicit ModelPromise(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-    // Shown to readers at once, as with StreamingModelFunction.
+    // Shows a piece of text to readers at once, as with StreamingModelFunction.
     void say(std::string piece) const;
-    // The first answer counts. Errors as of a ModelFunction.
+    // Only the first answer counts. Errors are treated as those of a ModelFunction.
     void answer(Result<ModelAnswer> answer) const;
-    // Requested when nobody waits any more, and when the runtime ends.
+    // Stop is requested when the answer is no longer needed and when the runtime ends.
     [[nodiscard]] std::stop_token stop() const;
 
 private:
     std::shared_ptr<State> state_;
 };
-// Called on a tool thread, which it keeps no longer than it takes to send the request: however many
-// questions wait for their answers, they hold no thread.
+// Called on a tool thread; should return as soon as the request is sent. Questions that wait for
+// their answers hold no thread.
 using AsyncModelFunction = std::function<void(ModelQuestion question, ModelPromise promise)>;
 [[nodiscard]] Model async_model_from(AsyncModelFunction function);
 
-// A model without a network, for tests and examples: the first rule that fits answers. What fits
-// none is answered with an error that says so, and ends the turn.
+// A model without a network, for tests and examples. The first rule that matches a question answers
+// it; if none does, the turn ends with an error that says so.
 class Script {
 public:
     class Rule {
     public:
-        // The answer; several are said one after the other, a text and calls go together.
+        // Adds to the answer. Several texts are joined by line breaks; an answer may have both text
+        // and calls.
         Rule& says(std::string const& text);
         Rule& calls(std::string tool, Json input);
-        // Readers are shown the text in pieces of so many bytes (whole characters), with a pause
+        // Shows the text to readers in pieces of `bytes` bytes (whole characters), with a pause
         // before each.
         Rule& streams(std::size_t bytes, Duration pause = Duration());
-        // So long it thinks before it says anything.
+        // Waits this long before it answers.
         Rule& after(Duration delay);
-        // Answers so often and then lets the rules behind it.
+        // Matches at most this many times; later questions go to the rules after it.
         Rule& times(std::uint32_t times);
-        // Fails so many times first, each time with an error that may pass …
+        // Fails the first `times` questions, each with an error that is retried.
         Rule& failing(std::uint32_t times);
-        // … in the middle of its text, when so many pieces have been said.
+        // Fails in the same way, but in the middle of the text, after so many pieces.
         Rule& breaking_off(std::size_t pieces, std::uint32_t times = 1);
-        // Fails each time, with an error that ends the turn.
+        // Always fails, with an error that ends the turn.
         Rule& refuses(std::string why);
 
-        // How often it was asked, failures too. From any thread.
+        // How many questions the rule matched, failures included. Thread-safe.
         [[nodiscard]] std::size_t asked() const;
 
     private:
@@ -206,19 +208,18 @@ public:
     };
 
     Script();
-    // The user's newest message holds this text, and no call of this turn has been answered yet.
+    // Matches if the user's newest message contains `text` and no call was made after it.
     Rule on(std::string text);
-    // The newest call is one of `tool`, and has its outcome, or still waits for it.
+    // Match if the newest call is one of `tool` and has its outcome, or still waits for it.
     Rule when_answered(std::string tool);
     Rule when_waiting(std::string tool);
-    // Whatever else comes.
+    // Matches every question.
     Rule otherwise();
 
-    // How often it was asked, by any session. From any thread.
+    // How many questions the script got, from all sessions. Thread-safe.
     [[nodiscard]] std::size_t asked() const;
-    // What a test asserts at its end: each rule has answered (a rule with times() so often), none
-    // but otherwise() may have been left out, and no question was without a rule. The error names
-    // what is missing.
+    // For the end of a test: succeeds if every rule has answered (a rule with times() that often;
+    // otherwise() need not), and every question matched a rule. The error lists what is missing.
     [[nodiscard]] Result<void> used_up() const;
     [[nodiscard]] Model model() const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a tool's function returns, and what it is told of its call.
+// What a tool's function returns (Outcome), and what it learns about its call (Call).
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -24,12 +24,12 @@ namespace dormouse::inline v0 {
 enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
 [[nodiscard]] std::string_view text(PauseReason reason);
 
-// Reason and continuation of a pause, as one value: a pair that may not be cannot be written.
-//   await::result    an outcome is submitted, and is the call's; or the tool goes on with it
-//   await::input     the next message of the user is the answer, and takes the placeholder's place
-//                    as it is, a text, whatever the tool's result otherwise is
-//   the others       the tool goes on with the answer: approval and elicitation are answered by
-//                    people, hand-offs by the runtime's own tools; a program's may not declare them
+// Reason and continuation of a pause in one value, so that an invalid pair cannot be written.
+//   await::result    a submitted outcome becomes the call's result, or the tool continues with it
+//   await::input     the user's next message is the answer: its text replaces the placeholder,
+//                    whatever the tool's result type is
+//   the others       the tool continues with the answer: people answer approval and elicitation,
+//                    the runtime's own tools answer hand-offs, which other tools may not declare
 namespace await {
 struct Result {
     bool reenter = false;
@@ -44,32 +44,36 @@ using Await =
 [[nodiscard]] PauseReason reason(Await const& await);
 [[nodiscard]] bool reenters(Await const& await);
 
-// Of any pause.
+// Options of any pause.
 struct PauseOptions {
-    std::string ref = {};  // of the job outside, for people and for finding the call
-    // How long it is waited; nullopt: as the tool declares, else a day for a result and without
-    // end for people.
+    std::string ref = {};  // names the job outside, for people and for finding the call
+    // Time until the deadline; nullopt: the tool's default, else a day for a result and no deadline
+    // for answers of people.
     std::optional<Duration> within = {};
     bool without_end = false;
     std::string message = {};  // for people
-    Json form = {};            // JSON Schema of what people fill in, or null
-    Json state = {};     // given back when the tool goes on; the model never sees it, readers of
-                         // the session's events do
+    Json form = {};            // JSON Schema of the form that people fill in, or null
+    Json state = {};     // given back when the tool continues; visible to readers of the session's
+                         // events, never to the model
     Json metadata = {};  // kept with the pause, for audits
-    std::optional<Duration> estimated = {};   // for people; nullopt: as the tool declares
-    std::vector<std::string> answerers = {};  // names or "role:…"; empty: whoever has the right to
-    std::uint32_t need = 1;                   // how many of them must agree
-    // Told by POST when the pause ends; http or https. Empty: nobody is. It stands with the call;
-    // `dormouse serve` sends, and a Runtime that serves (Runtime::serve). Another Runtime sends
-    // nothing, and nothing that ended under it is sent later.
+    std::optional<Duration> estimated = {};  // how long it will take, for people; nullopt: the
+                                             // tool's default
+    std::vector<std::string> answerers =
+        {};                  // names or "role:…"; empty: anyone with the right to answer
+    std::uint32_t need = 1;  // number of answerers who must agree
+    // Notified by POST when the pause ends; http or https; empty: none. Kept with the call. Sent by
+    // `dormouse serve` and by a Runtime that serves (Runtime::serve). Another Runtime sends
+    // nothing, and pauses that ended under it are not sent later.
     std::string webhook_url = {};
-    // Signs what is told and what comes about this pause; kept apart from what readers see.
+    // Signs these notifications, and verifies signed requests about this pause. Kept where readers
+    // of the session do not see it.
     std::string webhook_secret = {};
 };
 
-// Bytes for people to read or download, kept with the call. At most 8 an outcome, 8 MiB together.
+// Bytes that people can read or download, kept with the call. At most 8 for each outcome, 8 MiB
+// together.
 struct Artifact {
-    std::string name;  // of a file
+    std::string name;  // file name
     std::string bytes;
     std::string mime = {};  // media type; empty: application/octet-stream
 };
@@ -80,7 +84,7 @@ template <class T> struct Done {
     Done(T of, std::string headline, Json about = {})
         : value(std::move(of)), title(std::move(headline)), metadata(std::move(about)) {}
 
-    // Done{value}.with({"plan.txt", text}): durable with the outcome, in the same write.
+    // Done{value}.with({"plan.txt", text}): stored in the same append as the outcome.
     Done&& with(Artifact artifact) && {
         artifacts.push_back(std::move(artifact));
         return std::move(*this);
@@ -91,7 +95,7 @@ template <class T> struct Done {
     Json metadata = {};
     std::vector<Artifact> artifacts = {};
 };
-// The result comes later, from outside. The model sees the placeholder meanwhile.
+// The result comes later, from outside. The model sees the placeholder until then.
 template <class T> struct Pending {
     Pending(T shown, PauseOptions how = {})
         : placeholder(std::move(shown)), options(std::move(how)) {}
@@ -99,8 +103,8 @@ template <class T> struct Pending {
     T placeholder;
     PauseOptions options;
 };
-// The user's next message is the answer: its text becomes the call's result, as a JSON string that
-// no schema or validator is asked about. It may also be submitted.
+// The user's next message is the answer. Its text becomes the call's result as a JSON string;
+// neither schema nor validator applies to it. The answer may also be submitted.
 template <class T> struct NeedInput {
     NeedInput(T shown, PauseOptions how) : placeholder(std::move(shown)), options(std::move(how)) {}
     NeedInput(T shown, std::string question, PauseOptions how = {})
@@ -111,7 +115,7 @@ template <class T> struct NeedInput {
     T placeholder;
     PauseOptions options;
 };
-// A person must allow it; then, or if not, the tool's second function goes on.
+// A person must approve. The tool's second function then continues, with either answer.
 template <class T> struct NeedApproval {
     NeedApproval(T shown, PauseOptions how)
         : placeholder(std::move(shown)), options(std::move(how)) {}
@@ -123,26 +127,26 @@ template <class T> struct NeedApproval {
     T placeholder;
     PauseOptions options;
 };
-// Told to the model; the turn goes on.
+// The call failed; the model sees `text` and the turn continues.
 struct Failed {
     std::string text;
-    bool nothing_done = false;  // trying again may help, and repeats nothing
+    bool nothing_done = false;  // nothing was done: a retry repeats nothing and may help
 };
-// Nobody knows what the attempt did: the tool's crash policy decides.
+// It is unknown what the attempt did: the tool's crash policy decides.
 struct InDoubt {
     std::string text;
 };
 
-// What a function of a tool returns; each of these, or a plain T, converts to it. Pauses that may
-// be among them are named by their types, and so declared: Outcome<T> never pauses, Outcome<T,
-// Pending> may wait for a result, Outcome<T, NeedInput, NeedApproval> for either.
+// The return type of a tool's function; each of the types above, or a plain T, converts to it. The
+// pauses that it may make are named, and so declared: Outcome<T> never pauses, Outcome<T, Pending>
+// may wait for a result, Outcome<T, NeedInput, NeedApproval> for either.
 template <class T, template <class> class... Pauses> class Outcome {
 public:
     using Value = T;
     using Variant =
         std::variant<Done<T>, Pending<T>, NeedInput<T>, NeedApproval<T>, Failed, InDoubt>;
 
-    // From values that convert to T, too: Done{"yes"} is an Outcome<std::string>.
+    // Also from values that convert to T: Done{"yes"} is an Outcome<std::string>.
     template <std::convertible_to<T> U> Outcome(U value) : what_(Done<T>(std::move(value))) {}
     template <std::convertible_to<T> U>
     Outcome(Done<U> one)
@@ -180,7 +184,7 @@ private:
     Variant what_;
 };
 
-// The same in JSON, for tools that are no typed functions.
+// The same in JSON, for tools that are not typed functions.
 struct Paused {
     Await await = await::Result{};
     Json placeholder = {};  // null: {"status":"pending"}
@@ -188,7 +192,7 @@ struct Paused {
 };
 using RawOutcome = std::variant<Done<Json>, Paused, Failed, InDoubt>;
 
-// What a pause of this call was answered with, when the tool goes on.
+// The answer to a pause of this call, when the tool continues.
 struct Resumed {
     enum class Kind : std::uint8_t { result, error, decision };
     Kind kind = Kind::result;
@@ -196,16 +200,16 @@ struct Resumed {
     std::string error = {};  // error: its text
     bool approved = false;   // decision
     std::string reason = {};
-    Json content = {};   // decision: what the form was filled in with
-    Json metadata = {};  // of whoever answered
-    Json state = {};     // what the pause kept for the tool
+    Json content = {};   // decision: the filled-in form
+    Json metadata = {};  // given by the answerer
+    Json state = {};     // PauseOptions::state of the pause
 
     template <class T> [[nodiscard]] Result<T> output_as() const { return from_json<T>(output); }
     template <class T> [[nodiscard]] Result<T> content_as() const { return from_json<T>(content); }
     template <class T> [[nodiscard]] Result<T> state_as() const { return from_json<T>(state); }
 };
 
-// One call of a tool. Everything is known before the tool does anything.
+// One call of a tool. Complete before the tool runs.
 class Call {
 public:
     struct Facts {
@@ -226,23 +230,23 @@ public:
     [[nodiscard]] Json const& input() const { return facts_.input; }
     template <class T> [[nodiscard]] Result<T> input() const { return from_json<T>(facts_.input); }
 
-    // Under which its outcome may be submitted. A call that pauses again has another one.
+    // The id under which its outcome may be submitted. Each further pause of the call has its own.
     [[nodiscard]] PendingId const& pending_id() const { return facts_.pending; }
-    // The same for all attempts of a run: what is begun outside under it is begun once.
+    // The same for all attempts of a run: use it so that a job outside is started once.
     [[nodiscard]] std::string idempotency_key() const { return facts_.pending.text(); }
-    // Takes the outcome by POST; empty: the runtime has no address that others reach.
+    // URL that accepts the outcome by POST; empty: the runtime has no public address.
     [[nodiscard]] std::string const& callback_url() const { return facts_.callback_url; }
 
     [[nodiscard]] SessionId const& session() const { return facts_.pending.session; }
     [[nodiscard]] std::string call_id() const;
     [[nodiscard]] std::string const& agent() const { return facts_.agent; }
     [[nodiscard]] std::string turn_id() const;
-    // How often this run was durably started; more than 1: an earlier attempt may have done
-    // something.
+    // How often this run was durably started, from 1. If more than 1, an earlier attempt may have
+    // had effects.
     [[nodiscard]] std::uint32_t attempt() const { return facts_.attempt; }
-    // An outcome that comes later is of no use.
+    // An outcome after this time comes too late.
     [[nodiscard]] std::optional<Time> const& deadline() const { return facts_.deadline; }
-    // Nobody waits any more: end soon.
+    // Requested when the outcome is no longer needed: return soon.
     [[nodiscard]] std::stop_token const& stop() const { return facts_.stop; }
 
     // Null on the first run.

@@ -1,28 +1,28 @@
 #pragma once
-// Runtime: durable sessions inside a program of your own.
+// Runtime: durable sessions inside a program.
 //
 //     auto runtime = dormouse::Runtime::open({.store = "ops", .agents = {…}, .tools = {deploy}});
-//     if (!runtime) return tell(runtime.error());
+//     if (!runtime) return report(runtime.error());
 //     auto session = runtime->create({.agent = "ops", .prompt = "Deploy the shop."});
 //
-// Every operation has two forms. One blocks until what it did is durable; the other takes a
+// Most operations have two forms. One blocks until its effect is durable. The other takes a
 // completion as its last argument, which is called once, on a callback thread, and may block. Both
-// may be called from any thread, also from tools and completions. A program that ends, however,
-// loses nothing that has returned: the next one opens the same store and goes on by itself.
+// may be called from any thread, also from tools and completions. What has returned survives the
+// end of the program: the next process that opens the store continues.
 //
-// Threads: the program's code runs on two pools, and never on the threads that the sessions need.
+// Threads: the program's code runs on two pools, never on the threads that the sessions need.
 //   tool threads      functions of tools, gates, validators, interceptors, authorizers, models
 //   callback threads  completions and observers, unless Settings::executor runs them
 // A thread that waits in an operation of the runtime lends its place to another one, up to
-// `tool_threads_max`. The library's threads block all signals (but those of faults, and SIGPROF):
-// handlers run on the program's own threads, and a child process that a tool starts without setting
-// its mask inherits the blocked one. A process that has a Runtime must not fork without exec: the
-// child shares the store's lock and has none of the threads.
+// `tool_threads_max`. The library's threads block all signals except those of faults and SIGPROF:
+// handlers run on the program's own threads, and a child process that a tool starts inherits the
+// blocked mask unless the tool sets one. A process that has a Runtime must not fork without exec:
+// the child would share the store's lock and have none of the threads.
 //
-// Exceptions: what the program's code throws never leaves the thread that runs it. A tool that
+// Exceptions: an exception of the program's code never leaves the thread that runs it. A tool that
 // throws has failed, a gate denies, an interceptor or a model ends the turn, a validator refuses
-// the result, an authorizer forbids, a callback_url() is empty; a completion or an observer that
-// throws is told to Settings::log.
+// the result, an authorizer forbids, a callback_url() is empty; an exception of a completion or an
+// observer goes to Settings::log.
 
 #include <dormouse/gate.h>
 #include <dormouse/model.h>
@@ -43,35 +43,37 @@ namespace dormouse::inline v0 {
 struct AgentSettings {
     std::string name;
     Model model;
-    std::string instructions = {};
-    // Names of registered tools; "agent:NAME", which asks that agent (its prompt in, what it said
-    // last out; each call has a session of its own, SessionView::children); and background_task,
-    // background_output, background_resume, background_cancel, background_clear, background_list.
+    std::string instructions = {};  // system prompt of the model
+    // Names of registered tools; "agent:NAME", which asks that agent (input: its prompt; output:
+    // its last message; each call has a session of its own, see SessionView::children); and
+    // background_task, background_output, background_resume, background_cancel, background_clear,
+    // background_list.
     std::vector<std::string> tools = {};
-    std::string description = {};
-    std::uint32_t step_limit = 50;  // requests to the model in one turn, over all its pauses
-    std::uint32_t tool_concurrency = 8;
+    std::string description = {};        // shown to agents that may call "agent:NAME"
+    std::uint32_t step_limit = 50;       // requests to the model in one turn, over all its pauses
+    std::uint32_t tool_concurrency = 8;  // tools of one session that run at once
 };
 
-// A call that waits.
+// A pending call.
 struct PendingCall {
     PendingId id = {};
     std::string tool = {};
     Json input = {};
-    std::string input_digest = {};  // "sha256:…": what a decision may be bound to
+    std::string input_digest = {};  // "sha256:…"; a decision may name it
     PauseReason reason = PauseReason::tool_result;
-    std::string gate = {};     // set: a gate asked
-    bool in_doubt = false;     // what became of an attempt that a crash cut off?
+    std::string gate = {};     // the gate that asks; empty: none
+    bool in_doubt = false;     // asks what an attempt did that a crash interrupted
     std::string message = {};  // for people
-    Json form = {};
+    Json form = {};            // JSON Schema of the form, or null
     Json placeholder = {};
     std::string external_ref = {};
-    std::string webhook_url = {};  // told when it ends
+    std::string webhook_url = {};  // notified when the call ends
     Time since = {};
     std::optional<Time> deadline = {};
 };
 
-// `resume` is an outcome of a call; the last three are asked about a session.
+// What an Authorizer is asked about. `resume` is an outcome of a call; the last three concern a
+// session.
 enum class Operation : std::uint8_t {
     resume,
     progress,
@@ -81,77 +83,82 @@ enum class Operation : std::uint8_t {
     pause_session,
     resume_session,
 };
-// `call` names the pending call; of one that is closed or was never there it holds the id alone. Of
-// an operation on a session it holds the session in the id, and of create_session nothing. An error
-// is the answer to whoever asked, before anything is told of the call. On a tool thread; what it
-// throws forbids.
+// Checks an operation. `call` is the pending call, or only its id if it is closed or unknown. For
+// an operation on a session only the session in the id is set, for create_session nothing. An error
+// is the caller's answer, and reveals nothing about the call. Runs on a tool thread; an exception
+// forbids.
 using Authorizer = std::function<Result<void>(Operation operation, std::string const& by,
                                               PendingCall const& call)>;
 
-// Runs what it is given, once, soon, on any thread but the one that calls it, or there if that may
-// block. What it has not run when the runtime ends is still valid, and has nothing to wait for.
+// Runs `work` once, soon, on any thread but the calling one; on that one too if it may block. Work
+// may still be run after the runtime has ended.
 using Executor = std::function<void(std::function<void()> work)>;
 
 struct Settings {
-    // A directory, made if it is not there; ":memory:" keeps nothing.
+    // A directory, created if it does not exist; ":memory:" stores nothing.
     std::string store = "dormouse";
     std::vector<AgentSettings> agents = {};
     std::vector<ToolPtr> tools = {};
     std::vector<Gate> gates = {};
-    std::vector<TurnInterceptor> turns = {};  // first registered: outermost
+    std::vector<TurnInterceptor> turns = {};  // the first one registered is outermost
     Authorizer authorize = {};
-    // What a call's callback_url() is made with, on a tool thread; empty: a call has none, unless
-    // the runtime serves HTTP.
+    // Makes a call's callback_url(), on a tool thread. Empty: calls have none unless the runtime
+    // serves HTTP.
     std::function<std::string(PendingId const&)> callback_url = {};
-    // Tool threads that work at once; at least 1.
+    // Tool threads that run at once; at least 1.
     std::size_t tool_threads = 4;
-    // Tool threads with those that wait in an operation of the runtime; when so many wait, what
-    // they wait for may have to wait too. No fewer than tool_threads count.
+    // Limit for tool threads including those that wait in an operation of the runtime. If all of
+    // them wait, the work that they wait for may have to wait too. At least tool_threads is used.
     std::size_t tool_threads_max = 64;
     // Completions and observers that run at once; at least 1. Threads are started as needed.
     std::size_t callback_threads = 16;
-    // Where completions and observers run instead of callback threads; empty: on those. What it
-    // throws is logged, and a callback thread runs the work.
+    // Runs completions and observers instead of callback threads; empty: callback threads do. If it
+    // throws, that is logged and a callback thread runs the work.
     Executor executor = {};
-    // Takes a line for each thing that went wrong and has nobody else to be told to: a completion
-    // or an observer that threw. From any thread, one line at a time; must not block for long.
-    // Empty: nobody is told.
+    // Receives a line for each error that has no other receiver: an exception of a completion or an
+    // observer. Called from any thread, one line at a time; must not block for long. Empty: no log.
     std::function<void(std::string_view line)> log = {};
+    // Sessions kept in memory; idle ones beyond it are unloaded, busy ones are not.
     std::size_t resident_sessions = 16'384;
-    // Sessions that were completed so long ago are deleted; nullopt: none.
+    // Deletes sessions this long after they completed; nullopt: never.
     std::optional<Duration> completed_after = {};
 };
 
 struct NewSession {
-    std::string agent;
+    std::string agent;        // a name of Settings::agents
     std::string prompt = {};  // empty: none yet
     std::string project = "default";
     std::string title = {};
     std::map<std::string, std::string> labels = {};
-    // The same key again gives the same session; another request under it is an error.
+    // Idempotency key: the same key returns the same session; a different request under it is an
+    // error.
     std::string key = {};
-    std::string by = "program";
+    std::string by = "program";  // who asks, for the journal and the authorizer; also below
 };
 
 struct PromptOptions {
+    // What to do while a turn is open: start the next turn with the message, add it to this turn,
+    // stop this turn's request and running tools (calls that wait continue), or fail with
+    // session_busy.
     enum class When : std::uint8_t { queue, steer, interrupt, reject };
+    // nullopt: the message answers the one open question, if there is one; else queue.
     std::optional<When> when = {};
-    std::optional<PendingId> answers = {};  // the call whose question this answers
+    std::optional<PendingId> answers = {};  // the call whose question this message answers
     std::string key = {};                   // as in NewSession
     std::string by = "program";
 };
 struct Accepted {
-    TurnNo turn = 0;
-    Seq message = 0;
+    TurnNo turn = 0;  // the turn that the message belongs to
+    Seq message = 0;  // its event
 };
 
 enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };
-// What an outcome left behind. The same outcome again gives the same receipt.
+// What a settled call leaves. The same outcome again returns the same receipt.
 struct Receipt {
     PendingId pending = {};
     CallStatus status = CallStatus::completed;
-    bool duplicate = false;  // it had been taken before
-    bool counted = false;    // a vote of several; the call goes on waiting
+    bool duplicate = false;  // the same outcome was submitted before
+    bool counted = false;    // one vote of several: the call still waits
     std::string digest = {};
     Time at = {};
     std::string by = {};
@@ -161,19 +168,19 @@ struct Receipt {
 struct Decision {
     bool approved = false;
     std::string reason = {};
-    Json arguments = {};      // edited ones; null: as they are
-    Json content = {};        // what the form was filled in with
-    std::string digest = {};  // the input_digest that the person was shown; empty: not checked
+    Json arguments = {};      // edited arguments; null: unchanged
+    Json content = {};        // the filled-in form
+    std::string digest = {};  // input_digest of the call that the person saw; empty: not checked
     std::string by = "program";
     Json metadata = {};  // as in SubmitOptions
 };
 
-// What goes with a result or an error, and is no part of what receipts are compared by.
+// Details of a result or an error. Not part of the digest that decides whether outcomes are equal.
 struct SubmitOptions {
     std::string by = "program";
     std::string title = {};        // for people
-    Json metadata = {};            // kept with the outcome; a tool that goes on gets it
-    std::string delivery_id = {};  // of the message that brought it, kept in its receipt
+    Json metadata = {};            // kept with the outcome; passed to a tool that continues
+    std::string delivery_id = {};  // id of the message that carried it; kept in the receipt
 };
 
 struct CancelOptions {
@@ -181,7 +188,7 @@ struct CancelOptions {
     std::string reason = {};  // for people and the model; at most 1,000 bytes
 };
 
-// One of a batch: a result, or an error when `error` is set.
+// One of a batch: a result, or an error if `error` is set.
 struct Offer {
     PendingId pending;
     Json output = {};
@@ -190,10 +197,10 @@ struct Offer {
     Json metadata = {};
 };
 
-// A call of a tool under one of its pending ids: it waits, or was settled.
+// A call of a tool under one of its pending ids: pending or settled.
 struct CallView {
-    PendingCall call = {};                // as it was shown when it waited
-    std::optional<Receipt> receipt = {};  // nullopt: it waits
+    PendingCall call = {};                // as it was while it waited
+    std::optional<Receipt> receipt = {};  // nullopt: still pending
     Json output = {};                     // of a result
     std::string error = {};               // of an error
     std::string cancel_reason = {};       // of a cancel; empty: none was given
@@ -201,26 +208,26 @@ struct CallView {
     Json metadata = {};
 };
 
-// Which of the calls that wait.
+// Selects pending calls.
 struct WaitingFilter {
     std::string project = "default";
     std::string tool = {};                   // empty: all
     std::optional<PauseReason> reason = {};  // nullopt: all
-    std::optional<SessionId> session = {};   // which names its project
-    std::optional<PendingId> after = {};     // the next page: where the last one ended
+    std::optional<SessionId> session = {};   // overrides `project`
+    std::optional<PendingId> after = {};     // WaitingCalls::next of the previous page
     std::size_t limit = 50;                  // 1 to 200
 };
 struct WaitingCalls {
-    // Newest session first, in it the newest call; SessionView::pending has the other order.
+    // Newest session first, and within a session the newest call first; SessionView::pending has
+    // the opposite order.
     std::vector<PendingCall> calls = {};
-    std::optional<PendingId> next = {};  // there may be more after it, also when `calls` is empty
+    std::optional<PendingId> next = {};  // set if more may follow, even if `calls` is empty
 };
 
-// A session that another one has started: for a call of a tool "agent:NAME", or as a background
-// task.
+// A session that another one started: for a call of a tool "agent:NAME", or as a background task.
 struct ChildSession {
     enum class Status : std::uint8_t { running, completed, error, cancelled, resumed };
-    std::string task = {};  // its id in the parent
+    std::string task = {};  // its task id in the parent
     SessionId session = {};
     std::string agent = {};
     Status status = Status::running;
@@ -232,33 +239,33 @@ struct SessionView {
     std::string project = {};
     std::string agent = {};
     std::string title = {};
-    std::string lifecycle = {};  // active, paused, completed, error, deleted
+    std::string lifecycle = {};  // active, paused, completed, error or deleted
     Activity activity = Activity::idle;
-    Seq head = 0;
-    std::uint64_t input_tokens = 0;
+    Seq head = 0;                    // newest event
+    std::uint64_t input_tokens = 0;  // of all requests to models, as output_tokens
     std::uint64_t output_tokens = 0;
-    std::vector<PendingCall> pending = {};  // in request order
+    std::vector<PendingCall> pending = {};  // in the order of their requests
     std::optional<SessionId> parent = {};
-    std::vector<ChildSession> children = {};  // those that it has not done with
+    std::vector<ChildSession> children = {};  // of open calls, and background tasks not cleared
 };
 
 struct Message {
     enum class Role : std::uint8_t { user, assistant };
     Role role = Role::user;
     Seq seq = 0;
-    std::string text = {};
-    Json parts = {};
+    std::string text = {};  // all text parts
+    Json parts = {};        // array of parts, as in the HTTP interface
 };
 
 struct Event {
     Seq seq = 0;
-    std::string type = {};
+    std::string type = {};  // docs/reference/events.md lists types and their `data`
     Time at = {};
     TurnNo turn = 0;  // 0: none
-    Json data = {};
+    Json data = {};   // an object
     SessionId session = {};
 
-    // The members that T has; others are skipped, as later versions add some.
+    // Reads the members that T has and skips others: later versions may add some.
     template <class T> [[nodiscard]] Result<T> data_as() const {
         return from_json<T>(data, Unknown::skip);
     }
@@ -266,24 +273,25 @@ struct Event {
 
 template <class T> using Completion = std::function<void(Result<T>)>;
 
-// Over HTTP: what `dormouse serve` offers, on this runtime's sessions.
+// Options of the HTTP interface: what `dormouse serve` offers, for this runtime's sessions.
 struct ServeSettings {
     std::string listen = "127.0.0.1:3676";  // a loopback address; port 0: any free one
-    // What clients say, as Authorization: Bearer; at least 16 bytes, better 32 random ones. Empty:
-    // that of the file `token` in the store, made when there is none.
+    // Sent by clients as Authorization: Bearer. At least 16 bytes; 32 random bytes are recommended.
+    // Empty: the token in the store's file `token`, created if it does not exist.
     std::string token = {};
-    // Under which others reach it, for links and callback URLs; empty: as it listens.
+    // URL at which clients reach it, for links and callback URLs; empty: the address it listens on.
     std::string public_url = {};
-    // `listen` may be reachable from other machines, without TLS.
+    // Allows `listen` to be reachable from other machines without TLS.
     bool insecure = false;
-    // Takes each line of the log; may be called by several threads, one at a time. Empty: no log.
+    // Receives each line of the log; may be called by several threads, one line at a time. Empty:
+    // no log.
     std::function<void(std::string_view line)> log = {};
-    // Webhooks of pauses are sent to https at public addresses; and to these hosts ("host" or
-    // "host:port") wherever they are, also by http.
+    // Webhooks of pauses are sent by https to public addresses, and to these hosts ("host" or
+    // "host:port") at any address, also by http.
     std::vector<std::string> webhook_hosts = {};
 };
 
-// Ends the following when it goes; what is under way in the observer ends first.
+// Ends its subscription when destroyed, after a running call of the observer returns.
 class Following {
 public:
     Following() = default;
@@ -295,35 +303,46 @@ private:
 
 class Runtime {
 public:
-    // Opens the store, begins to do what sessions owe. Errors: bad_value (a name twice, an agent
-    // with an unknown tool …), store_unavailable ("in use by pid N"), newer_format …
+    // Opens the store and continues the outstanding work of its sessions. Errors: bad_value (a
+    // duplicate name, an agent with an unknown tool …), store_unavailable ("in use by pid N"),
+    // newer_format …
     [[nodiscard]] static Result<Runtime> open(Settings settings);
-    // close(), and then waits for tools that still run, however long.
-    // REQUIRES: not called from a tool, a gate, a completion or an observer.
+    // Calls close(), then waits without limit for tools that still run. REQUIRES: not called from a
+    // tool, a gate, a completion or an observer.
     ~Runtime();
-    // A runtime that was moved from may only be assigned to and destroyed.
+    // A moved-from runtime may only be assigned to and destroyed.
     Runtime(Runtime&&) noexcept;
     Runtime& operator=(Runtime&&) noexcept;
 
-    // Ends all work, for at most `limit`: takes no more, asks tools and models that run to stop
-    // (Call::stop(), the model's stop token), and lets what they bring home and what is on its way
-    // to the disk arrive. A tool that fails after it was asked to stop is met like a crash: its
-    // policy decides at the next start; its result or its pause is taken. Every operation is
-    // answered with draining from then on. True: nothing runs any more. False: a tool still does
-    // and the destructor waits for it; or this was called from a thread of the runtime, where it
-    // does nothing. May be called again.
+    // Ends all work, for at most `limit`: accepts no more, asks running tools and models to stop
+    // (Call::stop(), the model's stop token), and waits for their outcomes and for writes. A result
+    // or a pause of a tool that was asked to stop is accepted; a failure of it is treated as a
+    // crash: its policy decides at the next start. From then on every operation fails with
+    // draining. Returns true if nothing runs any more, false if a tool still runs (the destructor
+    // waits for it). Called from a thread of the runtime it does nothing and returns false. May be
+    // called again.
     bool close(Duration limit = Duration(5'000));
 
+    // Every operation can fail with draining (the runtime ends), overloaded (too much work waits),
+    // store_unavailable, store_full and fail_stop; those of a session or a call also with
+    // not_found; those in Operation also with the authorizer's error. Only further errors are
+    // listed below.
+
+    // Creates a session; with a prompt, its first turn starts. Errors: bad_value (unknown agent, a
+    // text that is not UTF-8 or too long), too_large, idempotency_mismatch, session_gone.
     [[nodiscard]] Result<SessionId> create(NewSession session);
     void create(NewSession session, Completion<SessionId> done);
 
+    // Sends a message of the user. Errors: bad_value (empty or not UTF-8), too_large, wrong_state,
+    // queue_full, session_busy, ambiguous (several open questions), idempotency_mismatch, and those
+    // of submit() if it answers a question.
     [[nodiscard]] Result<Accepted> prompt(SessionId session, std::string text,
                                           PromptOptions options = {});
     void prompt(SessionId session, std::string text, PromptOptions options,
                 Completion<Accepted> done);
 
-    // The result of a call that waits. The typed form is checked by the compiler, and is refused
-    // with wrong_tool when the call is another tool's.
+    // Submits the result of a pending call. The compiler checks the type of this form; it fails
+    // with wrong_tool if the call is another tool's.
     template <class In, class Out>
     [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
                                          std::type_identity_t<Out> const& value,
@@ -334,21 +353,24 @@ public:
     [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
                                          std::type_identity_t<Out> const& value,
                                          SubmitOptions options) {
-        // Its schema and its validator are asked by the runtime, on a tool thread.
+        // The runtime checks schema and validator, on a tool thread.
         auto output = to_json(value);
         if (!output)
             return dormouse::fail(Code::invalid_result, output.error().detail,
                                   output.error().extra);
         return submit_as(tool.name(), pending, *std::move(output), std::move(options));
     }
-    // Errors: conflict, expired and cancelled hold what stands in `extra`: {"digest", "receipt"}.
+    // Submits the result of a pending call. Errors: bad_value, too_large, wrong_kind (the call
+    // waits for another kind of outcome), invalid_result (schema or validator), not_an_answerer,
+    // and conflict, expired or cancelled with the existing outcome's {"digest", "receipt"} in
+    // `extra`.
     [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output,
                                          std::string by = "program");
     [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output, SubmitOptions options);
     void submit(PendingId pending, Json output, std::string by, Completion<Receipt> done);
     void submit(PendingId pending, Json output, SubmitOptions options, Completion<Receipt> done);
 
-    // It failed; the model is told the text.
+    // Submits that a pending call failed; the model sees `error`.
     [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error,
                                        std::string by = "program");
     [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error, SubmitOptions options);
@@ -356,83 +378,88 @@ public:
     void fail(PendingId pending, std::string error, SubmitOptions options,
               Completion<Receipt> done);
 
-    // A call that waits or was settled, with what settled it. Errors: not_found.
+    // Returns a call, pending or settled, with its outcome. Errors: not_found.
     [[nodiscard]] Result<CallView> call(PendingId pending);
     void call(PendingId pending, Completion<CallView> done);
 
+    // Submits a person's decision on a pending call. Errors: those of submit(), bad_value (digest),
+    // input_changed (the digest is not that of the call's input), invalid_arguments.
     [[nodiscard]] Result<Receipt> decide(PendingId pending, Decision decision);
     void decide(PendingId pending, Decision decision, Completion<Receipt> done);
 
-    // The calls that wait in all sessions of a project, or in one: whom to answer, and which
-    // sessions sleep.
+    // Returns the pending calls of a project's sessions, or of one session.
     [[nodiscard]] Result<WaitingCalls> waiting(WaitingFilter filter = {});
     void waiting(WaitingFilter filter, Completion<WaitingCalls> done);
-    // Nothing is done in a session that is paused: outcomes are taken, and nothing follows from
-    // them before it is resumed. Errors: wrong_state.
+    // Pauses or resumes a session. A paused session accepts outcomes but does nothing before it is
+    // resumed. Errors: wrong_state.
     [[nodiscard]] Result<void> pause(SessionId session, std::string by = "program");
     [[nodiscard]] Result<void> resume(SessionId session, std::string by = "program");
 
-    // In the order of the offers, each with an outcome of its own.
+    // Returns one result for each offer, in the same order.
     [[nodiscard]] std::vector<Result<Receipt>> submit_all(std::vector<Offer> offers,
                                                           std::string const& by = "program");
     void submit_all(std::vector<Offer> offers, std::string const& by,
                     std::function<void(std::vector<Result<Receipt>>)> done);
 
-    // A note on the way; the same key is noted once. At most 64 KiB.
+    // Records a progress note of a pending call; a repeated `key` is ignored. At most 64 KiB; the
+    // key at most 256 bytes.
     [[nodiscard]] Result<void> progress(PendingId pending, Json payload, std::string key = {},
                                         std::string by = "program");
     void progress(PendingId pending, Json payload, std::string key, std::string by,
                   Completion<void> done);
 
-    // One call: the model is told that it was cancelled.
+    // Cancels one call; the model learns that it was cancelled.
     [[nodiscard]] Result<Receipt> cancel(PendingId pending, std::string by = "program");
     [[nodiscard]] Result<Receipt> cancel(PendingId pending, CancelOptions options);
     void cancel(PendingId pending, std::string by, Completion<Receipt> done);
     void cancel(PendingId pending, CancelOptions options, Completion<Receipt> done);
-    // The open turn, with all its calls.
+    // Cancels the open turn with all its calls.
     [[nodiscard]] Result<void> cancel(SessionId session, std::string by = "program");
     [[nodiscard]] Result<void> cancel(SessionId session, CancelOptions options);
     void cancel(SessionId session, std::string by, Completion<void> done);
     void cancel(SessionId session, CancelOptions options, Completion<void> done);
 
+    // Returns the current state of a session.
     [[nodiscard]] Result<SessionView> session(SessionId session);
     void session(SessionId session, Completion<SessionView> done);
-    // The session as it is when it is idle or sleeps, or when `limit` has passed: its `activity`
-    // tells the two apart (busy or retry: it ran out of time).
+    // Returns the session once it is idle or sleeps, or when `limit` has passed: then `activity` is
+    // busy or retry.
     [[nodiscard]] Result<SessionView> rest(SessionId session, Duration limit = Duration(60'000));
     void rest(SessionId session, Duration limit, Completion<SessionView> done);
 
+    // Returns the messages of users and of the agent, in order.
     [[nodiscard]] Result<std::vector<Message>> messages(SessionId session);
     void messages(SessionId session, Completion<std::vector<Message>> done);
-    // What the agent said last; empty if nothing.
+    // Returns the agent's last text; empty if there is none.
     [[nodiscard]] Result<std::string> said(SessionId session);
 
-    // What an artifact_emitted of this session names. Errors: not_found.
+    // Returns the artifact that the event `seq` (artifact_emitted) names. Errors: not_found.
     [[nodiscard]] Result<Artifact> artifact(SessionId session, Seq seq);
     void artifact(SessionId session, Seq seq, Completion<Artifact> done);
 
-    // Events after `after`, at most about a quarter of a mebibyte of them, at least one if there is
-    // one. Keep the answer while you walk through it: `for (… : runtime.events(s).value())` is read
-    // after its end before C++23's range-for (g++ 15, clang 19).
+    // Returns the events after `after`: about 256 KiB at most, but at least one if there is one.
+    // Store the result before iterating: `for (… : runtime.events(s).value())` reads a destroyed
+    // temporary before C++23's range-for (g++ 15, clang 19).
     [[nodiscard]] Result<std::vector<Event>> events(SessionId session, Seq after = 0);
     void events(SessionId session, Seq after, Completion<std::vector<Event>> done);
-    // Each event after `after` once, in order, on a callback thread, never two at once; from then
-    // on as they come. A slow observer delays no session, tool or model (and other callbacks only
-    // while callback_threads of them run); one that throws is logged and not called again. `after`
-    // is a cursor: keep the last seq and go on from it in the next process. `said` is given the
-    // pieces of text that a model streams, as they come; the event model_replied takes their place.
+    // Calls `observer` with each event after `after` once, in order, on a callback thread, never
+    // concurrently; then with new events as they come. A slow observer delays no session, tool or
+    // model (other callbacks only if callback_threads of them run). An observer that throws is
+    // logged and not called again. `after` is a cursor: keep the last seq and continue from it in
+    // the next process. `said` receives the pieces of text that a model streams; the event
+    // model_replied replaces them.
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
                                            std::function<void(Event const&)> observer,
                                            std::function<void(std::string const&)> said = {});
 
-    // The same of a session and of all that it starts after `after`, their own children too: of
-    // each its events in order, from the first one on.
+    // The same for a session and its descendants that start after `after`: for each descendant all
+    // events, in order.
     [[nodiscard]] Result<Following> follow_all(SessionId session, Seq after,
                                                std::function<void(Event const&)> observer);
 
-    // Offers the HTTP interface, for as long as this lives; the address is the answer. Only in
-    // programs that link dormouse::serve. Errors: bad_value, forbidden (others could reach it),
-    // conflict (it serves already).
+    // Serves the HTTP interface for the lifetime of this runtime; returns its address. Only in
+    // programs that link dormouse::serve. Errors: bad_value, forbidden (other machines could reach
+    // it), conflict (already serving).
     [[nodiscard]] Result<std::string> serve(ServeSettings const& settings = {});
 
 private:

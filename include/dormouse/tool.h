@@ -1,11 +1,11 @@
 #pragma once
-// Tools: a typed function, or whatever implements Tool.
+// Tools: a typed function, or an implementation of Tool.
 //
 //     auto deploy = dormouse::tool("deploy", start, {.description = "Deploys a service."});
 //
-// `start` takes a plain struct and, if it likes, the Call; it returns a T, a Result<T>, an
-// Outcome<T>, an Outcome<T, Pending> (with the pauses that it may make) or nothing. It runs on tool
-// threads, perhaps several times at once; what it throws is told to the model.
+// `start` takes a plain struct and optionally the Call. It returns a T, a Result<T>, an Outcome<T>,
+// an Outcome<T, Pending> (with the pauses that it may make) or nothing. It runs on tool threads,
+// possibly several calls at once. The model sees the message of an exception.
 
 #include <dormouse/outcome.h>
 
@@ -18,11 +18,11 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// How a crash in mid-run is met: run again under the same key, a person is asked, or the model is
-// told that the outcome is unknown.
+// What happens to a call that a crash interrupted: it runs again with the same key, a person is
+// asked, or the model learns that the outcome is unknown.
 enum class Crash : std::uint8_t { retry, ask, never };
 
-// A set of reasons, in their order.
+// A set of pause reasons, in the order of the enumeration.
 class PauseSet {
 public:
     constexpr PauseSet() = default;
@@ -46,7 +46,7 @@ private:
     unsigned bits_ = 0;
 };
 
-// What is known of a tool without running it.
+// Describes a tool without running it.
 struct Declaration {
     std::string name;
     std::string description = {};
@@ -58,24 +58,24 @@ struct Declaration {
     std::size_t output_limit = std::size_t{1} << 20;  // bytes of JSON
     std::optional<Duration> within = {};              // default deadline of its pauses
     std::optional<Duration> estimated = {};  // how long its result usually takes, for people
-    std::vector<std::string> gates = {};     // asked in this order before it runs
-    // What the model is told of pauses; empty: a sentence for each reason.
+    std::vector<std::string> gates = {};     // gates to pass before it runs, in this order
+    // Tells the model about pauses; empty: a sentence for each reason.
     std::string hint = {};
-    // What a schema cannot say of a result: why it is refused, or nullopt.
+    // Checks of a result beyond the schema: returns why it is refused, or nullopt.
     std::function<std::optional<std::string>(Json const&)> validate = {};
-    // What is wrong with the declaration itself; a registry refuses it.
+    // What is wrong with the declaration itself; a registry refuses the tool then. Empty: nothing.
     std::string mistake = {};
 };
 
-// The description as the model reads it: with the hint that it may not call again while a call of
-// this tool waits. Deterministic.
+// Returns the description that the model sees, with the hint not to repeat a call that is pending.
+// Deterministic.
 [[nodiscard]] std::string described(Declaration const& declaration);
 
-// Whether `result` may be the result of a call. Errors: invalid_result.
+// Checks a result against schema and validator. Errors: invalid_result.
 [[nodiscard]] Result<void> check_result(Declaration const& declaration, Json const& result);
 
-// Implemented for what needs more than a typed function: a tool that goes on after its pauses in
-// its own way. Called from any thread, several at once.
+// Interface for tools that need more than a typed function. Called from any thread, several calls
+// at once.
 class Tool {
 public:
     Tool() = default;
@@ -83,16 +83,16 @@ public:
     Tool& operator=(Tool const&) = delete;
     virtual ~Tool() = default;
 
-    // The same every time.
+    // Returns the same value every time.
     [[nodiscard]] virtual Declaration const& declaration() const = 0;
-    // May block, may throw; called again with call.resumed() when a pause of it that reenters was
+    // May block, may throw. Called again with call.resumed() when a pause that reenters was
     // answered.
     [[nodiscard]] virtual RawOutcome execute(Call const& call) const = 0;
 };
 using ToolPtr = std::shared_ptr<Tool const>;
 
-// A tool around another: what it does not override stays as the inner one says, however many lie
-// around each other. It cannot lie around itself, because the inner one is there first.
+// A tool that wraps another one. Functions that are not overridden forward to the inner tool, so
+// decorators can be stacked.
 class Decorator : public Tool {
 public:
     // REQUIRES: inner is not null.
@@ -110,10 +110,11 @@ private:
     ToolPtr inner_;
 };
 
-// Of a typed tool; everything has a default. `T` is its result.
+// Options of a typed tool; each has a default. `T` is the result type. Fields without a comment are
+// those of Declaration.
 template <class T> struct ToolOptions {
     std::string description = {};
-    // nullopt: the pauses that the types of the functions' outcomes name.
+    // nullopt: the pauses named by the return types of the functions.
     std::optional<PauseSet> may_pause = {};
     Crash crash = Crash::never;
     Duration time_limit{600'000};
@@ -122,13 +123,13 @@ template <class T> struct ToolOptions {
     std::optional<Duration> estimated = {};
     std::vector<std::string> gates = {};
     std::string hint = {};
-    // Why a result, also one from outside, is refused; nullopt: it is not.
+    // Returns why a result, also one from outside, is refused; nullopt accepts it.
     std::function<std::optional<std::string>(T const&)> validate = {};
-    // Null: that of T. A narrower one may be given; the model's side of it is not checked here.
+    // Null: the schema of T. May be narrower than that; whether it matches T is not checked.
     Json result_schema = {};
 };
 
-// The result of a function that returns nothing: {}.
+// The result of a function that returns void: {}.
 struct Nothing {};
 
 namespace detail {
@@ -152,7 +153,7 @@ template <class T, template <class> class... Pauses> struct ResultOf<Outcome<T, 
     using type = T;
     static constexpr PauseSet pauses = {ReasonOf<Pauses>::reason...};
 };
-// A function that does nothing but pause.
+// A function that always pauses.
 template <class T> struct ResultOf<Pending<T>> : ResultOf<Outcome<T, Pending>> {};
 template <class T> struct ResultOf<NeedInput<T>> : ResultOf<Outcome<T, NeedInput>> {};
 template <class T> struct ResultOf<NeedApproval<T>> : ResultOf<Outcome<T, NeedApproval>> {};
@@ -207,7 +208,7 @@ template <class F> struct Typed {
     using Function = Callable<std::decay_t<F>>;
     static_assert(Function::known,
                   "a tool's function names its types: (Input const&), (Input const&, Call const&), "
-                  "(Call const&) or (); it is no template and has no overloads");
+                  "(Call const&) or (); it must be neither a template nor overloaded");
     using In = typename Function::Input;
     using Returned = typename Function::Returned;
     using Out = typename ResultOf<Returned>::type;
@@ -217,7 +218,7 @@ template <class F> struct Typed {
                   "names");
 };
 
-// Calls `function` with as much as it takes.
+// Calls `function` with the arguments that it takes.
 template <class F, class In>
 decltype(auto) invoke(F const& function, In const& input, Call const& call) {
     static_assert(std::is_invocable_v<F const&, In const&, Call const&> ||
@@ -236,18 +237,18 @@ decltype(auto) invoke(F const& function, In const& input, Call const& call) {
     }
 }
 
-// Not templates: what is done with values that have been written.
+// The parts that need no template: they handle values already converted to JSON.
 [[nodiscard]] RawOutcome done(Result<Json> output, std::string title, Json metadata,
                               std::vector<Artifact> artifacts);
 [[nodiscard]] RawOutcome paused(Await await, Result<Json> placeholder, PauseOptions options);
 [[nodiscard]] RawOutcome misread(Error const& error);
 [[nodiscard]] RawOutcome failed(Error const& error);
-// What a typed function that cannot go on makes of an answer: the result itself, or the error.
+// The outcome of a typed function without a second one: the submitted result or error itself.
 [[nodiscard]] RawOutcome answered(Resumed const& resumed);
-// What is wrong with a name or a declaration that came from types.
+// Sets `mistake` if a name or a declaration derived from types is wrong.
 void inspect(Declaration& declaration, Type const& input, Type const& result, bool goes_on);
 
-// A placeholder is no result yet: the rules of its fields are not those of this one.
+// Writes a placeholder. It is no result yet, so the rules of its fields do not apply.
 template <class T> Result<Json> shown(T const& placeholder) {
     if constexpr (check_type<T>()) return write(type_of<T>, &placeholder, false);
     return Json();
@@ -295,7 +296,7 @@ template <class F, class In> RawOutcome run(F const& function, Call const& call)
     }
 }
 
-// Stands for the second function of a tool that has none.
+// The second function of a tool that has none.
 struct NoSecond {};
 
 template <class F, class Second, class In, class Out> class TypedFunction final : public Tool {
@@ -349,7 +350,7 @@ Declaration declare(std::string name, ToolOptions<Out>& options, PauseSet pauses
 
 }  // namespace detail
 
-// A tool with the types of its input and its result: a value that is cheap to copy.
+// A tool that knows its input and result types. Cheap to copy: copies share the tool.
 template <class In_, class Out_> class TypedTool {
 public:
     using In = In_;
@@ -362,7 +363,8 @@ public:
     [[nodiscard]] Tool const& operator*() const { return *tool_; }
     [[nodiscard]] std::string const& name() const { return tool_->declaration().name; }
 
-    // What is submitted for a call of it that waits. Errors: invalid_result.
+    // Converts and checks a result to submit for a pending call of this tool. Errors:
+    // invalid_result.
     [[nodiscard]] Result<Json> result(Out const& value) const {
         auto json = to_json(value);
         if (!json) return fail(Code::invalid_result, json.error().detail, json.error().extra);
@@ -375,8 +377,8 @@ private:
     ToolPtr tool_;
 };
 
-// Makes a tool of anything that can be called. What is wrong with it and no compiler sees (its
-// name, a pattern) is told when it is registered.
+// Makes a tool from a callable. Mistakes that no compiler finds (a wrong name or pattern) are
+// reported when it is registered.
 template <class F>
 [[nodiscard]] auto tool(std::string name, F function,
                         ToolOptions<typename detail::Typed<F>::Out> options = {}) {
@@ -388,8 +390,8 @@ template <class F>
         std::move(declaration), std::move(function), detail::NoSecond{}));
 }
 
-// The same with a second function, which goes on with what a pause of the first one (or its own)
-// was answered with: call.resumed(). Same types as the first.
+// The same with a second function: it continues after a pause of the first function (or its own)
+// was answered, with the answer in call.resumed(). It must have the same types as the first.
 template <class F, class Second>
     requires requires { detail::Callable<std::decay_t<Second>>::known; } &&
              (detail::Callable<std::decay_t<Second>>::known)

@@ -1,6 +1,6 @@
 #pragma once
-// Interceptors of turns: two calls, before and after, and no frame between them, because a turn may
-// span days and processes.
+// Interceptors of turns: one call before a turn and one after it. They share no stack frame,
+// because a turn may span days and processes.
 
 #include <dormouse/model.h>
 
@@ -17,42 +17,45 @@ struct TurnInfo {
     SessionId session = {};
     TurnNo turn = 0;
     std::string agent = {};
-    // As the model is shown it: up to the message that begins the turn, or to the turn's end.
+    // The transcript as the model sees it: up to the message that starts the turn, or to the turn's
+    // end.
     std::vector<TranscriptMessage> messages = {};
 
     [[nodiscard]] std::string turn_id() const { return numbered_id("trn_", session, turn); }
-    // The newest message of the user; empty if there is none.
+    // Returns the user's newest message; empty if there is none.
     [[nodiscard]] std::string const& asked() const;
 };
 
-// The turn begins. `context` is a message that the model sees right after the user's, in this turn
+// The turn proceeds. `context`: a message that the model sees right after the user's, in this turn
 // and later ones; empty: none.
 struct Proceed {
     std::string context = {};
 };
-// The turn ends with the error `refused`, and the model is not asked.
+// The turn ends with the error `refused`; the model is not asked.
 struct Refuse {
     std::string message;
 };
-using TurnVerdict = std::variant<Proceed, Refuse>;
+using TurnDecision = std::variant<Proceed, Refuse>;
 
 struct TurnEnd {
     std::string finish = {};  // stop, length, refusal, step_limit, cancelled or error
     std::string error_code = {};
-    std::string error = {};  // with `error` and `step_limit`
+    std::string error = {};  // set for `error` and `step_limit`
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
 };
 
-// Both run on a tool thread, may block, and must have no effects that matter twice: a crash calls
-// them again. Each has a minute.
+// Both functions run on a tool thread and may block. They must have no side effects that matter:
+// after a crash they are called again. Together, the interceptors of a turn have one minute for
+// each of the two.
 struct TurnInterceptor {
-    std::string name;  // stands in the journal: who is asked. The same over the years
-    // Before the first request to the model. All must let it proceed, the first registered one
-    // first. What it throws refuses, and so does one that the turn names and a new process has not.
-    std::function<TurnVerdict(TurnInfo const&)> before = {};
-    // When the turn has ended, whatever ended it, the first registered one last. The end is durable
-    // already; what it throws is dropped.
+    std::string name;  // written to the journal; must not change between releases
+    // Called before the turn's first request to the model, in the order of registration; all must
+    // proceed. An exception refuses. So does an interceptor that the turn names but that no longer
+    // exists.
+    std::function<TurnDecision(TurnInfo const&)> before = {};
+    // Called after the turn has ended for any reason, in reverse order of registration. The end is
+    // already durable; an exception is ignored.
     std::function<void(TurnInfo const&, TurnEnd const&)> after = {};
 };
 

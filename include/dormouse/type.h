@@ -1,7 +1,7 @@
 #pragma once
-// What the library knows of a C++ type that stands in JSON: a table of constants, made by the
-// compiler. Schema, reading and writing walk these tables (schema.h), so that hardly any code is
-// compiled for each type.
+// Descriptions of C++ types that have a JSON form: tables of constants, made by the compiler.
+// schema.h walks these tables to write schemas, read and write, so hardly any code is compiled for
+// each type.
 //
 //   in C++                              in JSON
 //   bool                                true, false
@@ -37,7 +37,7 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// A number in a rule, exact if it is an integer.
+// A number in a rule; integers are exact.
 struct Bound {
     enum class Kind : std::uint8_t { none, integer, real };
 
@@ -51,21 +51,21 @@ struct Bound {
     double real = 0;
 };
 
-// What a field's values must be like, beyond its type. For an optional field: when it is there.
+// Limits on a field's values beyond its type. For an optional field they apply if it has a value.
 struct Rule {
     Bound min = {};  // numbers, both inclusive
     Bound max = {};
     Bound min_size = {};  // characters of a string, items of a list or map
     Bound max_size = {};
-    std::string_view pattern = {};  // of a string: an ECMAScript regular expression; see schema.h
-    bool may_be_left_out = false;   // then the field keeps what its initialiser says
+    std::string_view pattern = {};  // for strings: an ECMAScript regular expression; see schema.h
+    bool may_be_left_out = false;   // if left out, the field keeps its initialiser's value
 };
 
-// Says of one field what the schema tells the model: `static constexpr dormouse::Doc doc[] = {…};`
-// in the struct. A field whose initialiser differs from the type's own zero (or empty) value may be
-// left out, and so may an optional one; all others are required: C++ does not tell `int retries =
-// 0;` from `int retries;`. A field's rule may say may_be_left_out, and a struct `static constexpr
-// bool all_optional = true;`, which says it of all of its fields.
+// Describes a field in the schema that the model sees: `static constexpr dormouse::Doc doc[] =
+// {…};` in the struct. A field may be left out if it is optional, or if its initialiser differs
+// from the type's zero (or empty) value; all others are required, because C++ cannot tell `int
+// retries = 0;` from `int retries;`. A field's rule may set may_be_left_out; a struct may declare
+// `static constexpr bool all_optional = true;` for all of its fields.
 struct Doc {
     std::string_view field;
     std::string_view text = {};
@@ -104,19 +104,22 @@ struct EnumName {
     std::int64_t value = 0;
 };
 
-// What only code made for the type can do with an object of it. Null where its shape has no need.
+// Operations on an object that need code compiled for its type. Null where the shape does not need
+// them.
 struct Access {
     using Use = void (*)(void* context, void const* object);
     using UseEntry = void (*)(void* context, std::string const& key, void const* value);
 
     void (*fields)(void* object, void** out) = nullptr;  // structure: addresses, in order
     void (*const_fields)(void const* object, void const** out) = nullptr;
-    void (*with_fresh)(void* context, Use use) = nullptr;  // structure: a T{}
+    void (*with_fresh)(void* context, Use use) = nullptr;  // structure: passes a T{} to `use`
     void const* (*get)(void const* object) = nullptr;      // optional (or null), choice
-    std::size_t (*size)(void const* object) = nullptr;     // list, map; choice: which one it holds
+    std::size_t (*size)(void const* object) = nullptr;     // list, map; choice: index of its
+                                                           // alternative
     void const* (*at)(void const* object, std::size_t) = nullptr;  // list
-    void (*reserve)(void* object, std::size_t) = nullptr;          // list, map; optional: empties
-    void* (*add)(void* object) = nullptr;  // list: at its end; optional: its value
+    void (*reserve)(void* object, std::size_t) = nullptr;  // list, map: empties it too; optional:
+                                                           // empties it
+    void* (*add)(void* object) = nullptr;                  // list: at its end; optional: its value
     void* (*add_key)(void* object, std::string key) = nullptr;                // map
     void* (*choose)(void* object, std::size_t which) = nullptr;               // choice
     void (*each)(void const* object, void* context, UseEntry use) = nullptr;  // map
@@ -124,16 +127,16 @@ struct Access {
 
 struct Type {
     Shape shape = Shape::nothing;
-    bool is_signed = false;       // integer, enumeration, duration: what it is kept in …
-    std::size_t bytes = 0;        // … and its size; array: of one item
+    bool is_signed = false;       // integer, enumeration, duration: of the C++ type
+    std::size_t bytes = 0;        // size of the C++ type; array: of one item
     std::size_t length = 0;       // array
     std::int64_t tick_ms = 0;     // duration
     Type const* inner = nullptr;  // optional, list, array, map
     std::span<EnumName const> names = {};
     std::span<Field const> fields = {};
     std::span<Type const* const> choices = {};
-    std::string_view tag = {};  // structure: of one that a choice holds
-    bool all_optional = false;  // structure: each field may be left out
+    std::string_view tag = {};  // structure: its tag as an alternative of a choice
+    bool all_optional = false;  // structure: every field may be left out
     Access access = {};
 };
 
@@ -177,8 +180,8 @@ template <class T> constexpr Doc const* doc_of(std::string_view field) {
     }
     return nullptr;
 }
-// No pointer is compared with null here: with -fno-delete-null-pointer-checks g++ takes no such
-// comparison for a constant.
+// Compares no pointer with null: with -fno-delete-null-pointer-checks g++ does not treat such a
+// comparison as a constant.
 template <class T> constexpr Rule rule_of(std::string_view field) {
     if constexpr (HasDoc<T>) {
         for (Doc const& doc : T::doc) {
@@ -198,7 +201,8 @@ template <class T> constexpr bool docs_have_fields() {
     }
     return true;
 }
-// Two fields may not have one name: `type` and `type_` do.
+// False if two fields have the same JSON name, as `type` and `type_` do, or one has the name
+// `taken`.
 template <class T> constexpr bool names_differ(std::string_view taken = {}) {
     auto const names = field_names<T>();
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -219,8 +223,8 @@ template <class E> constexpr std::string_view all_spelled() {
     text.remove_prefix(text.find("Values = ") + 10);
     return text;
 }
-// The name at the front of `text`, without what qualifies it; empty if the value has none. Takes it
-// off, with what follows it.
+// Takes the first name off `text`, with the separator after it, and returns it unqualified. Empty
+// if the value has no name.
 constexpr std::string_view take_name(std::string_view& text) {
     std::size_t depth = 0, at = 0;
     for (; at < text.size(); ++at) {
@@ -254,7 +258,7 @@ template <class E> constexpr auto enum_names() {
     return out;
 }
 
-// How JSON tells the alternatives of a variant apart.
+// How JSON distinguishes the alternatives of a variant.
 enum class Kind : std::uint8_t { null, boolean, number, string, array, object, any };
 
 template <class T> constexpr Kind kind_of() {
@@ -306,7 +310,7 @@ template <class T> struct Stripped {
 };
 template <class T> struct Stripped<std::optional<T>> : Stripped<T> {};
 
-// A rule must be one that its field can break.
+// Whether the rule applies to the type of its field.
 template <class T> constexpr bool rule_fits(Rule const& rule) {
     using V = typename Stripped<T>::type;
     constexpr bool number = is_integer<V> || std::is_same_v<V, double>;
@@ -381,12 +385,12 @@ constexpr bool check_choice(std::type_identity<std::variant<A...>>, std::type_id
                                 return true;
                             }()) &&
                            ...);
-    static_assert(free, "a struct with a tag has no field `type`: that is where the tag stands");
+    static_assert(free, "a struct with a tag has no field `type`: its tag is written there");
     return (check_type<A, Above...>() && ...);
 }
 
-// True, or one assertion that says in a sentence why T cannot stand in JSON. `Above`: the structs
-// that it is a part of.
+// True, or a static assertion that says in one sentence why T has no JSON form. `Above`: the
+// structs that contain it.
 template <class T, class... Above> constexpr bool check_type() {
     constexpr bool is_cyclic = (std::is_same_v<T, Above> || ...);
     if constexpr (is_cyclic) {

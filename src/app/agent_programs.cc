@@ -3,7 +3,7 @@
 #include "acp/programs.h"
 #include "app/confine.h"
 #include "app/tools.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/client/known_agents.h"
 #include "config/read.h"
 
@@ -23,20 +23,21 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
-// What is known of programs by their name.
+// What is known about an external agent by its name.
 struct Preset {
     std::string_view id;
-    Names programs;   // the first that is found
-    Names arguments;  // when the configuration names the preset alone
-    Names folders;    // where installers put it, beside PATH; seen from the home directory
-    Names variables;  // that it is given when they are set
-    std::string_view password = {};  // variable that closes its own HTTP port
+    Names programs;   // the first one found is used
+    Names arguments;  // if the configuration names only the preset
+    Names folders;    // where installers put it, besides PATH; relative to the home directory
+    Names variables;  // passed on if they are set
+    std::string_view password = {};  // variable with the password of its own HTTP port
     bool never_load = false;
     std::string_view description;
-    bool has_screen = false;  // `attach URL` shows it; `--port` says on which port it listens
-    Names state;  // where it keeps its sessions and settings; seen from the home directory
-    std::string_view mode = {};  // in which it asks for permissions, if it does not begin in it
-    bool says_version = true;    // with --version
+    bool has_screen = false;  // `attach URL` shows its screen; `--port` sets its port
+    Names state;  // where it keeps sessions and settings; relative to the home directory
+    std::string_view mode = {};  // the mode in which it asks for permissions, if that is not its
+                                 // default
+    bool says_version = true;    // has --version
 };
 
 std::array<Preset, 3> const& presets() {
@@ -115,7 +116,7 @@ Names folders_of(Preset const* preset) {
     return out;
 }
 
-// Why there is none to run.
+// Why no program can be run.
 std::string missing(std::string const& name, Preset const* preset) {
     std::error_code ignored;
     if (name.contains('/') && fs::is_directory(name, ignored))
@@ -136,7 +137,7 @@ std::string missing(std::string const& name, Preset const* preset) {
            " in PATH, nor where its installer puts it; install it, or name it by its path.";
 }
 
-// Empty: there is none.
+// Empty: not found.
 std::string find_program(std::string const& name, Preset const* preset) {
     if (name.contains('/')) return is_runnable(name) ? name : "";
     for (std::string const& folder : folders_of(preset)) {
@@ -176,7 +177,7 @@ void add_variables(acp::Settings& out, config::AgentProgram const& program, Pres
     }
 }
 
-// As the variables say that are passed on.
+// Follows the variables that are passed on.
 Names state_of(Preset const* preset) {
     Names out = preset ? preset->state : Names{};
     for (std::string& name : out) {
@@ -197,8 +198,8 @@ Names roots_of(config::AgentProgram const& program, std::string const& folder) {
     return program.roots.empty() ? Names{folder} : program.roots;
 }
 
-// What a program that is confined must not reach through its folder. Without a sandbox and as our
-// own user it reaches it anyway.
+// What a confined program must not reach through its folder. Without a sandbox and as the server's
+// user it can reach it anyway.
 std::string kept_from(config::AgentProgram const& program, std::string const& data) {
     return program.sandbox || !program.run_as.empty() ? data : std::string();
 }
@@ -208,7 +209,8 @@ std::string overlap_text(std::string const& folder) {
            " lie in each other, and the agent must not reach it; name another folder";
 }
 
-// Inside one of the roots, links followed, and apart from `kept` (empty: nothing is).
+// Resolves `cwd`, following links. It must be inside a root and not overlap `kept` (empty:
+// nothing).
 Result<std::string> folder_in(Names const& roots, std::string const& kept, std::string const& cwd) {
     fs::path const asked = cwd.empty() ? roots.front() : cwd;
     if (!asked.is_absolute())
@@ -229,7 +231,7 @@ Result<std::string> folder_in(Names const& roots, std::string const& kept, std::
                                      "; add it to roots in its [[agent]]");
 }
 
-// That nobody listens on. Whoever takes it in between is found when the program can not listen.
+// A free port. If another process takes it in between, the program fails to listen and reports it.
 std::uint16_t free_port() {
     int const fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return 0;
@@ -243,7 +245,7 @@ std::uint16_t free_port() {
     return bound ? ntohs(address.sin_port) : std::uint16_t{0};
 }
 
-// How far it reaches.
+// Sets how the program is confined.
 void confine_to(acp::Settings& out, config::AgentProgram const& program, Preset const* preset,
                 ProgramContext const& around, Means const& means) {
     Confinement how{.sandbox = program.sandbox,
@@ -270,7 +272,7 @@ void offer_files(acp::Settings& out, config::AgentProgram const& program, Means 
     out.writes_files = out.files && program.files == config::ProgramFiles::write;
 }
 
-// Empty: there is none.
+// Empty: not found.
 std::string path_of(config::AgentProgram const& program, Preset const* preset) {
     std::string const& named = program.command.front();
     bool const any = preset && program.command.size() == 1 && named == preset->id;
@@ -283,8 +285,8 @@ acp::Probe probe_of(Preset const& preset) {
     return {"--version", preset.says_version, named ? std::string(known->install) : ""};
 }
 
-// For people who think that they are asked.
-std::string unasked_text(std::string const& gate, std::string const& mode) {
+// A warning for people who expect to be asked.
+std::string not_asking_text(std::string const& gate, std::string const& mode) {
     if (gate.empty() || !asks_nobody(mode)) return {};
     return "its program works in the mode \"" + mode +
            "\", in which it does not ask for every permission, so [[gate]] " + gate +
@@ -326,8 +328,8 @@ acp::Settings settings_of(config::Agent const& from, ProgramContext const& aroun
     out.mode = program.mode;
     if (preset && out.mode.empty()) out.mode = preset->mode;
     out.mode_of_preset = program.mode.empty();
-    out.unasked = [gate = around.gate](std::string const& mode) {
-        return unasked_text(gate, mode);
+    out.not_asking = [gate = around.gate](std::string const& mode) {
+        return not_asking_text(gate, mode);
     };
     out.warn = means.program_warning;
     if (preset) out.probe = probe_of(*preset);
@@ -373,7 +375,7 @@ agent::Agent make_program_agent(config::Agent const& from, ProgramContext const&
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
-    out.tools = from.tools;  // by `dormouse mcp`
+    out.tools = from.tools;  // through `dormouse mcp`
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     out.program = std::make_shared<acp::Programs>(settings_of(from, around, means), means.processes,

@@ -1,5 +1,5 @@
 #pragma once
-// [[agent]] with acp → a program that can be prompted; and those that need no entry.
+// Makes external agents: those of [[agent]] with acp, and installed ones that need no entry.
 
 #include "agent/tool.h"
 #include "app/means.h"
@@ -7,32 +7,31 @@
 
 namespace dormouse::app {
 
-// Of all agents of one configuration.
+// Shared by all agents of one configuration.
 struct ProgramContext {
-    std::string folder;              // of the file, or ours
+    std::string folder;              // the file's, or the current one
     std::string project;             // whose sessions an agent without a sandbox serves
     std::vector<std::string> roots;  // of all agents: where other sessions may work
-    std::string gate;  // the first one for permissions of programs; empty: there is none
+    std::string gate;  // the first one for permissions of external agents; empty: none
 };
 [[nodiscard]] ProgramContext program_context(config::Config const& config);
 
 // What `means` refers to outlives the agent.
 [[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
                                               ProgramContext const& around, Means const& means);
-// Why sessions that name no folder can not be prompted; empty: they can. `data`: the data
-// directory.
+// Why sessions that name no folder cannot be prompted; empty: they can. `data`: the data directory.
 [[nodiscard]] std::string folder_problem(config::AgentProgram const& program,
                                          std::string const& folder, std::string const& data);
-// Why its program cannot be started; empty: it is there and executable.
+// Why its program cannot be started; empty: it exists and is executable.
 [[nodiscard]] std::string program_problem(config::AgentProgram const& program);
-// opencode, claude and gemini, as far as they are installed; without a sandbox, so none of
+// opencode, claude and gemini, if installed. They have no sandbox, so there are none if there are
 // several projects.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
-// A session mode of the programs that are known in which they do without asking what they ask for
-// in their own first one.
+// Whether this session mode of a known agent skips permission requests that it makes in its default
+// mode.
 [[nodiscard]] bool asks_nobody(std::string_view mode);
-// The first [[gate]] for what programs ask for; nullptr: there is none.
+// The first [[gate]] for permissions of external agents; nullptr: none.
 [[nodiscard]] config::Gate const* gate_of_programs(config::Config const& config);
 
 }  // namespace dormouse::app

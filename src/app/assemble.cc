@@ -15,7 +15,7 @@ namespace dormouse::app {
 
 namespace {
 
-// Changes with what the model gets, so that a turn says under which configuration it ran.
+// Changes with what the model gets; each turn records it.
 std::string digest_of(config::Agent const& agent, config::Model const& model) {
     json::Writer out;
     out.begin_array().value(text(model.kind)).value(model.model).value(agent.instructions);
@@ -23,7 +23,7 @@ std::string digest_of(config::Agent const& agent, config::Model const& model) {
     return digest_text(sha256(out.end_array().take()));
 }
 
-// "agent:NAME" among an agent's tools: each call has a session of that agent.
+// Adds the tools "agent:NAME"; each call has a session of that agent.
 void add_agent_tools(agent::Registry& registry, config::Config const& config) {
     constexpr std::string_view prefix = "agent:";
     for (config::Agent const& from : config.agents) {
@@ -59,7 +59,7 @@ void add_agents(agent::Registry& registry, config::Config const& config, Means c
     }
 }
 
-// Those of the configuration, and what is installed.
+// External agents of the configuration, and installed ones.
 void add_programs(agent::Registry& registry, config::Config const& config, Means const& means) {
     ProgramContext const around = program_context(config);
     for (config::Agent const& from : config.agents) {

@@ -1,5 +1,5 @@
 #pragma once
-// Configuration → registry: the agents with their models, tools and gates.
+// Makes the registry of a configuration: agents with their models, tools and gates.
 
 #include "agent/tool.h"
 #include "app/means.h"

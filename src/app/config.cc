@@ -3,6 +3,7 @@
 #include "app/programs.h"
 
 #include "cli/client/settings.h"
+#include "config/effective.h"
 #include "config/example.h"
 #include "config/keys.h"
 #include "config/read.h"
@@ -105,17 +106,18 @@ void print_summary(config::Config const& config, Offer const& offer) {
     }
     std::printf("store      %s\n", config.store.url.c_str());
     auto const& after = config.retention.completed_after;
-    std::printf(
-        "retention  %s\n",
-        after ? ("completed sessions go after " + config::duration_text(after->count())).c_str()
-              : "completed sessions are kept");
+    std::printf("retention  %s\n", after ? ("completed sessions are deleted after " +
+                                            config::duration_text(after->count()))
+                                               .c_str()
+                                         : "completed sessions are kept");
     if (auto const most = config.retention.messages_per_session)
-        std::printf("           the oldest messages of a session go from %u on\n", *most);
+        std::printf("           the oldest messages of a session are deleted from %u on\n", *most);
     if (auto const age = config.retention.message_age)
-        std::printf("           messages of a session go after %s\n",
+        std::printf("           messages of a session are deleted after %s\n",
                     config::duration_text(age->count()).c_str());
     if (auto const bytes = config.retention.session_bytes)
-        std::printf("           the oldest messages of a session go from %u bytes on\n", *bytes);
+        std::printf("           the oldest messages of a session are deleted from %u bytes on\n",
+                    *bytes);
     for (config::Model const& model : config.models) {
         std::printf("model      %s (%s)\n", model.id.c_str(),
                     std::string(text(model.kind)).c_str());
@@ -181,11 +183,20 @@ int check(std::string const& file, std::string const& data, bool as_json) {
     return 0;
 }
 
+int show(std::string const& file, bool as_json) {
+    auto const config = load_config(file);
+    if (!config) return print_mistakes(file, config.error(), as_json);
+    as_json ? std::puts(std::string(config::effective_json(*config).text()).c_str())
+            : std::fputs(config::effective_text(*config).c_str(), stdout);
+    return 0;
+}
+
 }  // namespace
 
 int config(cli::ConfigOptions const& options) {
     if (options.what == "init") return write_example(options.path);
     if (options.what == "keys") return print_keys(options.json);
+    if (options.what == "show") return show(options.path, options.json);
     return check(options.path, options.data, options.json);
 }
 

@@ -5,7 +5,7 @@
 #include "app/confine.h"
 #include "app/models.h"
 #include "app/tools.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "webhook/pump.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace dormouse::app {
 
 namespace {
 
-// What may never be sent there.
+// Addresses to which nothing may be sent.
 void check_targets(Warnings& out, config::Config const& config) {
     auto allowed = config.server.webhook_hosts;
     for (std::string& host : allowed) host = lower_case(host);
@@ -24,9 +24,10 @@ void check_targets(Warnings& out, config::Config const& config) {
             out.push_back({hook.line, "[[webhook]] " + hook.url + " gets nothing: " + why});
     }
     for (config::Notify const& notify : config.notifies) {
-        if (!notify.url) continue;
-        auto const why = webhook::way_to(notify.url->value, allowed).refusal;
-        if (!why.empty()) out.push_back({notify.line, "[[notify]] tells nobody: " + why});
+        std::string const url = notify.url ? notify.url->value : notify.api_url;
+        if (url.empty()) continue;
+        auto const why = webhook::way_to(url, allowed).refusal;
+        if (!why.empty()) out.push_back({notify.line, "[[notify]] sends nothing: " + why});
     }
 }
 
@@ -50,7 +51,7 @@ void check_programs(Warnings& out, config::Config const& config, std::string con
     }
 }
 
-// A gate is asked only for what the program itself asks for.
+// A gate is asked only about permissions that the external agent requests.
 void check_modes(Warnings& out, config::Config const& config) {
     config::Gate const* const gate = gate_of_programs(config);
     if (!gate) return;
@@ -64,7 +65,7 @@ void check_modes(Warnings& out, config::Config const& config) {
     }
 }
 
-// An agent, and what it has.
+// Adds an agent and its tools.
 void add(Offer& offer, std::string const& id, std::vector<std::string> const& tools) {
     if (std::ranges::find(offer.agents, id, &OfferedAgent::id) == offer.agents.end())
         offer.agents.push_back({id, tools});

@@ -1,19 +1,18 @@
 #pragma once
-// What is checked of a configuration that was read: whether its parts can be made, what this
-// machine lacks for them, and what the server would offer. Functions over values: nothing is made
-// or started.
+// Checks of a configuration that was read: whether its parts can be made, what this machine lacks
+// for them, and what the server would offer. Functions over values: nothing is made or started.
 
 #include "app/configuration.h"
 
 namespace dormouse::app {
 
-// What keeps the server from starting with it.
+// What prevents the server from starting.
 [[nodiscard]] Mistakes mistakes_in(config::Config const& config);
 
 using Warnings = std::vector<config::Problem>;
 
-// Those of the file, and what only this machine shows, in the order of its lines. `data`: the data
-// directory.
+// Warnings of the file, and those that depend on this machine, in the order of lines. `data`: the
+// data directory.
 [[nodiscard]] Warnings warnings_of(config::Config const& config, std::string const& data);
 
 struct OfferedAgent {

@@ -39,8 +39,8 @@ bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
 
 void add(Words& to, Words const& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-// Folders that are not there yet can not be let in, and what the program keeps would go with the
-// sandbox. Made by whoever it runs as, who may have put links into the way.
+// A missing folder cannot be mounted, and its content would be lost with the sandbox. Creates them
+// as the user of the program, because that user may have put links into the path.
 Words make_first(Confinement const& how, std::string const& home) {
     Words out{
         "/bin/sh", "-c",
@@ -53,7 +53,7 @@ Words make_first(Confinement const& how, std::string const& home) {
     return out;
 }
 
-// Links followed, as far as the path exists.
+// Follows links, as far as the path exists.
 std::string real_path(std::string const& path) {
     std::error_code error;
     fs::path const real = fs::weakly_canonical(path, error);
@@ -71,7 +71,7 @@ bool is_there(std::string const& path) {
     return fs::is_directory(path, error);
 }
 
-// Where other sessions work. What holds the home directory or the program can not be hidden.
+// Hides folders of other sessions, except those that contain the home directory or a needed file.
 Words hide_others(Confinement const& how, std::string const& home) {
     Words needed = how.needed;
     needed.push_back(home);
@@ -86,7 +86,7 @@ Words hide_others(Confinement const& how, std::string const& home) {
     return out;
 }
 
-// `dormouse mcp` is run in there.
+// Keeps this executable visible: `dormouse mcp` runs in the sandbox.
 Words show_ourselves(Words const& hiding) {
     std::error_code error;
     std::string const binary = fs::read_symlink("/proc/self/exe", error).string();
@@ -95,8 +95,8 @@ Words show_ourselves(Words const& hiding) {
     return {};
 }
 
-// All is there to be read, but what is hidden; and what lies in /tmp and /run, where other programs
-// have their sockets, is not there. What comes later covers what came before.
+// Everything is readable except what is hidden; /tmp and /run, where other programs have sockets,
+// are empty. Later mounts cover earlier ones.
 Words sandbox_of(Confinement const& how, std::string const& home, std::string const& folder) {
     Words out{bwrap,
               "--die-with-parent",
@@ -131,7 +131,7 @@ Words sandbox_of(Confinement const& how, std::string const& home, std::string co
     return out;
 }
 
-// Where bwrap gets its rights from its file, it needs them.
+// A setuid bwrap needs its privileges.
 bool may_drop_privileges(bool sandbox) {
     struct stat found{};
     return !sandbox || (::stat(bwrap, &found) == 0 && (found.st_mode & S_ISUID) == 0);
@@ -151,7 +151,7 @@ Words run_as_words(User const& user, bool sandbox) {
     return out;
 }
 
-// An owner can give himself the right.
+// Whether the user may write; an owner can give itself the permission.
 bool may_write(struct stat const& entry, io::FileRights const& who) {
     bool const in_group =
         entry.st_gid == who.gid || std::ranges::find(who.groups, entry.st_gid) != who.groups.end();
@@ -159,8 +159,8 @@ bool may_write(struct stat const& entry, io::FileRights const& who) {
     return who.uid == 0 || entry.st_uid == who.uid || (entry.st_mode & right) != 0;
 }
 
-// The data directory, a file in it, or a folder around it in which the directory could be replaced;
-// empty: none of them.
+// The data directory, a file in it, or a parent folder in which the directory could be replaced, if
+// `who` may write to it; empty: none.
 std::string exposed_part(fs::path const& data, io::FileRights const& who) {
     struct stat entry{};
     std::error_code error;
@@ -168,7 +168,7 @@ std::string exposed_part(fs::path const& data, io::FileRights const& who) {
         bool const there = ::lstat(file.path().c_str(), &entry) == 0 && S_ISREG(entry.st_mode);
         if (there && may_write(entry, who)) return file.path().string();
     }
-    bool own_below = false;  // in a sticky folder only what is one's own can be replaced
+    bool own_below = false;  // in a sticky folder a user can replace only their own entries
     for (fs::path at = data;; at = at.parent_path()) {
         if (::lstat(at.c_str(), &entry) == 0) {
             bool const kept = at != data && (entry.st_mode & S_ISVTX) != 0 && !own_below &&
@@ -200,7 +200,7 @@ Result<Confined> confine(Confinement how) {
         home = user->home;
         out.environment = {{"HOME", home}, {"USER", user->name}};
     }
-    if (how.sandbox) out.environment.emplace_back("TMPDIR", "/tmp");  // that is its own there
+    if (how.sandbox) out.environment.emplace_back("TMPDIR", "/tmp");  // its own /tmp in the sandbox
     out.before = [how = std::move(how), home = std::move(home),
                   first = std::move(first)](std::string const& folder) {
         Words words = first;

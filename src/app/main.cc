@@ -1,23 +1,24 @@
 #include "app/programs.h"
-#include "io/guard.h"
+#include "app/web_files.h"
+#include "io/process/guard.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-// jemalloc's settings. Address space of what is freed goes back to the system, where each thread
-// can get it: under a limit (RLIMIT_AS) none is left otherwise once one thread has had it.
+// jemalloc's settings. Freed address space is returned to the system, so that every thread can use
+// it: under a limit (RLIMIT_AS) it would otherwise stay with the thread that had it.
 extern "C" {
 [[gnu::used, gnu::visibility("default")]] char const* malloc_conf = "retain:false";
 }
 
 namespace {
 
-// What is opened later must not become a standard descriptor: it would get what is printed. Output
-// that was closed stays an error: it cannot be written.
+// A file opened later must not become a standard descriptor, because it would get what is printed.
+// Writing to a closed output remains an error.
 void fill_standard_descriptors() {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
         if (::fcntl(fd, F_GETFD) >= 0) continue;
-        // The lowest that is free, which is `fd`.
+        // open() returns the lowest free descriptor, which is `fd`.
         if (::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd) _exit(1);
     }
 }
@@ -27,7 +28,9 @@ void fill_standard_descriptors() {
 int main(int argc, char** argv) {
     if (auto const status = dormouse::io::guard_main(argc, argv)) return *status;
     fill_standard_descriptors();
+    auto const serve = [](dormouse::cli::ServeOptions const& options) {
+        return dormouse::app::serve(options, dormouse::app::web_files());
+    };
     return dormouse::cli::run(
-        argc, argv,
-        {dormouse::app::serve, dormouse::app::verify, dormouse::app::config, DORMOUSE_VERSION});
+        argc, argv, {serve, dormouse::app::verify, dormouse::app::config, DORMOUSE_VERSION});
 }

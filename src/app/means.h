@@ -1,5 +1,5 @@
 #pragma once
-// What models and tools reach the world with.
+// What models and tools use outside the registry.
 
 #include "acp/settings.h"
 #include "agent/builtin.h"
@@ -11,7 +11,7 @@
 
 namespace dormouse::app {
 
-// All outlive the registry.
+// Everything outlives the registry.
 struct Means {
     port::HttpClient& http;
     port::Processes& processes;
@@ -20,13 +20,13 @@ struct Means {
     port::Loop& loop;
     port::Entropy& entropy;
     std::shared_ptr<agent::MailSlot> mail = {};
-    // Files with the rights of that user; empty: ours. nullptr: there is no such user.
+    // Files with the rights of that user; empty: the server's. nullptr: the user does not exist.
     std::function<port::Folders*(std::string const& user)> folders = {};
-    // Of each session of such an agent. May be empty.
+    // For each session of an external agent. May be empty.
     std::function<std::vector<acp::McpServer>(SessionId const&)> mcp_servers = {};
     std::function<void(SessionId const&)> program_ended = {};
     std::function<void(SessionId const&, std::string const&)> program_warning = {};
-    std::string hidden = {};  // the data directory, which no agent in a sandbox sees
+    std::string hidden = {};  // the data directory, which sandboxes hide
 };
 
 }  // namespace dormouse::app

@@ -2,12 +2,12 @@
 
 #include "agent/demo.h"
 #include "json/json.h"
-#include "model/anthropic.h"
-#include "model/gemini.h"
 #include "model/http_model.h"
-#include "model/ollama.h"
-#include "model/openai_chat.h"
-#include "model/openai_responses.h"
+#include "model/providers/anthropic.h"
+#include "model/providers/gemini.h"
+#include "model/providers/ollama.h"
+#include "model/providers/openai_chat.h"
+#include "model/providers/openai_responses.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace dormouse::app {
 
 namespace {
 
-// Where the kind's own provider is, and what of `extra` the transcript and its reading depend on.
+// The kind's default URL, and members of `extra` that Dormouse sets itself.
 struct Kind {
     std::string_view base_url;
     std::vector<std::string_view> ours;
@@ -39,7 +39,7 @@ Kind kind_of(config::ModelKind kind) {
 
 std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings,
                                                    std::string_view base_url) {
-    // Of those that speak chat completions only OpenAI's own takes files for sure.
+    // Among providers with chat completions only OpenAI is known to accept files.
     bool const foreign =
         settings.kind == config::ModelKind::openai_chat && base_url != model::OpenAiChat::own_url;
     model::RequestSettings request{settings.model, settings.max_output_tokens, settings.extra,
@@ -57,7 +57,7 @@ std::unique_ptr<model::Protocol const> protocol_of(config::Model const& settings
     }
 }
 
-// What the model can see at once holds its reply too: an eighth is kept for one without a limit.
+// The context window includes the reply: an eighth is kept for it if it has no limit.
 std::optional<std::uint64_t> request_tokens(config::Model const& settings) {
     if (!settings.context_tokens) return std::nullopt;
     std::uint32_t const all = *settings.context_tokens;

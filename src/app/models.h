@@ -1,5 +1,5 @@
 #pragma once
-// [[model]] of the configuration → a model that can be asked.
+// Makes a model from a [[model]] of the configuration.
 
 #include "agent/model.h"
 #include "app/means.h"

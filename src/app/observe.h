@@ -1,5 +1,5 @@
 #pragma once
-// What of the command line concerns the log.
+// Options of the log from the command line.
 
 #include "cli/commands/cli.h"
 #include "io/log.h"

@@ -1,12 +1,14 @@
 #pragma once
-// The programs that work on a data directory or a configuration themselves. Each returns the exit
-// status of the process.
+// Commands that work on a data directory or a configuration directly. Each returns the exit status
+// of the process.
 
 #include "cli/commands/cli.h"
+#include "http/resources/pages/web_page.h"
 
 namespace dormouse::app {
 
-[[nodiscard]] int serve(cli::ServeOptions const& options);
+// `web_files`: those of the web page.
+[[nodiscard]] int serve(cli::ServeOptions const& options, http::WebFiles web_files);
 [[nodiscard]] int verify(cli::VerifyOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 

@@ -7,18 +7,21 @@
 #include "app/start_checks.h"
 #include "app/webhooks.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
+#include "config/effective.h"
 #include "config/read.h"
 #include "config/values.h"
 #include "external/validator.h"
 #include "http/access/token_file.h"
 #include "io/clock_control.h"
-#include "io/fd_limit.h"
 #include "io/folder.h"
-#include "io/process.h"
-#include "io/signals.h"
-#include "io/tls.h"
+#include "io/http/mail_client.h"
+#include "io/http/tls.h"
+#include "io/process/fd_limit.h"
+#include "io/process/process.h"
+#include "io/process/signals.h"
+#include "io/starts.h"
 #include "json/json.h"
 #include "serve/serving.h"
 
@@ -34,7 +37,7 @@ namespace dormouse::app {
 
 namespace {
 
-using server::load_tokens;
+using http::load_tokens;
 
 // "127.0.0.1:3676", "[::1]:0"
 Result<ListenAddress> listen_address(std::string const& text) {
@@ -51,10 +54,10 @@ int complain(Error const& error) {
 int complain(std::string const& file, Mistakes const& mistakes) {
     for (std::string const& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
     return complain({Code::bad_value, "nothing was started: correct " + file +
-                                          " (dormouse config check), or say --no-config"});
+                                          " (dormouse config check), or pass --no-config"});
 }
 
-// What the command line says wins over the file; lists are added.
+// Options of the command line override the file; lists are appended.
 Result<void> apply_flags(cli::ServeOptions const& options, config::Server& server,
                          config::Store& store) {
     server.listen = options.listen.value_or(server.listen);
@@ -73,7 +76,7 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     return {};
 }
 
-// Names of files are seen from the folder of the configuration. nullptr: plain HTTP.
+// File names are relative to the folder of the configuration. nullptr: plain HTTP.
 Result<std::unique_ptr<io::TlsServer>> load_tls(config::Config const& config) {
     std::string const& cert = config.server.tls_cert;
     std::string const& key = config.server.tls_key;
@@ -84,7 +87,8 @@ Result<std::unique_ptr<io::TlsServer>> load_tls(config::Config const& config) {
     return io::TlsServer::load((folder / cert).string(), (folder / key).string());
 }
 
-// Agents with a tool that is a program: whoever starts one can do what this server's user can.
+// Agents that run programs: the right to start their sessions gives the rights of the server's
+// user.
 std::set<std::string, std::less<>> programs_of(config::Config const& config) {
     std::set<std::string, std::less<>> tools;
     for (config::Tool const& tool : config.tools)
@@ -99,16 +103,17 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
     return out;
 }
 
-// What models and tools of the configuration reach the outside with, besides the node's own.
+// What models and tools of the configuration use outside the node, besides the node's own.
 struct World : runtime::World {
     explicit World(config::Limits const& limits)
         : validators(processes, clock,
                      {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
     }
-    std::unique_ptr<io::ClockControl> clock_control = {};  // null: nobody moves the clock
+    std::unique_ptr<io::ClockControl> clock_control = {};  // null: the clock is not moved
     io::ProcessHost processes{loop};
     external::Validators validators;
-    std::map<std::string, std::unique_ptr<io::FolderHost>> folders = {};  // by user; empty: ours
+    // by user; empty: the server's
+    std::map<std::string, std::unique_ptr<io::FolderHost>> folders = {};
 
     port::Folders* folders_of(std::string const& user) {
         auto const found = folders.find(user);
@@ -120,13 +125,13 @@ struct World : runtime::World {
 };
 
 struct Secrets {
-    std::vector<server::Token> tokens;
+    std::vector<http::Token> tokens;
     std::vector<port::TokenRow> stored;
     std::string capability_key;
 };
 
-server::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
-    server::GateOptions out;
+http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
+    http::GateOptions out;
     out.tokens = secrets.tokens;
     out.capability_key = secrets.capability_key;
     out.allowed_hosts = config.server.allowed_hosts;
@@ -159,9 +164,10 @@ session::Limits session_limits(config::Config const& config) {
             .remind_every = config.server.remind_every};
 }
 
-// Who listens beyond this machine without TLS because of a proxy hears nobody else.
-server::HttpOptions http_options(config::Config const& config, ListenAddress const& address,
-                                 io::TlsServer* tls, bool insecure) {
+// A server that listens beyond this machine without TLS, because of a proxy, accepts only the
+// proxy's connections.
+http::HttpOptions http_options(config::Config const& config, ListenAddress const& address,
+                               io::TlsServer* tls, bool insecure) {
     config::Limits const& limits = config.limits;
     return {.address = address.host,
             .port = address.port,
@@ -178,7 +184,7 @@ server::HttpOptions http_options(config::Config const& config, ListenAddress con
             .tls = tls};
 }
 
-// The settings of the node and of HTTP on it, as the configuration says. Pure.
+// The settings of the node and of HTTP, from the configuration. Pure.
 runner::Options runner_options(config::Config const& config) {
     return {.resident_max = config.limits.resident_sessions,
             .resident_bytes = config.limits.resident_bytes,
@@ -199,6 +205,7 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     out.tokens = secrets.stored;
     out.log = log_options(options);
     out.sources = webhook_sources(config);
+    out.people = people_of(config);
     out.ages = {retention.completed_after, retention.audit_after, retention.dead_deliveries_after};
     out.keep = {.messages = retention.messages_per_session,
                 .age = retention.message_age,
@@ -206,22 +213,39 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     return out;
 }
 
+std::unique_ptr<io::SmtpClient> mail_client_of(config::Config const& config, port::Loop& loop) {
+    config::Email const& email = config.email;
+    if (email.server.empty()) return nullptr;
+    static_assert(static_cast<int>(config::MailTls::none) ==
+                  static_cast<int>(io::MailServer::Tls::none));
+    return std::make_unique<io::SmtpClient>(
+        loop, io::MailServer{.host = email.server,
+                             .tls = static_cast<io::MailServer::Tls>(email.tls),
+                             .user = email.user,
+                             .password = email.password ? email.password->value : ""});
+}
+
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
-    // `world` outlives this, and `reserve` too.
+    // `world` and `reserve` outlive this.
     Server(World& world, io::MemoryReserve& reserve, cli::ServeOptions const& options,
            config::Config config, Secrets const& secrets, std::unique_ptr<port::Store> store,
-           std::unique_ptr<io::TlsServer> tls)
+           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
         : world_(world),
           options_(options),
           config_(std::move(config)),
           tls_(std::move(tls)),
-          node_(world, std::move(store), {.runner = runner_options(config_)}) {
+          mail_client_(mail_client_of(config_, world.loop)),
+          node_(world, std::move(store), {.runner = runner_options(config_)}),
+          starts_(data_directory(), node_.store->epoch(), world.clock.now()) {
         node_.registry = assemble(config_, means());
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
         settings.webhooks = pump_options();
         settings.processes = &world.processes;
+        settings.people.mail = mail_client_.get();
+        settings.web_files = web_files;
+        settings.facts = facts();
         settings.reserve = &reserve;
         settings.failed = [this] { fail_stop(); };
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
@@ -232,7 +256,7 @@ public:
     }
 
     ~Server() {
-        world_.validators.on_judged({});
+        world_.validators.on_validated({});
         mail_->mailer = nullptr;
         serving_ = nullptr;
     }
@@ -245,17 +269,19 @@ public:
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
         node_.runner.start();
         serving_->start();
+        starts_.keep(world_.loop, world_.clock);
         if (world_.clock_control)
             world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
         world_.loop.run();
         node_.threads.stop();
         node_.store_thread.stop();
+        if (status_ == 0) starts_.end(world_.clock.now());
         return status_;
     }
 
 private:
-    // What the registry is made with. It outlives HTTP: then nothing is done.
+    // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
     [[nodiscard]] Means means() {
         return {world_.http,
                 world_.processes,
@@ -277,8 +303,8 @@ private:
                 std::filesystem::absolute(options_.data).string()};
     }
 
-    // `dormouse mcp` for the program that is this session's agent, with a token of its own. With
-    // TLS it must come by the name that the certificate is for.
+    // `dormouse mcp` for the external agent of this session, with a token of its own. With TLS it
+    // must use the name of the certificate.
     [[nodiscard]] std::vector<acp::McpServer> own_tools(SessionId const& session) {
         std::error_code none;
         std::string const binary = std::filesystem::read_symlink("/proc/self/exe", none).string();
@@ -292,7 +318,24 @@ private:
                  {{"DORMOUSE_TOKEN", secret}}}};
     }
 
-    // Where a program on this machine reaches the server.
+    // Empty: the store is in memory.
+    [[nodiscard]] std::string data_directory() const {
+        return config_.store.url == "memory" ? std::string()
+                                             : std::filesystem::absolute(options_.data).string();
+    }
+
+    [[nodiscard]] http::ServerFacts facts() const {
+        http::ServerFacts out{
+            .release = DORMOUSE_RELEASE,
+            .data = data_directory(),
+            .config = config::effective_json(config_),
+        };
+        for (io::StartLine const& one : starts_.all())
+            out.starts.push_back({one.epoch, one.started, one.alive, one.clean});
+        return out;
+    }
+
+    // The URL at which a program on this machine reaches the server.
     [[nodiscard]] std::string loopback_url() const {
         std::string url = serving_->address_url();
         for (std::string_view const any : {"//0.0.0.0:", "//[::]:"}) {
@@ -302,7 +345,7 @@ private:
         return url;
     }
 
-    // Links are made from public_url, never from what a request says.
+    // Links are made from public_url, never from a request's headers.
     [[nodiscard]] webhook::Pump::Options pump_options() {
         auto out = webhook_options(config_, [this](PendingId const& pending) {
             return serving_->url() + "/a/" + pending.text();
@@ -317,30 +360,31 @@ private:
 
     void watch_validators() {
         using Word = external::Validators::Word;
-        world_.validators.on_judged([this](PendingId const& pending, std::string const& tool,
-                                           Word word, std::string const& why) {
+        world_.validators.on_validated([this](PendingId const& pending, std::string const& tool,
+                                              Word word, std::string const& why) {
             serving_->metrics().validated(external::text(word));
             if (word == Word::fits || word == Word::misfit) return;
             serving_->log().warn(word == Word::failed
                                      ? "a validator failed"
-                                     : "a result found no room before its validator",
+                                     : "the validator queue is full; a result was rejected",
                                  {{"pendingID", pending.text()}, {"tool", tool}, {"why", why}});
         });
     }
 
-    // A program is told that a session of its was deleted (webhook::Letter::Kind::program).
-    void forget(port::PostRow const& row, json::View body, webhook::Pump::Options::Told done) {
+    // Notifies an external agent that one of its sessions was deleted
+    // (webhook::Letter::Kind::program).
+    void forget(port::PostRow const& row, json::View body, webhook::Pump::Options::Done done) {
         agent::Agent const* const agent = node_.registry.agent(
             std::string_view(row.target).substr(std::string_view("agent:").size()));
         if (!agent || !agent->program)
-            return done(fail(Code::not_found, "this agent is no program any more"));
+            return done(fail(Code::not_found, "this agent is no longer an external agent"));
         agent::Program::Left left{row.key.from, {}, body["cwd"].string_or("")};
         body["names"].elements([&](json::View name) { left.names.push_back(name.string_or("")); });
         agent->program->forget(std::move(left), std::move(done));
     }
 
     void announce() {
-        // First, so that whoever has read the ready line can read these.
+        // First, so that a reader of the ready line finds these already written.
         for (config::Problem const& warning : config::warnings(config_))
             serving_->log().warn(config::line_of(config_.file, warning));
         for (config::Agent const& agent : installed_agents(config_)) {
@@ -356,7 +400,7 @@ private:
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
         if (::write(fd, line.data(), line.size()) < 0)
-            serving_->log().warn("nobody reads the ready line");
+            serving_->log().warn("the ready line could not be written");
         serving_->log().info("ready", {{"url", url},
                                        {"store", config_.store.url},
                                        {"data", options_.data},
@@ -372,7 +416,8 @@ private:
         return {};
     }
 
-    // Calls `done` when the store has done what it was asked, and what that led to, `rounds` times.
+    // Calls `done` after the store has done its queued work and what followed from it, `rounds`
+    // times.
     void settle(int rounds, port::Fn<void()> done) {
         if (rounds == 0) return done();
         auto next = [this, rounds, done = std::move(done)]() mutable {
@@ -392,7 +437,7 @@ private:
         serving_->log().info("SIGHUP: the certificate was reloaded");
     }
 
-    // A second signal while stopping ends it at once.
+    // A second signal ends the process at once.
     void stop(int status) {
         status_ = status;
         if (std::exchange(stopping_, true)) return world_.loop.stop();
@@ -404,7 +449,8 @@ private:
     // really holds.
     void fail_stop() {
         serving_->log().error(
-            "a write to the disk failed; stopping, so that a new start reads what is really there");
+            "a write to the disk failed; stopping, so that a new start reads what the disk really "
+            "holds");
         serving_->end_within(Duration(500), [this] { world_.loop.stop(); });
         status_ = 1;
     }
@@ -414,8 +460,10 @@ private:
     config::Config const config_;
     std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
     std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
-    serve::Serving* serving_ = nullptr;  // of node_
+    std::unique_ptr<io::SmtpClient> const mail_client_;  // null: no e-mail is sent
+    serve::Serving* serving_ = nullptr;                  // owned by node_
     runtime::Node node_;
+    io::Starts starts_;
     bool stopping_ = false;
     int status_ = 0;
 };
@@ -425,7 +473,7 @@ Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& sto
     std::filesystem::create_directories(options.data, error);
     if (error)
         return fail(Code::store_unavailable,
-                    "can not make " + options.data + ": " + error.message());
+                    "cannot make " + options.data + ": " + error.message());
     io::SystemEntropy entropy;
     auto tokens = load_tokens(options.data, entropy);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
@@ -436,7 +484,7 @@ Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& sto
 
 }  // namespace
 
-int serve(cli::ServeOptions const& options) {
+int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     io::ignore_sigpipe();
     io::raise_fd_limit();
     auto config = load_config(options.config);
@@ -454,7 +502,7 @@ int serve(cli::ServeOptions const& options) {
     if (!tls) return complain(tls.error());
     if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
         return complain(options.config, mistakes);
-    io::MemoryReserve reserve;  // first: what is made after it may use it
+    io::MemoryReserve reserve;  // first: what is created later may use it
     World world(config->limits);
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
     if (!control) return complain(control.error());
@@ -468,7 +516,7 @@ int serve(cli::ServeOptions const& options) {
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
     return Server(world, reserve, options, *std::move(config), *secrets, *std::move(store),
-                  *std::move(tls))
+                  *std::move(tls), web_files)
         .run();
 }
 

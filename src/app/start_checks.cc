@@ -14,15 +14,16 @@ namespace dormouse::app {
 
 namespace {
 
-// Of the oldest sessions, where those of the demo are: the start reads no more, however many sleep.
+// Limit for reading the oldest sessions, which include the demo's: the start must not take longer
+// with more sessions.
 constexpr std::uint32_t rows_max = 1'000;
 
-// Calls from outside of a model have an agent of their own.
+// Calls that come without a model have agents named "calls:…".
 bool is_known(agent::Registry const& registry, std::string const& agent) {
     return registry.agent(agent) || agent.starts_with("calls:");
 }
 
-// "": there are none.
+// "": none.
 std::string forgotten_text(agent::Registry const& registry,
                            std::vector<port::SessionRow> const& rows) {
     std::map<std::string, std::uint64_t>
@@ -45,7 +46,7 @@ std::string forgotten_text(agent::Registry const& registry,
     bool const one = count == 1;
     std::string text = std::to_string(count) + (one ? " session belongs" : " sessions belong") +
                        " to agents that the configuration does not have: " + names + ". " +
-                       (one ? "It is" : "They are") + " kept, and nothing goes on in " +
+                       (one ? "It is" : "They are") + " kept, and nothing continues in " +
                        (one ? "it" : "them") + ". ";
     text += demos ? "Demo agents are left out once the configuration has agents of its own: demo = "
                     "true in [server] brings them back. Or"
@@ -58,16 +59,17 @@ std::string forgotten_text(agent::Registry const& registry,
 Result<void> refuse_open(bool insecure, config::Server const& server,
                          ListenAddress const& address) {
     for (std::string const& proxy : server.trusted_proxies) {
-        if (!server::Network::parse(proxy))
-            return fail(Code::bad_value, "trusted_proxies: " + proxy +
-                                             " is no address and no network like 10.0.0.0/8");
+        if (!http::Network::parse(proxy))
+            return fail(Code::bad_value,
+                        "trusted_proxies: " + proxy +
+                            " is neither an address nor a network such as 10.0.0.0/8");
     }
     bool const guarded = !server.tls_cert.empty() || !server.trusted_proxies.empty();
     if (address.loopback || insecure || guarded) return {};
     return fail(Code::forbidden,
                 server.listen +
                     " is reachable from other machines without TLS; set tls_cert and tls_key, or "
-                    "name the proxy in front of it in trusted_proxies, or say --insecure");
+                    "name the proxy in front of it in trusted_proxies, or pass --insecure");
 }
 
 Result<void> refuse_exposed_data(config::Config const& config, std::string const& data) {

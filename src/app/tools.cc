@@ -32,7 +32,7 @@ void add_variable(std::vector<std::string>& environment, std::string const& name
         environment.push_back(name + "=" + value);
 }
 
-// What the configuration allows, and nothing else of ours: least of all DORMOUSE_TOKEN.
+// Only what the configuration allows, in particular never DORMOUSE_TOKEN.
 std::vector<std::string> environment_of(std::vector<std::string> const& env_allow) {
     std::vector<std::string> out = base_environment();
     for (std::string const& name : env_allow) add_variable(out, name);
@@ -103,7 +103,10 @@ agent::Gate make_gate(config::Gate const& gate) {
     external::GateRule out;
     out.name = gate.id;
     out.tools = gate.tools;
+    for (config::Condition const& one : gate.when)
+        out.when.push_back({one.pointer, one.equals, one.pattern, one.min, one.max});
     out.ask = gate.ask;
+    out.always_ask = gate.always_ask;
     out.answer = {gate.answerers, gate.need, gate.forbid_requester};
     out.timeout = gate.timeout;
     bool const denies = gate.on_expiry == config::OnExpiry::deny;

@@ -1,5 +1,5 @@
 #pragma once
-// [[tool]] and [[gate]] of the configuration → what the registry holds.
+// Makes tools and gates from [[tool]] and [[gate]] of the configuration.
 
 #include "agent/tool.h"
 #include "app/means.h"
@@ -11,7 +11,7 @@ namespace dormouse::app {
 [[nodiscard]] Result<void> check_tool(config::Tool const& tool);
 // REQUIRES: check_tool(tool).
 [[nodiscard]] agent::Tool make_tool(config::Tool const& tool, Means const& means);
-// What every program needs to run at all; nothing else of ours.
+// The variables that every program needs; no others of the server's.
 [[nodiscard]] std::vector<std::string> base_environment();
 [[nodiscard]] agent::Gate make_gate(config::Gate const& gate);
 

@@ -1,7 +1,7 @@
 #include "app/programs.h"
 
 #include "json/json.h"
-#include "runner/verify.h"
+#include "runner/repair/verify.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <cstdio>
@@ -33,9 +33,9 @@ void print_json(runner::VerifyReport const& report) {
 }  // namespace
 
 int verify(cli::VerifyOptions const& options) {
-    // Opening makes what is missing; to verify is to read only.
+    // Opening would create a missing database; verify must only read.
     if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db")) {
-        std::fprintf(stderr, "dormouse verify: there is no dormouse.db in %s; say --data DIR\n",
+        std::fprintf(stderr, "dormouse verify: dormouse.db not found in %s; set --data DIR\n",
                      options.data.c_str());
         return info(Code::not_found).exit;
     }

@@ -2,6 +2,8 @@
 
 #include "app/tools.h"
 
+#include <algorithm>
+
 namespace dormouse::app {
 
 namespace {
@@ -16,19 +18,54 @@ webhook::Kind kind_of(config::SourceKind kind) {
     return webhook::Kind::standard;
 }
 
+// Names the receiver in rows, without its address.
+std::string name_of(config::Notify const& notify) {
+    if (!notify.channel.empty()) return notify.token->env + ":" + notify.channel;
+    if (notify.url) return notify.url->env;
+    return notify.command.empty() ? "" : notify.command.front();
+}
+
 webhook::Notice notice_of(config::Notify const& notify) {
     webhook::Notice out;
     out.kind = static_cast<webhook::Notice::Kind>(notify.kind);
-    static_assert(static_cast<int>(config::NotifyKind::command) ==
-                  static_cast<int>(webhook::Notice::Kind::command));
-    out.target = "notify:" + (notify.url               ? notify.url->env
-                              : notify.command.empty() ? std::string()
-                                                       : notify.command.front());
+    static_assert(static_cast<int>(config::NotifyKind::email) ==
+                  static_cast<int>(webhook::Notice::Kind::email));
+    out.target = "notify:" + name_of(notify);
     if (notify.url) out.url = notify.url->value;
+    if (notify.token) out.token = notify.token->value;
+    out.api_url = notify.api_url;
+    out.channel = notify.channel;
+    out.buttons = notify.signing_secret.has_value();
     out.command = notify.command;
     out.on = notify.on;
     out.reasons = notify.reasons;
     return out;
+}
+
+// The roles under which a person may answer; those of an admin are all.
+std::vector<std::string> roles_of(config::User const& user) {
+    std::vector<std::string> out;
+    for (std::string const role : {"read", "answer", "operate", "admin"}) {
+        out.push_back("role:" + role);
+        if (role == user.role) break;
+    }
+    return out;
+}
+
+// One receiver for each person.
+void add_mails(config::Config const& config, config::Notify const& notify,
+               std::vector<webhook::Notice>& out) {
+    for (config::User const& user : config.users) {
+        bool const meant =
+            notify.to.empty() || std::ranges::find(notify.to, user.name) != notify.to.end();
+        if (!meant || user.email.empty() || user.role == "read") continue;
+        webhook::Notice made = notice_of(notify);
+        made.target = "notify:email:" + user.name;
+        made.person = user.name;
+        made.projects = user.projects;
+        made.roles = roles_of(user);
+        out.push_back(std::move(made));
+    }
 }
 
 }  // namespace
@@ -40,14 +77,33 @@ webhook::Pump::Options webhook_options(config::Config const& config,
         out.outgoing.hooks.push_back(
             {hook.url, hook.secret ? hook.secret->value : "", hook.events, hook.project});
     }
-    for (config::Notify const& notify : config.notifies)
-        out.outgoing.notices.push_back(notice_of(notify));
+    for (config::Notify const& notify : config.notifies) {
+        if (notify.kind == config::NotifyKind::email) {
+            add_mails(config, notify, out.outgoing.notices);
+        } else {
+            out.outgoing.notices.push_back(notice_of(notify));
+        }
+    }
     out.outgoing.page = std::move(page);
     out.allowed = config.server.webhook_hosts;
     out.environment = base_environment();
     for (config::Tool const& tool : config.tools) {
         if (tool.webhook_secret) out.tool_secrets[tool.name] = tool.webhook_secret->value;
     }
+    return out;
+}
+
+http::People people_of(config::Config const& config) {
+    http::People out;
+    out.mail_from = config.email.from;
+    for (config::User const& user : config.users)
+        out.persons.push_back({.name = user.name,
+                               .role = http::parse_role(user.role).value_or(http::Role::read),
+                               .projects = user.projects,
+                               .email = user.email,
+                               .slack = user.slack});
+    for (config::Notify const& notify : config.notifies)
+        if (notify.signing_secret) out.slack_secrets.push_back(notify.signing_secret->value);
     return out;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// What dormouse.toml says of webhooks, as the server and the pump take it.
+// Webhook settings of dormouse.toml, as the server and the pump need them.
 
 #include "config/config.h"
+#include "http/access/people.h"
 #include "webhook/pump.h"
 #include "webhook/source.h"
 
@@ -11,10 +12,12 @@
 
 namespace dormouse::app {
 
-// What is sent out. `page` tells where people find a pending call.
+// What to send. `page` returns the URL of a pending call's page.
 [[nodiscard]] webhook::Pump::Options webhook_options(
     config::Config const& config, std::function<std::string(PendingId const&)> page);
-// Those that have a secret.
+// [[user]], and the secrets that verify presses of buttons.
+[[nodiscard]] http::People people_of(config::Config const& config);
+// Sources that have a secret.
 [[nodiscard]] std::vector<webhook::Source> webhook_sources(config::Config const& config);
 
 }  // namespace dormouse::app

@@ -1,7 +1,7 @@
 #include "sim/agents.h"
 
 #include "agent/demo.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <utility>
@@ -23,7 +23,7 @@ constexpr Word jobs[] = {
     {"job-never ", "job_never", CrashPolicy::never},
 };
 
-// The demo model, which also knows the simulator's tools.
+// The demo model with the simulator's tools.
 class Model final : public agent::ComputedModel {
 public:
     [[nodiscard]] agent::Reply reply(ModelView const& view) const override {
@@ -82,7 +82,7 @@ agent::Tool job_tool(World& world, Word const& word) {
     return tool;
 }
 
-// What sleeps on a condition variable for real takes its time in Agents::run_tool here.
+// A tool that really sleeps on a condition variable; Agents::run_tool delays it on virtual time.
 agent::Tool on_virtual_time(agent::Tool tool) {
     if (!tool.name.starts_with("sleepy")) return tool;
     tool.run = [](agent::ToolCall const& call, std::stop_token const&) -> agent::ToolResult {
@@ -140,7 +140,7 @@ void Agents::later(Key key, Duration delay, port::Fn<void()> work) {
 
 void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                        port::Outcome done) {
-    if (world_.chance(faults_.hangs)) return;
+    if (world_.chance(faults_.stalls)) return;
     AskModel const& ask = request.ask;
     bool const for_good = world_.chance(faults_.model_fails_for_good);
     bool const fails = for_good || world_.chance(faults_.model_fails);
@@ -154,13 +154,13 @@ void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> d
         inner_.ask_model(std::move(request), std::move(delta), std::move(done));
     };
     if (world_.chance(200)) return work();  // an outcome may come from inside the call
-    // Not to be stopped: what a model says too late is told to the session, which drops it.
+    // Cannot be stopped: the session gets a late reply of the model and drops it.
     world_.after(delay(), std::move(work));
 }
 
 void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                       port::Outcome done) {
-    if (world_.chance(faults_.hangs)) return;
+    if (world_.chance(faults_.stalls)) return;
     bool const job = run.tool.starts_with("job") && world_.chance(500);
     Duration const more = job ? world_.between(Duration(0), Duration(6'000)) : Duration(0);
     Duration const time = time_of(run) + more + delay();
@@ -173,7 +173,7 @@ void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool
 
 void Agents::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
                       port::Outcome done) {
-    if (world_.chance(faults_.hangs)) return;
+    if (world_.chance(faults_.stalls)) return;
     auto work = [this, session, id, agent = std::move(agent), ask = std::move(ask),
                  done = std::move(done)]() mutable {
         inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));

@@ -1,7 +1,7 @@
 #pragma once
-// Agents on virtual time: the demo agents as they ship, done after drawn delays, with models that
-// fail, hang and answer late, and with tools that take time, pause after it, or are answered before
-// they have said that they pause.
+// Simulated agents: the shipped demo agents on virtual time. Effects end after random delays;
+// models fail, hang and answer late; tools take time, pause after it, or get their result before
+// they have paused.
 
 #include "agent/builtin.h"
 #include "agent/effects.h"
@@ -12,20 +12,19 @@
 
 namespace dormouse::sim {
 
-// Chances per mille, of each effect.
+// Probability of each fault per effect, in per mille.
 struct AgentFaults {
-    unsigned model_fails = 0;  // and may be asked again
+    unsigned model_fails = 0;  // retryable
     unsigned model_fails_for_good = 0;
-    unsigned hangs = 0;       // no outcome comes, ever
-    unsigned slow = 0;        // seconds
-    unsigned after_stop = 0;  // an outcome comes although it was stopped
+    unsigned stalls = 0;      // no outcome ever comes
+    unsigned slow = 0;        // takes seconds
+    unsigned after_stop = 0;  // an outcome comes although the effect was stopped
 };
 
-// The demo registry, with `sleepy` tools that take no real time and tools of the simulator: "job",
-// "job_ask", "job_never" start a job outside and mostly pause for its result, each under one crash
-// policy. Prompted with "job", "job-ask" or "job-never" and a target. REQUIRES: `world` outlives
-// it.
-// `mail`: of the process that is up.
+// The demo registry with `sleepy` tools that take no real time, and the simulator's tools "job",
+// "job_ask" and "job_never": each starts an external job under one crash policy and mostly pauses
+// for its result. Prompts: "job", "job-ask" or "job-never" and a target. `mail` is that of the
+// running process. REQUIRES: `world` outlives the registry.
 [[nodiscard]] std::unique_ptr<agent::Registry> make_registry(World& world,
                                                              std::shared_ptr<agent::MailSlot> mail);
 
@@ -41,7 +40,7 @@ private:
 
 class Agents final : public port::Effects, public port::AgentTerms {
 public:
-    // All outlive this.
+    // All arguments must outlive this object.
     Agents(World& world, agent::Registry const& registry, AgentFaults const& faults)
         : world_(world), faults_(faults), workers_(world), inner_(registry, workers_) {}
 
@@ -53,11 +52,11 @@ public:
                   port::Outcome done) override;
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
-    // The simulated agents have no interceptors, external agents and limits by project.
+    // The simulated agents have no interceptors, no external agents and no limits per project.
     void ask_turn(port::TurnRequest request, port::Outcome done) override {
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});
     }
-    void tell_agent(SessionId, std::string const&, session::TellAgent const&) override {}
+    void notify_agent(SessionId, std::string const&, session::NotifyAgent const&) override {}
     void stop(SessionId session, session::EffectId id) override;
     void ended(SessionId, std::string const&) override {}
     [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {
@@ -79,7 +78,7 @@ public:
 private:
     using Key = std::pair<SessionId, session::EffectId>;
 
-    // `work` after a while, unless it was stopped first.
+    // Runs `work` after `delay`, unless the effect is stopped first.
     void later(Key key, Duration delay, port::Fn<void()> work);
     [[nodiscard]] Duration delay();
 

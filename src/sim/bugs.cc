@@ -46,7 +46,7 @@ void PlantedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::D
     PassingEffects::ask_model(std::move(request), std::move(delta), std::move(eager));
 }
 
-// What the runner would have written first is made up.
+// Makes up what the runner would have written first.
 void PlantedEffects::run_at_once(SessionId session, ModelReply const& reply) {
     if (reply.calls.empty() || reply.calls.front().at_once) return;
     PendingId const pending{session, 1, 1, {}};

@@ -1,6 +1,6 @@
 #pragma once
 // Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each
-// proves that a checker sees what it is there for.
+// proves that a checker finds what it checks for.
 
 #include "port/passing_effects.h"
 #include "sim/world.h"
@@ -9,23 +9,23 @@ namespace dormouse::sim {
 
 enum class Bug : std::uint8_t {
     none,
-    ack_before_durable,    // a commit is called done when it was asked for
-    failure_swallowed,     // a commit that failed is called done
-    fail_stop_hidden,      // a store that will never write again says that it may
-    wake_forgotten,        // some appends leave out when the session must be woken
-    keys_forgotten,        // what a request led to is not found by its key
-    rows_forgotten,        // what became of a pending call is not found
-    posts_forgotten,       // what a session sends to another is in memory only
-    epoch_not_counted,     // a new process writes under the epoch of the one before
+    ack_before_durable,    // a commit is reported as done when it is requested
+    failure_swallowed,     // a failed commit is reported as done
+    fail_stop_hidden,      // a store that will never write again reports a temporary error
+    wake_forgotten,        // some appends do not write the wake-up time
+    keys_forgotten,        // requests are not found by their key
+    rows_forgotten,        // settled pending calls are not found
+    posts_forgotten,       // outbox messages are kept only in memory
+    epoch_not_counted,     // a new process writes under the epoch of its predecessor
     effect_started_twice,  // some tools
-    effect_before_intent,  // a tool runs when the model has asked for it
+    effect_before_intent,  // a tool runs as soon as the model asks for it
     effect_not_started,    // some tools
-    timer_lost,            // what should run later does not
+    timer_lost,            // delayed work is dropped
 };
 
 class PlantedJournal final : public port::Journal {
 public:
-    // All outlive this.
+    // All arguments must outlive this object.
     PlantedJournal(World& world, port::Journal& inner, Bug bug)
         : world_(world), inner_(inner), bug_(bug) {}
 
@@ -49,7 +49,7 @@ private:
 
 class PlantedEffects final : public port::PassingEffects {
 public:
-    // All outlive this.
+    // All arguments must outlive this object.
     PlantedEffects(World& world, port::Effects& inner, Bug bug)
         : PassingEffects(inner), world_(world), bug_(bug) {}
 
@@ -67,7 +67,7 @@ private:
 
 class PlantedLoop final : public port::Loop {
 public:
-    // All outlive this.
+    // All arguments must outlive this object.
     PlantedLoop(World& world, Bug bug) : world_(world), bug_(bug) {}
 
     void post(port::Fn<void()> work) override { world_.post(std::move(work)); }

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-// Each checker is proved by a bug that it finds: a wrapper around a port breaks one promise.
+// Each planted bug breaks one promise, and a checker must find it.
 namespace dormouse::sim {
 namespace {
 
 struct Planted {
     Bug bug;
-    std::string finding;   // one that tells of it, by how it begins
-    std::uint64_t within;  // seeds
+    std::string finding;   // beginning of a finding that reports it
+    std::uint64_t within;  // number of seeds
     std::string name;
 };
 
@@ -26,7 +26,7 @@ TEST_P(PlantedBugs, AreFound) {
     auto const& [bug, finding, within, name] = GetParam();
     std::uint64_t seed = 1;
     while (seed <= within && !tells(simulate({seed, bug}), finding)) ++seed;
-    EXPECT_LE(seed, within) << "nobody said: " << finding;
+    EXPECT_LE(seed, within) << "no seed reports: " << finding;
     RecordProperty("seed", std::to_string(seed));
 }
 
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::epoch_not_counted, "effect: a tool that never", 400, "NeverRunAgain"},
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
         Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
-        Planted{Bug::effect_not_started, "liveness: an effect is owed", 400, "NotStarted"},
+        Planted{Bug::effect_not_started, "liveness: an outstanding effect", 400, "NotStarted"},
         Planted{Bug::timer_lost, "liveness: a time has passed", 400, "TimerLost"}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 

@@ -1,11 +1,11 @@
 #include "sim/clients.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "sim/words.h"
 
 #include <utility>
 
-// Sessions: creating, prompting, moving and reading them. What is submitted is in submissions.cc.
+// Requests that create, prompt, move and read sessions. submissions.cc has the submissions.
 namespace dormouse::sim {
 
 using namespace dormouse::session;
@@ -100,7 +100,7 @@ void Clients::created(std::string const& by, SessionId session) {
     if (fresh) live(session);
 }
 
-// Plans what happens to a session that its creator knows of.
+// Schedules what happens to a session that its creator knows of.
 void Clients::live(SessionId session) {
     for (unsigned i = 0; i < knobs_.prompts; ++i) {
         world_.outside(world_.between(Duration(0), knobs_.busy / 2),
@@ -138,7 +138,7 @@ void Clients::ask_prompt(std::shared_ptr<Request> const& request, SessionId sess
 void Clients::prompted(SessionId session, std::string const& by, Answer const& answer) {
     ++acknowledged_;
     world_.trace("prompted " + std::to_string(answer.seq));
-    // A prompt that was told to answer a pause settled before says so by the receipt.
+    // A prompt that answers an already settled pause gets the receipt alone.
     bool const receipt_only = answer.turn == 0;
     if (receipt_only) return;
     Event const* const event = durable_.event(session, answer.seq);
@@ -194,7 +194,8 @@ void Clients::remove(SessionId session) {
                     });
 }
 
-// Another session writes to this one by its id, which goes while the mail is on its way.
+// Another session sends mail to this one by id; the session is deleted while the mail is on its
+// way.
 void Clients::write_and_leave(SessionId session) {
     auto writer = created_.begin();
     std::advance(writer, world_.below(created_.size()));
@@ -219,18 +220,18 @@ void Clients::read(SessionId session) {
     runner->read(session, 1, [this, session, known, asked](Result<runner::Runner::Read> answer) {
         if (!answer) return (void)is_answer(session, answer.error());
         check_read(session, known, *answer);
-        look_at_pauses(*answer, asked);
+        check_pauses(*answer, asked);
     });
 }
 
-// P6, and what is acknowledged is seen.
+// P6: reads see a prefix of the journal with everything acknowledged.
 void Clients::check_read(SessionId session, Seq known, runner::Runner::Read const& read) {
     Durable::Session const* const truth = durable_.find(session);
     std::size_t const count = read.records.size();
     world_.trace("read " + std::to_string(count));
     Seq const head = read.records.empty() ? 0 : read.records.back()->event.seq;
     if (!truth || head > truth->records.size()) return findings_.add("read: undurable events");
-    // Of what retention took some are still there; after it, all.
+    // Retention keeps some events up to `gone`; after it all must be present.
     Seq const gone = read.lane->loaded() ? read.lane->state().base.through : 0;
     Seq before = 0;
     for (wire::RecordPtr const& shown : read.records) {
@@ -248,7 +249,7 @@ void Clients::check_read(SessionId session, Seq known, runner::Runner::Read cons
     if (!agrees) findings_.add("read: the lane's state is not that of the records");
 }
 
-void Clients::look_at_pauses(runner::Runner::Read const& read, std::uint64_t asked) {
+void Clients::check_pauses(runner::Runner::Read const& read, std::uint64_t asked) {
     if (!read.lane->loaded()) return;
     std::set<PendingId> ids;
     std::map<PendingId, Receipt> receipts;
@@ -265,9 +266,9 @@ void Clients::look_at_pauses(runner::Runner::Read const& read, std::uint64_t ask
         std::size_t const place = history_.begin(pending, look);
         auto const receipt = receipts.find(pending);
         bool const open = open_pause(read.lane->state(), pending) != nullptr;
-        auto const verdict = receipt != receipts.end() ? Operation::Verdict::settled
-                             : open                    ? Operation::Verdict::open
-                                                       : Operation::Verdict::unknown;
+        auto const verdict = receipt != receipts.end() ? Operation::Observed::settled
+                             : open                    ? Operation::Observed::open
+                                                       : Operation::Observed::unknown;
         Seen seen;
         if (receipt != receipts.end()) seen = {receipt->second.status, receipt->second.digest};
         history_.end(pending, place, world_.instant(), verdict, seen);
@@ -279,13 +280,13 @@ void Clients::stream(SessionId session) {
     runner::Runner* const runner = up_();
     if (!runner) return;
     ++requests_;
-    runner->look(session, [this, session](Result<std::shared_ptr<runner::Lane>> lane) {
+    runner->read_lane(session, [this, session](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return (void)is_answer(session, lane.error());
         runner::Lane const* const watched = lane->get();
         auto const wake = [this, watched, cursor = watched->state().head]() mutable {
             Seq const head = watched->state().head;
             Durable::Session const* const truth = durable_.find(watched->id());
-            // Of a session that is gone, only that is kept.
+            // Of a deleted session only its last event is kept.
             bool const gone = watched->state().lifecycle == Lifecycle::deleted;
             if (head < cursor && !gone) findings_.add("stream: it went back");
             if (head > truth->records.size()) findings_.add("stream: undurable events");
@@ -297,12 +298,12 @@ void Clients::stream(SessionId session) {
     });
 }
 
-// Whoever follows a lane follows the session: there is no other lane that hears of what comes.
+// Following a lane means following the session: no other lane may receive its events.
 void Clients::end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch) {
     auto const compare = [this, lane](Result<std::shared_ptr<runner::Lane>> now) {
         if (now && *now != lane) findings_.add("stream: the session has another lane");
     };
-    up_()->look(lane->id(), compare);
+    up_()->read_lane(lane->id(), compare);
     lane->unwatch(watch);
 }
 

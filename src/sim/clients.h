@@ -1,6 +1,6 @@
 #pragma once
-// Clients of a runner: they create sessions, prompt, submit (repeated, conflicting, early, late, to
-// wrong ids), cancel and read, ask again what nobody answered, and check every answer with what is
+// Clients of a runner: create sessions, prompt, submit (repeated, conflicting, early, late, to
+// wrong ids), cancel and read; repeat unanswered requests; and compare every answer with what is
 // durable at that instant.
 
 #include "runner/runner.h"
@@ -15,14 +15,15 @@ namespace dormouse::sim {
 
 class Clients {
 public:
-    // The runner that takes requests now; nullptr: there is none.
+    // The runner that accepts requests now; nullptr: none.
     using Up = std::function<runner::Runner*()>;
-    // All outlive this. It hears of what is durable, as clients do by webhooks and reads.
+    // All arguments must outlive this object. Observes `durable`, as clients do by webhooks and
+    // reads.
     Clients(World& world, Durable& durable, Findings& findings, Knobs const& knobs, Up up);
 
-    // Plans everything that is asked until the busy time is over.
+    // Schedules all requests of the busy time.
     void begin();
-    // Answers whatever would wait for ever: a person who comes by.
+    // Answers every call that would wait forever, as a person would.
     void answer_open();
 
     [[nodiscard]] History const& history() const { return history_; }
@@ -30,7 +31,7 @@ public:
     [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
 
 private:
-    // Asked again, as the same request, until an answer comes that is one.
+    // Repeated as the same request until it is answered.
     struct Request {
         std::function<void(std::shared_ptr<Request> const&)> ask;
         unsigned tries = 1;
@@ -41,9 +42,8 @@ private:
     void start(std::function<void(std::shared_ptr<Request> const&)> ask, unsigned tries);
     [[nodiscard]] std::string name(std::string_view kind);
     [[nodiscard]] runner::Asker asker(std::string const& name, bool keyed) const;
-    // False: the request may be asked again. Finds what no client should ever be told.
-    // `never_paused`: the request named a run that did not pause, which nobody but its tool knows
-    // of.
+    // False: the request may be repeated. Reports errors that no client should get. `never_paused`:
+    // the request named a run that did not pause, whose id only its tool knows.
     [[nodiscard]] bool is_answer(SessionId session, Error const& error, bool never_paused = false);
     [[nodiscard]] bool never_paused(PendingId const& pending) const;
 
@@ -63,7 +63,7 @@ private:
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
     void stream(SessionId session);
     void end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch);
-    void look_at_pauses(runner::Runner::Read const& read, std::uint64_t asked);
+    void check_pauses(runner::Runner::Read const& read, std::uint64_t asked);
 
     void hear(SessionId session, session::Event const& event);
     void deliver(PendingId const& pending, session::PauseReason reason);
@@ -83,7 +83,7 @@ private:
     Up up_;
     History history_;
     std::map<std::string, SessionId> created_;  // by the request's name
-    std::map<SessionId, Seq> known_;            // the newest event that somebody was told of
+    std::map<SessionId, Seq> known_;            // the newest event that a client knows of
     std::uint64_t names_ = 0;
     std::uint64_t aliases_ = 0;
     std::uint64_t requests_ = 0;

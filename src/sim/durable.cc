@@ -31,7 +31,7 @@ void Durable::take_event(Session& session, Event const& event) {
     auto const* const input = std::get_if<InputReceived>(&event.body);
     if (input && input->source == InputSource::prompt) once("input", input->by);
     take_receipt(session, event);
-    if (heard_) heard_(session.state.id, event);
+    if (on_event_) on_event_(session.state.id, event);
 }
 
 void Durable::take_receipt(Session& session, Event const& event) {

@@ -1,5 +1,5 @@
 #pragma once
-// What checkers found: promises that were broken, in words.
+// Broken promises found by the checkers, as text.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ public:
     [[nodiscard]] std::vector<std::string> const& all() const { return all_; }
 
 private:
-    static constexpr std::size_t most = 20;  // the first ones tell the story
+    static constexpr std::size_t most = 20;  // the first ones are enough
     std::vector<std::string> all_;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// A store whose reading members sometimes do not answer. What it does answer is what the store
-// behind it says.
+// A store whose reads sometimes fail. Successful reads return what the underlying store returns.
 
 #include "port/store.h"
 
@@ -10,7 +9,7 @@ namespace dormouse::sim {
 
 class FlakyStore final : public port::Store {
 public:
-    // `store` outlives this. `fails` is asked once for each question.
+    // `store` must outlive this object. `fails` is called once for each read.
     FlakyStore(port::Store& store, std::function<bool()> fails)
         : store_(store), fails_(std::move(fails)) {}
 
@@ -18,7 +17,7 @@ public:
     [[nodiscard]] std::uint64_t next_session_number() override {
         return store_.next_session_number();
     }
-    // REQUIRES: nobody commits through the reader.
+    // REQUIRES: the reader does not commit.
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
         return {appends.size(), fail(Code::internal, "a reader does not commit")};
     }
@@ -108,6 +107,9 @@ public:
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
         return ask([&] { return store_.tokens(); });
     }
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override {
+        return ask([&] { return store_.rules(); });
+    }
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override {
         return ask([&] { return store_.audit(after, limit); });
@@ -141,6 +143,11 @@ public:
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override {
         return ask([&] { return store_.count_given_up(until, limit); });
     }
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target) override {
+        return ask([&] { return store_.sent(session, call, generation, target); });
+    }
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation) override {
         return ask([&] { return store_.secret(session, call, generation); });
@@ -151,7 +158,7 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override {
         return ask([&] { return store_.kept(limit); });
     }
-    // REQUIRES of those below: nobody writes through the reader.
+    // REQUIRES for the members below: the reader does not write.
     [[nodiscard]] Result<void> drop_delivered(Time) override { return read_only(); }
     [[nodiscard]] Result<void> drop_given_up(Time, std::uint32_t) override { return read_only(); }
     [[nodiscard]] Result<void> keep(port::KeptRow const&) override { return read_only(); }
@@ -165,6 +172,7 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {
         return read_only();
     }
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const&) override { return read_only(); }
 
 private:
     static Result<void> read_only() { return fail(Code::internal, "a reader does not write"); }

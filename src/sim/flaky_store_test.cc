@@ -1,10 +1,10 @@
 #include "sim/flaky_store.h"
 
-#include "runner/reading.h"
+#include "runner/read/reading.h"
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
-// Reading beside a lane that writes, which the simulator's one loop does not reach.
+// Reads during a lane's writes, which the simulator's single loop does not cover.
 namespace dormouse::sim {
 namespace {
 

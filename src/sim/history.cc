@@ -6,7 +6,7 @@
 namespace dormouse::sim {
 
 using session::CallStatus;
-using Verdict = Operation::Verdict;
+using Observed = Operation::Observed;
 
 namespace {
 
@@ -19,15 +19,15 @@ bool same(Seen const& a, Seen const& b) {
     return has_digest(a.status) ? a.digest == b.digest : a.status == b.status;
 }
 
-// Could this operation, whose own answer nobody knows, have brought about what was seen?
+// Whether this operation, whose own result is unknown, can have caused what was seen.
 bool may_have_won(Operation const& operation, Seen const& seen) {
-    if (operation.verdict != Verdict::unknown) return false;
+    if (operation.verdict != Observed::unknown) return false;
     switch (operation.kind) {
         case Operation::Kind::runtime: return true;
         case Operation::Kind::submit:
             return has_digest(seen.status) && operation.digest == seen.digest;
         case Operation::Kind::cancel: return seen.status == CallStatus::cancelled;
-        case Operation::Kind::look: return false;
+        case Operation::Kind::read: return false;
     }
     return false;
 }
@@ -40,10 +40,10 @@ struct Bounds {
 Bounds bounds_of(std::span<Operation const> operations) {
     Bounds bounds;
     for (Operation const& operation : operations) {
-        if (operation.verdict == Verdict::open) {
+        if (operation.verdict == Observed::open) {
             bounds.seen_open = std::max(bounds.seen_open, operation.call);
         }
-        if (operation.verdict == Verdict::settled || operation.verdict == Verdict::won) {
+        if (operation.verdict == Observed::settled || operation.verdict == Observed::won) {
             bounds.seen_settled = std::min(bounds.seen_settled, operation.ret);
         }
     }
@@ -57,22 +57,22 @@ std::string check_register(std::span<Operation const> operations) {
     Operation const* winner = nullptr;
     for (Operation const& operation : operations) {
         bool const terminal =
-            operation.verdict == Verdict::won || operation.verdict == Verdict::settled;
+            operation.verdict == Observed::won || operation.verdict == Observed::settled;
         if (!terminal) continue;
         if (outcome && !same(*outcome, operation.seen)) return "two outcomes were seen";
-        if (!outcome || operation.verdict == Verdict::won) outcome = operation.seen;
-        if (operation.verdict == Verdict::won && winner) return "two operations won";
-        if (operation.verdict == Verdict::won) winner = &operation;
+        if (!outcome || operation.verdict == Observed::won) outcome = operation.seen;
+        if (operation.verdict == Observed::won && winner) return "two operations won";
+        if (operation.verdict == Observed::won) winner = &operation;
     }
     if (!outcome) return "";
     Bounds const bounds = bounds_of(operations);
-    // Of several that may have won, the one asked first leaves the most room.
+    // Of several possible winners, the one that started first allows the most.
     std::uint64_t earliest = winner ? winner->call : Operation::never;
     for (Operation const& operation : operations) {
         if (winner || !may_have_won(operation, *outcome)) continue;
         earliest = std::min(earliest, operation.call);
     }
-    if (earliest == Operation::never) return "an outcome was seen that nobody offered";
+    if (earliest == Operation::never) return "an outcome was seen that no operation offered";
     if (earliest > bounds.seen_settled) return "an outcome was seen before it was offered";
     if (bounds.seen_open > bounds.seen_settled) return "it waited again after it was settled";
     return "";
@@ -84,13 +84,13 @@ std::size_t History::begin(PendingId const& pending, Operation const& operation)
     return operations.size() - 1;
 }
 
-void History::end(PendingId const& pending, std::size_t place, std::uint64_t at, Verdict verdict,
+void History::end(PendingId const& pending, std::size_t place, std::uint64_t at, Observed verdict,
                   Seen seen) {
     Operation& operation = all_.at(pending)[place];
     operation.verdict = verdict;
     operation.seen = seen;
-    // Who does not know whether it happened does not know when.
-    if (verdict != Verdict::unknown) operation.ret = at;
+    // The time of an operation with unknown result is unknown, too.
+    if (verdict != Observed::unknown) operation.ret = at;
 }
 
 }  // namespace dormouse::sim

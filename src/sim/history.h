@@ -1,9 +1,8 @@
 #pragma once
-// What clients saw, and whether one register, written once, explains it: each pending call is one.
-//
-// A history is explained if there is a winner W and an instant p within W's operation such that
-// whoever saw an outcome returned at or after p and saw W's, whoever saw it wait asked at or before
-// p, and at most one operation says that it won. O(n).
+// What clients observed of each pending call, checked as a write-once register. A history is valid
+// if there is a winner W and an instant p within W's operation such that every operation that saw
+// an outcome saw W's and returned at or after p, every operation that saw the call waiting started
+// at or before p, and at most one operation reports that it won. O(n).
 
 #include "session/vocabulary.h"
 
@@ -14,7 +13,7 @@
 
 namespace dormouse::sim {
 
-// An outcome as somebody saw it. Only the first two statuses have digests of their own.
+// An outcome as observed. Only the first two statuses have digests of their own.
 struct Seen {
     session::CallStatus status = session::CallStatus::completed;
     Sha256 digest = {};
@@ -22,30 +21,30 @@ struct Seen {
 };
 
 struct Operation {
-    enum class Kind : std::uint8_t { submit, cancel, look, runtime };
-    // unknown: no answer came, or one that does not say. open: it was still waiting.
-    enum class Verdict : std::uint8_t { unknown, open, won, settled };
+    enum class Kind : std::uint8_t { submit, cancel, read, runtime };
+    // unknown: no answer, or one that does not tell. open: the call was still waiting.
+    enum class Observed : std::uint8_t { unknown, open, won, settled };
 
     static constexpr std::uint64_t never = ~std::uint64_t{0};
 
-    Kind kind = Kind::look;
-    Sha256 digest = {};      // submit: of what was offered
+    Kind kind = Kind::read;
+    Sha256 digest = {};      // submit: of the payload
     std::uint64_t call = 0;  // instants (World::instant)
     std::uint64_t ret = never;
-    Verdict verdict = Verdict::unknown;
-    Seen seen = {};       // won, settled
-    std::string by = {};  // who asked: a name of its own
+    Observed verdict = Observed::unknown;
+    Seen seen = {};       // set with won and settled
+    std::string by = {};  // unique name of the caller
 };
 
-// Empty: the history is explained; else what contradicts it.
+// Empty: the history is valid; else the contradiction.
 [[nodiscard]] std::string check_register(std::span<Operation const> operations);
 
 class History {
 public:
-    // The place of the operation, to complete it by.
+    // Returns the index by which end() completes the operation.
     [[nodiscard]] std::size_t begin(PendingId const& pending, Operation const& operation);
     void end(PendingId const& pending, std::size_t place, std::uint64_t at,
-             Operation::Verdict verdict, Seen seen = {});
+             Operation::Observed verdict, Seen seen = {});
 
     [[nodiscard]] std::map<PendingId, std::vector<Operation>> const& all() const { return all_; }
 

@@ -1,6 +1,6 @@
 #include "sim/judge.h"
 
-#include "runner/verify.h"
+#include "runner/repair/verify.h"
 #include "session/testing/invariants.h"
 #include "session/testing/ledger.h"
 
@@ -10,10 +10,10 @@ using namespace dormouse::session;
 
 namespace {
 
-// Whoever settled the call is not among those whose operations are known: the runtime, or a prompt.
+// The runtime or a prompt settled the call, which are not among the recorded operations.
 bool settled_by_another(std::vector<Operation> const& operations, Receipt const& receipt) {
     for (Operation const& operation : operations) {
-        bool const asked = operation.kind != Operation::Kind::look;
+        bool const asked = operation.kind != Operation::Kind::read;
         if (asked && operation.by == receipt.by.name) return false;
     }
     return true;
@@ -22,7 +22,7 @@ bool settled_by_another(std::vector<Operation> const& operations, Receipt const&
 void agree_with_journal(std::vector<Operation> const& operations, Receipt const* receipt,
                         Findings& findings) {
     for (Operation const& operation : operations) {
-        if (operation.verdict != Operation::Verdict::won) continue;
+        if (operation.verdict != Operation::Observed::won) continue;
         bool const kept =
             receipt && receipt->by.name == operation.by && receipt->digest == operation.seen.digest;
         if (!kept) findings.add("lost: an operation won that the journal does not name");
@@ -33,14 +33,14 @@ void agree_with_journal(std::vector<Operation> const& operations, Receipt const*
 
 bool at_rest(State const& state) {
     bool const over = state.lifecycle == Lifecycle::deleted;
-    return over || (!state.turn && state.queue.empty() && state.owed.empty());
+    return over || (!state.turn && state.queue.empty() && state.outstanding.empty());
 }
 
-void judge_store(port::Store& store, Durable const& durable, Findings& findings) {
+void check_store(port::Store& store, Durable const& durable, Findings& findings) {
     auto const report = runner::verify(store, [](std::uint64_t) {});
     if (!report) return findings.add("verify: " + report.error().detail);
     for (runner::Finding const& finding : report->findings) findings.add("verify: " + finding.what);
-    std::uint64_t most = 0, least = 0;  // retention keeps what was still to be used
+    std::uint64_t most = 0, least = 0;  // retention keeps what is still in use
     for (auto const& [id, session] : durable.sessions()) {
         if (session.state.lifecycle == Lifecycle::deleted) continue;
         most += session.records.size();
@@ -50,13 +50,13 @@ void judge_store(port::Store& store, Durable const& durable, Findings& findings)
         findings.add("verify: the disk holds another number of events");
 }
 
-void judge_sessions(Durable const& durable, Findings& findings) {
+void check_sessions(Durable const& durable, Findings& findings) {
     for (auto const& [id, session] : durable.sessions()) {
         std::vector<Event> log;
         for (wire::RecordPtr const& record : session.records) log.push_back(record->event);
         testing::Ledger const ledger(log);
         if (!ledger.broken().empty()) findings.add("session: " + ledger.broken());
-        // Mail that came is read by nobody once its session is over.
+        // Mail in the inbox of a session that has ended stays unread.
         Lifecycle const lifecycle = session.state.lifecycle;
         bool const over = lifecycle == Lifecycle::completed || lifecycle == Lifecycle::deleted;
         bool const unread = over && !session.state.inbox.empty();
@@ -68,7 +68,7 @@ void judge_sessions(Durable const& durable, Findings& findings) {
 
 namespace {
 
-using Sent = std::map<std::pair<MailId, SessionId>, int>;  // how often it came, or came back
+using Sent = std::map<std::pair<MailId, SessionId>, int>;  // how often it arrived or was returned
 
 void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
     for (auto const& [id, session] : durable.sessions()) {
@@ -91,7 +91,7 @@ void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
 
 }  // namespace
 
-void judge_posts(Durable const& durable, Findings& findings) {
+void check_posts(Durable const& durable, Findings& findings) {
     Sent sent;
     count_posts(durable, sent, findings);
     for (auto const& [mail, count] : sent) {
@@ -108,7 +108,7 @@ void judge_posts(Durable const& durable, Findings& findings) {
     }
 }
 
-void judge_histories(History const& history, Durable const& durable, Findings& findings) {
+void check_histories(History const& history, Durable const& durable, Findings& findings) {
     for (auto const& [pending, seen] : history.all()) {
         auto operations = seen;
         Receipt const* const receipt = durable.receipt(pending);

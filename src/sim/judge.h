@@ -1,5 +1,5 @@
 #pragma once
-// Judges what a run left behind: the store, every session's journal and every call's history.
+// Checks the result of a run: the store, every session's journal, and every call's history.
 
 #include "port/store.h"
 #include "sim/durable.h"
@@ -7,15 +7,15 @@
 
 namespace dormouse::sim {
 
-// Nothing is open, owed or queued: what every session comes to when nothing new is asked.
+// Nothing is open, outstanding or queued: the final state of every session without new requests.
 [[nodiscard]] bool at_rest(session::State const& state);
 
-void judge_store(port::Store& store, Durable const& durable, Findings& findings);
-// Rules 4 and 6, rule 15, and P2 of each session. REQUIRES: it came to rest.
-void judge_sessions(Durable const& durable, Findings& findings);
-// P1 between sessions: each mail comes once to each receiver, or back, and in order; each task
-// ends. REQUIRES: they came to rest.
-void judge_posts(Durable const& durable, Findings& findings);
-void judge_histories(History const& history, Durable const& durable, Findings& findings);
+void check_store(port::Store& store, Durable const& durable, Findings& findings);
+// Rules 4, 6 and 15, and P2, for each session. REQUIRES: the session is idle.
+void check_sessions(Durable const& durable, Findings& findings);
+// P1 between sessions: each mail reaches each receiver once and in order, or is returned; each task
+// ends. REQUIRES: all sessions are idle.
+void check_posts(Durable const& durable, Findings& findings);
+void check_histories(History const& history, Durable const& durable, Findings& findings);
 
 }  // namespace dormouse::sim

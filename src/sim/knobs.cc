@@ -4,7 +4,7 @@ namespace dormouse::sim {
 
 namespace {
 
-// Mostly off or small: many faults at once hide each other.
+// Mostly 0 or small: many faults at once hide each other.
 unsigned some(World& world, unsigned most) {
     auto const kind = world.below(10);
     if (kind < 4) return 0;
@@ -19,7 +19,7 @@ void draw_faults(World& world, Knobs& knobs) {
     knobs.store.sync_failed = some(world, 10);
     knobs.store.slow = some(world, 40);
     knobs.store.read_failed = some(world, 80);
-    knobs.agents.hangs = some(world, 20);
+    knobs.agents.stalls = some(world, 20);
     knobs.agents.after_stop = some(world, 500);
     bool const killed = world.chance(850);
     knobs.life = killed ? world.between(Duration(1'000), Duration(15'000)) : Duration(0);
@@ -34,14 +34,15 @@ Knobs draw_knobs(World& world) {
     knobs.quiet = world.chance(200);
     knobs.sessions = 1 + static_cast<unsigned>(world.below(6));
     knobs.prompts = 1 + static_cast<unsigned>(world.below(5));
-    bool const at_length = world.chance(30);  // snapshots, and journals that leave memory
+    bool const at_length = world.chance(30);  // covers snapshots, and journals that leave memory
     if (at_length) knobs.sessions = 1;
     if (at_length) knobs.prompts = 80;
     knobs.busy = world.between(Duration(5'000), Duration(at_length ? 120'000 : 40'000));
     if (world.chance(100)) knobs.busy *= 20;  // with long silences
     if (world.chance(500)) knobs.resident = world.below(3);
     if (world.chance(400)) knobs.messages = 3 + static_cast<unsigned>(world.below(8));
-    // Some cut by age or by bytes instead; drawn from the same number, so that other seeds stay.
+    // Some seeds limit age or bytes instead; drawn from the same number, so that other seeds do not
+    // change.
     if (knobs.messages == 9) knobs.age = knobs.busy / 8;
     if (knobs.messages == 10) knobs.bytes = 4'096;
     if (knobs.messages >= 9) knobs.messages = 0;
@@ -80,7 +81,7 @@ std::string Knobs::text() const {
     add("read_failed", store.read_failed);
     add("model_fails", agents.model_fails);
     add("model_fails_for_good", agents.model_fails_for_good);
-    add("hangs", agents.hangs);
+    add("hangs", agents.stalls);
     add("slow_agents", agents.slow);
     add("after_stop", agents.after_stop);
     return out;

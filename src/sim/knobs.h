@@ -1,5 +1,5 @@
 #pragma once
-// What is drawn for each seed before it runs.
+// Parameters drawn for each seed before it runs.
 
 #include "sim/agents.h"
 #include "sim/store_on_loop.h"
@@ -9,20 +9,20 @@
 namespace dormouse::sim {
 
 struct Knobs {
-    // No fault, no kill: then nothing may wait for the scan, which comes once an hour only.
+    // Without faults and kills. Nothing may then depend on the scan, which runs only once an hour.
     bool quiet = false;
     unsigned sessions = 3;
     unsigned prompts = 4;   // of each session
-    Duration busy{20'000};  // how long clients ask and faults come
-    Duration life{10'000};  // of a process, about; zero: it is never killed
+    Duration busy{20'000};  // how long clients send requests and faults occur
+    Duration life{10'000};  // approximate lifetime of a process; zero: it is not killed
     std::size_t resident = 4'096;
     Duration scan{1'000};
-    // What sessions keep at most; 0: all. Messages, age of turns, bytes of the journal.
+    // Retention limits of sessions: messages, age of turns, bytes of the journal; 0: none.
     unsigned messages = 0;
     Duration age{};
     unsigned bytes = 0;
     bool clock_steps = false;
-    bool disk_breaks = false;  // at some time, whoever writes next
+    bool disk_breaks = false;  // at a random time the next write fails for good
     StoreFaults store = {};
     AgentFaults agents = {};
 

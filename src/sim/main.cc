@@ -1,7 +1,7 @@
-// dormouse-sim FROM [COUNT]: runs the seeds from FROM on and prints what broke. Exit status 1 if
-// anything did.
+// dormouse-sim FROM [COUNT]: runs COUNT seeds from FROM on and prints findings. Exit status 1 if
+// there are any.
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "sim/simulation.h"
 
 #include <cinttypes>

@@ -1,9 +1,9 @@
 #pragma once
-// One life of a server: a store on the disk that outlives it, the runner that ships, and what that
-// asks of the world. Destroying it is SIGKILL.
+// One life of a server process: a store on a disk that outlives it, the shipped runner, and its
+// environment. Destroying the object is SIGKILL.
 
 #include "agent/builtin.h"
-#include "runner/cut.h"
+#include "runner/lane/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
@@ -16,7 +16,7 @@ namespace dormouse::sim {
 
 class Process : private runner::Observer {
 public:
-    // What lives longer than a process.
+    // What outlives a process.
     struct Outside {
         World& world;
         std::shared_ptr<store::MemoryDisk> disk;
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] runner::Runner& runner() { return runner_; }
     [[nodiscard]] Witness const& witness() const { return witness_; }
     [[nodiscard]] StoreOnLoop const& journal() const { return journal_; }
-    // What sessions have sent to each other has not all come.
+    // Messages between sessions are still undelivered.
     [[nodiscard]] bool has_posts() {
         auto const rows = store_.due_posts("session", Time::max(), 1);
         return !rows || !rows->empty();
@@ -89,6 +89,7 @@ private:
         runner::Options options;
         options.epoch = epoch(outside.bug);
         options.next_session_number = store_.next_session_number();
+        options.rules = store_.rules().value_or(std::vector<port::RuleRow>());
         options.resident_max = outside.knobs.resident;
         options.scan_every = outside.knobs.scan;
         options.limits.output_bytes = output_bytes;

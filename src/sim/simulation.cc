@@ -41,7 +41,7 @@ private:
     [[nodiscard]] runner::Runner* up() { return process_ ? &process_->runner() : nullptr; }
 
     void open() {
-        // As main does: the process ends, and its supervisor starts another.
+        // As main() does: the process ends and its supervisor starts another.
         auto failed = [this] {
             world_.outside(Duration(1),
                            [this] { kill(world_.between(Duration(1), Duration(500))); });
@@ -106,7 +106,7 @@ private:
         }
     }
 
-    // P10: a store that can write nothing any more must end the process.
+    // P10: a store that cannot write any more must end the process.
     void watch_store() {
         bool const dead = process_ && process_->journal().stopped();
         stopped_for_ = dead ? stopped_for_ + 1 : 0;
@@ -119,10 +119,10 @@ private:
     void calm_down() {
         calm_ = true;
         knobs_.store = {};
-        knobs_.agents.hangs = 0;
+        knobs_.agents.stalls = 0;
         bool const broken = process_ && process_->journal().stopped();
         if (broken || world_.chance(300)) kill(Duration(100));
-        world_.run_for(Duration(70'000));  // a clock that was stepped is held for a minute
+        world_.run_for(Duration(70'000));  // a clock that steps is guarded for a minute
         waiting_.clear();
     }
 
@@ -153,7 +153,7 @@ private:
         return true;
     }
 
-    // In how long a client does something, or something falls due.
+    // Time until a client acts or something falls due.
     [[nodiscard]] Duration next_of_all() const {
         Duration next = world_.next_outside().value_or(Duration::max());
         for (auto const& [id, session] : durable_.sessions()) {
@@ -163,7 +163,7 @@ private:
         return next;
     }
 
-    // P5: what is owed has been started, and what is due has been done, seconds later at most.
+    // P5: outstanding effects are started, and due work is done, within seconds.
     void watch_liveness() {
         std::set<Awaited> now;
         for (auto const& [id, session] : durable_.sessions()) {
@@ -181,7 +181,7 @@ private:
         std::erase_if(waiting_, [&](auto const& entry) { return !now.contains(entry.first); });
     }
 
-    // A time has passed, and it is not that of a poll that is being made.
+    // A timer has passed, and it is not that of a poll in progress.
     [[nodiscard]] bool is_late(SessionId id, State const& state) const {
         bool const active = state.lifecycle == Lifecycle::active;
         for (Timer const& timer : state.timers) {
@@ -196,14 +196,14 @@ private:
 
     struct Awaited {
         SessionId session;
-        Seq since = 0;  // 0: a time that has passed, at the head in `call`
+        Seq since = 0;  // 0: a passed timer, with the head in `call`
         CallNo call = 0;
         friend auto operator<=>(Awaited const&, Awaited const&) = default;
     };
 
     [[nodiscard]] static std::string describe(Awaited const& one) {
         std::string const what = one.since == 0 ? "a time has passed and nothing happened: "
-                                                : "an effect is owed and nobody starts it: ";
+                                                : "an outstanding effect is not started: ";
         return what + one.session.text() + " " + std::to_string(one.since) + "." +
                std::to_string(one.call);
     }
@@ -213,10 +213,10 @@ private:
         process_.reset();
         if (!findings_.all().empty()) return;
         store::MemoryStore store(disk_);
-        judge_store(store, durable_, findings_);
-        judge_sessions(durable_, findings_);
-        judge_posts(durable_, findings_);
-        judge_histories(clients_.history(), durable_, findings_);
+        check_store(store, durable_, findings_);
+        check_sessions(durable_, findings_);
+        check_posts(durable_, findings_);
+        check_histories(clients_.history(), durable_, findings_);
     }
 
     [[nodiscard]] Report report() const {

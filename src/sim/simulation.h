@@ -1,6 +1,6 @@
 #pragma once
-// One seed: the shipping runner on virtual time with clients, faults and kills (safety), then calm,
-// in which everything must come to rest (liveness), then the journal itself is judged.
+// One seed: the shipped runner on virtual time with clients, faults and kills (safety); then a calm
+// phase, in which everything must become idle (liveness); then checks of the journal.
 
 #include "sim/bugs.h"
 
@@ -18,9 +18,9 @@ struct Settings {
 
 struct Report {
     std::uint64_t seed = 0;
-    std::string knobs;                  // what was drawn for the seed
-    std::vector<std::string> findings;  // promises that were broken; empty: none
-    std::uint64_t hash = 0;             // of all that happened: the same for the same seed
+    std::string knobs;                  // parameters drawn for the seed
+    std::vector<std::string> findings;  // broken promises; empty: none
+    std::uint64_t hash = 0;             // of everything that happened: equal for equal seeds
     std::uint64_t kills = 0;
     std::uint64_t sessions = 0;
     std::uint64_t events = 0;
@@ -30,7 +30,7 @@ struct Report {
     std::int64_t virtual_ms = 0;
     std::map<std::string, std::uint64_t> types;  // events by type
 
-    // Findings, what was drawn, and how to run it again; one line each.
+    // Findings, parameters, and the command to repeat the run; one line each.
     [[nodiscard]] std::string text() const;
 };
 

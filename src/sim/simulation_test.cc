@@ -5,24 +5,23 @@
 namespace dormouse::sim {
 namespace {
 
-TEST(Simulation, KeepsItsPromisesForEverySeed) {
+TEST(Simulation, EverySeed_KeepsThePromises) {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         Report const report = simulate({seed});
         EXPECT_TRUE(report.findings.empty()) << report.text();
     }
 }
 
-TEST(Simulation, RunsTheSameForTheSameSeed) {
+TEST(Simulation, SameSeed_SameRun) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         EXPECT_EQ(simulate({seed}).hash, simulate({seed}).hash) << "seed " << seed;
     }
 }
 
-TEST(Simulation, RunsOtherwiseForAnotherSeed) { EXPECT_NE(simulate({1}).hash, simulate({2}).hash); }
+TEST(Simulation, OtherSeed_OtherRun) { EXPECT_NE(simulate({1}).hash, simulate({2}).hash); }
 
-// What never happens is not tested: a hundred seeds reach every kind of event that these agents
-// cause.
-TEST(Simulation, ReachesWhatItIsThereFor) {
+// Coverage: a hundred seeds produce every type of event that these agents can cause.
+TEST(Simulation, ManySeeds_ProduceEveryEventType) {
     std::map<std::string, std::uint64_t> types;
     std::uint64_t kills = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {

@@ -22,7 +22,7 @@ Duration StoreOnLoop::in_order(Duration delay, Duration& last) const {
     return last - world_.monotonic();
 }
 
-// Between the instant at which it is durable and the answer lies time: a kill may fall into it.
+// Time passes between durability and the result: a kill may happen in between.
 void StoreOnLoop::commit(std::vector<port::Append> appends,
                          port::Fn<void(std::vector<Result<void>>)> done) {
     auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
@@ -60,7 +60,7 @@ void StoreOnLoop::put(port::Append const& append, Result<void>& result) {
     if (result) durable_(append);
 }
 
-// As a commit: it may be lost, or done and reported as lost.
+// As a commit: may be lost, or done and reported as lost.
 void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
                         port::Fn<void(Result<void>)> done) {
     auto act = [this, work = std::move(work), done = std::move(done)]() mutable {

@@ -1,6 +1,6 @@
 #pragma once
-// A blocking store behind virtual time: the twin of io::StoreThread. Work takes time, answers come
-// later, and both may fail in every way that a store may fail.
+// A blocking store behind virtual time: the counterpart of io::StoreThread. Work takes time,
+// results come later, and both can fail in every way that a store can.
 
 #include "port/world.h"
 #include "sim/flaky_store.h"
@@ -10,21 +10,21 @@
 
 namespace dormouse::sim {
 
-// Chances per mille, of each commit or read.
+// Probability of each fault per commit or read, in per mille.
 struct StoreFaults {
-    unsigned commit_lost = 0;    // nothing became durable, and the answer says so
-    unsigned commit_hidden = 0;  // it became durable, and the answer says that it failed
-    unsigned append_lost = 0;    // one append of the batch falls alone
-    unsigned sync_failed = 0;    // fail_stop, until the process is another
-    unsigned slow = 0;           // a stall of seconds
-    unsigned read_failed = 0;    // of each question to the store
+    unsigned commit_lost = 0;    // not durable, and reported as failed
+    unsigned commit_hidden = 0;  // durable, but reported as failed
+    unsigned append_lost = 0;    // one append of the batch fails alone
+    unsigned sync_failed = 0;    // fail_stop until the process is replaced
+    unsigned slow = 0;           // stalls for seconds
+    unsigned read_failed = 0;    // of each read
 };
 
 class StoreOnLoop final : public port::Journal {
 public:
     using Durable = std::function<void(port::Append const&)>;
-    // All outlive this. `durable` hears of each append at the instant at which it can no more be
-    // lost.
+    // All arguments must outlive this object. `durable` is called for each append at the instant
+    // from which it cannot be lost.
     StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults, Durable durable);
 
     void commit(std::vector<port::Append> appends,
@@ -33,7 +33,7 @@ public:
                port::Fn<void(Result<void>)> done) override;
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
-    // The next commit's sync fails.
+    // Makes the sync of the next commit fail.
     void break_down() { breaks_ = true; }
     // A sync has failed: this store writes nothing any more.
     [[nodiscard]] bool stopped() const { return stopped_; }
@@ -42,7 +42,7 @@ private:
     [[nodiscard]] std::vector<Result<void>> write(std::span<port::Append const> appends);
     void put(port::Append const& append, Result<void>& result);
     [[nodiscard]] Duration delay(Duration most);
-    // A time not before the one given out last for the same kind: answers keep the order of calls.
+    // A time not before the previous one of the same kind: results keep the order of calls.
     [[nodiscard]] Duration in_order(Duration delay, Duration& last) const;
 
     World& world_;

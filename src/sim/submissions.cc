@@ -2,7 +2,7 @@
 #include "sim/clients.h"
 #include "sim/words.h"
 
-// What is submitted for pending calls, by clients that hear of them as they become durable.
+// Submissions for pending calls, by clients that learn of them as they become durable.
 namespace dormouse::sim {
 
 using namespace dormouse::session;
@@ -21,7 +21,7 @@ std::optional<Sha256> digest_in(Json const& extra) {
     return digest;
 }
 
-// Refused for a reason that only a call that waits can give.
+// Errors that only a waiting call returns.
 bool says_open(Code code) {
     return code == Code::not_ready || code == Code::wrong_kind || code == Code::invalid_result ||
            code == Code::not_an_answerer;
@@ -39,7 +39,7 @@ void Clients::hear(SessionId, Event const& event) {
             world_.between(Duration(1), Duration(9'000)),
             [this, pending = *e->question, action] { submit(pending, verdict(action)); });
     }
-    // Whoever was given the id by the tool itself may answer before the tool has returned.
+    // A caller that got the id from the tool itself may answer before the tool has returned.
     auto const* const started = std::get_if<ToolStarted>(&event.body);
     bool const early = started && world_.chance(150);
     if (early) deliver(started->pending, PauseReason::tool_result);
@@ -65,7 +65,7 @@ void Clients::deliver(PendingId const& pending, PauseReason reason) {
     if (world_.chance(60)) misdeliver(pending);
 }
 
-// To an id that never was: it is unknown, whatever it resembles.
+// To an id that never existed: it is unknown, however similar to others.
 void Clients::misdeliver(PendingId pending) {
     switch (world_.below(3)) {
         case 0: pending.nonce[0] ^= 1; break;
@@ -79,7 +79,8 @@ void Clients::misdeliver(PendingId pending) {
     command.what = result(0);
     runner->command(pending.session, std::move(command), asker(name("stray"), false),
                     [this](Result<Answer> answer) {
-                        // Of a call that retention took nobody knows any more what was unknown.
+                        // For a call removed by retention, an unknown id cannot be told from a
+                        // known one.
                         bool const other = !answer && answer.error().code != Code::not_found &&
                                            answer.error().code != Code::history_gone;
                         bool const fault = other && info(answer.error().code).next == Next::retry;
@@ -144,33 +145,33 @@ bool Clients::never_paused(PendingId const& pending) const {
     return !call || call->phase != CallPhase::waiting;
 }
 
-// What the answer tells of the call, for its history; an acknowledged outcome is durable by now.
+// Records in the call's history what the answer tells; an acknowledged outcome is durable by now.
 void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answer> const& answer) {
-    using Verdict = Operation::Verdict;
-    auto const end = [&](Verdict verdict, Seen seen = {}) {
+    using Observed = Operation::Observed;
+    auto const end = [&](Observed verdict, Seen seen = {}) {
         history_.end(pending, place, world_.instant(), verdict, seen);
     };
     if (answer) {
         ++acknowledged_;
         world_.trace("submitted " + std::to_string(answer->seq));
-        if (!answer->receipt) return end(Verdict::open);
+        if (!answer->receipt) return end(Observed::open);
         Receipt const* const durable = durable_.receipt(pending);
         if (!durable || *durable != *answer->receipt) {
             findings_.add("lost: an outcome was acknowledged that is not durable");
         }
         bool const first = answer->outcome == Answer::Outcome::applied;
-        return end(first ? Verdict::won : Verdict::settled,
+        return end(first ? Observed::won : Observed::settled,
                    {answer->receipt->status, answer->receipt->digest});
     }
     Error const& error = answer.error();
-    if (says_open(error.code)) return end(Verdict::open);
-    if (error.code == Code::expired) return end(Verdict::settled, {CallStatus::expired, {}});
-    if (error.code == Code::cancelled) return end(Verdict::settled, {CallStatus::cancelled, {}});
+    if (says_open(error.code)) return end(Observed::open);
+    if (error.code == Code::expired) return end(Observed::settled, {CallStatus::expired, {}});
+    if (error.code == Code::cancelled) return end(Observed::settled, {CallStatus::cancelled, {}});
     auto const digest = digest_in(error.extra);
     if (error.code == Code::conflict && digest) {
-        return end(Verdict::settled, {CallStatus::completed, *digest});
+        return end(Observed::settled, {CallStatus::completed, *digest});
     }
-    end(Verdict::unknown);
+    end(Observed::unknown);
 }
 
 void Clients::answer_open() {

@@ -20,7 +20,8 @@ void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> 
         known = intent && event.turn == ask.turn && intent->step == ask.step &&
                 intent->attempt == ask.attempt && intent->view_seq == ask.view_seq;
         if (!known) continue;
-        if (intent->epoch != epoch_) findings_.add("effect: a request of another process goes on");
+        if (intent->epoch != epoch_)
+            findings_.add("effect: a request of another process continues");
         begin(request.session, {event.seq, 0});
     }
     if (!known) findings_.add("effect: the model is asked before the intent is durable");
@@ -36,7 +37,7 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     if (!durable) {
         findings_.add("effect: a tool runs before its intent is durable");
     } else if (intent->epoch != epoch_) {
-        findings_.add("effect: a tool is run again in silence");
+        findings_.add("effect: a tool is run again without permission");
     }
     if (!started_.attempts.insert({run.pending, run.attempt}).second) {
         findings_.add("effect: one attempt of a tool was started twice");
@@ -65,7 +66,7 @@ void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGat
     PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
 }
 
-// One that crashed is asked again by the next process; of a pause that was settled none begins.
+// A poll cut off by a crash is repeated by the next process; a settled pause is not polled.
 void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
                         port::Outcome done) {
     begin(session, id);

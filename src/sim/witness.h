@@ -1,6 +1,6 @@
 #pragma once
-// Stands between the runner and whoever does its effects, and sees that each start keeps P4: its
-// intent is durable, it is this process's own, and nothing is run again in silence.
+// Sits between the runner and its effects, and checks that each start keeps P4: its intent is
+// durable and belongs to this process, and no tool runs again without permission.
 
 #include "port/passing_effects.h"
 #include "sim/durable.h"
@@ -10,17 +10,17 @@
 
 namespace dormouse::sim {
 
-// What was started ever, by any process.
+// Everything started by any process.
 struct Started {
     std::set<std::pair<PendingId, std::uint32_t>> attempts;  // of tools
-    std::map<PendingId, std::uint32_t> never;                // starts of tools that never run again
+    std::map<PendingId, std::uint32_t> never;  // starts of tools that must never run again
     std::uint64_t effects = 0;
 };
 
 // One for each process.
 class Witness final : public port::PassingEffects {
 public:
-    // All outlive this. `epoch`: under which the process writes its intents.
+    // All arguments must outlive this object. `epoch`: that of the process's intents.
     Witness(port::Effects& inner, Durable const& durable, Findings& findings, Started& started,
             Epoch epoch)
         : PassingEffects(inner),
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    // Each effect is started once by a process.
+    // A process starts each effect once.
     void begin(SessionId session, session::EffectId id);
     void check_policy(SessionId session, session::RunTool const& run);
 

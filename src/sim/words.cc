@@ -63,7 +63,7 @@ Prompt draw_prompt(World& world) {
 
 Submission result(unsigned variant) {
     Submission what;
-    // The others are too long for a record, and become artifacts.
+    // The others are too large for a record and become artifacts.
     std::string const rest(variant == 0 ? 0 : output_bytes, '.');
     what.output = Json::trusted(json::quote("result " + std::to_string(variant) + rest));
     what.digest = sha256(json::canonical_object("output", what.output));

@@ -1,15 +1,16 @@
 #pragma once
-// What clients say: prompts for the demo model, and outcomes for calls as the server prepares them.
+// What clients send: prompts for the demo model, and outcomes for calls as the server prepares
+// them.
 
 #include "session/command.h"
 #include "sim/world.h"
 
 namespace dormouse::sim {
 
-// The longest output that stays in the journal.
+// The largest output that stays in the journal.
 inline constexpr std::size_t output_bytes = 1'024;
 
-// Of the first sessions prompts tell each other things by these names.
+// Alias of one of the first sessions, for prompts that send mail.
 [[nodiscard]] std::string alias_of(std::uint64_t number);
 
 [[nodiscard]] session::Prompt prompt_of(std::string const& text);
@@ -19,9 +20,9 @@ inline constexpr std::size_t output_bytes = 1'024;
 [[nodiscard]] session::Submission result(unsigned variant);
 [[nodiscard]] session::Submission error(unsigned variant);
 [[nodiscard]] session::Submission decision(bool approved);
-// On a run that a crash cut off: run_again, succeeded or give_up.
+// An answer to an in-doubt question: run_again, succeeded or give_up.
 [[nodiscard]] session::Submission verdict(std::string const& action);
-// One that fits a pause of this reason.
+// An outcome that is valid for a pause of this reason.
 [[nodiscard]] session::Submission fitting(session::PauseReason reason, unsigned variant);
 
 }  // namespace dormouse::sim

@@ -29,7 +29,7 @@ void World::kill() {
     for (auto& [at, work] : queue_) {
         if (work.outside) kept.emplace(at, std::move(work));
     }
-    // What is dropped holds callbacks of clients; they go unanswered, and may touch nothing.
+    // Dropped work holds callbacks of clients; they stay unanswered and must touch nothing.
     std::swap(queue_, kept);
     trace("kill");
 }

@@ -1,10 +1,9 @@
 #pragma once
-// A world on virtual time, all of it from one seed: its loop, its clock and its chance. Same seed,
-// same world.
+// A world on virtual time, determined by one seed: loop, clock and randomness. Equal seeds give
+// equal runs.
 //
-// Two kinds of work wait in it. What goes through port::Loop belongs to the process that lives and
-// is dropped when that is killed, as its memory would be; what is outside (clients, the killer)
-// goes on.
+// Two kinds of work wait in it. Work of port::Loop belongs to the running process and is dropped
+// when it is killed, as its memory would be. Work outside (clients, kills) continues.
 
 #include "port/world.h"
 
@@ -23,32 +22,31 @@ public:
     // port::Loop, for the process.
     void post(port::Fn<void()> work) override { after(Duration(0), std::move(work)); }
     void after(Duration delay, port::Fn<void()> work) override;
-    // For everybody else.
+    // Schedules work outside the process.
     void outside(Duration delay, port::Fn<void()> work);
 
     [[nodiscard]] Time now() const override { return epoch + elapsed_ + step_; }
     [[nodiscard]] Duration monotonic() const override { return elapsed_; }
     [[nodiscard]] Random random() override;
 
-    // Chance. REQUIRES: most >= least, n > 0.
+    // Randomness. REQUIRES: most >= least, n > 0.
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return rng_() % n; }
     [[nodiscard]] bool chance(unsigned per_mille) { return below(1'000) < per_mille; }
     [[nodiscard]] Duration between(Duration least, Duration most);
 
-    // Drops what the process had on its loop. Not to be called by that.
+    // Drops the work of the process. Must not be called by that work.
     void kill();
     void step_clock(Duration by) { step_ += by; }
-    // Time passes and nothing runs, as when a machine was suspended: what was due meanwhile is
-    // late.
+    // Time passes and nothing runs, as on a suspended machine: what falls due meanwhile is late.
     void leap(Duration by) { elapsed_ += by; }
-    // Runs what falls due until then, and stands at that time.
+    // Runs what falls due in `time`, then stops the clock there.
     void run_for(Duration time);
-    // In how long something outside happens next; nullopt: never.
+    // Time until the next work outside the process; nullopt: none.
     [[nodiscard]] std::optional<Duration> next_outside() const;
 
-    // Instants in the order of things, for histories: each is later than the one before.
+    // Strictly increasing instants, for histories.
     [[nodiscard]] std::uint64_t instant() { return ++instant_; }
-    // What happened, for the hash that two runs of one seed must share.
+    // Adds to the hash that two runs of one seed must share.
     void trace(std::string_view what);
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
@@ -61,7 +59,7 @@ private:
     };
 
     std::mt19937_64 rng_;
-    std::multimap<Duration, Work> queue_;  // of one time: in the order of coming
+    std::multimap<Duration, Work> queue_;  // work of one time in the order of scheduling
     Duration elapsed_{0};
     Duration step_{0};
     std::uint64_t instant_ = 0;

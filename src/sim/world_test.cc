@@ -6,7 +6,7 @@
 namespace dormouse::sim {
 namespace {
 
-TEST(World, RunsWhatFallsDueInOrder) {
+TEST(World, RunFor_RunsDueWorkInOrder) {
     World world(1);
     std::string order;
     world.after(Duration(20), [&] { order += "c"; });
@@ -18,7 +18,7 @@ TEST(World, RunsWhatFallsDueInOrder) {
     EXPECT_EQ(world.monotonic(), Duration(20));
 }
 
-TEST(World, DropsWhatAProcessHadOnItsLoopWhenThatIsKilled) {
+TEST(World, Kill_DropsTheWorkOfTheProcess) {
     World world(1);
     std::string order;
     world.post([&] { order += "process"; });
@@ -28,7 +28,7 @@ TEST(World, DropsWhatAProcessHadOnItsLoopWhenThatIsKilled) {
     EXPECT_EQ(order, "client");
 }
 
-TEST(World, LeapsOverTimeAndIsLateThen) {
+TEST(World, Leap_MakesDueWorkLate) {
     World world(1);
     Duration at{0};
     world.after(Duration(100), [&] { at = world.monotonic(); });
@@ -37,7 +37,7 @@ TEST(World, LeapsOverTimeAndIsLateThen) {
     EXPECT_EQ(at, Duration(5'000));
 }
 
-TEST(World, StepsTheWallClockAlone) {
+TEST(World, StepClock_ChangesOnlyTheWallClock) {
     World world(1);
     Time const before = world.now();
     world.step_clock(Duration(-7'000));
@@ -54,7 +54,7 @@ struct StoreOnLoopTest : testing::Test {
         return append;
     }
 
-    // Commits one append; nullopt as long as no answer came.
+    // Commits one append; `answer` is nullopt until the result comes.
     void commit(std::uint64_t number) {
         answer.reset();
         journal.commit({append_of(number)}, [this](auto results) { answer = results.front(); });
@@ -68,7 +68,7 @@ struct StoreOnLoopTest : testing::Test {
     std::optional<Result<void>> answer;
 };
 
-TEST_F(StoreOnLoopTest, AnswersNeverFromInsideTheCall) {
+TEST_F(StoreOnLoopTest, Answer_ComesNeverFromInsideTheCall) {
     commit(1);
     EXPECT_FALSE(answer);
     EXPECT_EQ(durable, 0);
@@ -78,7 +78,7 @@ TEST_F(StoreOnLoopTest, AnswersNeverFromInsideTheCall) {
     EXPECT_EQ(durable, 1);
 }
 
-TEST_F(StoreOnLoopTest, LosesACommitAndSaysSo) {
+TEST_F(StoreOnLoopTest, CommitLost_IsReportedAsFailed) {
     faults.commit_lost = 1'000;
     commit(1);
     world.run_for(Duration(20));
@@ -87,7 +87,7 @@ TEST_F(StoreOnLoopTest, LosesACommitAndSaysSo) {
     EXPECT_EQ(durable, 0);
 }
 
-TEST_F(StoreOnLoopTest, KeepsACommitAndSaysThatItFailed) {
+TEST_F(StoreOnLoopTest, CommitHidden_IsDurableButReportedAsFailed) {
     faults.commit_hidden = 1'000;
     commit(1);
     world.run_for(Duration(20));
@@ -96,7 +96,7 @@ TEST_F(StoreOnLoopTest, KeepsACommitAndSaysThatItFailed) {
     EXPECT_EQ(durable, 1);
 }
 
-TEST_F(StoreOnLoopTest, WritesNothingAnyMoreAfterAFailedSync) {
+TEST_F(StoreOnLoopTest, FailedSync_WritesNothingAfterwards) {
     journal.break_down();
     commit(1);
     world.run_for(Duration(20));
@@ -110,7 +110,7 @@ TEST_F(StoreOnLoopTest, WritesNothingAnyMoreAfterAFailedSync) {
     EXPECT_EQ(durable, before);
 }
 
-TEST_F(StoreOnLoopTest, FailsReadsAsTheStoreWould) {
+TEST_F(StoreOnLoopTest, ReadFailed_ReturnsAnError) {
     faults.read_failed = 1'000;
     std::optional<Result<std::optional<Time>>> next;
     auto const question = [](port::Store& asked) { return asked.next_due(); };

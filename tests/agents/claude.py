@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Claude Code itself (claude-agent-acp) as a durable agent, with a model that is played."""
+"""Claude Code itself (claude-agent-acp) as a durable agent, with a scripted model."""
 import json
 import pathlib
 import sys

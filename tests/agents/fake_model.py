@@ -1,6 +1,6 @@
-"""A model that is played, streamed, for agents: it does what the newest user message says, and
-answers the requests that agents make for themselves too (titles and such). It speaks chat
-completions, Anthropic's messages and Gemini's generateContent."""
+"""A scripted model for external agents, over HTTP with streaming. It does what the newest user
+message says, and answers the requests that agents make on their own, such as titles. It speaks
+chat completions, Anthropic's messages and Gemini's generateContent."""
 import http.server
 import json
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gemini CLI itself as a durable agent, with a model that is played. Its own sessions are never
-loaded (that can destroy what it has kept): a new one is told the past."""
+"""Gemini CLI itself as a durable agent, with a scripted model. Dormouse never loads its stored
+sessions, because loading can destroy them: a new session gets the history in its first prompt."""
 import json
 import pathlib
 import sys

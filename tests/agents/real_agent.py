@@ -1,5 +1,5 @@
-"""What every real agent is tried with: it has a home and a folder of its own and a model that is
-played, and only what a prompt asks for is done."""
+"""Base class of the tests with real agents: each has its own home, folder and scripted model, and
+does only what a prompt asks for."""
 import json
 import os
 import pathlib
@@ -43,8 +43,8 @@ class Played(Contract):
 
 
 class RealAgent(Played):
-    """`command` and `variables()` say how it is started. `keeps_its_session`: it can take a
-    conversation up again by itself; else it is told the past in a new one."""
+    """`command` and `variables()` say how it is started. `keeps_its_session`: it can load its
+    stored session; else a new session gets the history in its first prompt."""
 
     command = ()
     keeps_its_session = True

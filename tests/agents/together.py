@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""opencode starts a background task of Claude Code, ends its turn, and is woken by the outcome,
-whatever was killed in between; both are the programs themselves, with a model that is played."""
+"""opencode starts a background task of Claude Code, ends its turn, and wakes with the outcome,
+whatever was killed in between. Both are the real programs, with a scripted model."""
 import pathlib
 import sys
 

@@ -1,5 +1,5 @@
 """Stands between dormouse and a fake provider: keeps what was really asked, byte for byte, hands it
-on, and gives the answers of its own that a fake can not give."""
+on, and gives the answers of its own that a fake cannot give."""
 import http.client
 import http.server
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`dormouse attach`: the own screen of a session's program, in a terminal. A program that sleeps is
-woken without a prompt, stays awake while the screen is open and sleeps again after; what is typed
-there is kept in the journal. The program is a small one that has what matters of opencode
+"""`dormouse attach`: the own screen of a session's external agent, in a terminal. A sleeping agent
+is started without a prompt, runs while the screen is open and is stopped after; what is typed there
+is stored in the journal. The agent is a small program that behaves like opencode where it matters
 (tests/slow/opencode_screen.py runs opencode itself)."""
 import fcntl
 import json
@@ -38,7 +38,7 @@ IDLE_S = 1
 
 
 class Terminal:
-    """`dormouse attach` on a terminal of its own."""
+    """`dormouse attach` on its own terminal."""
 
     def __init__(self, server, session, env=None):
         self.master, slave = pty.openpty()
@@ -56,7 +56,7 @@ class Terminal:
         while select.select([self.master], [], [], 0)[0]:
             try:
                 self.shown += os.read(self.master, 65536).decode(errors='replace')
-            except OSError:  # nobody has the other end any more
+            except OSError:  # the other end is closed
                 break
         return self.shown
 
@@ -106,7 +106,7 @@ class Attach(Contract):
         return programs_of(self.server.process.pid)
 
     def asleep(self, text='remember TOKEN-17'):
-        """A session that was prompted and whose program was put away."""
+        """Returns a prompted session whose agent was stopped."""
         session = self.server.create(text, agent='coder')['id']
         wait_for(lambda: not self.programs(), 20, 'its sleep')
         return session
@@ -117,8 +117,8 @@ class Attach(Contract):
         return terminal
 
     def typed(self, session):
-        """Texts of the user's messages that came in turns of cause external."""
-        messages = self.server.messages(session)  # before their turns, which come with them
+        """Returns the texts of user messages in turns of cause external."""
+        messages = self.server.messages(session)  # read before their turns, which come with them
         causes = {turn['id']: turn['cause']['type'] for turn in self.server.turns(session)}
         return [
             m['parts'][0]['text'] for m in messages
@@ -131,7 +131,7 @@ class Attach(Contract):
 
 
 class Typing(Attach):
-    def test_a_program_that_sleeps_is_woken_and_what_is_typed_is_kept(self):
+    def test_sleeping_agent_is_started_and_input_is_stored(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of own_')
@@ -156,7 +156,7 @@ class Typing(Attach):
     def kept(self):
         return list(json.loads((self.state / 'kept.json').read_text()).values())[0]
 
-    def test_what_has_no_answer_is_kept_too(self):
+    def test_input_without_answer_is_stored_too(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -168,7 +168,7 @@ class Typing(Attach):
         self.assertEqual(self.typed(session), [f'say nothing {n}' for n in range(3)])
         self.assertEqual([t['status'] for t in self.server.turns(session)], ['ended'] * 4)
 
-    def test_what_was_typed_when_the_server_died_is_kept_once(self):
+    def test_input_at_the_servers_death_is_stored_once(self):
         session = self.asleep()
         file = self.state / 'kept.json'
         kept = json.loads(file.read_text())
@@ -197,7 +197,7 @@ class Typing(Attach):
         self.assertEqual(self.server.said(session), 'I know TOKEN-5')
         self.assertEqual(len([c for c in self.log('call') if c['method'] == 'session/new']), 1)
 
-    def test_a_permission_is_left_to_the_screen_and_then_to_nobody(self):
+    def test_permission_is_left_to_the_screen(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -235,7 +235,7 @@ class Lease(Attach):
         (pid,) = self.programs()
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(terminal.end(LEASE_S), 1)
-        self.assertIn('started anew', terminal.shown)
+        self.assertIn('was restarted', terminal.shown)
 
     def test_a_server_that_comes_back_closes_it_too(self):
         session = self.asleep()
@@ -243,7 +243,7 @@ class Lease(Attach):
         terminal.until('the screen of')
         self.server.restart()
         self.assertEqual(terminal.end(LEASE_S), 1)
-        self.assertIn('started anew', terminal.shown)
+        self.assertIn('was restarted', terminal.shown)
 
 
 class Secrets(Attach):
@@ -251,8 +251,8 @@ class Secrets(Attach):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
-        door = self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200).json
-        (password,) = door['environment'].values()
+        info = self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200).json
+        (password,) = info['environment'].values()
         (screen,) = children_of(terminal.process.pid)
         environ = pathlib.Path(f'/proc/{screen}/environ').read_bytes()
         self.assertIn(password.encode(), environ)
@@ -262,14 +262,14 @@ class Secrets(Attach):
         self.quit(terminal)
         told = terminal.shown + self.server.tail() + json.dumps(self.server.events(session))
         self.assertNotIn(password, told)
-        self.assertEqual(door['leaseMs'], LEASE_S * 1000)
+        self.assertEqual(info['leaseMs'], LEASE_S * 1000)
 
 
 class Refusals(Attach):
     def attach_to(self, session):
         return self.server.post(f'/api/sessions/{session}/attach')
 
-    def test_a_past_that_it_must_be_told_wants_a_prompt_first(self):
+    def test_history_to_transfer_needs_a_prompt_first(self):
         parts = [{'type': 'text', 'text': 'long ago'}]
         made = self.server.post('/api/projects/default/import', {
             'agentID': 'coder', 'messages': [{'role': 'user', 'parts': parts}]})
@@ -277,7 +277,7 @@ class Refusals(Attach):
         self.server.prompt(made['id'], 'go on TOKEN-1')
         self.assertStatus(self.attach_to(made['id']), 200)
 
-    def test_a_session_that_it_has_lost_wants_a_prompt_first(self):
+    def test_lost_session_needs_a_prompt_first(self):
         session = self.asleep()
         (self.state / 'kept.json').write_text('{}')
         self.assertProblem(self.attach_to(session), 409, 'not_ready')
@@ -289,7 +289,7 @@ class Refusals(Attach):
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
         self.assertProblem(self.attach_to(session), 409, 'wrong_state')
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_program_that_is_missing(self):
         session = self.asleep()
         (self.folder / 'opencode').unlink()
         self.assertProblem(self.attach_to(session), 503, 'agent_unavailable')

@@ -2,8 +2,8 @@
 """The same results again and again: usage duplicate_storm.py [CALLS [KILLS]]   (200, 4)
 
 Each call is delivered a hundred times from many connections at once, signed, every tenth time with
-another outcome, while the server is killed and started again. Of each call one delivery wins, every
-answer tells of the same receipt, and its session was woken once.
+another outcome, while the server is killed and started again. One delivery settles each call,
+every answer has the same receipt, and the session woke once.
 """
 import collections
 import http.client
@@ -50,7 +50,7 @@ class Storm:
             return self.left.pop() if self.left else None
 
     def deliver(self):
-        """One connection; what got no answer is delivered again."""
+        """One connection; repeats deliveries without an answer."""
         connection, one = None, self.take()
         while one:
             call, n = one
@@ -87,7 +87,7 @@ class Storm:
             assert not thread.is_alive(), 'a delivery hangs'
 
     def look(self, call, answers):
-        """What is wrong with the answers of a call."""
+        """Returns what is wrong with the answers of a call."""
         session = self.sessions[call]
         receipt = self.server.get(f'/async-tool/pending/{call}')['receipt']
         winners = [
@@ -109,7 +109,7 @@ class Storm:
             yield f'{call}: {len(answers)} answers'
         self.server.at_rest(session)
         said = [m for m in self.server.messages(session) if m['role'] == 'assistant']
-        # The call's own message and the one that the result woke.
+        # The call's own message, and the one that the result woke.
         if len(said) != 2 or said[-1]['parts'][0]['text'] != f'deploy A: {taken.pop()}':
             yield f'{call}: woke {len(said) - 1} times'
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """kill -9 at random points under load: usage kill_under_load.py [CYCLES [SEED]]   (200, drawn)
 
-Clients create sessions, prompt, submit (repeats and conflicts among it), decide, cancel and read,
-until the server is killed in the middle of it; then it is started again, some of it is asked again
-with its key, and everything is read back. Every request is recorded with the times of one clock; no
-answer means that nobody knows. At the end: each call's history is that of a register written once,
-whatever was acknowledged is there, each settlement was told to the model exactly once, sequences
-have no gaps and only ever grow at their end, nothing is stuck and the store has no findings.
+Clients create sessions, prompt, submit (also repeats and conflicts), decide, cancel and read until
+the server is killed. Then it is started again, some requests are repeated with their keys, and
+everything is read back. Every request is recorded with its times by one clock; the outcome of a
+request without an answer is unknown. At the end: each call's history is that of a register written
+once, everything acknowledged is there, the model saw each settlement exactly once, sequences have
+no gaps and only grow at their end, nothing is stuck and the store has no findings.
 """
 import collections
 import hashlib
@@ -58,7 +58,7 @@ class Session:
         self.within_s = None
         self.begun = None
         self.calls = {}
-        self.prompts = {}  # text -> accepted answer, or None while nobody knows
+        self.prompts = {}  # text -> accepted answer, or None while unknown
         self.journal = []  # raw events read so far
 
 
@@ -87,7 +87,7 @@ class World:
             return draw.choice(calls) if calls else None
 
     def learn(self, session, answer):
-        """Takes the id, and the calls that wait."""
+        """Stores the id, and the calls that wait."""
         with self.lock:
             if session.id not in (None, answer['id']):
                 self.failures.append(f'one key made {session.id} and {answer["id"]}')
@@ -125,7 +125,7 @@ class Writer(threading.Thread):
             while not self.stop.is_set():
                 self.draw.choices(acts, weights)[0][0]()
         except NO_ANSWER:
-            pass  # killed: what was on its way stays unknown
+            pass  # killed: requests in progress stay unknown
         except Exception as error:  # of the test itself; it must not pass in silence
             self.world.fail(f'{type(error).__name__}: {error}')
         finally:
@@ -288,7 +288,7 @@ def look(world, client, call):
 
 
 class Follower(threading.Thread):
-    """Reads one session's stream: what it was shown must be in the journal for ever."""
+    """Reads one session's stream: every event it received must stay in the journal."""
 
     def __init__(self, world, server, session, stop):
         super().__init__()
@@ -347,7 +347,7 @@ class Run:
         self.server.start()
 
     def ask_again(self):
-        """Repeats with its key what got no answer, and reads back some of what did."""
+        """Repeats unanswered requests with their keys, and reads back some of the others."""
         with self.world.lock:
             recent = self.world.sessions[-2 * WRITERS * NEW_PER_WRITER :]
         for session in recent:
@@ -364,7 +364,7 @@ class Run:
                 self.read_journal(session)
 
     def prompt_again(self, session, text):
-        """With the same key; the mode was drawn, so either body may be the one that came first."""
+        """Uses the same key; the mode was drawn, so either body may have come first."""
         path = f'/api/sessions/{session.id}/prompt'
         for body in ({'text': text}, {'text': text, 'when': 'steer'}):
             answer = self.server.client.post(path, body, Idempotency_Key=text)
@@ -471,7 +471,7 @@ class Run:
             self.world.fail(f'{session.id}: {open_after[0]} was never consumed')
 
     def check_lines(self, session, events, messages):
-        """What the agent said has one line for each call of a turn that was not cancelled."""
+        """The agent's text has one line for each call of a turn that was not cancelled."""
         said = [
             line
             for m in messages

@@ -2,7 +2,7 @@
 """Agents that mail each other at random while the server is killed: usage mail_storm.py [AGENTS
 [KILLS [SEED]]]   (1000, 12, drawn)
 
-Each send bears a key and is repeated under it until it was answered. At the end every mail that was
+Each send has a key and is repeated under it until it was answered. At the end every mail that was
 acknowledged lies in its receiver's inbox once, in the order in which its sender sent it, with
 numbers from 1 without gaps, and has been read; nothing is stuck, and the store has no findings."""
 import http.client
@@ -44,7 +44,7 @@ class Storm:
                 self.sent.setdefault((sender, receiver), []).append(text)
 
     def acknowledged(self, body, key):
-        """Asked again under its key until somebody answers."""
+        """Repeats the request with its key until it is answered."""
         answer = wait_for(lambda: self.answer(body, key), 3600)
         if answer.status != 202:
             self.wrong.append(f'{answer} for {body}')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One agent mails everybody of its project: usage mail_to_all.py [AGENTS]   (10,000)
+"""One agent mails all others of its project: usage mail_to_all.py [AGENTS]   (10,000)
 
-The server is killed while it goes out. Everybody has it once, read it, and was woken by it once;
-who prompts a session meanwhile is answered."""
+The server is killed during the delivery. Each receiver gets the mail once, reads it, and wakes
+once; prompts to sessions are answered meanwhile."""
 import pathlib
 import statistics
 import sys
@@ -16,7 +16,7 @@ KEY = {'Idempotency-Key': 'to-all'}
 
 
 class Neighbour:
-    """Somebody of another project who prompts without a pause."""
+    """A client of another project that prompts without a pause."""
 
     def __init__(self, server):
         self.session = server.create(project='other')['id']
@@ -41,7 +41,7 @@ class Neighbour:
 
 
 def unread(server, sessions):
-    """Of these sessions those that have not read it, or have it twice."""
+    """Returns the sessions that have not read it, or have it twice."""
     out = []
     for session in sessions:
         items = server.get(f'/api/sessions/{session}/inbox').json['items']

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""opencode itself as a durable agent, with a model that is played: its conversation survives the
-kill of the server, its permissions are pending calls, and its own HTTP port is closed to others."""
+"""opencode itself as a durable agent, with a scripted model: its conversation survives the kill of
+the server, its permissions are pending calls, and its own HTTP port is closed to others."""
 import base64
 import json
 import os
@@ -23,7 +23,7 @@ PROGRAM = FOLDER / 'node_modules/opencode-linux-x64/bin/opencode'
 
 
 def install():
-    """None, or why it is not there."""
+    """Returns None, or why it is missing."""
     if platform.machine() != 'x86_64':
         return 'its package is for x86_64 only'
     return npm.install(FOLDER, limit_s=600)
@@ -87,19 +87,19 @@ class OpenCode(real_agent.RealAgent):
             self.assertEqual(refused.exception.code, 401)
         self.assertTrue(ports, 'it listens nowhere: the check has become pointless')
 
-    def test_what_is_said_at_its_own_port_becomes_messages(self):
+    def test_input_at_its_own_port_becomes_messages(self):
         session = self.server.create(agent='coder')['id']
         self.prompted(session, 'remember TOKEN-17')
-        door = self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200).json
-        self.assertEqual(door['command'][1:],
-                         ['attach', door['url'], '--session', door['acpSessionID'],
+        info = self.assertStatus(self.server.post(f'/api/sessions/{session}/attach'), 200).json
+        self.assertEqual(info['command'][1:],
+                         ['attach', info['url'], '--session', info['acpSessionID'],
                           '--dir', str(self.work.resolve())])
-        (password,) = door['environment'].values()
+        (password,) = info['environment'].values()
         key = base64.b64encode(f'opencode:{password}'.encode()).decode()
-        time.sleep(1.5)  # what comes in the second after an answer still belongs to that turn
+        time.sleep(1.5)  # input within a second after an answer still belongs to that turn
         said = json.dumps({'parts': [{'type': 'text', 'text': 'remember TOKEN-23'}]}).encode()
         request = urllib.request.Request(
-            f'{door["url"]}/session/{door["acpSessionID"]}/message', data=said,
+            f'{info["url"]}/session/{info["acpSessionID"]}/message', data=said,
             headers={'Content-Type': 'application/json', 'Authorization': f'Basic {key}'},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -114,7 +114,7 @@ class OpenCode(real_agent.RealAgent):
 
 
 class Sandboxed(OpenCode):
-    """Behind a wall that lets it keep its own state, and write in its folder and nowhere else."""
+    """In a sandbox that lets it keep its own state and write in its folder only."""
 
     more = 'sandbox = "bwrap"\n'
 

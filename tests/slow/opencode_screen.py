@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`dormouse attach` with opencode itself and its real screen, in a terminal: what a person types
-there is kept, the model (which is played) answers, and the next prompt knows of it."""
+there is stored, the model (scripted) answers, and the next prompt knows of it."""
 import pathlib
 import sys
 import time
@@ -28,7 +28,7 @@ class Screen(real_agent.Played):
     def sleeps(self):
         wait_for(lambda: not children_of(self.server.process.pid), 90, 'its sleep')
 
-    def test_what_is_typed_there_is_kept_and_known(self):
+    def test_input_on_the_screen_is_stored(self):
         session = self.server.create(agent='coder')['id']
         self.prompted(session, 'remember TOKEN-17')
         self.sleeps()
@@ -37,9 +37,9 @@ class Screen(real_agent.Played):
         self.addCleanup(terminal.close)
         terminal.until('TOKEN-17', real_agent.LIMIT_S)
         self.assertEqual(len(self.server.turns(session)), 1, 'woken without a turn')
-        time.sleep(3)  # the real screen draws, and drops what is typed before it is done
+        time.sleep(3)  # the real screen draws, and drops input until it is done
         terminal.type('remember TOKEN-23')
-        time.sleep(1)  # else it takes both for a paste
+        time.sleep(1)  # otherwise it takes both for a paste
         terminal.type('\r')
 
         def answered():
@@ -61,7 +61,7 @@ class Screen(real_agent.Played):
         self.assertIn('TOKEN-23', said)
 
 
-class ThroughTheWall(Screen):
+class InASandbox(Screen):
     more = 'sandbox = "bwrap"\n'
 
 

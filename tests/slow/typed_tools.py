@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""The public headers of typed tools (include/dormouse/tool.h) from outside, with each compiler that
-is here: programs that can not be right do not compile, and say why in a sentence; the program of
-docs/how-to/typed-tools.md compiles as it stands, without a warning; so does an include of each
-header alone; and it does not take long.
-"""
+"""The public headers of typed tools (include/dormouse/tool.h) from outside, with each installed
+compiler: invalid programs do not compile, and the error says why in a sentence; the program of
+docs/how-to/typed-tools.md compiles without a warning; so does an include of each header alone;
+compile time is limited."""
 import os
 import pathlib
 import re
@@ -16,12 +15,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / 'docs/how-to/typed-tools.md'
-# A program that embeds us may have all warnings on; they are its author's, not ours.
+# A program that embeds the library may enable all warnings; only its own code may cause them.
 FLAGS = ['-std=c++23', '-O0', '-Wall', '-Wextra', '-Wconversion', '-Wno-sign-conversion', '-Werror',
          '-I', str(ROOT / 'include')]
-COMPILE_S_MAX = 4.0  # processor time, also on a machine that is at work; about 1.5 when it rests
+COMPILE_S_MAX = 4.0  # processor time, also on a busy machine; about 1.5 on an idle one
 
-# A program each: the sentence that it must be told, and its code.
+# For each program: the sentence of its error, and its code.
 WRONG = {
     'this type has no JSON form: use bool, an integer': 'struct In { std::set<int> a; };',
     'a pointer has no JSON form': 'struct In { std::unique_ptr<int> a; };',
@@ -76,7 +75,7 @@ def compilers():
 
 
 def compile_text(compiler, text, folder, *more):
-    """(exit status, what it said, processor seconds)."""
+    """Returns (exit status, output, processor seconds)."""
     source = pathlib.Path(folder) / 'program.cc'
     source.write_text(text)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -97,7 +96,7 @@ def wrong_programs():
 
 
 @pytest.mark.parametrize('compiler', compilers())
-def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, tmp_path):
+def test_invalid_types_do_not_compile_and_say_why(compiler, tmp_path):
     folder = tmp_path
     for sentence, program in wrong_programs():
         status, said, _ = compile_text(compiler, HEAD + program, folder, '-fsyntax-only')
@@ -107,7 +106,7 @@ def test_what_can_not_be_right_does_not_compile_and_says_why(compiler, tmp_path)
 
 
 @pytest.mark.parametrize('compiler', compilers())
-def test_each_header_stands_alone(compiler, tmp_path):
+def test_each_header_stays_alone(compiler, tmp_path):
     folder = tmp_path
     for header in sorted((ROOT / 'include/dormouse').glob('*.h')):
         status, said, _ = compile_text(compiler, f'#include <dormouse/{header.name}>\n', folder)
@@ -115,7 +114,7 @@ def test_each_header_stands_alone(compiler, tmp_path):
 
 
 @pytest.mark.parametrize('compiler', compilers())
-def test_the_program_of_the_how_to_compiles_without_a_warning_and_soon(compiler, tmp_path):
+def test_program_of_the_how_to_compiles_without_warnings(compiler, tmp_path):
     folder = tmp_path
     blocks = re.findall(r'^```cpp\n(.*?)^```', PAGE.read_text(), re.M | re.S)
     assert blocks, 'the page has no program'

@@ -1,9 +1,10 @@
-// Writes NAME.br beside each file of dist/ that gets smaller by it; the server sends it to browsers that accept it.
+// Writes NAME.br beside each file of dist/, or of the folder named, that gets smaller by it; the server sends it to
+// browsers that accept it.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 
-const dist = new URL('../dist', import.meta.url).pathname;
+const dist = process.argv[2] ?? new URL('../dist', import.meta.url).pathname;
 let total = 0;
 for (const name of readdirSync(dist, { recursive: true })) {
   const path = join(dist, name);

@@ -25,13 +25,7 @@ const problem = (answer, status, code, title, detail, more = {}) =>
     ...more,
   });
 const notFound = (answer) =>
-  problem(
-    answer,
-    404,
-    'not_found',
-    'There is nothing with this id or path',
-    'There is no such path.',
-  );
+  problem(answer, 404, 'not_found', 'This id or path was not found', 'There is no such path.');
 const list = (items) => ({ items, next: null });
 
 async function body(incoming) {
@@ -175,15 +169,32 @@ export function fake(now = Date.now()) {
       answer.writeHead(200, { 'content-type': 'text/plain' });
       return answer.end(state.metrics);
     }
+    if (path.startsWith('/api/rules/')) {
+      const at = state.rules.findIndex((one) => one.id === path.split('/')[3]);
+      if (at < 0) return notFound(answer);
+      state.rules.splice(at, 1);
+      answer.writeHead(204);
+      return answer.end();
+    }
     const lists = {
       '/api/agents': state.agents,
       '/api/tools': state.tools,
       '/api/deliveries': state.deliveries,
       '/api/tokens': state.tokens,
+      '/api/rules': state.rules,
+      '/api/nodes': state.nodes,
+      '/api/starts': state.starts,
     };
     const wanted = url.searchParams.get('state');
     if (lists[path])
       return json(answer, 200, list(lists[path].filter((one) => !wanted || one.state === wanted)));
+    if (path === '/api/audit')
+      return json(answer, 200, {
+        ...list(state.audit),
+        checked: state.audit.length,
+        verified: true,
+      });
+    if (path === '/api/config') return json(answer, 200, state.config);
     if (path === '/api/doctor') return json(answer, 200, state.doctor);
     return notFound(answer);
   }

@@ -56,7 +56,7 @@ function call(now, name, more) {
     receipt: null,
     message: null,
     onDeadline: 'deny',
-    gate: { id: 'production', alwaysAsk: false },
+    gate: { id: 'production', alwaysAsk: false, rules: (rest.answer?.need ?? 1) === 1 },
     lastText: null,
     requestedBy: { type: 'token', name: 'bob' },
     ...rest,
@@ -132,7 +132,7 @@ function calls(now) {
       left: 25 * HOUR,
       reason: 'elicitation',
       message:
-        'The server stopped while this tool ran. Run it again, say what it gave, or give up?',
+        'The server stopped while this tool ran. Run it again, enter its result, or give up?',
       input: { table: 'orders', to: 'ledger_2' },
     }),
     call(now, 'cut', {
@@ -431,7 +431,7 @@ function mail(now) {
     'finance',
     'Please confirm the discount rate before I compare further.',
     46,
-    { status: 'held', reason: 'this conversation woke finance 50 times' },
+    { status: 'quarantined', reason: 'this conversation woke finance 50 times' },
   );
   held.time.read = null;
   return [
@@ -468,6 +468,25 @@ dormouse_resume_seconds_count 598
 dormouse_model_requests_running{model="main"} 1
 dormouse_appends_total 88412
 `;
+
+const AUDIT = (now) =>
+  [
+    ['submitted', 'alice', { kind: 'decision', approved: true }],
+    ['submitted', 'ci', { kind: 'result', status: 'completed' }],
+    ['voted', 'bob', { approved: true }],
+    ['token_created', 'first', { name: 'carol', role: 'answer' }],
+    ['expired', null, { status: 'expired' }],
+  ].map(([type, by, more], index) => ({
+    n: 1284 - index,
+    at: now - index * 47 * 60_000,
+    type,
+    by,
+    sessionID: type.startsWith('token') ? null : ids.ship,
+    pendingID: null,
+    line: { type, at: now, by: { type: 'token', name: by ?? '' }, ...more },
+    hash: 'sha256:87fb0679a1',
+    verified: true,
+  }));
 
 export function world(now) {
   const schema = {
@@ -563,6 +582,36 @@ export function world(now) {
         time: { created: now - HOUR, delivered: now - HOUR },
       },
     ],
+    rules: [
+      {
+        id: id('rul', 'deploy') + '_9',
+        scope: 'project',
+        projectID: 'shop',
+        sessionID: ids.ship,
+        agentID: 'release',
+        gate: 'production',
+        tool: 'deploy',
+        input: { service: 'shop', version: '2.40.3', environment: 'staging' },
+        match: ['service', 'environment'],
+        by: { type: 'token', name: 'carol' },
+        uses: 14,
+        time: { created: now - 6 * DAY, expires: now + 24 * DAY, used: now - 2 * HOUR },
+      },
+      {
+        id: id('rul', 'images') + '_4',
+        scope: 'session',
+        projectID: 'shop',
+        sessionID: ids.asleep,
+        agentID: 'ops',
+        gate: 'production',
+        tool: 'resize',
+        input: { folder: 'products' },
+        match: null,
+        by: { type: 'token', name: 'alice' },
+        uses: 0,
+        time: { created: now - 3 * HOUR, expires: null, used: null },
+      },
+    ],
     tokens: [
       {
         id: 'tok_first',
@@ -598,9 +647,9 @@ export function world(now) {
     doctor: {
       ok: true,
       stuck: [],
-      held: [],
+      blocked: [],
       orphaned: [],
-      bricked: [],
+      unreadable: [],
       inDoubt: [
         {
           sessionID: ids.orders,
@@ -609,12 +658,53 @@ export function world(now) {
           next: 'decide',
         },
       ],
-      counts: { stuck: 0, held: 0, inDoubt: 1, orphaned: 0, bricked: 0 },
+      counts: { stuck: 0, blocked: 0, inDoubt: 1, orphaned: 0, unreadable: 0 },
       lookedAt: 1284,
       next: null,
       nodes: [{ resident: 34, clockHeld: false }],
-      queues: { owed: 0, nextWakeAt: null, models: [] },
+      queues: { outstanding: 0, nextWakeAt: null, models: [] },
     },
     metrics: METRICS,
+    audit: AUDIT(now),
+    nodes: [
+      {
+        id: 'node_3',
+        release: '0.2.0',
+        epoch: 3,
+        startedAt: now - 3 * DAY,
+        uptimeMs: 3 * DAY,
+        resident: 34,
+        residentBytes: 2_400_000,
+        clockHeld: false,
+        data: { directory: '/var/lib/dormouse', bytes: 1_240_000_000, freeBytes: 81_000_000_000 },
+      },
+    ],
+    starts: [
+      { epoch: 3, startedAt: now - 3 * DAY, aliveAt: null, clean: null },
+      { epoch: 2, startedAt: now - 5 * DAY, aliveAt: now - 3 * DAY - 13_000, clean: false },
+      { epoch: 1, startedAt: now - 9 * DAY, aliveAt: now - 5 * DAY - 4_000, clean: true },
+    ],
+    config: {
+      file: '/etc/dormouse/dormouse.toml',
+      sections: [
+        {
+          heading: '[server]',
+          name: '',
+          keys: [
+            { name: 'listen', value: '"0.0.0.0:443"', default: '"127.0.0.1:3676"', changed: true },
+            { name: 'public_url', value: '"https://dm.example.org"', default: '', changed: true },
+            { name: 'allowed_hosts', value: '[]', default: '[]', changed: false },
+          ],
+        },
+        {
+          heading: '[[model]]',
+          name: 'claude',
+          keys: [
+            { name: 'kind', value: '"anthropic"', default: '', changed: true },
+            { name: 'api_key_env', value: '"ANTHROPIC_API_KEY"', default: '', changed: true },
+          ],
+        },
+      ],
+    },
   };
 }

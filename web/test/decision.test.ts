@@ -94,6 +94,32 @@ describe('decision', () => {
     });
     expect(String(sent[0]?.body['inputDigest'])).toMatch(/^sha256:/);
   });
+  it('approval_offers_rules_and_proposes_this_call_only', async () => {
+    Object.assign(server.state.calls.get(ids.deploy)!, { status: 'waiting', decision: null });
+    await open(ids.deploy);
+    button('Approve…')!.click();
+    await tick();
+    const scopes = [...document.querySelectorAll<HTMLInputElement>('input[name=scope]')];
+    expect(scopes.map((one) => one.value)).toEqual(['call', 'session', 'project']);
+    expect(scopes[0]!.checked).toBe(true);
+    expect(document.querySelector('#until')).toBeNull();
+    scopes[2]!.click();
+    await tick();
+    expect(document.querySelector('h2[tabindex]')?.textContent).toContain('later calls like it');
+    const same = [...document.querySelectorAll<HTMLInputElement>('.same input')];
+    expect(same.every((one) => one.checked)).toBe(true);
+    for (const one of same.filter(({ value }) => value !== 'service')) one.click();
+    await tick();
+    await press('Approve with this rule and run');
+    await vi.waitFor(() => expect(sent).toHaveLength(1), SLOW);
+    expect(sent[0]?.body['rule']).toMatchObject({ scope: 'project', match: ['service'] });
+  });
+  it('gate_that_takes_no_rule_offers_none', async () => {
+    await open(ids.refund);
+    button('Approve')!.click();
+    await tick();
+    expect(document.querySelector('input[name=scope]')).toBeNull();
+  });
   it('reason_is_kept_until_the_server_confirms_it', async () => {
     await open(ids.refund);
     button('Deny…')!.click();
@@ -121,6 +147,28 @@ describe('decision', () => {
         ),
       SLOW,
     );
+  });
+  it('decided_by_another_while_a_dialog_is_open_closes_it_and_says_so', async () => {
+    const waiting = { status: 'waiting', decision: null, receipt: null };
+    Object.assign(server.state.calls.get(ids.refund)!, waiting);
+    await open(ids.refund);
+    button('Deny…')!.click();
+    await vi.waitFor(() => expect(button('Deny the call')).toBeDefined(), SLOW);
+    const call = server.state.calls.get(ids.refund)!;
+    Object.assign(call, {
+      status: 'completed',
+      decision: { approved: true, reason: null, arguments: null, content: null },
+    });
+    call.receipt = { id: 'rcp_x', by: { type: 'token', name: 'bob' }, at: Date.now() };
+    await inbox.fetch(ids.refund);
+    await vi.waitFor(
+      () =>
+        expect(document.querySelector('[role=alert]')?.textContent).toMatch(
+          /Already approved by bob at .*Your answer was not applied/,
+        ),
+      SLOW,
+    );
+    expect(button('Deny the call')).toBeUndefined();
   });
   it('question_has_nothing_chosen_beforehand', async () => {
     await open(ids.question);

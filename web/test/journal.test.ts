@@ -2,7 +2,7 @@ import type { Event } from 'dormouse-client';
 import { describe, expect, it } from 'vitest';
 import { conversation, Folder, type Night, type Tool } from '../src/lib/conversation.svelte';
 import { Scale } from '../src/lib/scale';
-import { plainText, story } from '../src/lib/story';
+import { story } from '../src/lib/story';
 import { shares, timeline } from '../src/lib/timeline';
 import { ids, world } from '../dev/world.mjs';
 import approve from './recorded/approve.json';
@@ -30,6 +30,19 @@ describe('timeline', () => {
       [2, 'ok'],
     ]);
     expect(line.crashes[0]!.started).toBeGreaterThan(line.crashes[0]!.at);
+  });
+  it('known_starts_say_when_the_server_ended', () => {
+    const plain = timeline(recorded(crash), NOW).crashes[0]!;
+    const middle = Math.round((plain.at + plain.started) / 2);
+    const epochs = recorded(crash).map((one) => (one.data as { epoch?: number }).epoch ?? 0);
+    const last = Math.max(...epochs);
+    const starts = [
+      { epoch: last, startedAt: middle, aliveAt: null, clean: null },
+      { epoch: last - 1, startedAt: 0, aliveAt: middle - 1, clean: true },
+    ];
+    expect(timeline(recorded(crash), NOW, starts).crashes).toEqual([
+      { at: middle - 1, started: middle, clean: true },
+    ]);
   });
   it('late_result_is_a_note_of_its_row', () => {
     const line = timeline(ledger(), NOW);
@@ -88,11 +101,6 @@ describe('story', () => {
     expect(titles).toContain('alice approved, and it wakes');
     expect(titles).toContain('Started again after 13 s');
     expect(titles.at(-1)).toBe('The same result again: no effect');
-  });
-  it('text_form_has_its_signs', () => {
-    expect(plainText(timeline(ledger(), NOW), 'Move the invoices')).toMatch(
-      /☾ Asleep for 3 d 2 h[\s\S]*✗ The server is killed/,
-    );
   });
 });
 

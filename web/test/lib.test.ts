@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { attach } from '../src/lib/files';
 import { markdown, safe } from '../src/lib/markdown';
 import { parse, percentile } from '../src/lib/overview.svelte';
 import { progressOf } from '../src/lib/progress';
 import { changes, fields, read } from '../src/lib/schema';
 import { bytes, digest, oneLine, rows, short, show, visible } from '../src/lib/text';
 import { ago, duration, nearness, span } from '../src/lib/time';
-import { callWord, isMine, may, question, who, type Call } from '../src/lib/words';
+import { callWord, headline, isMine, may, question, who, type Call } from '../src/lib/words';
 import recorded from './recorded/pending.json';
 
 const MINUTE = 60_000;
@@ -133,6 +134,35 @@ describe('words', () => {
     expect(text({ status: 'processing' })).toBe('Claimed');
     expect(text({ status: 'completed', decision: { approved: false } as never })).toBe('Denied');
     expect(text({ status: 'expired' })).toBe('Expired');
+  });
+  it('question_in_markdown_has_a_heading_and_a_rest', () => {
+    expect(headline('# Where **now**?\n\n- a\n- b')).toEqual({
+      title: 'Where now?',
+      rest: '- a\n- b',
+    });
+    expect(headline('Where?\n- a')).toEqual({ title: 'Where?', rest: '- a' });
+    expect(headline('- a\n- b')).toEqual({ title: '', rest: '- a\n- b' });
+    expect(headline('plain')).toEqual({ title: 'plain', rest: '' });
+    expect(headline('a\u202eb').title).toBe('a⟨U+202E⟩b');
+    const asked = call({ message: '## Which?\n\ntext', reason: 'user_input' });
+    expect(question(asked)).toBe('Which?');
+    const rule = call({ message: '# not Markdown', reason: 'approval' });
+    expect(question(rule)).toBe('# not Markdown');
+  });
+  it('files_over_a_limit_are_not_attached', async () => {
+    const refused: string[] = [];
+    const file = (name: string, size: number) => ({
+      name,
+      size,
+      type: 'text/plain',
+      arrayBuffer: async () => new ArrayBuffer(Math.min(size, 3)),
+    });
+    const given = [file('a', 3), file('b', 0), file('c', 6 << 20), file('d', 3), file('e', 3)];
+    const all = await attach(given as unknown as File[], [], 2, (why) => refused.push(why));
+    expect(all.map((one) => one.name)).toEqual(['a', 'd']);
+    expect(all[0]?.data).toBe('AAAA');
+    expect(refused).toHaveLength(3);
+    expect(refused[2]).toBe('At most 2 files can be attached.');
   });
   it('question_without_a_message_names_the_tool', () => {
     expect(question(call({ message: null, tool: 'deploy' }))).toBe('Run deploy?');

@@ -48,6 +48,16 @@ describe('stream', () => {
     expect(seen).toEqual([4, 5, 6]);
     stream.close();
   });
+  it('frame_with_an_id_alone_is_the_place_to_come_back_to', async () => {
+    const { asked, seen, stream } = run([
+      () => new Response(body('retry: 1000\n\nid: f17\n\n')),
+      () => new Response(body(frame(6))),
+    ]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(asked.slice(0, 2)).toEqual(['3', 'f17']);
+    expect(seen).toEqual([6]);
+    stream.close();
+  });
   it('frame_in_pieces_is_one_event', async () => {
     const text = frame(4);
     const { seen, stream } = run([

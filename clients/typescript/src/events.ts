@@ -23,7 +23,8 @@ export async function* parseEvents(
       rest = lines.pop() ?? '';
       for (const line of lines) {
         if (line === '') {
-          if (frame.data.length > 0) {
+          // A frame with an id and nothing else says where the stream begins; its data is empty.
+          if (frame.data.length > 0 || frame.id !== null) {
             yield { id: frame.id, event: frame.event || 'message', data: frame.data.join('\n') };
           }
           frame = { id: null, event: '', data: [] };

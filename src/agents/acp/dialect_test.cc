@@ -1,6 +1,6 @@
-// That the driver knows no wire: the same one with a dialect that differs where the draft of
-// version 2 does. A prompt is answered at once, and its end comes as a change of state; a tool call
-// begins with its first update; the past is shown by resuming.
+// The driver does not depend on the version of the protocol: it runs here with a dialect that
+// differs where the draft of version 2 does. There, a prompt is answered at once and its end is a
+// change of state; a tool call starts with its first update; session/resume replays the past.
 #include "acp/testing/driver_fixture.h"
 
 #include "rpc/peer.h"
@@ -121,16 +121,16 @@ protected:
     }
 };
 
-TEST_F(DialectTest, ATurnEndsWhenTheProgramSaysThatItIsIdle) {
+TEST_F(DialectTest, Turn_AgentReportsIdle_Ends) {
     start();
     processes.answer("session/new", R"({"sessionId":"s1"})");
     EXPECT_EQ(taken(), "attach:new:s1");
     processes.answer("session/prompt", "{}");
-    EXPECT_EQ(taken(), "") << "it was only taken";
+    EXPECT_EQ(taken(), "") << "only accepted, not ended";
     says(R"({"sessionUpdate":"state_update","state":"running"})");
     says(R"({"sessionUpdate":"agent_message","text":"Hi"})");
     says(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"in_progress"})");
-    EXPECT_EQ(taken(), "news1 news2") << "the text, and a tool call that nothing announced";
+    EXPECT_EQ(taken(), "news1 news2") << "the text, and a tool call without an announcement";
     says(R"({"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"})");
     says(R"({"sessionUpdate":"agent_message","text":"done"})");
     EXPECT_EQ(streamed, "Hidone");
@@ -140,7 +140,7 @@ TEST_F(DialectTest, ATurnEndsWhenTheProgramSaysThatItIsIdle) {
     EXPECT_EQ(processes.methods(), "initialize session/new session/prompt session/prompt");
 }
 
-TEST_F(DialectTest, QuestionsCancelsAndDeathsAreWhatTheyAlwaysAre) {
+TEST_F(DialectTest, Questions_CancelsAndDeaths_WorkAsInVersionOne) {
     start();
     processes.answer("session/new", R"({"sessionId":"s1"})");
     processes.answer("session/prompt", "{}");
@@ -160,7 +160,7 @@ TEST_F(DialectTest, QuestionsCancelsAndDeathsAreWhatTheyAlwaysAre) {
     EXPECT_EQ(taken(), "died:agent_crashed");
 }
 
-TEST_F(DialectTest, ThePastIsShownByResuming) {
+TEST_F(DialectTest, Resume_ReplaysThePast) {
     context.acp_session = "s1";
     start(2);
     EXPECT_NE(last_line().find(R"("session/resume","params":{"replayFrom":{"type":"start"}})"),

@@ -6,7 +6,7 @@ namespace dormouse::acp {
 
 namespace {
 
-// Takes from the front: `digits` of them, and `after` if that is no NUL.
+// Takes `digits` digits, and `after` unless it is NUL, from the front of `text`.
 bool take_number(std::string_view& text, std::size_t digits, char after, int& into) {
     if (text.size() < digits) return false;
     auto const [end, error] = std::from_chars(text.data(), text.data() + digits, into);
@@ -18,7 +18,7 @@ bool take_number(std::string_view& text, std::size_t digits, char after, int& in
     return true;
 }
 
-// Milliseconds; what is finer is left out.
+// In milliseconds; finer digits are ignored.
 bool take_fraction(std::string_view& text, int& ms) {
     if (!text.starts_with('.')) return true;
     text.remove_prefix(1);
@@ -33,7 +33,7 @@ bool take_fraction(std::string_view& text, int& ms) {
     return any;
 }
 
-// "Z", "+01:00": minutes to take away.
+// Returns the minutes to subtract for "Z" or an offset such as "+01:00".
 std::optional<int> offset_of(std::string_view text) {
     if (text == "Z" || text == "z") return 0;
     bool const west = text.starts_with('-');

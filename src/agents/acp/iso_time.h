@@ -1,5 +1,5 @@
 #pragma once
-// "2026-11-22T08:00:00Z", also with a fraction of a second or an offset.
+// Parses "2026-11-22T08:00:00Z", also with a fraction of a second or an offset.
 
 #include <dormouse/time.h>
 
@@ -8,7 +8,7 @@
 
 namespace dormouse::acp {
 
-// nullopt: it is no such time.
+// Returns nullopt if `text` is not such a time.
 [[nodiscard]] std::optional<Time> parse_iso_time(std::string_view text);
 
 }  // namespace dormouse::acp

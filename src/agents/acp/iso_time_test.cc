@@ -5,7 +5,7 @@
 namespace dormouse::acp {
 namespace {
 
-TEST(IsoTime, TimesOfProgramsAreRead) {
+TEST(IsoTime, ValidTimes_AreParsed) {
     Time const at = from_ms(1'795'290'000'000);  // 2026-11-21T19:40:00Z
     EXPECT_EQ(parse_iso_time("2026-11-21T19:40:00Z"), at);
     EXPECT_EQ(parse_iso_time("2026-11-21T19:40:00.007Z"), at + Duration(7));
@@ -14,7 +14,7 @@ TEST(IsoTime, TimesOfProgramsAreRead) {
     EXPECT_EQ(parse_iso_time("2026-11-21T14:10:00-05:30"), at);
 }
 
-TEST(IsoTime, WhatIsNoneSaysNothing) {
+TEST(IsoTime, InvalidTimes_AreRejected) {
     for (char const* const text :
          {"", "yesterday", "2026-11-21", "2026-11-21T19:40:00", "2026-13-21T19:40:00Z",
           "2026-02-30T19:40:00Z", "2026-11-21T24:40:00Z", "2026-11-21T19:40:00.Z",

@@ -1,4 +1,4 @@
-// Whether an installed program works, before somebody needs it.
+// The probe that checks whether an installed program works.
 #include "acp/testing/driver_fixture.h"
 
 namespace dormouse::acp {
@@ -18,7 +18,7 @@ protected:
     }
 };
 
-TEST_F(ProbeTest, Probe_OfAProgramThatFails_SaysThatItIsBrokenAndHowToRepairIt) {
+TEST_F(ProbeTest, Probe_ProgramFails_ReportsErrorAndRepair) {
     EXPECT_EQ(probed(How::exited, 1, true, "frame\nno libfoo, s3cr3t-value\n"),
               "Its program is broken: /bin/agent --version ended with status 1 when the server "
               "started: no libfoo, ***. Install it again (npm install -g agent), then start the "
@@ -28,14 +28,14 @@ TEST_F(ProbeTest, Probe_OfAProgramThatFails_SaysThatItIsBrokenAndHowToRepairIt) 
     EXPECT_EQ(processes.newest().spec.argv, (std::vector<std::string>{"/bin/agent", "--version"}));
 }
 
-TEST_F(ProbeTest, Probe_ThatProvesNothing_SaysNothing) {
+TEST_F(ProbeTest, Probe_Inconclusive_ReportsNothing) {
     EXPECT_EQ(probed(How::exited, 0), "");
     EXPECT_EQ(probed(How::timed_out, 0), "");
-    EXPECT_EQ(probed(How::exited, 1, false), "") << "perhaps it does not know the option";
-    EXPECT_NE(probed(How::exited, 127, false), "") << "what runs it is missing";
+    EXPECT_EQ(probed(How::exited, 1, false), "") << "the program may not know the option";
+    EXPECT_NE(probed(How::exited, 127, false), "") << "the interpreter is missing";
 }
 
-TEST_F(ProbeTest, BrokenProgram_ThatWorksLater_IsBrokenNoMore) {
+TEST_F(ProbeTest, BrokenProgram_WorksLater_IsAvailable) {
     EXPECT_NE(probed(How::exited, 1), "");
     prompt();
     attach();

@@ -1,7 +1,7 @@
 #include "acp/programs.h"
 
 #include "acp/text.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <utility>
 
@@ -12,33 +12,30 @@ using namespace dormouse::session;
 Programs::Programs(Settings settings, port::Processes& processes, port::Loop& loop)
     : settings_(std::move(settings)), processes_(processes), loop_(loop) {
     if (!settings_.probe || !settings_.unavailable.empty()) return;
-    loop_.post([this, alive = alive_] {
-        if (*alive) probe();
-    });
+    loop_.post(scope_.guard([this] { probe(); }));
 }
 
 Programs::~Programs() {
-    *alive_ = false;
+    scope_.end();
     for (auto const& [session, slot] : slots_)
         if (slot.driver) slot.driver->end();
     if (deleter_) deleter_->end();
 }
 
-// Runs the program as sessions run it: never with more rights.
+// Runs the program with the sandbox and rights of a session's process.
 void Programs::probe() {
     auto const folder = settings_.folder("");
     if (!folder) return;
     port::ProcessSpec spec = process_of(settings_, *folder, "");
     spec.argv = {settings_.argv.front(), settings_.probe->option};
     spec.time_limit = settings_.probe->limit;
-    processes_.start(std::move(spec), [this, alive = alive_](port::ProcessEnd const& end) {
-        if (*alive) probed(end);
-    });
+    processes_.start(std::move(spec),
+                     scope_.guard([this](port::ProcessEnd const& end) { probed(end); }));
 }
 
 void Programs::probed(port::ProcessEnd const& end) {
     using enum port::ProcessEnd::How;
-    constexpr int not_executable = 126, not_found = 127;  // of a shell, and of env
+    constexpr int not_executable = 126, not_found = 127;  // exit statuses of a shell and of env
     constexpr std::size_t line_bytes_max = 300;
     bool const cannot_run =
         end.how == exited && (end.status == not_executable || end.status == not_found);
@@ -59,18 +56,18 @@ void Programs::probed(port::ProcessEnd const& end) {
 }
 
 void Programs::in_mode(SessionId session, std::string const& mode) {
-    std::string why = settings_.unasked ? settings_.unasked(mode) : "";
+    std::string why = settings_.not_asking ? settings_.not_asking(mode) : "";
     if (why.empty()) {
-        unasked_.erase(session);
+        not_asking_.erase(session);
         return;
     }
-    std::string& known = unasked_[session];
+    std::string& known = not_asking_[session];
     if (std::exchange(known, why) != why && settings_.warn) settings_.warn(session, why);
 }
 
-std::vector<port::UnaskedEntry> Programs::unasked() const {
-    std::vector<port::UnaskedEntry> out;
-    for (auto const& [session, why] : unasked_) out.push_back({session, why});
+std::vector<port::NotAskingEntry> Programs::not_asking() const {
+    std::vector<port::NotAskingEntry> out;
+    for (auto const& [session, why] : not_asking_) out.push_back({session, why});
     return out;
 }
 
@@ -103,30 +100,28 @@ std::string Programs::refusal(std::string const& project) const {
            "[[project]].";
 }
 
-// A session of another project may be older than the configuration.
+// A session of another project may be older than this configuration.
 std::string Programs::why_not(std::string const& project) const {
     std::string elsewhere = refusal(project);
     return elsewhere.empty() ? settings_.unavailable : elsewhere;
 }
 
 std::shared_ptr<Driver> Programs::make_driver(SessionId session) {
-    auto const later = [this, alive = alive_, session](void (Programs::*then)(SessionId)) {
-        loop_.post([this, alive, session, then] {
-            if (*alive) (this->*then)(session);
+    auto const later = [this, session](void (Programs::*then)(SessionId)) {
+        return scope_.guard([this, session, then] {
+            loop_.post(scope_.guard([this, session, then] { (this->*then)(session); }));
         });
     };
     Driver::Listener listener;
-    listener.on_free = [later] { later(&Programs::proceed); };
-    listener.on_gone = [later] { later(&Programs::gone); };
-    listener.on_about = [this, alive = alive_](About about, Abilities can) {
-        if (!*alive) return;
+    listener.on_free = later(&Programs::proceed);
+    listener.on_gone = later(&Programs::gone);
+    listener.on_about = scope_.guard([this](About about, Abilities can) {
         about_ = std::move(about);
         removes_ = can.remove;
         broken_.clear();
-    };
-    listener.on_mode = [this, alive = alive_, session](std::string const& mode) {
-        if (*alive) in_mode(session, mode);
-    };
+    });
+    listener.on_mode =
+        scope_.guard([this, session](std::string const& mode) { in_mode(session, mode); });
     return std::make_shared<Driver>(settings_, processes_, loop_, session, std::move(listener));
 }
 
@@ -139,7 +134,7 @@ void Programs::proceed(SessionId session) {
     if (!slot.driver) slot.driver = make_driver(session);
     auto const driver = slot.driver;
     auto waiting = prompts ? std::exchange(slot.waiting, std::nullopt) : std::nullopt;
-    // A process that cannot be started leaves the rest to the next one.
+    // Requests that a process which could not start leaves over go to the next process.
     for (AttachRequest& request : std::exchange(slot.attach_requests, {})) {
         if (driver->is_ending()) {
             slot.attach_requests.push_back(std::move(request));
@@ -155,7 +150,8 @@ void Programs::proceed(SessionId session) {
     }
 }
 
-void Programs::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
+void Programs::open_terminal(port::TerminalRequest ask,
+                             port::Fn<void(Result<port::AttachInfo>)> then) {
     if (settings_.attach_command.empty())
         return then(dormouse::fail(Code::wrong_kind,
                                    "The program of the agent '" + settings_.agent +
@@ -175,7 +171,7 @@ void Programs::ended(SessionId session) {
     if (!driver.is_attached()) driver.close();
 }
 
-// The session's own process ends first: it may still write to the session.
+// The session's own process ends first, because it may still write to the agent's session.
 void Programs::forget(Left left, port::Fn<void(Result<void>)> done) {
     if (!settings_.unavailable.empty())
         return done(dormouse::fail(Code::agent_unavailable, settings_.unavailable));
@@ -191,11 +187,12 @@ void Programs::forget(Left left, port::Fn<void(Result<void>)> done) {
 }
 
 void Programs::send(SessionDeleter::Work work) {
-    // A deleter that takes no more ends by itself.
+    // A deleter that takes no more work ends by itself.
     if (!deleter_ || !deleter_->takes_more())
         deleter_ = std::make_shared<SessionDeleter>(settings_, processes_, loop_);
-    work.done = [this, alive = alive_, done = std::move(work.done)](Result<void> result) mutable {
-        if (*alive && !result && result.error().code == Code::wrong_kind) removes_ = false;
+    work.done = [this, alive = scope_.token(),
+                 done = std::move(work.done)](Result<void> result) mutable {
+        if (alive && !result && result.error().code == Code::wrong_kind) removes_ = false;
         done(std::move(result));
     };
     auto const deleter = deleter_;
@@ -203,7 +200,7 @@ void Programs::send(SessionDeleter::Work work) {
 }
 
 void Programs::gone(SessionId session) {
-    unasked_.erase(session);
+    not_asking_.erase(session);
     auto const found = slots_.find(session);
     if (found == slots_.end()) return;
     found->second.driver.reset();
@@ -216,7 +213,7 @@ void Programs::gone(SessionId session) {
     }
 }
 
-void Programs::tell(SessionId session, TellAgent const& what) {
+void Programs::tell(SessionId session, NotifyAgent const& what) {
     auto const found = slots_.find(session);
     if (found != slots_.end() && found->second.driver) found->second.driver->decide(what);
 }

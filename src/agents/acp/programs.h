@@ -1,11 +1,12 @@
 #pragma once
 // An external agent of the configuration. It has one driver (one process) for each session that is
-// prompted, or was prompted lately.
+// prompted or was prompted recently.
 // Example: prompt(s1), then prompt(s2) start two processes; s1's process ends after `idle_stop`.
 
-#include "acp/driver.h"
+#include "acp/driver/driver.h"
 #include "acp/session_deleter.h"
 #include "agent/program.h"
+#include "base/scope.h"
 
 #include <map>
 
@@ -13,7 +14,7 @@ namespace dormouse::acp {
 
 class Programs final : public agent::Program {
 public:
-    // Both outlive this.
+    // Both references outlive this.
     Programs(Settings settings, port::Processes& processes, port::Loop& loop);
     ~Programs() override;
     Programs(Programs const&) = delete;
@@ -21,33 +22,34 @@ public:
 
     void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                 port::Outcome done) override;
-    void tell(SessionId session, session::TellAgent const& what) override;
+    void tell(SessionId session, session::NotifyAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     [[nodiscard]] bool prompting(SessionId session, session::EffectId id) const override;
     void ended(SessionId session) override;
-    // Errors: wrong_kind (the program has no way to), agent_unavailable.
+    // Errors: wrong_kind (the agent cannot delete sessions), agent_unavailable.
     void forget(Left left, port::Fn<void(Result<void>)> done) override;
     [[nodiscard]] std::string refusal(std::string const& project) const override;
     [[nodiscard]] std::string unavailable() const override {
         return settings_.unavailable.empty() ? broken_ : settings_.unavailable;
     }
-    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override;
+    [[nodiscard]] std::vector<port::NotAskingEntry> not_asking() const override;
     [[nodiscard]] Result<std::string> folder(std::string const& cwd) const override {
         return settings_.folder(cwd);
     }
     [[nodiscard]] std::string path() const override { return settings_.path; }
     [[nodiscard]] About about() const override { return about_; }
-    void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;
+    void open_terminal(port::TerminalRequest ask,
+                       port::Fn<void(Result<port::AttachInfo>)> then) override;
 
 private:
     struct Slot {
         std::shared_ptr<Driver> driver;
-        std::optional<Prompt> waiting;                    // until the driver is free, or gone
+        std::optional<Prompt> waiting;                    // until the driver is free or gone
         std::vector<AttachRequest> attach_requests = {};  // until it is gone
         std::vector<SessionDeleter::Work> forgets = {};   // until it is gone
     };
 
-    // Why sessions of this project get no process; empty: they get one.
+    // Returns why sessions of this project get no process; empty: they get one.
     [[nodiscard]] std::string why_not(std::string const& project) const;
     [[nodiscard]] std::shared_ptr<Driver> make_driver(SessionId session);
     void proceed(SessionId session);
@@ -64,9 +66,9 @@ private:
     std::shared_ptr<SessionDeleter> deleter_;
     About about_;
     std::string broken_;  // how the probe failed; empty: it did not, or the agent has worked since
-    std::map<SessionId, std::string> unasked_;  // why gates are not asked
-    bool removes_ = true;  // until the newest process has reported that it deletes no session
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::map<SessionId, std::string> not_asking_;  // why gates are not asked
+    bool removes_ = true;  // until the newest process reports that it cannot delete sessions
+    Scope scope_;
 };
 
 }  // namespace dormouse::acp

@@ -1,7 +1,7 @@
 #pragma once
 // What an ACP agent is asked and what it reports, as plain values that are the same in every
-// version of the protocol. A Dialect knows how they are written.
-// Example: ToolChange{.id = "t1", .status = AgentToolStatus::completed} is what version 1 writes as
+// version of the protocol. A Dialect knows their form in the protocol.
+// Example: ToolChange{.id = "t1", .status = AgentToolStatus::completed} is in version 1
 // {"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}.
 
 #include <dormouse/error.h>
@@ -19,17 +19,17 @@
 
 namespace dormouse::acp {
 
-// Comes instead of an answer.
+// An error in place of an answer.
 struct Refusal {
     enum class Why : std::uint8_t {
         gone,     // the agent ended before it answered
-        login,    // the agent wants a login first
+        login,    // the agent requires a login first
         unknown,  // the agent does not know the session
         other,
     };
     Why why = Why::other;
     std::string message = {};
-    std::string data = {};  // more about it, as JSON text; may be empty
+    std::string data = {};  // details as JSON text; may be empty
 };
 
 struct Login {
@@ -37,7 +37,7 @@ struct Login {
     std::string about;  // for people; may be empty
 };
 
-// What the agent can do with its sessions, and what it accepts.
+// What the agent can do with its sessions, and what it accepts in prompts.
 struct Abilities {
     bool load = false;    // continue a session, and replay its past
     bool resume = false;  // continue a session without a replay
@@ -48,7 +48,7 @@ struct Abilities {
 };
 
 struct Hello {
-    // If set, the agent speaks this version and not the dialect's; the other members are empty.
+    // If set, the agent speaks this version, not the dialect's; the other members are empty.
     std::string other_version = {};
     std::string name = {}, version = {};
     Abilities can = {};
@@ -62,7 +62,7 @@ struct McpServer {
     std::vector<std::pair<std::string, std::string>> env = {};
 };
 
-// Where a session works, and with which servers.
+// The folder of a session, and the MCP servers that it gets.
 struct Place {
     std::string folder;
     std::vector<McpServer> servers = {};
@@ -92,7 +92,7 @@ struct Listed {
     std::string next = {};  // the cursor of the next page; empty: this is the last page
 };
 
-// A piece of a prompt: an image if `bytes` is set, else a text.
+// A piece of a prompt: an image if `bytes` is set, else text.
 struct Block {
     std::string text = {};
     std::string mime = {};
@@ -113,7 +113,7 @@ struct AgentText {
 struct UserText {
     std::string text;
 };
-// A tool call that is new or has changed. A member that is not set keeps its value.
+// A new or changed tool call. A member that is not set keeps its value.
 struct ToolChange {
     std::string id;
     std::optional<session::AgentToolStatus> status = {};
@@ -127,25 +127,25 @@ struct Plan {
 struct Title {
     std::string text;
 };
-// The session is in this mode now: the agent or a person chose it.
+// The session's new mode, chosen by the agent or by a person.
 struct ModeChange {
     std::string mode;
 };
-struct OtherUpdate {};  // is not kept
+struct OtherUpdate {};  // not kept
 using Update = std::variant<OtherUpdate, AgentText, UserText, ToolChange, Plan, Title, ModeChange>;
 
-// A request for permission. It is answered once, by its `number`.
+// A request for permission. Its `number` is answered once.
 struct Question {
     std::uint64_t number = 0;
     std::string call;                     // the agent's id of the tool call
     std::string kind;                     // empty: not reported
     std::string title;                    // may be empty
     std::vector<std::string> names = {};  // the agent's names of the tool
-    Json input = {};                      // null: the request shows nothing
-    bool vague = false;                   // `input` does not show what exactly the call does
+    Json input = {};                      // null: the request does not show it
+    bool vague = false;                   // `input` does not show exactly what the call does
     std::string own = {};  // the tool's name, if it certainly belongs to a server of Place
-    // An object: everything that an approval covers, except what updates of its tool call reported.
-    // null: the request does not show it.
+    // An object with everything that an approval covers, except what updates of its tool call
+    // reported. null: the request does not show it.
     Json shown = {};
 };
 enum class Decision : std::uint8_t { allowed, denied, cancelled };

@@ -33,8 +33,7 @@ std::unexpected<Error> SessionDeleter::unavailable(std::string const& why) const
 
 std::unexpected<Error> SessionDeleter::unsupported() {
     return fail(Code::wrong_kind,
-                "the program has no way to delete a session; what it kept of this one is still "
-                "there");
+                "the program cannot delete a session; what it stored of this one still exists");
 }
 
 void SessionDeleter::add(Work work) {
@@ -45,7 +44,7 @@ void SessionDeleter::add(Work work) {
     if (state_ == State::idle) delete_next();
 }
 
-// The session's folder may be deleted, and deleting a session needs no certain folder.
+// The session's folder may be deleted already, and any folder will do to delete a session.
 void SessionDeleter::start(std::string const& cwd) {
     auto folder = settings_.folder(cwd);
     if (!folder && !cwd.empty()) folder = settings_.folder("");
@@ -56,7 +55,7 @@ void SessionDeleter::start(std::string const& cwd) {
     spec.on_output = [weak = weak_from_this()](std::string_view bytes) {
         auto const self = weak.lock();
         if (!self || self->dialect_->receive(bytes)) return;
-        self->why_ended_ = "it wrote a line longer than may be";
+        self->why_ended_ = "it wrote a line that is too long";
         self->end();
     };
     process_ = processes_.start(
@@ -99,7 +98,7 @@ void SessionDeleter::delete_next() {
                              [this](Dialect::Answer<void> const& answer) { on_deleted(answer); });
 }
 
-// A session that the agent does not know is deleted already.
+// A session that the agent does not know counts as deleted.
 void SessionDeleter::on_deleted(Dialect::Answer<void> const& answer) {
     using enum Refusal::Why;
     if (!answer && answer.error().why == gone) return;  // on_exit() follows

@@ -1,6 +1,6 @@
 #pragma once
-// A process of an external agent that only deletes sessions: those that were deleted here. It ends
-// soon after the last one. On the loop.
+// A process of an external agent that only deletes the agent's sessions, after they were deleted
+// here. It ends soon after the last one. Runs on the loop.
 // Example: add({{"s1"}, "/srv", done}) starts the process, signs in, sends session/delete of s1 and
 // calls `done`.
 
@@ -20,13 +20,13 @@ public:
     struct Work {
         std::vector<std::string> names;  // the agent's ids of the sessions
         std::string cwd;
-        // Is called once. Errors: wrong_kind (the agent deletes no sessions), agent_unavailable.
+        // Called once. Errors: wrong_kind (the agent cannot delete sessions), agent_unavailable.
         port::Fn<void(Result<void>)> done;
     };
-    // All outlive this.
+    // All arguments outlive this.
     SessionDeleter(Settings const& settings, port::Processes& processes, port::Loop& loop);
 
-    // The error when the agent cannot delete sessions.
+    // Returns the error for an agent that cannot delete sessions.
     [[nodiscard]] static std::unexpected<Error> unsupported();
     // REQUIRES: takes_more().
     void add(Work work);

@@ -23,7 +23,7 @@ void SessionFinder::stop() {
     timer_.stop();
 }
 
-// A list that is refused, repeats itself or does not end counts as far as it was read in time.
+// A list that is refused, repeats a page or does not end counts as far as it was read in time.
 void SessionFinder::read_list(std::string folder, port::Fn<void(Entries)> then) {
     ++run_;
     folder_ = std::move(folder);
@@ -61,9 +61,10 @@ void SessionFinder::check(std::string folder, std::string session, port::Fn<void
     });
 }
 
-// A process before this one may have made a session, prompted it and been killed before the id was
-// durable. It is ours if its replay holds our marker, which names our session. If several hold it,
-// or there are too many to look at, it could be a copy that belongs to somebody else.
+// An earlier process may have made a session, prompted it and been killed before the session's id
+// was durable. A session is ours if its replay holds our marker, which names our session. If
+// several hold it, or there are too many to search, one could be a copy that belongs to somebody
+// else, so none is taken.
 void SessionFinder::find(Wanted wanted, port::Fn<void(std::string)> then) {
     wanted_ = std::move(wanted);
     found_ = std::move(then);
@@ -81,7 +82,7 @@ void SessionFinder::choose(Entries const& entries) {
         if (may_be && is_new) candidates_.push_back(entry.session);
     }
     if (candidates_.size() > candidates_max) candidates_.clear();
-    // An agent that never answers does not hold up the prompt.
+    // An agent that never answers does not delay the prompt for ever.
     timer_.set(limit_, [this] {
         matches_.clear();
         end_search();
@@ -94,7 +95,7 @@ void SessionFinder::look_at_next() {
     std::string session = std::move(candidates_.front());
     candidates_.pop_front();
     replay_.record();
-    // Without our servers: the session may be somebody else's.
+    // Our servers are not passed: the session may belong to somebody else.
     dialect_.take_up(session, {wanted_.folder, {}}, true,
                      [this, run = run_, session](Dialect::Answer<Opened> const& opened) {
                          if (run != run_ || is_gone(opened)) return;

@@ -1,11 +1,11 @@
 #pragma once
-// Searches the agent's list of sessions: for one that the agent said it does not know, and for one
-// whose id was not stored before a crash. One search at a time.
+// Searches the agent's list of sessions for one that the agent did not know, or for one whose id
+// was not stored before a crash. Runs one search at a time.
 // Example: the agent lists s1 and s2, and only the replay of s2 holds the marker: find() calls
 // `then` with "s2".
 
 #include "acp/dialect.h"
-#include "acp/replay.h"
+#include "acp/driver/replay.h"
 #include "acp/timer.h"
 
 #include <deque>
@@ -20,20 +20,20 @@ public:
         std::string folder;
         std::string marker;  // of the prompt
         std::uint32_t attempt = 0;
-        Time since{};         // sessions that did not change since then are skipped
-        bool closes = false;  // the agent can close what was looked at
+        Time since{};         // sessions unchanged since then are skipped
+        bool closes = false;  // the agent can close the sessions that were searched
     };
 
-    // Waits at most `limit` for the list, and again for the replays. All outlive this.
+    // Waits at most `limit` for the list, and again for the replays. All arguments outlive this.
     SessionFinder(Dialect& dialect, port::Loop& loop, Duration limit, Replay& replay)
         : dialect_(dialect), limit_(limit), replay_(replay), timer_(loop) {}
 
     // Calls `then` with whether the agent lists `session`.
     void check(std::string folder, std::string session, port::Fn<void(bool)> then);
-    // Calls `then` with the id of the one session whose replay holds the marker of an attempt
-    // before this one; with "" if there is none, or more than one.
+    // Calls `then` with the id of the only session whose replay holds the marker of an earlier
+    // attempt; with "" if there is none or more than one.
     void find(Wanted wanted, port::Fn<void(std::string)> then);
-    // Calls nothing any more.
+    // Makes no further callbacks.
     void stop();
 
 private:

@@ -1,5 +1,5 @@
-// What is asked of programs about their sessions, by what they say that they can: to list them, to
-// let go of one, and to delete what is deleted here. With programs that lie, hang and refuse.
+// Requests about the agent's sessions, as far as the agent reports that it supports them: list,
+// close, and delete after a deletion here. The agents lie, hang and refuse.
 #include "acp/testing/driver_fixture.h"
 
 #include <gtest/gtest.h>
@@ -20,20 +20,20 @@ protected:
     std::string entry(std::string const& id, std::string const& more = R"(,"cwd":"/srv")") {
         return R"({"sessionId":")" + id + "\"" + more + "}";
     }
-    // In our folder, touched when the turn had begun.
+    // Is in our folder, and was changed after the turn had started.
     std::string fresh(std::string const& id, std::string const& at = "2026-11-21T19:40:01Z") {
         return entry(id, R"(,"cwd":"/srv","updatedAt":")" + at + "\"");
     }
     void list(std::string const& sessions, std::string const& more = "") {
         processes.answer("session/list", R"({"sessions":[)" + sessions + "]" + more + "}");
     }
-    // A session that was prompted before; its program has just been started again.
+    // Continues a session that was prompted before, with a new process of the agent.
     void again(std::string const& capabilities) {
         context.acp_session = "s1";
         prompt("hello", 2);
         ready(capabilities);
     }
-    // The process before this one was killed before the id of its session was written down.
+    // Begins a turn again whose process was killed before the id of its session was stored.
     void forgotten(std::string const& capabilities = lists) {
         prompt("hello", 2);
         ready(capabilities);
@@ -61,7 +61,7 @@ protected:
     }
 };
 
-TEST_F(SessionsTest, OneThatIsUnknownAndNotListedIsToldAnew) {
+TEST_F(SessionsTest, UnknownSession_NotListed_IsReplacedByNewOne) {
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     EXPECT_EQ(last_line(), R"({"jsonrpc":"2.0","id":3,"method":"session/list","params":)"
@@ -71,7 +71,7 @@ TEST_F(SessionsTest, OneThatIsUnknownAndNotListedIsToldAnew) {
     EXPECT_EQ(taken(), "attach:new:s2:told");
 }
 
-TEST_F(SessionsTest, OneThatIsListedIsTriedOnceMoreByTheOtherWay) {
+TEST_F(SessionsTest, UnknownSession_Listed_IsTriedOnceInTheOtherWay) {
     again(R"({"loadSession":true,"sessionCapabilities":{"list":{},"resume":{}}})");
     processes.refuse("session/load", -32002, unknown);
     list(entry("other"), R"(,"nextCursor":"p2")");
@@ -82,7 +82,7 @@ TEST_F(SessionsTest, OneThatIsListedIsTriedOnceMoreByTheOtherWay) {
     EXPECT_NE(prompted().find("You may have begun"), std::string::npos);
 }
 
-TEST_F(SessionsTest, OneThatListsWhatItDoesNotKnowIsAskedTwiceAndNotForEver) {
+TEST_F(SessionsTest, UnknownSession_AlwaysListed_IsTriedOnlyTwice) {
     again(lists);
     processes.refuse("session/load", -32603, "no such session");
     list(entry("s1"));
@@ -93,7 +93,7 @@ TEST_F(SessionsTest, OneThatListsWhatItDoesNotKnowIsAskedTwiceAndNotForEver) {
     EXPECT_EQ(taken(), "attach:new:s2:told");
 }
 
-TEST_F(SessionsTest, WhoSaysNothingOfAListIsNotAskedForOne) {
+TEST_F(SessionsTest, NoListCapability_ListIsNotRequested) {
     for (char const* const capabilities :
          {R"({"loadSession":true})",
           R"({"loadSession":true,"sessionCapabilities":{"list":null}})"}) {
@@ -104,7 +104,7 @@ TEST_F(SessionsTest, WhoSaysNothingOfAListIsNotAskedForOne) {
     }
 }
 
-TEST_F(SessionsTest, AListThatHangsOrIsRefusedOrNeverEndsHoldsNothingUp) {
+TEST_F(SessionsTest, List_StallsIsRefusedOrEndless_NewSession) {
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     loop.pass(Duration(9'999));
@@ -138,7 +138,7 @@ TEST_F(SessionsTest, AListThatHangsOrIsRefusedOrNeverEndsHoldsNothingUp) {
     EXPECT_EQ(count("session/new"), 1U);
 }
 
-TEST_F(SessionsTest, ADeathWhileItListsIsToldOnce) {
+TEST_F(SessionsTest, DeathDuringList_IsReportedOnce) {
     again(lists);
     processes.refuse("session/load", -32002, unknown);
     processes.die();
@@ -147,7 +147,7 @@ TEST_F(SessionsTest, ADeathWhileItListsIsToldOnce) {
     EXPECT_EQ(taken(), "");
 }
 
-TEST_F(SessionsTest, ASessionWhoseIdNobodyWroteDownIsFoundByItsMarker) {
+TEST_F(SessionsTest, SessionIdNotStored_IsFoundByMarker) {
     forgotten();
     list(fresh("old", "2026-11-21T19:39:00Z") + "," + fresh("a") + "," +
          entry("far", R"(,"cwd":"/home","updatedAt":"2026-11-21T19:40:01Z")") + "," +
@@ -168,7 +168,7 @@ TEST_F(SessionsTest, ASessionWhoseIdNobodyWroteDownIsFoundByItsMarker) {
     EXPECT_EQ(prompted().find("hello"), std::string::npos);
 }
 
-TEST_F(SessionsTest, WhatIsLookedAtIsLetGoOf) {
+TEST_F(SessionsTest, SearchedSession_IsClosed) {
     forgotten(all);
     list(fresh("a"));
     processes.answer("session/load", "{}");
@@ -178,7 +178,7 @@ TEST_F(SessionsTest, WhatIsLookedAtIsLetGoOf) {
     EXPECT_EQ(count("session/new"), 1U);
 }
 
-TEST_F(SessionsTest, WhatCouldBeAnothersIsNotTaken) {
+TEST_F(SessionsTest, AmbiguousSessions_AreNotUsed) {
     forgotten();
     list(fresh("a") + "," + fresh("b"));
     shows_marker_of("a", 2);  // of another turn
@@ -203,7 +203,7 @@ TEST_F(SessionsTest, WhatCouldBeAnothersIsNotTaken) {
     EXPECT_EQ(taken(), "attach:new:s2");
 }
 
-TEST_F(SessionsTest, OneThatNeverShowsAnothersSessionHoldsNothingUp) {
+TEST_F(SessionsTest, ReplayThatStalls_SearchEndsInTime) {
     forgotten();
     list(fresh("a") + "," + fresh("b"));
     shows_marker_of("a");
@@ -215,7 +215,7 @@ TEST_F(SessionsTest, OneThatNeverShowsAnothersSessionHoldsNothingUp) {
     EXPECT_EQ(count("session/load"), 2U);
 }
 
-TEST_F(SessionsTest, AFirstAttemptAndOneThatCanShowNoPastLookForNothing) {
+TEST_F(SessionsTest, FirstAttemptOrNoReplay_DoesNotSearch) {
     prompt();
     ready(all);
     EXPECT_EQ(processes.methods(), "initialize session/new");
@@ -224,7 +224,7 @@ TEST_F(SessionsTest, AFirstAttemptAndOneThatCanShowNoPastLookForNothing) {
     EXPECT_EQ(processes.methods(), "initialize session/new");
 }
 
-TEST_F(SessionsTest, AnIdleOneLetsGoOfItsSessionBeforeItIsEnded) {
+TEST_F(SessionsTest, IdleProcess_ClosesItsSessionBeforeItEnds) {
     prompt();
     ready(all);
     processes.answer("session/new", R"({"sessionId":"s1"})");
@@ -243,7 +243,7 @@ TEST_F(SessionsTest, AnIdleOneLetsGoOfItsSessionBeforeItIsEnded) {
     EXPECT_EQ(processes.all.size(), 2U);
 }
 
-TEST_F(SessionsTest, OneThatDoesNotLetGoIsEndedAllTheSame) {
+TEST_F(SessionsTest, CloseRefusedOrStalled_ProcessEndsAnyway) {
     for (bool const refuses : {true, false}) {
         programs = std::make_unique<Programs>(own, processes, loop);
         context.acp_session.clear();
@@ -263,14 +263,14 @@ TEST_F(SessionsTest, OneThatDoesNotLetGoIsEndedAllTheSame) {
     }
 }
 
-TEST_F(SessionsTest, WhatIsDeletedHereIsDeletedAtTheProgramByAProcessOfItsOwn) {
+TEST_F(SessionsTest, DeletedSession_IsDeletedAtAgentByOwnProcess) {
     forget({"s1", "s0"}, "/src");
     ASSERT_EQ(processes.all.size(), 1U);
     EXPECT_EQ(processes.newest().spec.cwd, "/src");
     ready(all);
     processes.answer("session/delete", "{}");
     EXPECT_EQ(taken(), "");
-    processes.refuse("session/delete", -32002, unknown);  // gone is gone
+    processes.refuse("session/delete", -32002, unknown);  // not known counts as deleted
     EXPECT_EQ(taken(), "forgotten");
     EXPECT_EQ(processes.methods(), "initialize session/delete session/delete");
     forget({"s3"});  // by the same process
@@ -282,8 +282,8 @@ TEST_F(SessionsTest, WhatIsDeletedHereIsDeletedAtTheProgramByAProcessOfItsOwn) {
     EXPECT_EQ(processes.all.size(), 2U);
 }
 
-// A deletion ends the session's work, and then removes it at the program.
-TEST_F(SessionsTest, EndedAndThenForgotten_LetsGoOfTheSessionFirst) {
+// A deletion ends the session's work first, then deletes the session at the agent.
+TEST_F(SessionsTest, EndedThenForgotten_ClosesTheSessionFirst) {
     prompt();
     ready(all);
     processes.answer("session/new", R"({"sessionId":"s1"})");
@@ -292,12 +292,12 @@ TEST_F(SessionsTest, EndedAndThenForgotten_LetsGoOfTheSessionFirst) {
     programs->ended(session);
     forget();
     EXPECT_EQ(count("session/close"), 1U);
-    EXPECT_FALSE(processes.newest().asked_to_end) << "its answer is awaited";
+    EXPECT_FALSE(processes.newest().asked_to_end) << "it waits for the answer to session/close";
     processes.answer("session/close", "{}");
     EXPECT_TRUE(processes.newest().asked_to_end);
 }
 
-TEST_F(SessionsTest, AProcessThatWorksAtTheSessionEndsFirst) {
+TEST_F(SessionsTest, Forget_ProcessRunning_EndsBeforeDelete) {
     prompt();
     ready(all);
     processes.answer("session/new", R"({"sessionId":"s1"})");
@@ -315,11 +315,11 @@ TEST_F(SessionsTest, AProcessThatWorksAtTheSessionEndsFirst) {
     EXPECT_EQ(taken(), "forgotten");
 }
 
-TEST_F(SessionsTest, AProgramThatDeletesNoneSaysSo) {
+TEST_F(SessionsTest, Forget_NoDeleteCapability_IsReported) {
     forget();
     ready(lists);
     EXPECT_EQ(taken(), "kept:wrong_kind");
-    EXPECT_NE(why.find("is still there"), std::string::npos);
+    EXPECT_NE(why.find("still exists"), std::string::npos);
     EXPECT_TRUE(processes.newest().asked_to_end);
     EXPECT_EQ(processes.methods(), "initialize");
     processes.die();
@@ -328,7 +328,7 @@ TEST_F(SessionsTest, AProgramThatDeletesNoneSaysSo) {
     EXPECT_EQ(processes.all.size(), 1U);
 }
 
-TEST_F(SessionsTest, WhatCouldNotBeDeletedIsToldWithoutSecretsAndTheNextGoesOn) {
+TEST_F(SessionsTest, Delete_Refused_HidesSecretsAndNextContinues) {
     forget({"s1", "s0"});
     ready(all);
     forget({"s3"});
@@ -339,7 +339,7 @@ TEST_F(SessionsTest, WhatCouldNotBeDeletedIsToldWithoutSecretsAndTheNextGoesOn) 
     EXPECT_EQ(taken(), "forgotten");
 }
 
-TEST_F(SessionsTest, AnErrandThatDiesOrHangsOrCanNotBeginIsTold) {
+TEST_F(SessionsTest, DeleterDiesStallsOrCannotStart_IsReported) {
     forget();
     ready(all);
     processes.die();
@@ -350,7 +350,7 @@ TEST_F(SessionsTest, AnErrandThatDiesOrHangsOrCanNotBeginIsTold) {
     processes.die();
     EXPECT_EQ(taken(), "kept:agent_unavailable");
     EXPECT_EQ(why, "it did not answer in 90 s");
-    forget({"s1"}, "/etc");  // a folder that may not be: another does
+    forget({"s1"}, "/etc");  // a forbidden folder: another one is used
     EXPECT_EQ(processes.newest().spec.cwd, "/srv");
     processes.die();
     own.unavailable = "There is no program fake.";
@@ -361,7 +361,7 @@ TEST_F(SessionsTest, AnErrandThatDiesOrHangsOrCanNotBeginIsTold) {
     EXPECT_EQ(why, "There is no program fake.");
 }
 
-TEST_F(SessionsTest, OneThatWantsALoginIsSignedInFirst) {
+TEST_F(SessionsTest, Deleter_LoginRequired_SignsInFirst) {
     own.auth_method = "key";
     programs = std::make_unique<Programs>(own, processes, loop);
     forget();
@@ -372,13 +372,13 @@ TEST_F(SessionsTest, OneThatWantsALoginIsSignedInFirst) {
     EXPECT_EQ(taken(), "forgotten");
 }
 
-TEST_F(SessionsTest, AProgramWithoutASandboxServesOneProject) {
+TEST_F(SessionsTest, NoSandbox_AgentServesOneProject) {
     EXPECT_EQ(programs->refusal("other"), "");
     own.only_project = "team";
     programs = std::make_unique<Programs>(own, processes, loop);
     EXPECT_EQ(programs->refusal("team"), "");
     EXPECT_NE(programs->refusal("other").find("the project \"team\" only"), std::string::npos);
-    context.project = "other";  // made before the configuration said so
+    context.project = "other";  // created before the configuration named a project
     prompt();
     EXPECT_EQ(taken(), "refused:agent_unavailable");
 }

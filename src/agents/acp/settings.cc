@@ -5,7 +5,7 @@ namespace dormouse::acp {
 namespace {
 
 constexpr std::size_t complaints_kept = std::size_t{64} << 10;
-constexpr std::size_t secret_bytes_min = 6;  // shorter ones are parts of other words
+constexpr std::size_t secret_bytes_min = 6;  // shorter ones occur in other words
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// Texts of agents. Example: trimmed(" a\n") is "a".
+// Helpers for texts of agents. Example: trimmed(" a\n") is "a".
 
 #include <string_view>
 

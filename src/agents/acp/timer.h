@@ -1,6 +1,6 @@
 #pragma once
-// A timer of the loop that can be set again and stopped: what was set before never runs then. It is
-// stopped when it is destroyed.
+// A timer of the loop that can be set again and stopped; an earlier setting then never runs.
+// Stopped when it is destroyed.
 // Example: set(2 s, a); set(5 s, b) runs only b, after 5 s.
 
 #include "port/world.h"
@@ -29,7 +29,7 @@ public:
 
 private:
     struct State {
-        std::uint64_t generation = 0;  // a delay that an earlier set() began does nothing
+        std::uint64_t generation = 0;  // a delay of an earlier set() does nothing
         port::Fn<void()> then = {};
     };
 

@@ -2,8 +2,8 @@
 
 #include "acp/iso_time.h"
 #include "acp/quirks.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,20 +14,20 @@ using namespace dormouse::session;
 
 namespace {
 
-// What an agent reports is kept, listed and counted, so it has bounds.
+// Limits of what an agent reports, because it is kept, listed and counted.
 constexpr std::size_t id_bytes_max = 1'024;
 constexpr std::size_t kind_bytes_max = 64;
 constexpr std::size_t title_bytes_max = 16'384;
 constexpr std::int64_t tokens_max = 1'000'000'000'000;  // of one prompt
 constexpr int code_login_required = -32000;
 
-// "": there is no id, or one that is too long to keep.
+// Returns "" if there is no id or it is too long to keep.
 std::string read_id(json::View id) {
     std::string text = id.string_or("");
     return text.size() <= id_bytes_max ? text : "";
 }
 
-// As gates name it: one word in lower case.
+// Returns the kind in the form that gates use: one word in lower case.
 std::string read_kind(std::string const& kind) {
     std::string out = lower_case(kind);
     bool const is_word =
@@ -49,8 +49,8 @@ bool holds_one_of(std::string const& text, std::initializer_list<std::string_vie
         words, [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-// Agents have many texts for "I do not know this session". An agent also refuses a prompt because a
-// model or a service is not found, so the list for prompts is narrower.
+// Agents have many texts for "I do not know this session". For a prompt the list is narrower,
+// because an agent also refuses a prompt if a model or a service is not found.
 bool says_unknown(std::string const& all, bool of_prompt) {
     if (of_prompt)
         return holds_one_of(lower_case(all), {"session not found", "invalid session",
@@ -75,7 +75,7 @@ Refusal refusal_of(rpc::Fault fault, bool of_prompt = false) {
     return out;
 }
 
-// Passes on what `read` makes of the result.
+// Returns a callback that passes `read` of the result to `then`.
 template <class T> rpc::Peer::Done reading(Dialect::Then<T> then, auto const& read) {
     return [then = std::move(then), read](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()))));
@@ -196,7 +196,7 @@ TurnEnd read_end(json::View result) {
              tokens("thoughtTokens")}};
 }
 
-// Returns the text of "content": {"type":"text","text":"hi"} is "hi"; other types are named:
+// Returns the text of "content": "hi" for {"type":"text","text":"hi"}. Other types are named:
 // "[image]".
 std::string words_in(json::View content) {
     std::string const type = content["type"].string_or("text");
@@ -263,7 +263,8 @@ ToolChange tool_in(json::View update) {
     return out;
 }
 
-// Returns the input without the ids of this call: the same call has others after a restart.
+// Returns the input without the ids of this call, because the same call has other ids after a
+// restart.
 Json without_names(json::View input, std::string const& call) {
     bool const named = input.kind() == json::Kind::object && !call.empty() &&
                        input[call_id_member].string_or("") == call;
@@ -278,8 +279,8 @@ Json without_names(json::View input, std::string const& call) {
     return out.end_object().json();
 }
 
-// Gemini sends no input, and opencode sometimes an empty one: then people decide on what the
-// request shows. A title of one word names the tool, and not what the call does.
+// Gemini sends no input, and opencode sometimes an empty one: people then decide by what the
+// request shows. A title of one word names the tool and not what the call does.
 void read_input(json::View call, Question& question) {
     if (!is_empty(call["rawInput"])) {
         question.input = without_names(call["rawInput"], question.call);
@@ -296,7 +297,7 @@ void read_input(json::View call, Question& question) {
     question.input = out.end_object().json();
 }
 
-// Some programs have their mode among their options.
+// Some agents list their mode among their options.
 Update mode_among(json::View options) {
     std::string mode;
     options.elements([&](json::View option) {
@@ -317,8 +318,9 @@ std::string around(McpToolForm const& form, std::string const& server) {
     return std::string(form.before_server).append(server).append(form.after_server);
 }
 
-// Returns the name of a tool that certainly belongs to one of our own servers; else "". Only the
-// agent itself can write the name, or the title beside the option: the model writes other titles.
+// Returns the name of a tool that certainly belongs to one of our own servers, else "". Only the
+// agent itself can write the name, or the title together with the option: the model writes other
+// titles.
 std::string own_tool(json::View call, json::View options, std::vector<std::string> const& servers) {
     std::string title = call["title"].string_or("");
     bool of_mcp = false;
@@ -339,7 +341,7 @@ std::string own_tool(json::View call, json::View options, std::vector<std::strin
     return "";
 }
 
-// Chooses an option by its kind, because ids differ by product, and "once" before "always".
+// Chooses an option by its kind, because ids differ by product. Prefers "once" to "always".
 std::optional<json::View> chosen(json::View options, bool allowed) {
     std::optional<json::View> once, always;
     options.elements([&](json::View option) {
@@ -351,7 +353,7 @@ std::optional<json::View> chosen(json::View options, bool allowed) {
     return once ? once : always;
 }
 
-// The id of a terminal may be another terminal's after a restart, and does not show what it runs.
+// A terminal's id does not show what it runs, and may belong to another terminal after a restart.
 bool shows_terminal(json::View content) {
     bool found = false;
     content.elements(
@@ -361,9 +363,10 @@ bool shows_terminal(json::View content) {
 
 std::string digest_of(Json const& value) { return digest_text(sha256(json::canonical(value))); }
 
-// Returns what an approval covers: all members of the request (also unknown ones) except ids and
-// states, which differ when the agent asks again, the option that "yes" chooses, and what a person
-// sees, with the names of UpdateCoalescer::reported_of. Values are digests: they may be long.
+// Returns what an approval covers: all members of the request, also unknown ones, but without ids
+// and states, which differ when the agent asks again; the option that "yes" chooses; and what a
+// person sees, with the member names of UpdateCoalescer::reported_of. Values are digests, because
+// they may be long.
 Json shown_in(json::View params, Question const& question) {
     constexpr std::string_view passing[] = {"sessionId", "toolCall", "toolCallId", "options",
                                             "status",    "rawInput", "rawOutput",  "_meta"};
@@ -469,7 +472,7 @@ void VersionOne::open(Place const& place, Then<Opened> then) {
 
 void VersionOne::take_up(std::string const& session, Place const& place, bool with_past,
                          Then<Opened> then) {
-    session_ = session;  // before its answer it may tell the past
+    session_ = session;  // the agent may replay the past before it answers
     settle_in(place);
     auto read = [session](json::View result) { return read_opened(session, result); };
     rpc_.call(with_past ? "session/load" : "session/resume", place_of(session, place),
@@ -543,7 +546,7 @@ void VersionOne::on_question(Json const& id, json::View params) {
         out.names.push_back(call.at_pointer(at).string_or(""));
     out.names.push_back(call["title"].string_or(""));
     read_input(call, out);
-    out.title = read_title(std::move(out.title));  // all of it is in the input, if that is all
+    out.title = read_title(std::move(out.title));  // cut only now: the input has the whole title
     json::View const options = params["options"];
     out.own = own_tool(call, options, servers_);
     if (!shows_terminal(call["content"])) out.shown = shown_in(params, out);

@@ -1,10 +1,10 @@
 #pragma once
-// Version 1 of ACP: only this class, client_files.h, client_terminals.h and quirks.h know its
+// Version 1 of ACP. Only this class, client_files.h, client_terminals.h and quirks.h know its
 // methods, members and capabilities.
 // Example: cancel("s1") writes a notification session/cancel with {"sessionId":"s1"}.
 
-#include "acp/client_files.h"
-#include "acp/client_terminals.h"
+#include "acp/client/client_files.h"
+#include "acp/client/client_terminals.h"
 #include "acp/dialect.h"
 #include "acp/settings.h"
 #include "json/json.h"
@@ -20,7 +20,7 @@ namespace dormouse::acp {
 
 class VersionOne final : public Dialect {
 public:
-    // All outlive this.
+    // All arguments outlive this.
     VersionOne(Settings const& settings, port::Processes& processes, Listener listener);
 
     [[nodiscard]] bool receive(std::string_view bytes) override { return rpc_.receive(bytes); }
@@ -61,14 +61,14 @@ private:
     rpc::Peer rpc_;
     ClientFiles files_;
     ClientTerminals terminals_;
-    std::string session_;               // that was opened or continued last
+    std::string session_;               // opened or continued last
     std::string folder_;                // of session_
     std::vector<std::string> servers_;  // of session_
     std::uint64_t questions_ = 0;
     std::map<std::uint64_t, Open> open_;
 };
 
-// Makes the dialect of an agent: Settings::dialect, else version 1. All outlive it.
+// Makes the dialect of an agent: Settings::dialect, else version 1. All arguments outlive it.
 [[nodiscard]] std::unique_ptr<Dialect> dialect_of(Settings const& settings,
                                                   port::Processes& processes,
                                                   Dialect::Listener listener);

@@ -1,7 +1,7 @@
 #include "agent/builtin.h"
 
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -11,7 +11,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// Text is UTF-8 here; a reader can not know it unless it is told.
+// Text is UTF-8 here, which a reader only knows if the type says so.
 std::string type_of(json::View input, bool is_text) {
     std::string mime = input["mime"].string_or(is_text ? "text/plain" : "application/octet-stream");
     bool const says = mime.contains("charset") || !mime.starts_with("text/");
@@ -56,7 +56,7 @@ Tool artifact_emit() {
         R"("text":{"type":"string","description":"the content, or give base64"},)"
         R"("base64":{"type":"string","description":"the content's bytes, or give text"}},)"
         R"("required":["name"],"additionalProperties":false})");
-    // What it does is done by the append of its outcome.
+    // A retry is safe: its effect is part of the append of its outcome.
     tool.terms.crash = CrashPolicy::retry;
     tool.run = [](ToolCall const& call, std::stop_token const&) { return emit(call); };
     return tool;

@@ -1,37 +1,38 @@
 #pragma once
-// Built-in tools that agents of a configuration may name as well as the demo agents.
+// Built-in tools for the agents of a configuration and for the demo agents.
 
 #include "agent/tool.h"
 #include "port/mailer.h"
 
 namespace dormouse::agent {
 
-// Keeps bytes that the model gives as an artifact of the session: {name, text | base64, mime?} →
-// {name, mime, bytes, artifactID}.
+// Stores the given bytes as an artifact of the session: {name, text | base64, mime?} → {name, mime,
+// bytes, artifactID}.
 [[nodiscard]] Tool artifact_emit();
 
-// The session's list of things to do. Each call gives the whole list, and its output is the list as
-// it stands from then on: the journal holds it, and nothing else.
+// The session's to-do list. Each call gives the whole list, and the output is the new list. It is
+// stored only in the journal.
 [[nodiscard]] Tool todo();
 
-// background_task and the five other task tools (docs/reference/tools.md).
+// The task tools: background_task and six others (docs/reference/tools.md).
 [[nodiscard]] std::vector<Tool> task_tools();
 
-// An agent as a tool: each call has a session of that agent. {prompt} → what it said last.
+// An agent as a tool: each call gets a session of that agent. {prompt} → the agent's last message.
 struct AgentTool {
     std::string name;
     std::string agent;
     std::string description = {};
-    std::optional<Duration> timeout = {};  // nullopt: the call waits as long as it takes
+    std::optional<Duration> timeout = {};  // nullopt: the call waits without a limit
 };
 [[nodiscard]] Tool agent_tool(AgentTool declared);
 
-// Filled in when there is somebody to send mail: tools are made before that.
+// Filled in when the mailer exists; the tools are made before it.
 struct MailSlot {
     port::Mailer* mailer = nullptr;
 };
 
-// Mail to other agents: {message, to?, resume?, reply_to?} → what is known of each receiver.
+// Sends mail to other agents: {message, to?, resume?, reply_to?} → the delivery status for each
+// receiver.
 [[nodiscard]] Tool broadcast(std::shared_ptr<MailSlot> slot);
 
 }  // namespace dormouse::agent

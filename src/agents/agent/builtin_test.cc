@@ -1,7 +1,7 @@
 #include "agent/builtin.h"
 
 #include "agent/demo.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ protected:
         add_builtin_tools(registry);
         for (Tool const& tool : registry.tools()) agent.tools.push_back(tool.name);
     }
-    // What the tool makes of these arguments; they fit its schema.
+    // Returns the tool's result for these arguments, which fit its schema.
     ToolResult run(std::string const& tool, std::string const& input) {
         CallSpec const spec = registry.prepare(agent, {"c1", tool, Json::trusted(input)});
         EXPECT_EQ(spec.refused.value_or(""), "");
@@ -45,7 +45,7 @@ protected:
     Agent agent;
 };
 
-TEST_F(BuiltinTest, TextIsKeptAsAFileThatTheOutputTellsOf) {
+TEST_F(BuiltinTest, Artifact_FromText_IsStoredAndDescribed) {
     auto const result =
         run("artifact_emit", R"({"name":"plan.csv","mime":"text/csv","text":"a,\u00e9\n"})");
     auto const& done = std::get<Done>(result);
@@ -58,7 +58,7 @@ TEST_F(BuiltinTest, TextIsKeptAsAFileThatTheOutputTellsOf) {
     EXPECT_EQ(registry.tool("artifact_emit")->terms.crash, CrashPolicy::retry);
 }
 
-TEST_F(BuiltinTest, BytesComeAsBase64) {
+TEST_F(BuiltinTest, Artifact_FromBase64_HoldsTheBytes) {
     Artifact const image = kept(R"({"name":"a.png","mime":"image/png","base64":"AP8="})");
     EXPECT_EQ(*image.bytes, std::string("\0\xff", 2));
     EXPECT_EQ(image.mime, "image/png");
@@ -69,7 +69,7 @@ TEST_F(BuiltinTest, BytesComeAsBase64) {
     EXPECT_EQ(kept(R"({"name":"a","mime":"application/json","text":""})").mime, "application/json");
 }
 
-TEST_F(BuiltinTest, WhatIsNoFileIsSaidToTheModel) {
+TEST_F(BuiltinTest, Artifact_InvalidArguments_ErrorForTheModel) {
     for (std::string const input : {R"({"name":"a"})", R"({"name":"a","text":"","base64":""})"})
         EXPECT_TRUE(failure(input).starts_with("give either text or base64")) << input;
     for (std::string const& name :
@@ -89,7 +89,7 @@ TEST_F(BuiltinTest, WhatIsNoFileIsSaidToTheModel) {
     EXPECT_TRUE(refused("artifact_emit", R"({"name":"a","txt":""})").contains("txt"));
 }
 
-TEST_F(BuiltinTest, TheListOfThingsToDoIsItsNewestOutput) {
+TEST_F(BuiltinTest, Todo_OutputIsTheNewList) {
     auto const result = run("todo", R"({"items":[{"text":"a","status":"done"},{"text":"b"},)"
                                     R"({"text":"c","status":"in_progress"}]})");
     auto const& done = std::get<Done>(result);
@@ -101,7 +101,7 @@ TEST_F(BuiltinTest, TheListOfThingsToDoIsItsNewestOutput) {
     EXPECT_EQ(std::get<Done>(empty).output.text(), R"({"items":[],"open":0,"done":0})");
 }
 
-TEST_F(BuiltinTest, AListThatIsNoneIsRefusedWithItsPlace) {
+TEST_F(BuiltinTest, Todo_InvalidList_IsRefusedWithPointer) {
     EXPECT_TRUE(refused("todo", "{}").contains("items"));
     EXPECT_TRUE(refused("todo", R"({"items":[{"text":""}]})").contains("/items/0/text"));
     EXPECT_TRUE(refused("todo", R"({"items":[{"text":"a","status":"later"}]})")

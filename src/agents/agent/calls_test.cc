@@ -34,7 +34,7 @@ ViewCall deploy() {
     return call;
 }
 
-TEST(CallModel, makes_the_call_that_it_is_asked_for_once) {
+TEST(CallModel, MakesTheRequestedCallOnce) {
     CallModel const model;
     ModelView view;
     view.messages = {said(asked)};
@@ -50,7 +50,7 @@ TEST(CallModel, makes_the_call_that_it_is_asked_for_once) {
     EXPECT_EQ(meanwhile.text, "");
 }
 
-TEST(CallModel, tells_the_outcome_with_the_tool_and_its_arguments) {
+TEST(CallModel, ReportsOutcomeWithToolAndArguments) {
     CallModel const model;
     ModelView view;
     auto done = deploy();
@@ -66,7 +66,7 @@ TEST(CallModel, tells_the_outcome_with_the_tool_and_its_arguments) {
     EXPECT_EQ(model.reply(view).text, R"(The call deploy {"target":"A"} failed: denied: no)");
 }
 
-TEST(CallModel, says_what_it_is_when_it_is_asked_something_else) {
+TEST(CallModel, OtherPrompt_ExplainsItself) {
     ModelView view;
     view.messages = {said(R"("hello")")};
     auto const reply = CallModel().reply(view);
@@ -74,7 +74,7 @@ TEST(CallModel, says_what_it_is_when_it_is_asked_something_else) {
     EXPECT_NE(reply.text.find("one call"), std::string::npos);
 }
 
-TEST(CallAgents, have_the_tools_of_their_agent_and_are_in_no_list) {
+TEST(CallAgents, CallAgents_HaveTheToolsOfTheirAgentAndAreHidden) {
     Registry registry;
     add_demo_agents(registry);
     Agent small;

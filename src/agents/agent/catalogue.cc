@@ -27,11 +27,11 @@ std::vector<port::AgentEntry> RegistryCatalogue::agents() const {
     return out;
 }
 
-std::vector<port::UnaskedEntry> RegistryCatalogue::unasked() const {
-    std::vector<port::UnaskedEntry> out;
+std::vector<port::NotAskingEntry> RegistryCatalogue::not_asking() const {
+    std::vector<port::NotAskingEntry> out;
     for (Agent const& agent : registry_.agents()) {
         if (!agent.program) continue;
-        for (port::UnaskedEntry& one : agent.program->unasked()) out.push_back(std::move(one));
+        for (port::NotAskingEntry& one : agent.program->not_asking()) out.push_back(std::move(one));
     }
     return out;
 }
@@ -49,11 +49,12 @@ Result<std::string> RegistryCatalogue::folder(std::string const& agent,
     return found->program->folder(cwd);
 }
 
-void RegistryCatalogue::open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) {
+void RegistryCatalogue::open_terminal(port::TerminalRequest ask,
+                                      port::Fn<void(Result<port::AttachInfo>)> then) {
     Agent const* const found = registry_.agent(ask.agent);
     if (!found || !found->program)
         return then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
-    found->program->open_door(std::move(ask), std::move(then));
+    found->program->open_terminal(std::move(ask), std::move(then));
 }
 
 std::string RegistryCatalogue::tool_description(std::string const& tool) const {
@@ -81,7 +82,7 @@ void RegistryCatalogue::validate(port::OfferedResult what,
                                  port::Fn<void(port::ValidationResult)> then) {
     Tool const* const found = registry_.tool(what.tool);
     if (found->check) {
-        // Asked to the end: who offers a result can not take it back.
+        // Not stopped: a client cannot withdraw a result that it submitted.
         static_cast<void>(found->check(std::move(what), std::move(then)));
         return;
     }
@@ -92,13 +93,13 @@ void RegistryCatalogue::validate(port::OfferedResult what,
         } catch (std::exception const& error) {
             *why = std::string("its validator threw: ") + error.what();
         } catch (...) {
-            *why = "its validator threw something that is no exception";
+            *why = "its validator threw a value that is not an exception";
         }
     };
     auto done = [why, then = std::move(then)](bool ran) mutable {
         if (ran) return then(std::move(*why));
-        then(std::unexpected(Error{
-            Code::overloaded, "Too much waits to run; the call goes on waiting.", {}, 1'000}));
+        then(std::unexpected(
+            Error{Code::overloaded, "Too much work is queued; the call still waits.", {}, 1'000}));
     };
     static_cast<void>(workers_->run(std::move(job), std::move(done)));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A registry as those see it who only offer and check.
+// The view of a registry for code that lists agents and checks results, and runs nothing.
 
 #include "agent/tool.h"
 #include "port/catalogue.h"
@@ -8,7 +8,7 @@ namespace dormouse::agent {
 
 class RegistryCatalogue final : public port::Catalogue {
 public:
-    // Both outlive this. Without workers no validator is asked that may block.
+    // Both outlive this. Without workers, validators that may block are not used.
     explicit RegistryCatalogue(Registry const& registry, port::Workers* workers = nullptr)
         : registry_(registry), workers_(workers) {}
     [[nodiscard]] std::vector<port::AgentEntry> agents() const override;
@@ -19,8 +19,9 @@ public:
     [[nodiscard]] std::optional<port::CallsEntry> calls(std::string const& agent) const override;
     [[nodiscard]] Result<std::string> folder(std::string const& agent,
                                              std::string const& cwd) const override;
-    void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) override;
-    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override;
+    void open_terminal(port::TerminalRequest ask,
+                       port::Fn<void(Result<port::AttachInfo>)> then) override;
+    [[nodiscard]] std::vector<port::NotAskingEntry> not_asking() const override;
     [[nodiscard]] std::string tool_description(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> tool_schema(std::string const& tool) const override;
     [[nodiscard]] std::optional<Json> result_schema(std::string const& tool) const override;

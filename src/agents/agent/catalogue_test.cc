@@ -5,7 +5,7 @@
 namespace dormouse::agent {
 namespace {
 
-// Runs each job at once, or none at all.
+// Runs each job at once, or refuses it.
 struct Hands final : port::Workers {
     bool full = false;
     std::stop_source run(port::Fn<void(std::stop_token)> job,
@@ -57,7 +57,7 @@ protected:
     Hands hands;
 };
 
-TEST_F(CatalogueTest, AValidatorThatMayBlockIsAskedByWorkersAndOneThatMayNotByItself) {
+TEST_F(CatalogueTest, BlockingValidator_RunsOnWorkers_AsyncOneDoesNot) {
     RegistryCatalogue catalogue(registry, &hands);
     EXPECT_EQ(judge(catalogue, "asked", "1"), "fits");
     EXPECT_EQ(judge(catalogue, "asked", "2"), "must be 1");
@@ -69,7 +69,7 @@ TEST_F(CatalogueTest, AValidatorThatMayBlockIsAskedByWorkersAndOneThatMayNotByIt
     EXPECT_TRUE(without.has_validator("checked"));
 }
 
-TEST_F(CatalogueTest, AResultThatNobodyHadRoomToJudgeIsNotRefusedForGood) {
+TEST_F(CatalogueTest, Validate_WorkersFull_ReportsOverloaded) {
     RegistryCatalogue catalogue(registry, &hands);
     hands.full = true;
     EXPECT_EQ(judge(catalogue, "asked", "1"), "overloaded");

@@ -1,19 +1,19 @@
 #pragma once
-// The demo agents `demo` and `demo-each`: a scripted model and small tools, for newcomers and as a
-// fixed point for checks from outside. What they do is written in docs/demo-agent.md; no network is
-// used.
+// The demo agents `demo` and `demo-each`: a scripted model and small tools, for a first try and as
+// a stable target of black-box tests. docs/demo-agent.md describes their behaviour. They use no
+// network.
 
 #include "agent/builtin.h"
 
 namespace dormouse::agent {
 
-// The agents with their tools, the built-in ones among them.
+// Adds the demo agents and their tools, including the built-in ones.
 void add_demo_agents(Registry& registry, std::shared_ptr<MailSlot> mail = {});
-// The tools that agents of a configuration may have without naming them there.
+// Adds the built-in tools, for the agents of a configuration.
 void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail = {});
 
-// Their model. The last user message decides what is called; when the calls have settled it says
-// one line for each.
+// The demo agents' model. The last user message decides which tools it calls; when the calls have
+// settled, the reply has one line for each.
 class DemoModel final : public ComputedModel {
 public:
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;

@@ -1,6 +1,6 @@
 #include "agent/demo.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -55,12 +55,30 @@ std::vector<ModelCall> deploys(std::vector<std::string> words) {
     return calls;
 }
 
+// ask QUESTION [| ANSWER | ANSWER …], or ask {ARGUMENTS}
+Json asked(std::string_view text) {
+    if (auto given = json::check(text); given && json::View(*given).kind() == json::Kind::object)
+        return *std::move(given);
+    constexpr std::string_view bar = " | ";
+    json::Writer out;
+    auto end = std::min(text.find(bar), text.size());
+    out.begin_object().member("question", text.substr(0, end));
+    if (end != text.size()) out.key("choices").begin_array();
+    bool const choices = end != text.size();
+    while (end != text.size()) {
+        text.remove_prefix(end + bar.size());
+        end = std::min(text.find(bar), text.size());
+        out.begin_object().member("title", text.substr(0, end)).end_object();
+    }
+    if (choices) out.end_array();
+    return out.end_object().json();
+}
+
 std::vector<ModelCall> calls_for(std::string_view text) {
     auto const words = words_of(text);
     std::string_view const verb = words[0];
     if (verb == "deploy") return deploys(words);
-    if (verb == "ask" && text.size() > 4)
-        return {{"", "ask_human", object({{"question", text.substr(4)}})}};
+    if (verb == "ask" && text.size() > 4) return {{"", "ask_human", asked(text.substr(4))}};
     if (verb == "report" && text.size() > 7)
         return {{"", "report_progress", object({{"text", text.substr(7)}})}};
     if (verb == "background" && text.size() > 11) {
@@ -98,8 +116,8 @@ std::string text_of(Json const& parts) {
     return text;
 }
 
-// Without the headings of mail; empty: nothing else was said.
-std::string said_in(Json const& parts) {
+// Returns the text without the headings of mail; empty: there is nothing else.
+std::string text_in(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) {
         if (!part["synthetic"].boolean_or(false)) text += part["text"].string_or("");
@@ -139,14 +157,14 @@ std::size_t size_of(ModelView const& view) {
     return size;
 }
 
-// "Task tsk_…: completed. …" is told as "task tsk_…: completed".
+// Returns "task tsk_…: completed" for "Task tsk_…: completed. …".
 std::optional<std::string> notice_in(ViewMessage const& message) {
     std::string text = text_of(message.parts);
     if (message.source != InputSource::task || !text.starts_with("Task tsk_")) return std::nullopt;
     return "t" + text.substr(1, text.find('.') - 1);
 }
 
-// What has come since the model last spoke.
+// What is new since the model's last reply.
 struct News {
     std::vector<ViewCall> settled;       // in request order
     std::optional<std::string> message;  // the newest prompt
@@ -171,7 +189,7 @@ News news_in(ModelView const& view) {
         } else if (auto notice = notice_in(*it)) {
             news.notices.push_back(std::move(*notice));
         } else {
-            std::string said = said_in(it->parts);
+            std::string said = text_in(it->parts);
             if (it->source != InputSource::mail || !said.empty()) news.message = std::move(said);
         }
     }

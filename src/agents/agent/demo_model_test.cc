@@ -1,11 +1,11 @@
 #include "agent/demo.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
-// Each row of the table of the demo agent: what a message makes it do, and what it says when the
-// calls have settled.
+// The table of the demo agent: which calls a message leads to, and the reply when they have
+// settled.
 namespace dormouse::agent {
 namespace {
 
@@ -51,7 +51,7 @@ Reply reply_to(std::vector<ViewMessage> messages) {
     return DemoModel().reply({std::move(messages), 1});
 }
 
-// The calls that a prompt makes it ask for: "deploy {"target":"A"}".
+// Returns the calls that a prompt leads to: "deploy {"target":"A"}".
 Strings calls_for(std::string const& prompt) {
     Strings out;
     for (ModelCall const& call : reply_to({user(prompt)}).calls) {
@@ -60,7 +60,7 @@ Strings calls_for(std::string const& prompt) {
     return out;
 }
 
-TEST(DemoModel, DoesWhatItsTableSays) {
+TEST(DemoModel, Prompts_LeadToTheCallsOfTheTable) {
     std::vector<std::pair<std::string, Strings>> const table{
         {"deploy A", {R"(deploy {"target":"A"})"}},
         {"deploy A and b-2 and c_3.x",
@@ -72,6 +72,8 @@ TEST(DemoModel, DoesWhatItsTableSays) {
         {"approve X", {R"(dangerous {"action":"X"})"}},
         {"approve-deploy X", {R"(approve_deploy {"target":"X"})"}},
         {"ask What now?", {R"(ask_human {"question":"What now?"})"}},
+        {"ask Where? | north | south",
+         {R"(ask_human {"question":"Where?","choices":[{"title":"north"},{"title":"south"}]})"}},
         {"wait 5s", {R"(wait_for {"for":"5s"})"}},
         {"fail", {"fail {}"}},
         {"sleepy 2s", {R"(sleepy {"for":"2s"})"}},
@@ -82,7 +84,7 @@ TEST(DemoModel, DoesWhatItsTableSays) {
     }
 }
 
-TEST(DemoModel, AnswersEverythingElse) {
+TEST(DemoModel, OtherPrompts_AreEchoed) {
     for (std::string const& prompt :
          {std::string("hello"), std::string(""), std::string("Deploy A"), std::string("deploy"),
           std::string("deploy A and"), std::string("deploy A or B"), std::string("deploy a/b"),
@@ -100,7 +102,7 @@ TEST(DemoModel, TheLastMessageDecides) {
     EXPECT_EQ(reply.calls[0].tool, "wait_for");
 }
 
-TEST(DemoModel, SaysOneLineForEachCallInTheOrderOfTheReply) {
+TEST(DemoModel, Reply_HasOneLinePerCallInRequestOrder) {
     std::string const a = R"({"target":"A"})";
     auto const reply = reply_to(
         {user("go"),
@@ -130,7 +132,7 @@ TEST(DemoModel, SaysOneLineForEachCallInTheOrderOfTheReply) {
     EXPECT_TRUE(reply.calls.empty());
 }
 
-TEST(DemoModel, AskedWhileCallsAreOpenItSpeaksOfWhatHasSettledSince) {
+TEST(DemoModel, OpenCalls_ReplyCoversNewlySettledOnes) {
     ViewCall const one = done(1, "deploy", R"({"target":"A"})", "\"one\"");
     ViewCall const two = done(2, "deploy", R"({"target":"B"})", "\"two\"");
     Reply const first = reply_to({user("go"), spoke({one, open(2)})});
@@ -139,7 +141,7 @@ TEST(DemoModel, AskedWhileCallsAreOpenItSpeaksOfWhatHasSettledSince) {
     EXPECT_EQ(second.text, "deploy B: two");
 }
 
-TEST(DemoModel, ASteerAndAnOutcomeAreBothAnswered) {
+TEST(DemoModel, PromptAndOutcome_AreBothAnswered) {
     Reply const talk = reply_to({user("go"), spoke({open(1)}), user("and?")});
     EXPECT_EQ(talk.text, "You said: and?");
     Reply const both = reply_to({user("go"), spoke({open(1)}), spoke({}),
@@ -149,7 +151,7 @@ TEST(DemoModel, ASteerAndAnOutcomeAreBothAnswered) {
     EXPECT_EQ(both.calls[0].tool, "fail");
 }
 
-TEST(DemoModel, CountsFourCharactersAsATokenRoundedUp) {
+TEST(DemoModel, Usage_FourCharactersAreOneTokenRoundedUp) {
     EXPECT_EQ(reply_to({user("12345")}).usage.input_tokens, 2);
     EXPECT_EQ(reply_to({user("1234")}).usage.input_tokens, 1);
     EXPECT_EQ(reply_to({user("äöüß")}).usage.input_tokens, 1);   // characters, not bytes
@@ -172,7 +174,7 @@ TEST(Duration, AnythingElseIsNone) {
                                         "s5", "1234567890s", "5s ", " 5s", "05", "١s"}) {
         EXPECT_FALSE(parse_duration(text)) << text;
     }
-    EXPECT_FALSE(parse_duration("05s"));  // no number is written so
+    EXPECT_FALSE(parse_duration("05s"));  // a leading zero is not allowed
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "agent/builtin.h"
 #include "agent/demo.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -50,11 +50,27 @@ Tool deploy_tool(std::string name, std::string description) {
     return tool;
 }
 
+constexpr std::uint32_t answer_files_max = 8;
+
+Json ask_schema() {
+    return schema(
+        R"("question":{"type":"string","description":"May be Markdown."},)"
+        R"("choices":{"type":"array","maxItems":20,)"
+        R"("description":"Answers to choose from; the person may write another one.",)"
+        R"("items":{"type":"object","properties":{"title":{"type":"string"},)"
+        R"("description":{"type":"string"}},"required":["title"],)"
+        R"("additionalProperties":false}},)"
+        R"("schema":{"type":"object","description":"JSON Schema of the answer. The person )"
+        R"(fills in a form with its properties."},)"
+        R"("files":{"type":"boolean","description":"The person may attach files."})",
+        R"("question")");
+}
+
 Tool ask_human() {
     Tool tool;
     tool.name = "ask_human";
     tool.description = "Asks a person; the answer may come days later.";
-    tool.schema = text_schema("question");
+    tool.schema = ask_schema();
     tool.terms.crash = CrashPolicy::retry;
     tool.terms.may_pause = {PauseReason::user_input};
     tool.registers = [](Json const& input) {
@@ -62,12 +78,22 @@ Tool ask_human() {
         pause.reason = PauseReason::user_input;
         pause.continuation = Continuation::message;
         pause.message = member(input, "question");
+        json::View const given(input);
+        if (json::View const wanted = given["schema"]; wanted.kind() == json::Kind::object)
+            pause.schema = wanted.copy();
+        if (given["files"].boolean_or(false)) pause.files = answer_files_max;
+        if (json::View const choices = given["choices"]; choices.size() > 0)
+            pause.form = json::Writer()
+                             .begin_object()
+                             .member_raw("choices", choices.raw())
+                             .end_object()
+                             .json();
         return pause;
     };
     return tool;
 }
 
-// A timer that outlives the process: its deadline is the outcome that is waited for.
+// A timer that outlives the process: its outcome is its deadline.
 Tool wait_for() {
     Tool tool;
     tool.name = "wait_for";
@@ -115,13 +141,13 @@ Tool failing() {
     return tool;
 }
 
-// Longer than any time limit; beyond some centuries the clock's own arithmetic would overflow.
+// Longer than any time limit; after some centuries the clock's arithmetic would overflow.
 constexpr Duration longest_sleep{24 * 3'600'000};
 
 Tool sleepy(std::string name, CrashPolicy crash) {
     Tool tool;
     tool.name = std::move(name);
-    tool.description = "Takes the time that it is told, then says so.";
+    tool.description = "Sleeps for the given time, then reports it.";
     tool.schema = text_schema("for");
     tool.terms.crash = crash;
     tool.run = [](ToolCall const& call, std::stop_token const& stop) -> ToolResult {
@@ -138,8 +164,8 @@ Tool sleepy(std::string name, CrashPolicy crash) {
     return tool;
 }
 
-// Asks a person once; the person's word is the verdict.
-Verdict decide_approval(GateCall const& call) {
+// Asks a person once; the answer is the decision.
+GateDecision decide_approval(GateCall const& call) {
     if (!call.decision) {
         PauseTerms pause;
         pause.reason = PauseReason::approval;
@@ -186,7 +212,7 @@ void add_demo_agents(Registry& registry, std::shared_ptr<MailSlot> mail) {
     demo.terms.digest = "demo-1";
     Agent each = demo;
     each.id = "demo-each";
-    each.description = "The same, asked again as each call settles.";
+    each.description = "Like demo, but the model is asked again as each call settles.";
     each.terms.join = {1, false};
     registry.add(std::move(demo));
     registry.add(std::move(each));

@@ -1,6 +1,6 @@
 #include "agent/effects.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/schema.h"
 #include "json/stored.h"
 #include "session/limits.h"
@@ -23,7 +23,7 @@ Sha256 digest_of(ToolResult const& result) {
     return sha256(json::canonical_object("error", Json::trusted(json::quote(error))));
 }
 
-// A task whose agent is not there is refused before there is one.
+// Refuses a task of an unknown agent before it is created.
 ToolResult with_agent(Registry const& registry, ToolResult result) {
     auto const* ask = std::get_if<TaskAsk>(&result);
     bool const begins =
@@ -73,7 +73,7 @@ PollOutcome outcome_of(PendingId const& pending, EffectId id, PollResult result)
     return out;
 }
 
-// A tool is somebody's code: what it throws is its error, told to the model.
+// A tool is user code: what it throws becomes its error, which the model gets.
 ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token stop) {
     try {
         if (tool.registers) return tool.registers(call.input);
@@ -81,11 +81,11 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
     } catch (std::exception const& error) {
         return Failed{std::string("the tool threw: ") + error.what()};
     } catch (...) {
-        return Failed{"the tool threw something that is no exception"};
+        return Failed{"the tool threw a value that is not an exception"};
     }
 }
 
-GateOutcome outcome_of(AskGate const& ask, Verdict verdict) {
+GateOutcome outcome_of(AskGate const& ask, GateDecision verdict) {
     GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
     if (auto* allow = std::get_if<Allow>(&verdict)) {
         GateOutcome::Allow out{std::move(allow->input), {}};
@@ -106,13 +106,29 @@ GateOutcome outcome_of(AskGate const& ask, Verdict verdict) {
     return outcome;
 }
 
-Verdict ask_guarded(Gate const& gate, GateCall const& call) {
+// A standing rule is for this gate and this tool as they are defined now.
+GateDecision with_tool(GateDecision verdict, Tool const* tool) {
+    auto* const terms = std::get_if<PauseTerms>(&verdict);
+    if (!terms || !terms->definition) return verdict;
+    if (!tool) {
+        terms->definition.reset();
+        return verdict;
+    }
+    json::Writer out;
+    out.begin_object().member("gate", digest_text(*terms->definition)).member("tool", tool->name);
+    out.member("description", tool->description).member("schema", tool->schema);
+    out.member("resultSchema", tool->result_schema).member("definition", tool->definition);
+    terms->definition = sha256(json::canonical(out.end_object().json()));
+    return verdict;
+}
+
+GateDecision ask_guarded(Gate const& gate, GateCall const& call) {
     try {
         return gate.decide(call);
     } catch (std::exception const& error) {
         return Deny{"the gate '" + gate.name + "' threw: " + error.what()};
     } catch (...) {
-        return Deny{"the gate '" + gate.name + "' threw something that is no exception"};
+        return Deny{"the gate '" + gate.name + "' threw a value that is not an exception"};
     }
 }
 
@@ -129,7 +145,7 @@ void write_terms(json::Writer& out, PauseTerms const& terms) {
     out.end_object();
 }
 
-// What is asked, and whom, is part of what an approval is about.
+// An approval also covers the question and the people who are asked.
 Sha256 with_terms(Sha256 const& shown, AgentAsk const& ask) {
     json::Writer out;
     out.begin_object().member("shown", digest_text(shown)).key("asks").begin_array();
@@ -151,7 +167,7 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
                              port::Outcome done) {
     Agent const* const agent = registry_.agent(request.agent);
     if (!agent) {
-        Trouble const gone{"agent_gone", "There is no agent '" + request.agent + "' any more."};
+        Trouble const gone{"agent_gone", "The agent '" + request.agent + "' no longer exists."};
         return done(gone_outcome(request, gone));
     }
     if (agent->program && request.program) {
@@ -164,17 +180,18 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
     }
     if (request.program || !agent->model) {
         Trouble const gone{"agent_gone",
-                           "The agent '" + request.agent + "' is of another kind now."};
+                           "The agent '" + request.agent + "' is now of another kind."};
         return done(gone_outcome(request, gone));
     }
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
 }
 
-// Who is asked for a program's permission, and until when, gates say: each that fits, one after the
-// other, and all must allow it. The first that denies it decides, and nobody is asked.
+// Gates decide who is asked about an external agent's permission, and until when. All gates that
+// match are asked one after the other, and all must allow it. The first denial decides, and then no
+// person is asked.
 void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
                              AgentAsk& ask) const {
-    if (!ask.own.empty()) return;  // the gates of the tool itself are asked when it is called
+    if (!ask.own.empty()) return;  // the tool's own gates are asked when it is called
     std::vector<std::string> names = ask.names;
     names.push_back(ask.spec.tool);
     bool first = true;
@@ -188,6 +205,7 @@ void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
         auto* const terms = std::get_if<PauseTerms>(&verdict);
         if (!terms) continue;
         terms->continuation = ask.terms.continuation;
+        terms->definition.reset();  // what the agent shows differs from its arguments
         if (std::exchange(first, false)) {
             ask.terms = std::move(*terms);
         } else {
@@ -216,8 +234,7 @@ ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool cons
 void AgentEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                             port::Outcome done) {
     Tool const* const tool = registry_.tool(run.tool);
-    if (!tool)
-        return done(outcome_of(run, Failed{"the tool '" + run.tool + "' is not there any more"}));
+    if (!tool) return done(outcome_of(run, Failed{"the tool '" + run.tool + "' no longer exists"}));
     ToolCall call = call_of(*tool, std::move(agent), run);
     Key const key{session, id};
     if (tool->start)
@@ -227,8 +244,8 @@ void AgentEffects::run_tool(SessionId session, EffectId id, std::string agent, R
 
 void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCall call,
                                  port::Outcome done) {
-    // Filled in on the worker, read on the loop after it.
-    auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait to run"});
+    // Written on the worker thread, then read on the loop.
+    auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait for a worker"});
     auto job = [&tool, call = std::move(call), result](std::stop_token stop) {
         *result = run_guarded(tool, call, std::move(stop));
     };
@@ -259,11 +276,12 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     Gate const* const gate = registry_.gate(ask.gate);
     if (!gate) return done(GateOutcome{ask.call, ask.gate, GateOutcome::Gone{}});
     GateCall call{ask.tool, ask.input, ask.decision, session, ask.call, std::move(agent)};
-    if (!gate->may_block) return done(outcome_of(ask, gate->decide(call)));
-    auto const verdict = std::make_shared<Verdict>(Deny{"too much waits to run"});
+    Tool const* const tool = registry_.tool(ask.tool);
+    if (!gate->may_block) return done(outcome_of(ask, with_tool(gate->decide(call), tool)));
+    auto const verdict = std::make_shared<GateDecision>(Deny{"too much work is queued"});
     Key const key{session, id};
-    auto job = [gate, call = std::move(call), verdict](std::stop_token const&) {
-        *verdict = ask_guarded(*gate, call);
+    auto job = [gate, tool, call = std::move(call), verdict](std::stop_token const&) {
+        *verdict = with_tool(ask_guarded(*gate, call), tool);
     };
     auto finished = [this, key, ask = std::move(ask), verdict,
                      done = std::move(done)](bool) mutable {
@@ -279,9 +297,8 @@ void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTo
                              port::Outcome done) {
     Tool const* const tool = registry_.tool(poll.tool);
     if (tool && tool->poll) return this->poll(*tool, {session, id}, poll, std::move(done));
-    // Its result may still come from outside.
-    std::string const why =
-        "the tool '" + poll.tool + "' is not there any more, or can not be asked";
+    // A result may still come from outside.
+    std::string const why = "the tool '" + poll.tool + "' no longer exists, or cannot be asked";
     done(PollOutcome{poll.pending, id.since, PollOutcome::NotYet{why}, {}});
 }
 
@@ -301,8 +318,7 @@ void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
     TurnOutcome none{request.ask.turn, request.ask.ended};
     if (!registry_.turns()) {
         if (!none.ended)
-            none.refused =
-                "the interceptor '" + request.ask.names.front() + "' is not there any more";
+            none.refused = "the interceptor '" + request.ask.names.front() + "' no longer exists";
         return done(std::move(none));
     }
     Key const key{request.session, request.id};
@@ -315,16 +331,17 @@ void AgentEffects::ask_turn(port::TurnRequest request, port::Outcome done) {
     keep(key, over, registry_.turns()(std::move(request), std::move(finished)));
 }
 
-// What was begun and is not over yet.
+// Stores the stop function of an effect that has started and not ended.
 void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool stop) {
-    if (*over) return;  // it was quicker than its start
+    if (*over) return;  // it ended before start() returned
     running_[key] = [over, stop = std::move(stop)]() mutable {
         *over = true;
         if (stop) stop();
     };
 }
 
-void AgentEffects::tell_agent(SessionId session, std::string const& agent, TellAgent const& what) {
+void AgentEffects::notify_agent(SessionId session, std::string const& agent,
+                                NotifyAgent const& what) {
     Agent const* const found = registry_.agent(agent);
     if (found && found->program) found->program->tell(session, what);
 }
@@ -345,11 +362,12 @@ void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) models_.stop(session, id);
     for (Agent const& agent : registry_.agents())
         if (agent.program && id.call == 0) agent.program->stop(session, id);
-    // Taken out first: what ends may look at what runs.
+    // Removed first, because the callback may look at running_.
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }
 
-// What is left of the request beside the instructions and the tools: a token is four bytes of them.
+// Returns what the instructions and the tools leave of the request; four of their bytes count as a
+// token.
 std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     if (!found || !found->model) return std::nullopt;

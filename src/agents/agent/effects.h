@@ -1,6 +1,6 @@
 #pragma once
-// Does what sessions of our own agents owe: asks the model, runs tools on worker threads, asks
-// gates.
+// Performs the effects of sessions of our own agents: asks the model, runs tools on worker threads,
+// asks gates.
 
 #include "agent/model_requests.h"
 #include "agent/tool.h"
@@ -8,7 +8,7 @@
 
 namespace dormouse::agent {
 
-// What a call is told of where it runs. Either may be left out, and is then not told.
+// What a tool learns in addition to its call. Empty functions leave their value out.
 struct Surroundings {
     std::function<std::string(PendingId const&)> callback_url = {};
     std::function<Time()> now = {};
@@ -16,7 +16,7 @@ struct Surroundings {
 
 class AgentEffects final : public port::Effects, public port::AgentTerms {
 public:
-    // All outlive this. On the loop.
+    // All arguments outlive this. Runs on the loop.
     AgentEffects(Registry const& registry, port::Workers& workers, Surroundings surroundings = {})
         : registry_(registry),
           workers_(workers),
@@ -32,8 +32,8 @@ public:
     void poll_tool(SessionId session, session::EffectId id, std::string agent,
                    session::PollTool poll, port::Outcome done) override;
     void ask_turn(port::TurnRequest request, port::Outcome done) override;
-    void tell_agent(SessionId session, std::string const& agent,
-                    session::TellAgent const& what) override;
+    void notify_agent(SessionId session, std::string const& agent,
+                      session::NotifyAgent const& what) override;
     void stop(SessionId session, session::EffectId id) override;
     void ended(SessionId session, std::string const& agent) override;
     [[nodiscard]] std::optional<Time> model_until(SessionId session,

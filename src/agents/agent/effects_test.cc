@@ -20,11 +20,11 @@ public:
         jobs.push_back({std::move(job), std::move(done), source});
         return source;
     }
-    void work(bool has_room = true) {
+    void work(bool has_capacity = true) {
         Job one = std::move(jobs.front());
         jobs.erase(jobs.begin());
-        if (has_room) one.job(one.source.get_token());
-        one.done(has_room);
+        if (has_capacity) one.job(one.source.get_token());
+        one.done(has_capacity);
     }
 
     struct Job {
@@ -76,7 +76,7 @@ protected:
     std::vector<std::string> deltas;
 };
 
-TEST_F(EffectsTest, TheModelsReplyCarriesWhatItWasAskedFor) {
+TEST_F(EffectsTest, ModelReply_NamesItsRequest) {
     ask("demo", "hello");
     auto const& reply = std::get<ModelReply>(outcomes.at(0));
     EXPECT_EQ(reply.turn, 2U);
@@ -86,7 +86,7 @@ TEST_F(EffectsTest, TheModelsReplyCarriesWhatItWasAskedFor) {
     EXPECT_EQ(deltas, std::vector<std::string>{"You said: hello"});
 }
 
-TEST_F(EffectsTest, CallsComePreparedAndWithoutTextNothingIsStreamed) {
+TEST_F(EffectsTest, Calls_ArePrepared_NothingIsStreamedWithoutText) {
     ask("demo", "deploy A and B");
     auto const& reply = std::get<ModelReply>(outcomes.at(0));
     ASSERT_EQ(reply.calls.size(), 2U);
@@ -96,7 +96,7 @@ TEST_F(EffectsTest, CallsComePreparedAndWithoutTextNothingIsStreamed) {
     EXPECT_TRUE(deltas.empty());
 }
 
-TEST_F(EffectsTest, AnAgentThatIsGoneIsAFailureForGood) {
+TEST_F(EffectsTest, UnknownAgent_IsAPermanentFailure) {
     ask("nobody", "hello");
     auto const& failure = std::get<ModelFailure>(outcomes.at(0));
     EXPECT_EQ(failure.error.code, "agent_gone");
@@ -106,7 +106,7 @@ TEST_F(EffectsTest, AnAgentThatIsGoneIsAFailureForGood) {
     EXPECT_TRUE(effects.terms("demo"));
 }
 
-// Asks once, when it is prompted.
+// Asks for one permission when it is prompted.
 class AskingProgram final : public Program {
 public:
     void prompt(port::ModelRequest, port::Fn<void(port::Delta)>, port::Outcome done) override {
@@ -119,17 +119,17 @@ public:
         ask.names = {"acp:bash"};
         done(std::move(ask));
     }
-    void tell(SessionId, TellAgent const&) override {}
+    void tell(SessionId, NotifyAgent const&) override {}
     void stop(SessionId, EffectId) override {}
     [[nodiscard]] bool prompting(SessionId, EffectId) const override { return false; }
     [[nodiscard]] std::string unavailable() const override { return {}; }
     [[nodiscard]] std::string path() const override { return {}; }
-    void open_door(port::DoorAsk, port::Fn<void(Result<port::DoorEntry>)>) override {}
+    void open_terminal(port::TerminalRequest, port::Fn<void(Result<port::AttachInfo>)>) override {}
 
     bool says = true;
 };
 
-// What an approval of a program's request is about, when these gates ask for it.
+// Returns the digest of what an approval of the agent's request covers, with these gates.
 std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says = true) {
     Registry registry;
     auto const program = std::make_shared<AskingProgram>();
@@ -140,7 +140,7 @@ std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says 
     registry.add(std::move(agent));
     for (std::size_t i = 0; i < asks.size(); ++i) {
         Gate gate{"gate" + std::to_string(i),
-                  [terms = asks[i]](GateCall const&) -> Verdict { return terms; },
+                  [terms = asks[i]](GateCall const&) -> GateDecision { return terms; },
                   {"acp:bash"}};
         registry.add(std::move(gate));
     }
@@ -156,15 +156,15 @@ std::optional<Sha256> shown_with(std::vector<PauseTerms> const& asks, bool says 
     return asked ? asked->spec.shown : std::nullopt;
 }
 
-TEST_F(EffectsTest, Permission_OfAProgram_DeniedByAGate_SaysWhy) {
-    auto const denied = [](std::function<Verdict()> decide) {
+TEST_F(EffectsTest, Permission_DeniedByGate_ReportsReason) {
+    auto const denied = [](std::function<GateDecision()> decide) {
         Registry registry;
         Agent agent;
         agent.id = "coder";
         agent.program = std::make_shared<AskingProgram>();
         registry.add(std::move(agent));
         registry.add(
-            Gate{"first", [](GateCall const&) -> Verdict { return Allow{}; }, {"acp:bash"}});
+            Gate{"first", [](GateCall const&) -> GateDecision { return Allow{}; }, {"acp:bash"}});
         registry.add(Gate{"night", [decide](GateCall const&) { return decide(); }, {"acp:bash"}});
         FakeWorkers workers;
         AgentEffects effects{registry, workers};
@@ -177,14 +177,14 @@ TEST_F(EffectsTest, Permission_OfAProgram_DeniedByAGate_SaysWhy) {
             [&](Command::Body body) { why = std::get<AgentAsk>(std::move(body)).denied; });
         return why;
     };
-    EXPECT_EQ(denied([]() -> Verdict { return Deny{"not at night"}; }), "not at night");
-    EXPECT_EQ(denied([]() -> Verdict { return Deny{}; }), "denied by night");
-    EXPECT_EQ(denied([]() -> Verdict { throw std::runtime_error("no clock"); }),
+    EXPECT_EQ(denied([]() -> GateDecision { return Deny{"not at night"}; }), "not at night");
+    EXPECT_EQ(denied([]() -> GateDecision { return Deny{}; }), "denied by night");
+    EXPECT_EQ(denied([]() -> GateDecision { throw std::runtime_error("no clock"); }),
               "the gate 'night' threw: no clock");
-    EXPECT_EQ(denied([]() -> Verdict { return Allow{}; }), "");
+    EXPECT_EQ(denied([]() -> GateDecision { return Allow{}; }), "");
 }
 
-TEST_F(EffectsTest, Permission_OfAProgram_IsAboutWhatGatesAskAndWhom) {
+TEST_F(EffectsTest, Permission_DigestCoversQuestionAndPeople) {
     auto const asks = [](std::string const& message, std::vector<std::string> from = {}) {
         PauseTerms terms;
         terms.reason = PauseReason::approval;
@@ -196,7 +196,7 @@ TEST_F(EffectsTest, Permission_OfAProgram_IsAboutWhatGatesAskAndWhom) {
     ASSERT_TRUE(plain);
     PauseTerms later = asks("Run it?", {"alice"});
     later.timeout = Duration(5'000);
-    EXPECT_EQ(shown_with({later}), plain) << "until when does not matter";
+    EXPECT_EQ(shown_with({later}), plain) << "the deadline does not count";
     EXPECT_NE(shown_with({}), plain);
     EXPECT_NE(shown_with({asks("Run it?", {"bob"})}), plain);
     EXPECT_NE(shown_with({asks("Run it?")}), plain);
@@ -208,10 +208,11 @@ TEST_F(EffectsTest, Permission_OfAProgram_IsAboutWhatGatesAskAndWhom) {
     two.answer.need = 1;
     two.answer.forbid_requester = true;
     EXPECT_NE(shown_with({two}), plain);
-    EXPECT_FALSE(shown_with({asks("Run it?", {"alice"})}, false)) << "it says too little";
+    EXPECT_FALSE(shown_with({asks("Run it?", {"alice"})}, false))
+        << "the request has too few details";
 }
 
-TEST_F(EffectsTest, AToolRunsOnAWorkerAndItsOutcomeNamesItsAttempt) {
+TEST_F(EffectsTest, Tool_RunsOnWorker_OutcomeNamesAttempt) {
     start("sleepy", {7, 1}, 3);
     EXPECT_TRUE(outcomes.empty());
     workers.work();
@@ -221,7 +222,7 @@ TEST_F(EffectsTest, AToolRunsOnAWorkerAndItsOutcomeNamesItsAttempt) {
     EXPECT_EQ(outcome().digest, sha256(R"({"output":"slept 1ms"})"));
 }
 
-TEST_F(EffectsTest, OutputsAreStoredWithoutLineBreaks) {
+TEST_F(EffectsTest, Output_IsStoredWithoutLineBreaks) {
     add("loose", [](ToolCall const&, std::stop_token) -> ToolResult {
         return Done{Json::trusted("{\n  \"a\": 1\n}"), "Title", Json::trusted("[ 1 ]")};
     });
@@ -234,7 +235,7 @@ TEST_F(EffectsTest, OutputsAreStoredWithoutLineBreaks) {
     EXPECT_EQ(outcome().digest, sha256(R"({"output":{"a":1}})"));
 }
 
-TEST_F(EffectsTest, WhatAToolThrowsIsItsError) {
+TEST_F(EffectsTest, ToolThrowsException_IsItsError) {
     add("throws", [](ToolCall const&, std::stop_token) -> ToolResult {
         throw std::runtime_error("no disk");
     });
@@ -243,14 +244,14 @@ TEST_F(EffectsTest, WhatAToolThrowsIsItsError) {
     EXPECT_EQ(failure(), "the tool threw: no disk");
 }
 
-TEST_F(EffectsTest, WhateverAToolThrowsTheProcessGoesOn) {
+TEST_F(EffectsTest, ToolThrowsOther_IsItsError) {
     add("throws", [](ToolCall const&, std::stop_token) -> ToolResult { throw 7; });
     start("throws");
     workers.work();
-    EXPECT_EQ(failure(), "the tool threw something that is no exception");
+    EXPECT_EQ(failure(), "the tool threw a value that is not an exception");
 }
 
-TEST_F(EffectsTest, AToolThatPausesSaysForWhat) {
+TEST_F(EffectsTest, PausedTool_OutcomeHasPauseTerms) {
     add("pauses", [](ToolCall const&, std::stop_token) -> ToolResult {
         PauseTerms pause;
         pause.external_ref = "run-1";
@@ -261,13 +262,13 @@ TEST_F(EffectsTest, AToolThatPausesSaysForWhat) {
     EXPECT_EQ(std::get<PauseTerms>(outcome().what).external_ref, "run-1");
 }
 
-TEST_F(EffectsTest, AToolThatOnlyRegistersCanBeRunToo) {
+TEST_F(EffectsTest, RegisteringTool_CanBeRun) {
     start("deploy");
     workers.work();
     EXPECT_TRUE(std::holds_alternative<PauseTerms>(outcome().what));
 }
 
-TEST_F(EffectsTest, AToolThatIsGoneOrFindsNoWorkerSaysSo) {
+TEST_F(EffectsTest, Tool_UnknownOrNoWorker_Fails) {
     start("vanished");
     EXPECT_NE(failure().find("'vanished'"), std::string::npos);
     outcomes.clear();
@@ -276,7 +277,7 @@ TEST_F(EffectsTest, AToolThatIsGoneOrFindsNoWorkerSaysSo) {
     EXPECT_NE(failure().find("too many"), std::string::npos);
 }
 
-TEST_F(EffectsTest, AToolThatIsStoppedHearsOfItAndOthersDoNot) {
+TEST_F(EffectsTest, StoppedTool_SeesStop_OthersDoNot) {
     bool first = false;
     bool second = false;
     add("one", [&](ToolCall const&, std::stop_token stop) -> ToolResult {
@@ -290,18 +291,18 @@ TEST_F(EffectsTest, AToolThatIsStoppedHearsOfItAndOthersDoNot) {
     start("one", {7, 1});
     start("two", {7, 2});
     effects.stop(pending.session, {7, 1});
-    effects.stop(pending.session, {99, 1});  // does not run
+    effects.stop(pending.session, {99, 1});  // unknown: nothing happens
     workers.work();
     workers.work();
     EXPECT_TRUE(first);
     EXPECT_FALSE(second);
-    effects.stop(pending.session, {7, 1});  // it is over
+    effects.stop(pending.session, {7, 1});  // it has ended
     EXPECT_EQ(outcomes.size(), 2U);
 }
 
-TEST_F(EffectsTest, AGatesVerdictIsItsOutcome) {
-    std::vector<Verdict> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")},
-                                        Deny{"denied: no"}, PauseTerms()};
+TEST_F(EffectsTest, GateDecision_IsItsOutcome) {
+    std::vector<GateDecision> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")},
+                                             Deny{"denied: no"}, PauseTerms()};
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
         std::string const name = "gate" + std::to_string(i);
         registry.add(Gate{name, [verdict = verdicts[i]](GateCall const&) { return verdict; }});
@@ -316,13 +317,13 @@ TEST_F(EffectsTest, AGatesVerdictIsItsOutcome) {
     EXPECT_TRUE(std::holds_alternative<PauseTerms>(what(3)));
 }
 
-TEST_F(EffectsTest, AGateThatIsGoneIsToldApart) {
+TEST_F(EffectsTest, UnknownGate_IsReportedAsGone) {
     effects.ask_gate(pending.session, {7, 1}, "demo", {1, "vanished", "deploy", {}, {}}, take());
     EXPECT_TRUE(
         std::holds_alternative<GateOutcome::Gone>(std::get<GateOutcome>(outcomes.at(0)).what));
 }
 
-// A tool that works on the loop, and what the test does with it.
+// A tool that runs on the loop, controlled by the test.
 class StartedToolTest : public EffectsTest {
 protected:
     StartedToolTest() {
@@ -348,17 +349,17 @@ protected:
     int stops = 0;
 };
 
-TEST_F(StartedToolTest, NeedsNoWorkerAndBringsItsOutcomeLater) {
+TEST_F(StartedToolTest, NeedsNoWorker_OutcomeComesLater) {
     start("remote");
     EXPECT_TRUE(workers.jobs.empty());
     EXPECT_TRUE(outcomes.empty());
     ends(Done{Json::trusted("1")});
     EXPECT_TRUE(std::holds_alternative<ToolOutcome::Done>(outcome().what));
     effects.stop(pending.session, {7, 1});
-    EXPECT_EQ(stops, 0) << "what is over is not stopped";
+    EXPECT_EQ(stops, 0) << "an ended call is not stopped";
 }
 
-TEST_F(StartedToolTest, MayBeQuickerThanItsStart) {
+TEST_F(StartedToolTest, OutcomeBeforeStartReturns_Counts) {
     at_once = Failed{"no"};
     start("remote");
     EXPECT_EQ(failure(), "no");
@@ -366,7 +367,7 @@ TEST_F(StartedToolTest, MayBeQuickerThanItsStart) {
     EXPECT_EQ(stops, 0);
 }
 
-TEST_F(StartedToolTest, AStopEndsItOnceAndNothingComesOfIt) {
+TEST_F(StartedToolTest, Stop_EndsItOnceWithoutOutcome) {
     start("remote");
     effects.stop(pending.session, {7, 1});
     effects.stop(pending.session, {7, 1});
@@ -375,7 +376,7 @@ TEST_F(StartedToolTest, AStopEndsItOnceAndNothingComesOfIt) {
     EXPECT_TRUE(outcomes.empty());
 }
 
-TEST_F(StartedToolTest, WhatIsLostAndWhatWasNotDoneAreSaidAsSuch) {
+TEST_F(StartedToolTest, LostAndNothingDone_AreReported) {
     start("remote");
     ends(Lost{"silence", Duration(9)});
     auto const* lost = std::get_if<ToolOutcome::Lost>(&outcome().what);
@@ -388,7 +389,7 @@ TEST_F(StartedToolTest, WhatIsLostAndWhatWasNotDoneAreSaidAsSuch) {
     EXPECT_TRUE(std::get<ToolOutcome::Failed>(outcome().what).may_retry);
 }
 
-TEST_F(StartedToolTest, IsToldOfItsCallAndOfItsSurroundings) {
+TEST_F(StartedToolTest, GetsItsCallUrlAndDeadline) {
     start("remote", {7, 1}, 3);
     EXPECT_EQ(calls.at(0).attempt, 3U);
     EXPECT_EQ(calls.at(0).tool, "remote");
@@ -430,19 +431,20 @@ protected:
     int stops = 0;
 };
 
-TEST_F(PolledToolTest, IsAskedAndItsAnswerNamesThePoll) {
+TEST_F(PolledToolTest, Poll_AnswerNamesThePoll) {
     poll();
     EXPECT_EQ(asked.external_ref, "run-1");
     EXPECT_EQ(asked.pending, pending);
     answer(Done{Json::trusted(R"({"a": 1})")});
     EXPECT_EQ(polled().since, 7U);
     EXPECT_EQ(std::get<PollOutcome::Done>(polled().what).output.text(), R"({"a":1})");
-    EXPECT_EQ(polled().digest, sha256(R"({"output":{"a":1}})")) << "as of a submission of it";
+    EXPECT_EQ(polled().digest, sha256(R"({"output":{"a":1}})"))
+        << "like the digest of a submission";
     answer(Done{Json::trusted("2")});
     EXPECT_EQ(outcomes.size(), 1U) << "once";
 }
 
-TEST_F(PolledToolTest, AStopEndsIt) {
+TEST_F(PolledToolTest, Stop_EndsThePoll) {
     poll();
     effects.stop(pending.session, {7, 1});
     EXPECT_EQ(stops, 1);
@@ -450,7 +452,7 @@ TEST_F(PolledToolTest, AStopEndsIt) {
     EXPECT_TRUE(outcomes.empty());
 }
 
-TEST_F(PolledToolTest, AToolThatIsGoneOrHasNoPollIsAskedAgainLater) {
+TEST_F(PolledToolTest, UnknownToolOrNoPoll_IsNotYet) {
     poll("vanished");
     EXPECT_NE(std::get<PollOutcome::NotYet>(polled().what).error.find("'vanished'"),
               std::string::npos);

@@ -1,7 +1,7 @@
 #include "agent/builtin.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -13,10 +13,10 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr Duration told_within{2'000};
-constexpr std::string_view cut_mark = "\n[cut here: a mail may have 64 KiB]";
+constexpr Duration notified_within{2'000};
+constexpr std::string_view cut_mark = "\n[cut here: a mail must be at most 64 KiB]";
 
-// At a character's beginning.
+// Cuts at the beginning of a character.
 std::string cut(std::string text) {
     if (text.size() <= limits::mail_bytes_max) return text;
     return std::string(cut_utf8(text, limits::mail_bytes_max - cut_mark.size())) +
@@ -40,7 +40,7 @@ std::string word_for(port::MailFate const& fate) {
     return fate.why.empty() ? word : word + ": " + fate.why;
 }
 
-// One word for one receiver, else a list.
+// One string for one receiver, else a list.
 Json output_of(port::MailPosted const& posted, bool to_one) {
     if (to_one && posted.fates.size() == 1)
         return Json::trusted(json::quote(word_for(posted.fates.front())));
@@ -64,7 +64,7 @@ ToolResult result_of(Result<port::MailPosted> posted, bool to_one) {
 
 StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResult)> done) {
     if (!mailer) {
-        done(Failed{"there is no mail in this runtime"});
+        done(Failed{"mail is not available in this runtime"});
         return {};
     }
     json::View const input(call.input);
@@ -74,7 +74,7 @@ StopTool send(port::Mailer* mailer, ToolCall const& call, port::Fn<void(ToolResu
     port::MailSender sender{{ActorType::agent, call.agent},
                             hex(std::span(key).first(16)),
                             hex(std::span(digest).first(16))};
-    mailer->send(call.session_id(), letter_of(input), std::move(sender), told_within,
+    mailer->send(call.session_id(), letter_of(input), std::move(sender), notified_within,
                  [to_one, done = std::move(done)](Result<port::MailPosted> posted) mutable {
                      done(result_of(std::move(posted), to_one));
                  });
@@ -97,9 +97,9 @@ Tool broadcast(std::shared_ptr<MailSlot> slot) {
         R"("items":{"type":"string","minLength":1,"maxLength":129}}]},)"
         R"("message":{"type":"string","minLength":1},"resume":{"type":"boolean"},)"
         R"("ttl":{"type":"integer","minimum":1,"maximum":31622400000,"description":)"
-        R"("In ms: unread for so long it is read by nobody, and you are told."},)"
+        R"("In ms: unread mail then expires, and you are notified."},)"
         R"("reply_to":{"type":"string"}},"required":["message"],"additionalProperties":false})");
-    // Sent once: the call's own id is its key.
+    // A retry sends nothing twice: the call's id is the key of the mail.
     tool.terms.crash = CrashPolicy::retry;
     tool.start = [slot = std::move(slot)](ToolCall const& call, port::Fn<void(ToolResult)> done) {
         return send(slot ? slot->mailer : nullptr, call, std::move(done));

@@ -1,5 +1,5 @@
 #pragma once
-// Models: whoever answers a view of a session. Called from the loop.
+// Models: they answer a view of a session. Called on the loop thread.
 
 #include "port/effects.h"
 #include "session/limits.h"
@@ -14,13 +14,14 @@
 
 namespace dormouse::agent {
 
-// `calls` are in request order. What stands in a reply was said whole: a reply that was cut off
-// while it named its calls has none.
+// `calls` are in request order. A reply holds only what was complete: one that was cut off in the
+// middle of its calls has none.
 struct ModelCall {
-    std::string id;  // the model's own; data only, models repeat ids
+    std::string id;  // the model's id of it; may repeat, so it identifies nothing
     std::string tool;
     Json input;
-    // Why the arguments could not be read at all; `input` is their text then. Told to the model.
+    // If set, the arguments could not be parsed: the reason, which the model gets; `input` is their
+    // text.
     std::optional<std::string> unreadable = {};
 };
 struct Reply {
@@ -29,15 +30,15 @@ struct Reply {
     session::FinishReason finish = session::FinishReason::stop;
     session::Usage usage;
     std::string reasoning = {};
-    // Array of text and reasoning parts in the order in which they were said, with what the
-    // provider wants back (`providerData`, see model/provider_data.h). Null: reasoning, then text.
+    // Array of the text and reasoning parts in their order, with the data that the provider wants
+    // returned (`providerData`, see model/provider_data.h). Null: reasoning, then text.
     Json parts = {};
 };
-// Why there is no reply. `error` is shown to people and stored: it holds no secret.
+// Why there is no reply. `error` is stored and shown to people: it contains no secret.
 struct ModelTrouble {
     session::Trouble error;
     bool may_retry = false;
-    std::optional<Duration> retry_after = {};  // the provider's word
+    std::optional<Duration> retry_after = {};  // as the provider asks
 };
 using ModelOutcome = std::variant<Reply, ModelTrouble>;
 
@@ -47,11 +48,11 @@ struct ToolDeclaration {
     Json schema;  // of its input
 };
 
-// What a model is asked.
+// A request to a model.
 struct Question {
     session::ModelView view;
     std::string instructions;
-    std::vector<ToolDeclaration> tools;  // in the order of the agent
+    std::vector<ToolDeclaration> tools;  // in the agent's order
     SessionId session = {};
     std::string agent = {};
 };
@@ -61,26 +62,26 @@ public:
     using Stop = port::Fn<void()>;
 
     virtual ~Model() = default;
-    // Deltas, then exactly one outcome, which may come before ask() returns. The returned function
-    // ends the request: no callback comes after it was called. It may be empty if the outcome has
-    // come, and is not called then.
+    // Calls `delta`, then `done` exactly once, perhaps before ask() returns. The returned function
+    // aborts the request: no callback follows it. If the outcome has come, the function may be
+    // empty and is not called.
     [[nodiscard]] virtual Stop ask(Question question, port::Fn<void(port::Delta)> delta,
                                    port::Fn<void(ModelOutcome)> done) = 0;
-    // How many requests it takes at once; the others wait, oldest first.
+    // Maximum number of concurrent requests; others wait, oldest first.
     [[nodiscard]] virtual std::size_t concurrency() const { return SIZE_MAX; }
-    // How often a step is asked again after failures that may pass. The core has a limit of its own
-    // (session/limits.h). What was never sent, or a crash cut off, is no failure.
+    // How often a step is retried after temporary failures. The core has its own limit
+    // (session/limits.h). A request that was not sent, or that a crash cut off, does not count as a
+    // failure.
     [[nodiscard]] virtual std::uint32_t retries() const { return UINT32_MAX; }
-    // How many tokens a request may have, so that there is room for the reply; nullopt: as many as
-    // come.
+    // Maximum number of tokens in a request that leaves enough for the reply; nullopt: no limit.
     [[nodiscard]] virtual std::optional<std::uint64_t> request_tokens() const {
         return std::nullopt;
     }
-    // How long one request may take by the model's own limit, which it keeps.
+    // Time limit of one request, which the model enforces.
     [[nodiscard]] virtual Duration time_limit() const { return session::limits::model_time_limit; }
 };
 
-// A model that computes its reply, at once.
+// A model that computes its reply at once.
 class ComputedModel : public Model {
 public:
     // Pure.

@@ -112,7 +112,7 @@ void ModelRequests::begin(RequestPtr const& request) {
             finish(alive, std::move(outcome));
     };
     Model::Stop stop = model.ask(question_for(*request), std::move(delta), std::move(done));
-    // Stopped by what it said meanwhile: too early to have had anything to stop.
+    // A callback during ask() stopped the request, before there was a function to stop it.
     if (request->ended && request->running && stop) stop();
     request->stop = std::move(stop);
 }

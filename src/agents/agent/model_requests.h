@@ -1,6 +1,6 @@
 #pragma once
-// The requests to models that run or wait: of each model at most its `concurrency` at once, the
-// others oldest first.
+// The running and waiting requests to models. Each model runs at most `concurrency` requests at
+// once; the others wait, oldest first.
 
 #include "agent/tool.h"
 #include "port/meter.h"
@@ -13,24 +13,24 @@ namespace dormouse::agent {
 
 class ModelRequests {
 public:
-    // `registry` outlives this. Without `now` requests have no times. On the loop.
+    // `registry` outlives this. Without `now`, requests have no times. Runs on the loop.
     explicit ModelRequests(Registry const& registry, std::function<Time()> now = {})
         : registry_(registry), now_(std::move(now)) {}
-    ~ModelRequests();  // stops all
+    ~ModelRequests();  // stops all requests
     ModelRequests(ModelRequests const&) = delete;
     ModelRequests& operator=(ModelRequests const&) = delete;
 
-    // Exactly one outcome, ModelReply or ModelFailure, unless it is stopped.
+    // Calls `done` exactly once, with ModelReply or ModelFailure, unless the request is stopped.
     void ask(Agent const& agent, port::ModelRequest request, port::Fn<void(port::Delta)> delta,
              port::Outcome done);
-    // What runs is aborted, what waits leaves its place.
+    // Aborts a running request; removes a waiting one from the queue.
     void stop(SessionId session, session::EffectId id);
 
-    // Until when the core may wait for it: for ever before it was sent, then a little longer than
-    // the model's own limit. nullopt: it is not known here.
+    // Returns how long the core may wait for the request: without limit before it is sent, then a
+    // little longer than the model's own limit. nullopt: unknown request.
     [[nodiscard]] std::optional<Time> until(SessionId session, session::EffectId id) const;
 
-    // How many wait for `model`.
+    // Returns the number of requests that wait for `model`.
     [[nodiscard]] std::size_t waiting(Model const& model) const;
     [[nodiscard]] std::size_t running(Model const& model) const;
 
@@ -40,7 +40,7 @@ private:
         Key key;
         Agent const* agent;
         session::AskModel ask;
-        session::ModelView view;  // until it is begun
+        session::ModelView view;  // empty once the request has started
         port::Fn<void(port::Delta)> delta;
         port::Outcome done;
         Model::Stop stop = {};
@@ -49,7 +49,7 @@ private:
         bool ended = false;
     };
     using RequestPtr = std::shared_ptr<Request>;
-    // Of one model.
+    // The requests of one model.
     struct Line {
         std::size_t running = 0;
         std::deque<RequestPtr> waiting;
@@ -67,7 +67,7 @@ private:
     std::map<Model const*, Line> lines_;
 };
 
-// Of each model once, by the name that lists show; models of one name are one.
+// Returns the load of each model, once for each name in lists: models with one name are one entry.
 [[nodiscard]] std::vector<port::ModelLoad> model_loads(Registry const& registry,
                                                        ModelRequests const& requests);
 

@@ -12,7 +12,7 @@ namespace {
 using namespace session;
 using testing::ElementsAre;
 
-// Answers when the test says so.
+// A model that answers when the test says so.
 class SlowModel final : public Model {
 public:
     struct Asked {
@@ -54,7 +54,7 @@ protected:
         registry.add(std::move(agent));
     }
 
-    // Of session n: what comes of it is outcomes[n].
+    // Asks for session n; its outcome becomes outcomes[n].
     void ask(std::uint32_t n) {
         port::ModelRequest request{session(n), "ops", {1, 2, 3, 4, failures}, {}, {n, 0}};
         requests.ask(
@@ -81,7 +81,7 @@ protected:
     std::map<std::uint32_t, Command::Body> outcomes;
 };
 
-TEST_F(ModelRequestsTest, TheModelGetsInstructionsAndTheToolsOfTheAgent) {
+TEST_F(ModelRequestsTest, Question_HasInstructionsAndToolsOfTheAgent) {
     ask(1);
     Question const& question = model->asked.at(0).question;
     EXPECT_EQ(question.instructions, "Be brief.");
@@ -91,7 +91,7 @@ TEST_F(ModelRequestsTest, TheModelGetsInstructionsAndTheToolsOfTheAgent) {
     EXPECT_EQ(question.tools[0].schema, registry.tool("deploy")->schema);
 }
 
-TEST_F(ModelRequestsTest, AReplyCarriesWhatItWasAskedFor) {
+TEST_F(ModelRequestsTest, Reply_NamesItsRequest) {
     ask(1);
     model->asked[0].delta({port::Delta::Kind::text, "so"});
     Reply said;
@@ -111,11 +111,11 @@ TEST_F(ModelRequestsTest, AReplyCarriesWhatItWasAskedFor) {
     ASSERT_EQ(reply(1).calls.size(), 3U);
     EXPECT_TRUE(reply(1).calls[0].at_once);
     EXPECT_TRUE(reply(1).calls[1].refused);
-    EXPECT_EQ(reply(1).calls[2].refused, "the arguments can not be read: it ends too early");
+    EXPECT_EQ(reply(1).calls[2].refused, "the arguments cannot be read: it ends too early");
     EXPECT_FALSE(reply(1).calls[2].at_once);
 }
 
-TEST_F(ModelRequestsTest, AFailureTellsWhetherAndWhenToTryAgain) {
+TEST_F(ModelRequestsTest, Failure_HasRetryTerms) {
     ask(1);
     model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, Duration(7'000)});
     auto const& failure = std::get<ModelFailure>(outcomes.at(1));
@@ -127,7 +127,7 @@ TEST_F(ModelRequestsTest, AFailureTellsWhetherAndWhenToTryAgain) {
     EXPECT_EQ(failure.retry_after, Duration(7'000));
 }
 
-TEST_F(ModelRequestsTest, AfterItsRetriesAFailureIsForGood) {
+TEST_F(ModelRequestsTest, Failure_AfterRetries_IsPermanent) {
     model->retries_max = 2;
     failures = 2;
     ask(1);
@@ -135,15 +135,15 @@ TEST_F(ModelRequestsTest, AfterItsRetriesAFailureIsForGood) {
     EXPECT_FALSE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
 }
 
-TEST_F(ModelRequestsTest, AttemptsThatFailedNobodyAreNoRetries) {
-    model->retries_max = 2;  // this is attempt 3; a crash cut the others off
+TEST_F(ModelRequestsTest, CutOffAttempts_AreNotRetries) {
+    model->retries_max = 2;  // this is attempt 3; a crash cut off the earlier ones
     failures = 1;
     ask(1);
     model->asked[0].done(ModelTrouble{{"model_failed", "busy"}, true, {}});
     EXPECT_TRUE(std::get<ModelFailure>(outcomes.at(1)).may_retry);
 }
 
-TEST_F(ModelRequestsTest, TheTimeOfARequestBeginsWhenItIsSent) {
+TEST_F(ModelRequestsTest, TimeLimit_StartsWhenTheRequestIsSent) {
     for (std::uint32_t n = 1; n <= 3; ++n) ask(n);
     auto const until = [&](std::uint32_t n) { return requests.until(session(n), {n, 0}); };
     constexpr Duration slack{10'000};
@@ -157,7 +157,7 @@ TEST_F(ModelRequestsTest, TheTimeOfARequestBeginsWhenItIsSent) {
     EXPECT_EQ(until(3), now + 2 * limits::model_time_limit + slack);
 }
 
-TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {
+TEST_F(ModelRequestsTest, RequestsBeyondConcurrency_WaitOldestFirst) {
     for (std::uint32_t n = 1; n <= 5; ++n) ask(n);
     EXPECT_EQ(model->asked.size(), 2U);
     EXPECT_EQ(requests.waiting(*model), 3U);
@@ -173,7 +173,7 @@ TEST_F(ModelRequestsTest, MoreThanItsConcurrencyWaitOldestFirst) {
     EXPECT_THAT(order, ElementsAre(2, 3, 4, 5, 1));
 }
 
-TEST_F(ModelRequestsTest, StoppingAbortsWhatRunsAndLetsTheNextIn) {
+TEST_F(ModelRequestsTest, Stop_AbortsRunningRequestAndStartsNext) {
     for (std::uint32_t n = 1; n <= 4; ++n) ask(n);
     stop(3);  // waits
     EXPECT_EQ(requests.waiting(*model), 1U);
@@ -191,7 +191,7 @@ TEST_F(ModelRequestsTest, StoppingAbortsWhatRunsAndLetsTheNextIn) {
     EXPECT_THAT(model->stopped, ElementsAre(0));
 }
 
-TEST_F(ModelRequestsTest, WhatRunsAtTheEndIsStopped) {
+TEST_F(ModelRequestsTest, Destructor_StopsRunningRequests) {
     {
         ModelRequests short_lived(registry);
         short_lived.ask(

@@ -1,5 +1,5 @@
 #pragma once
-// Agents that are programs: whoever runs them. Called from the loop.
+// The interface to agents that are external programs. Called on the loop thread.
 
 #include "port/catalogue.h"
 #include "port/effects.h"
@@ -8,43 +8,45 @@ namespace dormouse::agent {
 
 class Program {
 public:
-    // What its newest process said of itself; before the first one nothing.
+    // What its newest process reported; empty before the first one.
     struct About {
         std::string version = {};
         bool can_load = false, can_resume = false;
     };
     virtual ~Program() = default;
-    // As Effects::ask_model. REQUIRES: request.program.
+    // See Effects::ask_model. REQUIRES: request.program.
     virtual void prompt(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                         port::Outcome done) = 0;
-    virtual void tell(SessionId session, session::TellAgent const& what) = 0;
+    virtual void tell(SessionId session, session::NotifyAgent const& what) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
-    // Whether this prompt is under way: then it may take as long as it likes.
+    // Returns whether this prompt is running: then it has no time limit.
     [[nodiscard]] virtual bool prompting(SessionId session, session::EffectId id) const = 0;
-    // Why none can be started; empty: one can.
+    // Returns why no process can be started; empty: one can.
     [[nodiscard]] virtual std::string unavailable() const = 0;
-    // Why it takes no session of that project; empty: it does.
+    // Returns why it serves no session of that project; empty: it does.
     [[nodiscard]] virtual std::string refusal(std::string const& /*project*/) const { return {}; }
-    // The session ended: nothing is prompted in it until it is opened again.
+    // Called when the session has ended: nothing is prompted in it until it is opened again.
     virtual void ended(SessionId /*session*/) {}
-    // What it keeps of sessions that were deleted here. `done` comes once, perhaps from inside.
+    // What the agent stores of a session that was deleted here. forget() calls `done` once, perhaps
+    // from inside the call.
     struct Left {
-        SessionId session;               // ours, whose process ends first
-        std::vector<std::string> names;  // as the program calls them
+        SessionId session;               // our session; its process ends first
+        std::vector<std::string> names;  // the agent's ids
         std::string cwd;
     };
     virtual void forget(Left left, port::Fn<void(Result<void>)> done) {  // NOLINT(*-value-param)
         (void)left;
         done({});
     }
-    // As Catalogue::folder.
+    // See Catalogue::folder.
     [[nodiscard]] virtual Result<std::string> folder(std::string const& cwd) const { return cwd; }
     [[nodiscard]] virtual std::string path() const = 0;
     [[nodiscard]] virtual About about() const { return {}; }
-    // Its sessions in which it does not ask, and gates would be there for what it does.
-    [[nodiscard]] virtual std::vector<port::UnaskedEntry> unasked() const { return {}; }
-    // To its own screen on the process that is prompted; as Catalogue::open_door.
-    virtual void open_door(port::DoorAsk ask, port::Fn<void(Result<port::DoorEntry>)> then) = 0;
+    // Returns the sessions in which the agent asks for no permissions although gates apply.
+    [[nodiscard]] virtual std::vector<port::NotAskingEntry> not_asking() const { return {}; }
+    // Opens the agent's own screen in the process that is prompted; see Catalogue::open_terminal.
+    virtual void open_terminal(port::TerminalRequest ask,
+                               port::Fn<void(Result<port::AttachInfo>)> then) = 0;
 };
 
 }  // namespace dormouse::agent

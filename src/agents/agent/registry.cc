@@ -1,7 +1,7 @@
 #include "agent/tool.h"
 
 #include "base/check.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/stored.h"
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 namespace dormouse::agent {
 
 namespace {
+
+constexpr std::size_t answer_schema_bytes_max = std::size_t{32} << 10;
 
 template <class T, class Key>
 T const* find(std::vector<T> const& all, std::string_view name, Key key) {
@@ -30,6 +32,17 @@ std::string bad_arguments(std::vector<json::Violation> const& violations) {
         text += " " + violation.pointer + " " + violation.message + ";";
     text.pop_back();
     return text;
+}
+
+// Why a schema that a model gave for the answer cannot be used; nullopt: it can.
+std::optional<std::string> unusable_schema(Json const& schema) {
+    if (schema.is_null()) return std::nullopt;
+    if (schema.size() > answer_schema_bytes_max)
+        return "the schema of the answer must be at most 32 KiB";
+    for (json::Violation const& violation : json::violations(schema, Json::trusted("{}"))) {
+        if (violation.pointer == "#") return "the schema of the answer: " + violation.message;
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -57,7 +70,8 @@ Agent const* Registry::agent(std::string_view id) const { return find(agents_, i
 
 bool fits_pattern(std::string_view pattern, std::string_view name) {
     std::size_t at = 0, in = 0;
-    std::size_t star = std::string_view::npos, from = 0;  // the newest star, and what it began at
+    std::size_t star = std::string_view::npos,
+                from = 0;  // the last star, and where its match began
     while (in < name.size()) {
         if (at < pattern.size() && pattern[at] == '*') {
             star = at++;
@@ -75,7 +89,7 @@ bool fits_pattern(std::string_view pattern, std::string_view name) {
     return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
-// First added is outermost.
+// Gates come in the order of adding: the first is the outermost.
 std::vector<std::string> Registry::gates_of(Tool const& tool) const {
     std::vector<std::string> names;
     for (Gate const& gate : gates_) {
@@ -122,7 +136,7 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
     spec.terms = tool->terms;
     spec.terms.gates = gates_of(*tool);
     if (unreadable) {
-        spec.refused = "the arguments can not be read: " + *unreadable;
+        spec.refused = "the arguments cannot be read: " + *unreadable;
         return spec;
     }
     if (auto const violations = schemas_.at(tool->name).violations(spec.input);
@@ -130,7 +144,10 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         spec.refused = bad_arguments(violations);
         return spec;
     }
-    if (tool->registers) spec.at_once = tool->registers(spec.input);
+    if (!tool->registers) return spec;
+    session::PauseTerms pause = tool->registers(spec.input);
+    spec.refused = unusable_schema(pause.schema);
+    if (!spec.refused) spec.at_once = std::move(pause);
     return spec;
 }
 

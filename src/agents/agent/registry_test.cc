@@ -17,8 +17,8 @@ protected:
         return registry.prepare(*registry.agent("demo"),
                                 {"demo_0", std::move(tool), Json::trusted(std::move(input))});
     }
-    // The verdict of the demo's gate.
-    [[nodiscard]] Verdict judge(std::optional<Submission> decision) const {
+    // Returns the decision of the demo's gate.
+    [[nodiscard]] GateDecision judge(std::optional<Submission> decision) const {
         return registry.gate("approval")
             ->decide({"dangerous", Json::trusted(R"({"action":"X"})"), std::move(decision)});
     }
@@ -26,7 +26,7 @@ protected:
     Registry registry;
 };
 
-TEST_F(RegistryTest, TheDemoAgentsDifferInTheirJoinAlone) {
+TEST_F(RegistryTest, DemoAgents_DifferOnlyInJoin) {
     Agent const* const demo = registry.agent("demo");
     Agent const* const each = registry.agent("demo-each");
     ASSERT_TRUE(demo && each);
@@ -39,7 +39,7 @@ TEST_F(RegistryTest, TheDemoAgentsDifferInTheirJoinAlone) {
     EXPECT_EQ(registry.gate("none"), nullptr);
 }
 
-TEST_F(RegistryTest, ACallGetsTheTermsOfItsTool) {
+TEST_F(RegistryTest, Call_GetsTheTermsOfItsTool) {
     CallSpec const spec = prepare("sleepy", R"({"for":"2s"})");
     EXPECT_EQ(spec.model_id, "demo_0");
     EXPECT_FALSE(spec.refused);
@@ -50,7 +50,7 @@ TEST_F(RegistryTest, ACallGetsTheTermsOfItsTool) {
               std::vector<std::string>{"approval"});
 }
 
-TEST_F(RegistryTest, TheInputIsCompactAndItsDigestCanonical) {
+TEST_F(RegistryTest, Input_IsCompactAndItsDigestCanonical) {
     CallSpec const a = prepare("deploy", "{ \"target\" : \"A\",\n\"within\":\"5s\" }");
     CallSpec const b = prepare("deploy", R"({"within":"5s","target":"A"})");
     EXPECT_EQ(a.input.text(), R"({"target":"A","within":"5s"})");
@@ -60,7 +60,7 @@ TEST_F(RegistryTest, TheInputIsCompactAndItsDigestCanonical) {
               "sha256:b036ba8d5d066c7896b84aced286f17130a153cd8b3064c2791613f1ba0fa453");
 }
 
-TEST_F(RegistryTest, AToolThatOnlyRegistersBringsItsPauseWithTheCall) {
+TEST_F(RegistryTest, RegisteringTool_PausesWithTheCall) {
     CallSpec const deploy = prepare("deploy", R"({"target":"A","within":"5s"})");
     ASSERT_TRUE(deploy.at_once);
     EXPECT_EQ(deploy.at_once->placeholder.text(), R"({"status":"queued","target":"A"})");
@@ -69,13 +69,39 @@ TEST_F(RegistryTest, AToolThatOnlyRegistersBringsItsPauseWithTheCall) {
     CallSpec const ask = prepare("ask_human", R"({"question":"Q"})");
     EXPECT_EQ(ask.at_once->reason, PauseReason::user_input);
     EXPECT_EQ(ask.at_once->message, "Q");
+    EXPECT_TRUE(ask.at_once->form.is_null());
+    std::string const choices = R"("choices":[{"title":"a","description":"b"}]})";
+    CallSpec const choose = prepare("ask_human", R"({"question":"Q",)" + choices);
+    EXPECT_EQ(choose.at_once->form.text(), "{" + choices);
     CallSpec const wait = prepare("wait_for", R"({"for":"3m"})");
     EXPECT_EQ(wait.at_once->timeout, Duration(180'000));
     EXPECT_EQ(wait.at_once->on_deadline, OnDeadline::done);
 }
 
-// The core CHECKs what a pause may be: no tool of ours may ask for another.
-TEST_F(RegistryTest, EveryToolDeclaresThePausesThatItMakes) {
+TEST_F(RegistryTest, AskHuman_WithSchemaAndFiles_PausesWithThem) {
+    CallSpec const ask =
+        prepare("ask_human",
+                R"({"question":"Q","files":true,"schema":{"type":"object","required":["n"]}})");
+    ASSERT_TRUE(ask.at_once);
+    EXPECT_EQ(ask.at_once->schema.text(), R"({"type":"object","required":["n"]})");
+    EXPECT_EQ(ask.at_once->files, 8U);
+    EXPECT_EQ(prepare("ask_human", R"({"question":"Q","files":false})").at_once->files, 0U);
+}
+
+TEST_F(RegistryTest, AskHuman_UnusableSchema_IsRefused) {
+    CallSpec const cycle =
+        prepare("ask_human", R"({"question":"Q","schema":{"$ref":"#/definitions/no"}})");
+    EXPECT_FALSE(cycle.at_once);
+    EXPECT_TRUE(cycle.refused->starts_with("the schema of the answer: ")) << *cycle.refused;
+    std::string const words(40'000, 'x');
+    CallSpec const large =
+        prepare("ask_human", R"({"question":"Q","schema":{"description":")" + words + "\"}}");
+    EXPECT_EQ(large.refused, "the schema of the answer must be at most 32 KiB");
+    EXPECT_TRUE(prepare("ask_human", R"({"question":"Q","schema":7})").refused);
+}
+
+// The core CHECKs the terms of each pause, so no built-in tool may make an invalid one.
+TEST_F(RegistryTest, Tools_DeclareThePausesTheyMake) {
     for (auto const& [tool, input] :
          std::map<std::string, std::string>{{"deploy", R"({"target":"A"})"},
                                             {"approve_deploy", R"({"target":"A"})"},
@@ -88,12 +114,12 @@ TEST_F(RegistryTest, EveryToolDeclaresThePausesThatItMakes) {
     }
 }
 
-TEST_F(RegistryTest, AnUnknownToolIsRefusedWithTheNearestName) {
+TEST_F(RegistryTest, UnknownTool_IsRefusedWithNearestName) {
     EXPECT_EQ(prepare("deplpy", "{}").refused, "there is no tool 'deplpy'; did you mean 'deploy'?");
     EXPECT_EQ(prepare("quantum", "{}").refused, "there is no tool 'quantum'");
 }
 
-TEST_F(RegistryTest, AToolThatTheAgentDoesNotHaveIsUnknownToIt) {
+TEST_F(RegistryTest, ToolOfAnotherAgent_IsUnknown) {
     Agent small;
     small.id = "small";
     small.tools = {"fail"};
@@ -102,7 +128,7 @@ TEST_F(RegistryTest, AToolThatTheAgentDoesNotHaveIsUnknownToIt) {
     EXPECT_FALSE(registry.prepare(small, {"", "fail", Json::trusted("{}")}).refused);
 }
 
-TEST_F(RegistryTest, ArgumentsThatDoNotFitAreRefusedWithTheirPlace) {
+TEST_F(RegistryTest, InvalidArguments_AreRefusedWithPointer) {
     for (std::string const& input :
          {std::string("{}"), std::string(R"({"target":7})"), std::string("[]"),
           std::string(R"({"target":"A","speed":"fast"})")}) {
@@ -115,8 +141,8 @@ TEST_F(RegistryTest, ArgumentsThatDoNotFitAreRefusedWithTheirPlace) {
     EXPECT_NE(prepare("deploy", R"({"target":7})").refused->find("/target"), std::string::npos);
 }
 
-TEST_F(RegistryTest, TheGateAsksOnceAndTheAnswerIsTheVerdict) {
-    Verdict const first = judge(std::nullopt);
+TEST_F(RegistryTest, Gate_AsksOnce_AnswerIsTheDecision) {
+    GateDecision const first = judge(std::nullopt);
     auto const* pause = std::get_if<PauseTerms>(&first);
     ASSERT_NE(pause, nullptr);
     EXPECT_EQ(pause->reason, PauseReason::approval);
@@ -124,7 +150,7 @@ TEST_F(RegistryTest, TheGateAsksOnceAndTheAnswerIsTheVerdict) {
     EXPECT_EQ(pause->message, R"(Allow dangerous {"action":"X"}?)");
     Submission decision;
     decision.kind = SubmissionKind::decision;
-    Verdict const no = judge(decision);
+    GateDecision const no = judge(decision);
     EXPECT_EQ(std::get<Deny>(no).message, "denied: no reason given");
     decision.reason = "not on Friday";
     EXPECT_EQ(std::get<Deny>(judge(decision)).message, "denied: not on Friday");
@@ -134,7 +160,7 @@ TEST_F(RegistryTest, TheGateAsksOnceAndTheAnswerIsTheVerdict) {
     EXPECT_EQ(std::get<Allow>(judge(decision)).input->text(), R"({"action":"Y"})");
 }
 
-TEST_F(RegistryTest, TheDemosToolsDoWhatTheySay) {
+TEST_F(RegistryTest, DemoTools_ReturnWhatTheyDescribe) {
     auto const run = [&](std::string const& tool, std::string input, std::uint32_t attempt) {
         return registry.tool(tool)->run({{}, attempt, Json::trusted(std::move(input))}, {});
     };

@@ -3,8 +3,8 @@
 #include "json/json.h"
 #include "session/limits.h"
 
-// Tools that say what they want of their session's tasks; the session itself does it (TaskAsk), in
-// the append of their outcome. So nothing of it can be done twice or by halves.
+// Tools for background tasks. They only return what they want (TaskAsk); the session does it in the
+// append of their outcome, so it cannot be done twice or in part.
 namespace dormouse::agent {
 
 using namespace dormouse::session;
@@ -21,7 +21,7 @@ std::string string_in(Json const& input, std::string_view name) {
     return json::View(input)[name].string_or("");
 }
 
-// {"type":"object", …} of these members, those in `required` among them.
+// Returns {"type":"object", …} with these members and the required ones.
 Json object_schema(std::string_view properties, std::string_view required) {
     return Json::trusted(R"({"type":"object","properties":{)" + std::string(properties) +
                          R"(},"required":[)" + std::string(required) +
@@ -66,12 +66,13 @@ TaskAsk of_task(TaskAsk::What what, Json const& input) {
 Tool background_task() {
     return asking(
         "background_task",
-        "Starts an agent on something in the background. Gives the id of the task at once; you "
-        "are told when it has ended.",
-        object_schema(R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
-                      R"("agent":{"type":"string","minLength":1},"fork":{"type":"boolean",)"
-                      R"("default":false,"description":"It begins with all that was said here."})",
-                      R"("description","prompt","agent")"),
+        "Starts an agent on something in the background. Returns the id of the task at once; you "
+        "are notified when it has ended.",
+        object_schema(
+            R"("description":{"type":"string"},"prompt":{"type":"string","minLength":1},)"
+            R"("agent":{"type":"string","minLength":1},"fork":{"type":"boolean",)"
+            R"("default":false,"description":"It starts with the history of this conversation."})",
+            R"("description","prompt","agent")"),
         [](Json const& input) {
             TaskAsk ask;
             ask.what = TaskAsk::What::start;
@@ -85,7 +86,8 @@ Tool background_task() {
 
 Tool report_progress() {
     return asking(
-        "report_progress", "For a task: tells whoever started it how far it is. Wakes nobody.",
+        "report_progress",
+        "For a task: reports progress to the session that started it, without waking it.",
         object_schema(R"("text":{"type":"string","minLength":1,"maxLength":4096})", R"("text")"),
         [](Json const& input) {
             TaskAsk ask;
@@ -96,14 +98,15 @@ Tool report_progress() {
 }
 
 Tool background_output() {
-    return asking("background_output",
-                  "What a background task has said. With block, waits for the end of its run.",
-                  object_schema(std::string(task_member) + std::string(blocking), R"("task_id")"),
-                  [](Json const& input) {
-                      TaskAsk ask = of_task(TaskAsk::What::output, input);
-                      read_block(ask, input);
-                      return ask;
-                  });
+    return asking(
+        "background_output",
+        "Returns what a background task has said. With block, waits for the end of its run.",
+        object_schema(std::string(task_member) + std::string(blocking), R"("task_id")"),
+        [](Json const& input) {
+            TaskAsk ask = of_task(TaskAsk::What::output, input);
+            read_block(ask, input);
+            return ask;
+        });
 }
 
 Tool background_resume() {
@@ -129,7 +132,7 @@ Tool background_cancel() {
                       TaskAsk ask = of_task(TaskAsk::What::cancel, input);
                       bool const all = json::View(input)["all"].boolean_or(false);
                       if (all == !ask.task.empty())
-                          return Failed{"Say which task (task_id), or all: true."};
+                          return Failed{"Give either task_id or all: true."};
                       return ask;
                   });
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Names, parameters, defaults and limits of docs/reference/tools.md, "Background tasks".
+// Names, parameters, defaults and limits as in docs/reference/tools.md, "Background tasks".
 namespace dormouse::agent {
 namespace {
 
@@ -18,7 +18,7 @@ protected:
             registry.add(std::move(tool));
         }
     }
-    // Why a call is refused; empty: it is not.
+    // Returns why a call is refused; empty: it is not.
     [[nodiscard]] std::string refused(std::string const& tool, std::string const& input) const {
         return registry.prepare(helper, {"", tool, Json::trusted(input)}).refused.value_or("");
     }
@@ -42,14 +42,14 @@ protected:
     Agent helper{"helper", "", nullptr, {}};
 };
 
-TEST_F(TaskToolsTest, TheSixTools) {
+TEST_F(TaskToolsTest, TaskTools_HaveTheDocumentedNames) {
     EXPECT_EQ(helper.tools,
               (std::vector<std::string>{"background_task", "background_output", "background_resume",
                                         "background_cancel", "background_clear", "background_list",
                                         "report_progress"}));
 }
 
-TEST_F(TaskToolsTest, ATaskHasADescriptionAPromptAndAnAgent) {
+TEST_F(TaskToolsTest, Task_HasDescriptionPromptAndAgent) {
     TaskAsk const made =
         ask("background_task", R"({"description":"d","prompt":"p \"q\"","agent":"demo"})");
     EXPECT_EQ(made.what, TaskAsk::What::start);
@@ -60,7 +60,7 @@ TEST_F(TaskToolsTest, ATaskHasADescriptionAPromptAndAnAgent) {
     EXPECT_NE(refused("background_task", R"({"description":"d","prompt":"","agent":"demo"})"), "");
 }
 
-TEST_F(TaskToolsTest, ResumeHasTheDefaultsAndTheLimitOfTheSpecification) {
+TEST_F(TaskToolsTest, Resume_HasTheDocumentedDefaultsAndLimit) {
     TaskAsk const plain = ask("background_resume", R"({"task_id":"t","message":"m"})");
     EXPECT_EQ(plain.what, TaskAsk::What::resume);
     EXPECT_FALSE(plain.block);
@@ -78,27 +78,27 @@ TEST_F(TaskToolsTest, ResumeHasTheDefaultsAndTheLimitOfTheSpecification) {
     EXPECT_NE(refused("background_resume", R"({"message":"m"})"), "");
 }
 
-TEST_F(TaskToolsTest, OutputHasTheSameDefaults) {
+TEST_F(TaskToolsTest, Output_HasTheSameDefaults) {
     EXPECT_FALSE(ask("background_output", R"({"task_id":"t"})").block);
     EXPECT_EQ(ask("background_output", R"({"task_id":"t","block":true})").timeout,
               Duration(60'000));
     EXPECT_NE(refused("background_output", R"({"task_id":"t","block":"yes"})"), "");
 }
 
-TEST_F(TaskToolsTest, CancelTakesOneOrAll) {
+TEST_F(TaskToolsTest, Cancel_TakesOneOrAll) {
     EXPECT_EQ(ask("background_cancel", R"({"task_id":"t"})").task, "t");
     EXPECT_EQ(ask("background_cancel", R"({"all":true})").task, "");
     for (char const* const input : {"{}", R"({"all":false})", R"({"task_id":"t","all":true})"})
         EXPECT_TRUE(std::holds_alternative<Failed>(result("background_cancel", input))) << input;
 }
 
-TEST_F(TaskToolsTest, ListTakesAStatus) {
+TEST_F(TaskToolsTest, List_TakesAStatus) {
     EXPECT_FALSE(ask("background_list", "{}").only);
     EXPECT_EQ(ask("background_list", R"({"status":"resumed"})").only, TaskStatus::resumed);
     EXPECT_NE(refused("background_list", R"({"status":"lost"})"), "");
 }
 
-TEST_F(TaskToolsTest, AnAgentAsAToolTakesAPrompt) {
+TEST_F(TaskToolsTest, AgentTool_TakesAPrompt) {
     registry.add(agent_tool({"agent:demo", "demo", "Plays.", Duration(5'000)}));
     helper.tools.push_back("agent:demo");
     TaskAsk const call = ask("agent:demo", R"({"prompt":"look"})");

@@ -33,7 +33,7 @@ Tool todo() {
     tool.name = "todo";
     tool.description =
         "Keeps the list of things to do in this session. Give the whole list each time: what is "
-        "not in it is gone from it.";
+        "not in it is removed.";
     tool.schema = Json::trusted(
         R"({"type":"object","properties":{"items":{"type":"array","maxItems":200,"items":)"
         R"({"type":"object","properties":{"text":{"type":"string","minLength":1,"maxLength":1000},)"

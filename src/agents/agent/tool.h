@@ -1,6 +1,6 @@
 #pragma once
-// Tools and gates as values: what they declare and what they do. A registry made in main holds
-// them.
+// Tools and gates as values: what they declare and what they do. The program's main function makes
+// a registry of them.
 
 #include <dormouse/error.h>
 
@@ -22,14 +22,15 @@
 namespace dormouse::agent {
 
 struct ToolCall {
-    PendingId pending;          // where its outcome may be sent; also its idempotency key
-    std::uint32_t attempt = 1;  // how often this call was durably started
+    PendingId pending;          // the address of its outcome, and its idempotency key
+    std::uint32_t attempt = 1;  // counts the durable starts of this call
     Json input;
     std::string tool = {};
-    std::string callback_url = {};  // takes the outcome by POST; empty: this runtime has no address
-    std::optional<Time> deadline = {};                 // an outcome that comes later is of no use
-    std::optional<session::Submission> decision = {};  // what its own pause was answered with
-    Json state = {};                                   // … and what that pause kept
+    std::string callback_url =
+        {};  // takes the outcome by POST; empty: this runtime has no public address
+    std::optional<Time> deadline = {};                 // a later outcome is rejected
+    std::optional<session::Submission> decision = {};  // the answer to its own pause
+    Json state = {};                                   // what that pause stored
     std::string agent = {};
     TurnNo turn = 0;
 
@@ -44,32 +45,32 @@ struct Done {
     Json metadata = {};
     session::Attached attached = {};
 };
-// Told to the model, unless nothing was done and trying again may help.
+// An error that the model gets, unless nothing was done and a retry may help.
 struct Failed {
     std::string message;
     bool nothing_done = false;
 };
-// Nobody knows what the attempt did: the tool's crash policy decides.
+// It is unknown what the attempt did: the tool's crash policy decides.
 struct Lost {
     std::string message;
-    std::optional<Duration> retry_after = {};  // the other side's word
+    std::optional<Duration> retry_after = {};  // as the other side asks
 };
-// TaskAsk: what the call asks of its session's tasks is its outcome, or what it waits for.
+// TaskAsk: the outcome, or the wait for it, comes from the session's tasks.
 using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost, session::TaskAsk>;
 
-// Ends what start() began; nothing comes of it afterwards. Called at most once, on the loop.
+// Ends what start() began: it makes no callback afterwards. Called at most once, on the loop.
 using StopTool = port::Fn<void()>;
 
-// What a tool is asked whose result nobody can push.
+// The request for the result of a paused call that nothing will push.
 struct PollCall {
     PendingId pending;
     Json input;
     std::string tool;
-    std::string external_ref;  // what its pause said
+    std::string external_ref;  // as its pause gave it
 };
 struct NotYet {
-    std::string error = {};  // set: it could not be asked, or what it said means nothing
-    std::optional<Duration> retry_after = {};  // the other side's word
+    std::string error = {};                    // set: the poll failed, or its answer is invalid
+    std::optional<Duration> retry_after = {};  // as the other side asks
 };
 using PollResult = std::variant<NotYet, Done, Failed>;
 
@@ -78,23 +79,28 @@ struct Tool {
     std::string description;
     Json schema;  // of its input
     session::ToolTerms terms = {};
-    // Set for a tool that does nothing but register: the pause that a call makes at once. Pure.
+    // What it does, as configured (address, program, …): when it changes, people are asked again
+    // although a standing rule exists. Null: nothing besides the members above is known.
+    Json definition = {};
+    // Set for a tool that only registers a call: the pause that a call makes at once. Pure.
     std::function<session::PauseTerms(Json const& input)> registers = {};
     // Runs on a worker thread; may block; should end soon after a stop request. REQUIRED unless
     // `registers` or `start` is set.
     std::function<ToolResult(ToolCall const&, std::stop_token)> run = {};
-    // The asynchronous form, for what waits on sockets and pipes. On the loop; must not block.
-    // `done` is called once, on the loop, perhaps before start returns; never after the stop.
+    // The asynchronous form, for tools that wait for sockets or pipes. Runs on the loop; must not
+    // block. `done` is called once, on the loop, perhaps before start() returns, and never after
+    // the stop.
     std::function<StopTool(ToolCall call, port::Fn<void(ToolResult)> done)> start = {};
-    // Set for a tool whose pauses say `poll_every`: asks whether the result is there. Must not
-    // block and has no effects; else as `start`.
+    // Set for a tool whose pauses have `poll_every`: asks whether the result exists. Must not block
+    // and has no effects; otherwise like `start`.
     std::function<StopTool(PollCall call, port::Fn<void(PollResult)> done)> poll = {};
-    // JSON Schema of its output, null: any. What comes from outside is checked at the door.
+    // JSON Schema of its output; null: any. Results from outside are checked when they are
+    // submitted.
     Json result_schema = {};
-    // Why a result from outside is refused; nullopt: it is not. On a worker thread; may block.
+    // Returns why a result from outside is rejected; nullopt: it is valid. Runs on a worker thread;
+    // may block.
     std::function<std::optional<std::string>(Json const& result)> validate = {};
-    // The asynchronous form, for what is asked by other means than a call; else as `start`. With it
-    // `validate` is not asked.
+    // The asynchronous form of `validate`, like `start`. If it is set, `validate` is not used.
     std::function<StopTool(port::OfferedResult what, port::Fn<void(port::ValidationResult)> done)>
         check = {};
 };
@@ -102,7 +108,7 @@ struct Tool {
 struct GateCall {
     std::string tool;
     Json input;
-    std::optional<session::Submission> decision;  // what its pause was answered with
+    std::optional<session::Submission> decision;  // the answer to its pause
     SessionId session = {};
     CallNo call = 0;
     std::string agent = {};
@@ -113,22 +119,24 @@ struct Allow {
 struct Deny {
     std::string message;
 };
-using Verdict = std::variant<Allow, Deny, session::PauseTerms>;
+using GateDecision = std::variant<Allow, Deny, session::PauseTerms>;
 
-// Without effects: asked again after a crash, and with the decision when its pause was answered.
+// Has no side effects: it is asked again after a crash, and again with the decision when its pause
+// was answered.
 struct Gate {
     std::string name;
-    std::function<Verdict(GateCall const&)> decide;
-    // Also asked, before those that a tool names itself, for tools whose name fits one of these;
-    // `*` stands for any text.
+    std::function<GateDecision(GateCall const&)> decide;
+    // The gate is also asked for tools whose name matches one of these patterns, before the gates
+    // that a tool names itself; `*` matches any text.
     std::vector<std::string> tools = {};
-    // It is asked on a worker thread; else on the loop, and is quick. What it throws there denies.
+    // true: it is asked on a worker thread. false: on the loop, and it must be quick; an exception
+    // there denies.
     bool may_block = false;
 };
 
-// Interceptors of turns, by the names that the terms of agents bear. Without effects: asked again
-// after a crash. On the loop; must not block. `done` is called once, perhaps before it returns, and
-// never after the stop. It keeps a time limit.
+// Interceptors of turns, by the names in the terms of agents. No side effects: asked again after a
+// crash. Called on the loop; must not block; keeps a time limit. `done` is called once, perhaps
+// before the call returns, and never after the stop.
 using AskTurn =
     std::function<StopTool(port::TurnRequest request, port::Fn<void(session::TurnOutcome)> done)>;
 
@@ -139,12 +147,12 @@ struct Agent {
     std::vector<std::string> tools;
     session::TurnTerms terms = {};
     std::string instructions = {};
-    std::string model_id = "scripted";      // what lists show
-    std::shared_ptr<Program> program = {};  // set: it is prompted, and there is no model
-    bool hidden = false;                    // nobody may ask for a session of it by name
+    std::string model_id = "scripted";      // as lists show it
+    std::shared_ptr<Program> program = {};  // set: the program is prompted, and there is no model
+    bool hidden = false;                    // no session of it can be requested by name
 };
 
-// `*` stands for any text, also none; nothing else is special.
+// `*` matches any text, also an empty one; no other character is special.
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
 
 class Registry {
@@ -158,21 +166,22 @@ public:
     [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty
     [[nodiscard]] Tool const* tool(std::string_view name) const;
     [[nodiscard]] Gate const* gate(std::string_view name) const;
-    // Those with a pattern acp:… for one of a program's names of its tool, in their order.
+    // Returns the gates with a pattern acp:… for one of an external agent's names of its tool, in
+    // their order.
     [[nodiscard]] std::vector<Gate const*> gates_of_permission(
         std::vector<std::string> const& names) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
     [[nodiscard]] std::vector<Agent> const& agents() const { return agents_; }
     [[nodiscard]] std::vector<Tool> const& tools() const { return tools_; }
 
-    // Checks a call that a model makes and gives it the terms of its tool: unknown names and
-    // arguments that do not fit are refused there, with the text for the model.
+    // Checks a model's call and adds the terms of its tool. For an unknown tool or arguments that
+    // do not fit, the result's `refused` has the text for the model.
     [[nodiscard]] session::CallSpec prepare(Agent const& agent, ModelCall const& call) const;
 
 private:
     [[nodiscard]] std::vector<std::string> gates_of(Tool const& tool) const;
 
-    // A handful of each, in the order of adding: that is the order in which they are listed.
+    // A few of each, listed in the order of adding.
     std::vector<Tool> tools_;
     std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool
     std::vector<Gate> gates_;

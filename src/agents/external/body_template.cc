@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 6> call_words{"pendingID",   "callID",         "sessionID",
                                                      "callbackURL", "idempotencyKey", "deadline"};
 
-// The one member whose name begins with $; empty: this is ordinary JSON.
+// Returns the first member whose name starts with $; empty: the value is ordinary JSON.
 std::string expression_of(json::View value) {
     std::string found;
     if (value.kind() != json::Kind::object) return found;
@@ -25,9 +25,9 @@ std::string check_expression(json::View value, std::string const& name) {
         return "\"" + name + "\" is not known; there are $input and $call";
     if (value.size() != 1) return "\"" + name + "\" must be the only member of its object";
     auto const word = value[name].string();
-    if (!word) return "\"" + name + "\" must be a text";
+    if (!word) return "\"" + name + "\" must be a string";
     if (name == "$input" && !word->empty() && !word->starts_with('/'))
-        return "\"$input\": \"" + *word + "\" is no JSON pointer: it begins with /";
+        return "\"$input\": \"" + *word + "\" is not a JSON pointer: must begin with /";
     if (name == "$call" && std::ranges::find(call_words, *word) == call_words.end())
         return "\"$call\": \"" + *word +
                "\" is not known; there are pendingID, callID, sessionID, "
@@ -37,13 +37,13 @@ std::string check_expression(json::View value, std::string const& name) {
 
 std::string first_fault(json::View value) {
     std::string fault;
-    auto const look = [&](json::View inner) {
+    auto const visit = [&](json::View inner) {
         if (fault.empty()) fault = first_fault(inner);
     };
     if (std::string const name = expression_of(value); !name.empty())
         return check_expression(value, name);
-    value.members([&](std::string_view, json::View inner) { look(inner); });
-    value.elements(look);
+    value.members([&](std::string_view, json::View inner) { visit(inner); });
+    value.elements(visit);
     return fault;
 }
 
@@ -113,7 +113,7 @@ Json fill_body(Json const& body, agent::ToolCall const& call) {
     return out.json();
 }
 
-Json usual_body(agent::ToolCall const& call) {
+Json default_body(agent::ToolCall const& call) {
     json::Writer out;
     out.begin_object()
         .member("pendingID", call.pending.text())

@@ -12,7 +12,7 @@ using port::ProcessEnd;
 
 namespace {
 
-constexpr std::size_t told_of_error = 2'000;
+constexpr std::size_t describe_error = 2'000;
 constexpr std::size_t kept_of_error = 4'096;
 
 std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall const& call) {
@@ -32,7 +32,7 @@ std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall co
 }
 
 constexpr std::string_view never_later =
-    "the program says that its result comes later, and its tool has later = \"never\"";
+    "the program reports that its result comes later, but its tool has later = \"never\"";
 
 bool says_later(ProcessEnd const& end) {
     bool const ended_well = end.how == ProcessEnd::How::exited && end.status == 0;
@@ -40,31 +40,30 @@ bool says_later(ProcessEnd const& end) {
            (ended_well && !end.side.empty());
 }
 
-// Descriptor 3: nothing, or one line {"pending": {…}}.
+// Reads descriptor 3: nothing, or one line {"pending": {…}}.
 Result<PauseTerms> later(CommandTool const& tool, ProcessEnd const& end) {
     std::string const line = tail(end.side, end.side.size());
     if (line.empty()) return read_pause(tool.declared, json::View());
     auto const said = json::check(line);
-    if (!said) return fail(Code::bad_json, "it is no JSON: " + said.error().detail);
+    if (!said) return fail(Code::bad_json, "not JSON: " + said.error().detail);
     json::View const view(*said);
     if (view.kind() != json::Kind::object || view.size() != 1 || !view["pending"].exists())
-        return fail(Code::bad_value, "it must be one line {\"pending\": {…}}");
+        return fail(Code::bad_value, "must be one line {\"pending\": {…}}");
     return read_pause(tool.declared, view["pending"]);
 }
 
 agent::ToolResult later_result(CommandTool const& tool, ProcessEnd const& end) {
     auto pause = later(tool, end);
     if (pause) return std::move(*pause);
-    return agent::Failed{"what the program wrote on descriptor 3 is not understood: " +
-                         pause.error().detail};
+    return agent::Failed{"the program's line on descriptor 3 is invalid: " + pause.error().detail};
 }
 
-std::string said_at_the_end(ProcessEnd const& end) {
-    std::string const error = tail(end.error, told_of_error);
+std::string last_output(ProcessEnd const& end) {
+    std::string const error = tail(end.error, describe_error);
     return error.empty() ? "" : ": " + error;
 }
 
-// What it wrote on standard error is for people: the model is not shown metadata.
+// Standard error is for people: it becomes metadata, which the model does not see.
 agent::Done done_of(ProcessEnd const& end) {
     agent::Done done{output_of(end.output)};
     std::string const error = tail(end.error, kept_of_error);
@@ -79,23 +78,23 @@ agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
     switch (end.how) {
         case ProcessEnd::How::not_started:
             return agent::Failed{
-                "the program '" + tool.argv.front() + "' can not be started: " + end.error,
+                "the program '" + tool.argv.front() + "' cannot be started: " + end.error,
                 end.try_again};
         case ProcessEnd::How::flooded:
-            return agent::Failed{"the program wrote more than it may (8 MiB) and was ended"};
+            return agent::Failed{"the program exceeded its output limit of 8 MiB and was ended"};
         case ProcessEnd::How::timed_out:
             return agent::Lost{"the program took longer than its time limit of " +
                                std::to_string(tool.declared.time_limit.count() / 1000) +
-                               " s and was ended" + said_at_the_end(end)};
+                               " s and was ended" + last_output(end)};
         case ProcessEnd::How::signalled:
             return agent::Lost{"the program was ended by signal " + std::to_string(end.status) +
-                               said_at_the_end(end)};
+                               last_output(end)};
         case ProcessEnd::How::exited: break;
     }
     if (says_later(end) && !tool.declared.later) return agent::Failed{std::string(never_later)};
     if (says_later(end)) return later_result(tool, end);
     if (end.status != 0)
-        return agent::Failed{"exit status " + std::to_string(end.status) + said_at_the_end(end)};
+        return agent::Failed{"exit status " + std::to_string(end.status) + last_output(end)};
     return checked(tool.declared, done_of(end));
 }
 
@@ -107,15 +106,27 @@ port::ProcessSpec spec_of(CommandTool const& tool, agent::ToolCall const& call) 
     spec.input = std::string(call.input.text()) + "\n";
     spec.time_limit = tool.declared.time_limit;
     spec.output_max = limits::artifact_bytes_max;
-    // The job that the result comes from may be what it started and left.
+    // The result may come from a job that the program has started and left running.
     if (tool.declared.later) spec.may_leave_behind = says_later;
     return spec;
 }
 
 }  // namespace
 
+namespace {
+
+Json definition_of(CommandTool const& options) {
+    json::Writer out;
+    out.begin_object().key("command").begin_array();
+    for (std::string const& word : options.argv) out.value(word);
+    return out.end_array().member("cwd", options.cwd).end_object().json();
+}
+
+}  // namespace
+
 agent::Tool make_command_tool(CommandTool options, port::Processes& processes) {
     agent::Tool tool = declare(options.declared);
+    tool.definition = definition_of(options);
     auto const shared = std::make_shared<CommandTool const>(std::move(options));
     tool.start = [shared, &processes](agent::ToolCall const& call,
                                       port::Fn<void(agent::ToolResult)> done) -> agent::StopTool {

@@ -1,7 +1,8 @@
 #pragma once
-// A tool that is a program: the arguments as JSON on its standard input, the result on its standard
-// output. Exit status 75, or a line {"pending": {…}} on descriptor 3, means that the result comes
-// later, by the callback URL that its environment names. docs/how-to/tool-shell-script.md.
+// A tool that is a program: it reads the arguments as JSON on its standard input and writes the
+// result to its standard output. Exit status 75, or a line {"pending": {…}} on descriptor 3, means
+// that the result comes later, by the callback URL in its environment. See
+// docs/how-to/tool-shell-script.md.
 
 #include "external/declared.h"
 #include "port/process.h"
@@ -14,7 +15,7 @@ struct CommandTool {
     Declared declared;
     std::vector<std::string> argv;              // REQUIRES: not empty; no shell
     std::string cwd = {};                       // empty: the server's
-    std::vector<std::string> environment = {};  // NAME=value; what is told of the call comes on top
+    std::vector<std::string> environment = {};  // NAME=value; variables about the call are added
 };
 
 // `processes` outlives the tool.

@@ -72,7 +72,7 @@ protected:
     agent::StopTool stop;
 };
 
-TEST_F(CommandToolTest, GetsItsArgumentsOnStandardInputAndNoShell) {
+TEST_F(CommandToolTest, GetsArgumentsOnStandardInputWithoutShell) {
     (void)exits(0, "");
     EXPECT_EQ(processes.started.argv, options.argv);
     EXPECT_EQ(processes.started.cwd, "/srv");
@@ -80,7 +80,7 @@ TEST_F(CommandToolTest, GetsItsArgumentsOnStandardInputAndNoShell) {
     EXPECT_EQ(processes.started.output_max, limits::artifact_bytes_max);
 }
 
-TEST_F(CommandToolTest, IsToldOfItsCallInTheEnvironment) {
+TEST_F(CommandToolTest, Environment_NamesTheCall) {
     (void)exits(0, "");
     auto const& environment = processes.started.environment;
     EXPECT_THAT(environment, Contains("PATH=/bin"));
@@ -92,14 +92,14 @@ TEST_F(CommandToolTest, IsToldOfItsCallInTheEnvironment) {
     EXPECT_THAT(environment, Contains("DORMOUSE_DEADLINE=1800000000000"));
 }
 
-TEST_F(CommandToolTest, ItsOutputIsTheResultAsJsonIfItIsElseAsText) {
+TEST_F(CommandToolTest, Output_IsResultAsJsonOrText) {
     EXPECT_EQ(done(exits(0, " {\"url\": \"x\"}\n")), "{\"url\": \"x\"}");
     EXPECT_EQ(done(exits(0, "deployed\n")), "\"deployed\"");
     EXPECT_EQ(done(exits(0, "")), "\"\"");
-    EXPECT_EQ(done(exits(0, "\xFF")), "\"\xEF\xBF\xBD\"") << "no bytes that JSON can not hold";
+    EXPECT_EQ(done(exits(0, "\xFF")), "\"\xEF\xBF\xBD\"") << "only valid UTF-8";
 }
 
-TEST_F(CommandToolTest, StandardErrorOfASuccess_IsKeptAsMetadata) {
+TEST_F(CommandToolTest, Success_StandardErrorIsMetadata) {
     auto const noisy = exits(0, " is live\n", std::string(9'000, 'x') + "\njqq: not found\n");
     std::string const kept(std::get<agent::Done>(noisy).metadata.text());
     EXPECT_THAT(kept, HasSubstr("jqq: not found\"}"));
@@ -107,13 +107,13 @@ TEST_F(CommandToolTest, StandardErrorOfASuccess_IsKeptAsMetadata) {
     EXPECT_TRUE(std::get<agent::Done>(exits(0, "live", " \n")).metadata.is_null());
 }
 
-TEST_F(CommandToolTest, AnOutputThatDoesNotFitIsAnErrorForTheModel) {
+TEST_F(CommandToolTest, OutputMismatchingSchema_IsAnErrorForTheModel) {
     options.declared.result_schema = Json::trusted(R"({"type":"object","required":["url"]})");
     EXPECT_THAT(failed(exits(0, "{}")), HasSubstr("does not fit its result schema"));
     EXPECT_EQ(done(exits(0, R"({"url":1})")), R"({"url":1})");
 }
 
-TEST_F(CommandToolTest, AnotherExitIsAnErrorWithTheEndOfItsComplaint) {
+TEST_F(CommandToolTest, OtherExitStatus_ErrorWithEndOfStandardError) {
     EXPECT_EQ(failed(exits(3, "half", "no such ref\n")), "exit status 3: no such ref");
     EXPECT_EQ(failed(exits(1, "")), "exit status 1");
     std::string const message = failed(exits(1, "", std::string(9'000, 'x') + "the end"));
@@ -121,7 +121,7 @@ TEST_F(CommandToolTest, AnotherExitIsAnErrorWithTheEndOfItsComplaint) {
     EXPECT_THAT(message, HasSubstr("the end"));
 }
 
-TEST_F(CommandToolTest, Exit75OrALineOnDescriptor3MeansLater) {
+TEST_F(CommandToolTest, Exit75OrLineOnDescriptor3_MeansLater) {
     auto const plain = exits(75, "ignored");
     ASSERT_TRUE(std::holds_alternative<PauseTerms>(plain));
     auto const result = exits(0, "", "",
@@ -140,12 +140,12 @@ TEST_F(CommandToolTest, Exit75OrALineOnDescriptor3MeansLater) {
         "j");
 }
 
-TEST_F(CommandToolTest, APauseCarriesTheResultSchemaForTheDoor) {
+TEST_F(CommandToolTest, Pause_HasTheResultSchema) {
     options.declared.result_schema = Json::trusted(R"({"type":"string"})");
     EXPECT_EQ(std::get<PauseTerms>(exits(75, "")).schema.text(), R"({"type":"string"})");
 }
 
-TEST_F(CommandToolTest, WhatIsNotUnderstoodOnDescriptor3IsSaid) {
+TEST_F(CommandToolTest, Descriptor3_InvalidLine_IsReported) {
     EXPECT_THAT(failed(exits(0, "", "", "pending")), HasSubstr("descriptor 3"));
     EXPECT_THAT(failed(exits(0, "", "", "{}")), HasSubstr("one line"));
     EXPECT_THAT(failed(exits(75, "", "", R"({"pending":{"external_ref":"x"}})")),
@@ -153,10 +153,10 @@ TEST_F(CommandToolTest, WhatIsNotUnderstoodOnDescriptor3IsSaid) {
     EXPECT_THAT(failed(exits(0, "", "", R"({"pending":{"estimatedDuration":"1h"}})")),
                 HasSubstr("milliseconds"));
     EXPECT_EQ(failed(exits(4, "", "broken", R"({"pending":{}})")), "exit status 4: broken")
-        << "it failed, whatever it said before";
+        << "the exit status counts more than descriptor 3";
 }
 
-TEST_F(CommandToolTest, OnlyAJobThatIsToAnswerLaterMayBeLeftBehind) {
+TEST_F(CommandToolTest, ChildProcesses_StayOnlyIfTheResultComesLater) {
     (void)exits(0, "");
     auto const& may = processes.started.may_leave_behind;
     EXPECT_TRUE(may({How::exited, 75, {}, {}, {}}));
@@ -166,7 +166,7 @@ TEST_F(CommandToolTest, OnlyAJobThatIsToAnswerLaterMayBeLeftBehind) {
     EXPECT_FALSE(may({How::timed_out, 75, {}, {}, {}}));
 }
 
-TEST_F(CommandToolTest, ASignalAndATimeThatIsUpFollowTheCrashPolicy) {
+TEST_F(CommandToolTest, SignalOrTimeout_FollowsCrashPolicy) {
     EXPECT_EQ(lost(ends({How::signalled, 9, {}, "oom", {}})),
               "the program was ended by signal 9: oom");
     options.declared.time_limit = Duration(30'000);
@@ -174,44 +174,45 @@ TEST_F(CommandToolTest, ASignalAndATimeThatIsUpFollowTheCrashPolicy) {
     EXPECT_EQ(processes.started.time_limit, Duration(30'000));
 }
 
-TEST_F(CommandToolTest, AFloodIsToldToTheModel) {
+TEST_F(CommandToolTest, TooMuchOutput_IsAnErrorForTheModel) {
     EXPECT_THAT(failed(ends({How::flooded, 9, {}, {}, {}})), HasSubstr("8 MiB"));
 }
 
-TEST_F(CommandToolTest, WhatCanNotBeStartedDidNothing) {
+TEST_F(CommandToolTest, ProgramThatCannotStart_DidNothing) {
     auto const result = ends({How::not_started, 0, {}, "No such file or directory", {}});
     EXPECT_EQ(failed(result),
-              "the program './deploy.sh' can not be started: No such file or directory");
+              "the program './deploy.sh' cannot be started: No such file or directory");
     EXPECT_FALSE(std::get<agent::Failed>(result).nothing_done);
     EXPECT_TRUE(
         std::get<agent::Failed>(ends({How::not_started, 0, {}, "busy", {}, true})).nothing_done);
 }
 
-TEST_F(CommandToolTest, AStopEndsTheProgram) {
+TEST_F(CommandToolTest, Stop_EndsTheProgram) {
     (void)exits(0, "");
     stop();
     EXPECT_THAT(processes.stopped, testing::ElementsAre(5));
 }
 
-TEST_F(CommandToolTest, DeclaresWhatTheConfigurationSays) {
+TEST_F(CommandToolTest, Tool_HasTheConfiguredTerms) {
     options.declared.crash = CrashPolicy::ask;
     options.declared.timeout = Duration(1'000);
     options.declared.time_limit = Duration(5'000);
     agent::Tool const tool = make_command_tool(options, processes);
     EXPECT_EQ(tool.terms.crash, CrashPolicy::ask);
     EXPECT_EQ(tool.terms.pause_timeout, Duration(1'000));
-    EXPECT_GT(tool.terms.time_limit, Duration(5'000)) << "the core's comes after its own";
+    EXPECT_GT(tool.terms.time_limit, Duration(5'000))
+        << "the core's limit is longer than the tool's";
     EXPECT_TRUE(tool.terms.may_pause_for(PauseReason::tool_result));
     options.declared.later = false;
     EXPECT_TRUE(make_command_tool(options, processes).terms.may_pause.empty());
 }
 
-TEST_F(CommandToolTest, OneThatNeverAnswersLaterMayNotSaySo) {
+TEST_F(CommandToolTest, LaterNever_PauseIsAnError) {
     options.declared.later = false;
     EXPECT_THAT(failed(exits(75, "")), HasSubstr("later = \"never\""));
     EXPECT_THAT(failed(exits(0, "", "", R"({"pending":{}})")), HasSubstr("later = \"never\""));
     EXPECT_EQ(done(exits(0, "7")), "7");
-    EXPECT_FALSE(processes.started.may_leave_behind) << "a job that it leaves is ended with it";
+    EXPECT_FALSE(processes.started.may_leave_behind) << "its child processes are ended with it";
 }
 
 }  // namespace

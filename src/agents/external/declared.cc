@@ -1,7 +1,7 @@
 #include "external/declared.h"
 
+#include "base/text/utf8.h"
 #include "base/url.h"
-#include "base/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -11,7 +11,7 @@ using namespace dormouse::session;
 
 namespace {
 
-// A tool meets its own time limit; the core's is behind it, for one that fails to.
+// A tool enforces its own time limit; the core's is longer, for a tool that fails to.
 constexpr Duration slack{10'000};
 constexpr std::size_t text_max = 4'096;
 
@@ -28,7 +28,7 @@ std::unexpected<Error> wrong(std::string_view member, std::string_view what) {
     return fail(Code::bad_value, std::string(member) + " " + std::string(what));
 }
 
-// Nothing is ignored in silence: a misspelt member would be lost with the job that it names.
+// Refuses unknown members: a misspelt one would silently lose the job that it names.
 Result<void> check_members(json::View said) {
     std::string unknown;
     said.members([&](std::string_view key, json::View) {
@@ -89,7 +89,8 @@ Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
         json::View const member = said[name];
         if (!member.exists() || member.is_null()) continue;
         auto value = member.string();
-        if (!value || value->size() > text_max) return wrong(name, "must be a text, up to 4 KiB");
+        if (!value || value->size() > text_max)
+            return wrong(name, "must be a string of at most 4 KiB");
         *text = std::move(*value);
     }
     if (!pause.webhook_url.empty()) {
@@ -104,7 +105,7 @@ Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
     if (json::View const shown = said["placeholder"]; shown.exists()) {
         pause.placeholder = json::compact(shown.copy());
         if (pause.placeholder.size() > limits::prompt_bytes_max)
-            return wrong("placeholder", "may have 1 MiB");
+            return wrong("placeholder", "must be at most 1 MiB");
     }
     return pause;
 }

@@ -1,29 +1,37 @@
 #pragma once
-// A gate from the configuration: before the tools that it names run, a person is asked.
+// A gate of the configuration: a person is asked before the tools that it names run. See
 // docs/how-to/approvals.md.
 
 #include "agent/tool.h"
+#include "external/condition.h"
 
 namespace dormouse::external {
 
 struct GateRule {
-    std::string name;                // stands in the journal: who asked
-    std::vector<std::string> tools;  // names; `*` stands for any text
-    std::string ask = {};            // "Deploy {input.ref}?"; empty: a text of our own
+    std::string name;                // the journal names the gate by it
+    std::vector<std::string> tools;  // names; `*` matches any text
+    // It asks only if all of these hold; empty: always.
+    std::vector<Condition> when = {};
+    std::string ask = {};  // "Deploy {input.ref}?"; empty: a default text
     session::AnswerTerms answer = {};
     std::optional<Duration> timeout = {};  // nullopt: none
     session::OnDeadline on_expiry = session::OnDeadline::deny;
-    // Who is asked when nobody has answered in time, for as long again; on_expiry holds after that.
+    // Who is asked next if nobody answers in time, for as long again; on_expiry applies after that.
     std::vector<std::string> escalate_to = {};
-    std::optional<Duration> warn_before = {};  // of the deadline
+    std::optional<Duration> warn_before = {};  // before the deadline
     std::optional<Duration> remind_after = {};
     std::optional<Duration> remind_every = {};
+    bool always_ask = false;  // no standing rule answers it
 };
+
+// Digest of what the gate asks whom about which calls, without times. nullopt: no standing rule
+// answers it, because it always asks, or because several people must agree.
+[[nodiscard]] std::optional<Sha256> definition_of(GateRule const& rule);
 
 [[nodiscard]] agent::Gate make_gate(GateRule rule);
 
-// {tool}, {input} and {input.NAME} are replaced; a text as it is, other JSON compact, what is not
-// there as "(none)". Everything else stays.
+// Replaces {tool}, {input} and {input.NAME}: strings as they are, other values as compact JSON,
+// missing values as "(none)". Everything else stays.
 [[nodiscard]] std::string fill_question(std::string_view text, std::string_view tool,
                                         Json const& input);
 

@@ -17,8 +17,8 @@ protected:
         call.tool = "deploy";
         call.input = Json::trusted(R"({"ref":"main","force":true})");
     }
-    agent::Verdict decide() { return make_gate(rule).decide(call); }
-    agent::Verdict decided(bool approved, std::string reason = {}, Json arguments = {}) {
+    agent::GateDecision decide() { return make_gate(rule).decide(call); }
+    agent::GateDecision decided(bool approved, std::string reason = {}, Json arguments = {}) {
         call.decision.emplace();
         call.decision->kind = SubmissionKind::decision;
         call.decision->approved = approved;
@@ -30,7 +30,7 @@ protected:
     agent::GateCall call;
 };
 
-TEST_F(GateRuleTest, AsksAPersonAsTheConfigurationSays) {
+TEST_F(GateRuleTest, Gate_AsksWithTheConfiguredTerms) {
     rule.answer = {{"alice", "role:answer"}, 2, true};
     rule.timeout = Duration(1'000);
     auto const verdict = decide();
@@ -44,7 +44,20 @@ TEST_F(GateRuleTest, AsksAPersonAsTheConfigurationSays) {
     EXPECT_EQ(pause.on_deadline, OnDeadline::deny);
 }
 
-TEST_F(GateRuleTest, ThePersonsWordIsTheVerdict) {
+TEST_F(GateRuleTest, When_AsksOnlyIfTheConditionsMayHold) {
+    rule.when = {{"/ref", {}, "^release/"}};
+    EXPECT_TRUE(std::holds_alternative<agent::Allow>(decide()));
+    EXPECT_FALSE(std::get<agent::Allow>(decide()).input);
+    for (auto const* const input : {R"({"ref":"release/1"})", R"({})", R"({"ref":7})"}) {
+        call.input = Json::trusted(input);
+        EXPECT_TRUE(std::holds_alternative<PauseTerms>(decide())) << input;
+    }
+    call.input = Json::trusted(R"({"ref":"main"})");
+    EXPECT_EQ(std::get<agent::Deny>(decided(false, "no")).message, "denied: no")
+        << "the answer counts, whatever the conditions are by then";
+}
+
+TEST_F(GateRuleTest, Gate_AnswerIsTheDecision) {
     auto const yes = decided(true);
     ASSERT_TRUE(std::holds_alternative<agent::Allow>(yes));
     EXPECT_FALSE(std::get<agent::Allow>(yes).input);
@@ -54,7 +67,7 @@ TEST_F(GateRuleTest, ThePersonsWordIsTheVerdict) {
     EXPECT_EQ(std::get<agent::Allow>(edited).input->text(), R"({"ref":"v1"})");
 }
 
-TEST_F(GateRuleTest, TheQuestionHoldsValuesAsTheyAre) {
+TEST_F(GateRuleTest, Question_ReplacesValues) {
     auto const fill = [&](std::string_view text) { return fill_question(text, "t", call.input); };
     EXPECT_EQ(fill("{tool} {input}"), R"(t {"ref":"main","force":true})");
     EXPECT_EQ(fill("{input.force} {input.no}"), "true (none)");
@@ -62,10 +75,10 @@ TEST_F(GateRuleTest, TheQuestionHoldsValuesAsTheyAre) {
     EXPECT_EQ(fill("{ {input.ref}}"), "{ main}");
     EXPECT_EQ(fill(""), "");
     call.input = Json::trusted(R"({"ref":"{input.force}"})");
-    EXPECT_EQ(fill("{input.ref}"), "{input.force}") << "what the model says is not filled in again";
+    EXPECT_EQ(fill("{input.ref}"), "{input.force}") << "braces in values are not replaced";
 }
 
-TEST_F(GateRuleTest, AQuestionHasItsLimitAndADefault) {
+TEST_F(GateRuleTest, Question_HasLengthLimitAndDefault) {
     call.input = Json::trusted(R"({"ref":")" + std::string(100'000, 'x') + "\"}");
     EXPECT_LT(std::get<PauseTerms>(decide()).message.size(), 5'000U);
     rule.ask = "";
@@ -98,7 +111,7 @@ protected:
     agent::Registry registry;
 };
 
-TEST_F(RegistryGates, OfAPatternComeInTheOrderOfTheFileBeforeTheToolsOwn) {
+TEST_F(RegistryGates, PatternGates_ComeInFileOrderBeforeTheToolsOwn) {
     registry.add(gate("one", {"mcp:files/write_*"}));
     registry.add(gate("two", {"*"}));
     registry.add(gate("own", {"other"}));
@@ -107,7 +120,7 @@ TEST_F(RegistryGates, OfAPatternComeInTheOrderOfTheFileBeforeTheToolsOwn) {
     EXPECT_THAT(gates_of("deploy"), testing::ElementsAre("two"));
 }
 
-TEST(FitsPattern, AStarStandsForAnyText) {
+TEST(FitsPattern, Star_MatchesAnyText) {
     EXPECT_TRUE(agent::fits_pattern("deploy", "deploy"));
     EXPECT_TRUE(agent::fits_pattern("*", ""));
     EXPECT_TRUE(agent::fits_pattern("a*c*e", "abcde"));
@@ -121,7 +134,7 @@ TEST(FitsPattern, AStarStandsForAnyText) {
     EXPECT_FALSE(agent::fits_pattern(std::string(40, '*') + "b", std::string(5'000, 'a')));
 }
 
-TEST_F(GateRuleTest, NamesWhoIsAskedAtTheDeadline) {
+TEST_F(GateRuleTest, Pause_NamesWhoIsAskedAfterTheDeadline) {
     rule.timeout = Duration(1'000);
     rule.escalate_to = {"bob"};
     EXPECT_EQ(std::get<PauseTerms>(decide()).escalate_to, std::vector<std::string>{"bob"});

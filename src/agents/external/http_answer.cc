@@ -1,7 +1,7 @@
 #include "external/http_answer.h"
 
 #include "base/check.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "json/json.h"
 
@@ -14,15 +14,15 @@ using Kind = port::HttpFailure::Kind;
 
 namespace {
 
-constexpr std::size_t told_of_body = 2'000;
+constexpr std::size_t describe_body = 2'000;
 
 std::string status_text(HttpAnswer const& answer) {
     return "the service answered " + std::to_string(answer.head.status);
 }
 
-// With what it said; a service's error text is for the model to read.
+// Includes the service's error text, because the model can read it.
 std::string told(HttpAnswer const& answer) {
-    std::string const said = valid_utf8(answer.body) ? head(answer.body, told_of_body) : "";
+    std::string const said = valid_utf8(answer.body) ? head(answer.body, describe_body) : "";
     return status_text(answer) + (said.empty() ? "" : ": " + said);
 }
 
@@ -33,22 +33,21 @@ bool says_json(port::HttpHead const& head) {
     return type == "application/json" || type.ends_with("+json");
 }
 
-// JSON, whatever it is called; what is called JSON and is none is a lie, what is no text is nothing
-// that a model could read.
+// Accepts JSON with any content type, and text unless its content type is JSON. Other bytes are an
+// error, because a model could not read them.
 Result<Json> content_of(HttpAnswer const& answer) {
     if (answer.body.empty()) return Json::trusted("\"\"");
     auto json = json::check(answer.body);
     if (json || (!says_json(answer.head) && valid_utf8(answer.body))) return output_of(answer.body);
     if (says_json(answer.head))
         return fail(Code::bad_json, status_text(answer) +
-                                        " with a body that is called JSON and is "
-                                        "none: " +
+                                        " with a JSON content type and a body that is not JSON: " +
                                         json.error().detail);
     return fail(Code::bad_value,
                 status_text(answer) + " with a body that is neither JSON nor text");
 }
 
-// {title?, output, metadata?} and nothing else, or any other value, which is the output then.
+// Reads {title?, output, metadata?} without other members; any other value is the output itself.
 agent::Done done_of(Json content) {
     json::View const view(content);
     std::size_t known = 0;
@@ -68,7 +67,7 @@ std::string text_of(json::View value) {
     return value.string_or("");
 }
 
-// The job has begun, whatever else the answer says: what can not be read of it is left out.
+// The job has started, whatever else the answer says: invalid parts of it are ignored.
 PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
     auto const content = json::check(answer.body);
     json::View const body = content ? json::View(*content) : json::View();
@@ -82,7 +81,7 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
             pause.estimated = Duration(*ms);
         if (body["placeholder"].exists())
             pause.placeholder = json::compact(body["placeholder"].copy());
-        // What the service says wins over what is configured, if it is an address at all.
+        // The answer's address has priority over the configured one, if it is valid.
         std::string const told = body["webhookURL"].string_or("");
         if (!told.empty() && wrong_url(told).empty()) pause.webhook_url = told;
     }
@@ -91,8 +90,7 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
     return pause;
 }
 
-// Services say it in many ways: true, a time, a conclusion. What is absent, null, false, 0 or ""
-// is not.
+// Services say it in many ways: true, a time, a conclusion. Absent, null, false, 0 and "" mean no.
 bool is_true(json::View value) {
     if (!value.exists() || value.is_null()) return false;
     std::string_view const raw = value.raw();
@@ -146,7 +144,7 @@ agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
     auto const body = json::check(answer.body);
     if (!body) {
         not_yet.error =
-            status_text(answer) + " with a body that is no JSON: " + body.error().detail;
+            status_text(answer) + " with a body that is not JSON: " + body.error().detail;
         return not_yet;
     }
     json::View const said(*body);
@@ -154,8 +152,8 @@ agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
     std::string const& where = tool.poll->output;
     json::View const output = where.empty() ? said : said.at_pointer(where);
     if (!output.exists())
-        return agent::Failed{"the service said that it is done, and its answer has nothing at " +
-                             where};
+        return agent::Failed{
+            "the service reported that it is done, but its answer has nothing at " + where};
     auto result = checked(tool.declared, {output.copy()});
     if (auto* failed = std::get_if<agent::Failed>(&result)) return std::move(*failed);
     return std::get<agent::Done>(std::move(result));

@@ -1,5 +1,5 @@
 #pragma once
-// What an answer of a web service means for the call.
+// The meaning of a web service's answer for the call.
 
 #include "external/http_tool.h"
 #include "session/limits.h"
@@ -7,15 +7,15 @@
 namespace dormouse::external {
 
 struct HttpAnswer {
-    port::HttpHead head;  // status 0: there was none
+    port::HttpHead head;  // status 0: there was no answer
     std::string body = {};
-    std::optional<port::HttpFailure> failure = {};  // the answer is not complete
+    std::optional<port::HttpFailure> failure = {};  // set: the answer is incomplete
 };
 
 inline constexpr std::size_t answer_max = session::limits::artifact_bytes_max;
 
 [[nodiscard]] agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time now);
-// What came of a poll. REQUIRES: tool.poll.
+// Returns the result of a poll. REQUIRES: tool.poll.
 [[nodiscard]] agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
                                                Time now);
 

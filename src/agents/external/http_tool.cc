@@ -1,6 +1,6 @@
 #include "external/http_tool.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "external/body_template.h"
 #include "external/http_answer.h"
 #include "external/url_template.h"
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 5> methods{"GET", "POST", "PUT", "PATCH",
 
 constexpr Duration poll_time_limit{60'000};
 
-// A tool as it is used: the options and what was read out of them once.
+// The options of a tool and what was parsed from them once.
 struct Ready {
     HttpTool tool;
     UrlTemplate url;
@@ -34,7 +34,7 @@ bool has_body(HttpTool const& tool) {
 
 bool same_name(std::string_view a, std::string_view b) { return lower_case(a) == lower_case(b); }
 
-void add_usual(std::vector<port::HttpHeader>& headers, std::string name, std::string value) {
+void add_defaults(std::vector<port::HttpHeader>& headers, std::string name, std::string value) {
     bool const given = std::ranges::any_of(
         headers, [&](port::HttpHeader const& header) { return same_name(header.name, name); });
     if (!given) headers.push_back({std::move(name), std::move(value)});
@@ -63,11 +63,11 @@ port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolC
     request.url = std::move(url);
     request.headers = tool.headers;
     if (has_body(tool)) {
-        Json const body = tool.body.is_null() ? usual_body(call) : fill_body(tool.body, call);
+        Json const body = tool.body.is_null() ? default_body(call) : fill_body(tool.body, call);
         request.body = std::string(body.text());
-        add_usual(request.headers, "Content-Type", "application/json");
+        add_defaults(request.headers, "Content-Type", "application/json");
     }
-    add_usual(request.headers, "Accept", "application/json");
+    add_defaults(request.headers, "Accept", "application/json");
     request.headers.push_back({"Idempotency-Key", call.idempotency_key()});
     sign(request, tool, call.idempotency_key(), now);
     limit_to(request, tool.declared.time_limit);
@@ -80,13 +80,13 @@ port::HttpRequest poll_of(HttpTool const& tool, std::string url, agent::PollCall
     port::HttpRequest request;
     request.url = std::move(url);
     request.headers = tool.headers;
-    add_usual(request.headers, "Accept", "application/json");
+    add_defaults(request.headers, "Accept", "application/json");
     sign(request, tool, call.pending.text(), now);
     limit_to(request, std::min(tool.declared.time_limit, poll_time_limit));
     return request;
 }
 
-// Sends it; `done` gets all of the answer, unless it was stopped.
+// Sends the request; `done` gets the whole answer, unless the request was stopped.
 agent::StopTool exchange(port::HttpClient& client, port::HttpRequest request,
                          port::Fn<void(HttpAnswer const&)> done) {
     auto const answer = std::make_shared<HttpAnswer>();
@@ -142,18 +142,19 @@ std::string fault_of(Poll const& poll, Later later) {
     if (later == Later::never)
         return "poll: with later = \"never\" there is nothing to ask for; leave one of them out";
     if (poll.done.empty() || !poll.done.starts_with('/'))
-        return "poll.done: \"" + poll.done + "\" is no JSON pointer: it begins with /";
+        return "poll.done: \"" + poll.done + "\" is not a JSON pointer: must begin with /";
     if (!poll.output.empty() && !poll.output.starts_with('/'))
-        return "poll.output: \"" + poll.output + "\" is no JSON pointer: it begins with /";
+        return "poll.output: \"" + poll.output + "\" is not a JSON pointer: must begin with /";
     return {};
 }
 
 std::string fault_of(HttpTool const& tool) {
     if (std::ranges::find(methods, tool.method) == methods.end())
         return "method \"" + tool.method + "\": must be GET, POST, PUT, PATCH or DELETE";
-    if (tool.method == "GET" && !tool.body.is_null()) return "body: a GET has none";
+    if (tool.method == "GET" && !tool.body.is_null()) return "body: must not be set for GET";
     if (!tool.external_ref.empty() && !tool.external_ref.starts_with('/'))
-        return "external_ref: \"" + tool.external_ref + "\" is no JSON pointer: it begins with /";
+        return "external_ref: \"" + tool.external_ref +
+               "\" is not a JSON pointer: must begin with /";
     if (tool.poll) return fault_of(*tool.poll, tool.later);
     return {};
 }
@@ -171,6 +172,17 @@ Result<void> check_http_tool(HttpTool const& options) {
     return check_body(options.body);
 }
 
+namespace {
+
+// Without the values of headers, which hold secrets.
+Json definition_of(HttpTool const& options) {
+    json::Writer out;
+    out.begin_object().member("method", options.method).member("url", options.url);
+    return out.member("body", options.body).end_object().json();
+}
+
+}  // namespace
+
 Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
                                    port::Clock const& clock) {
     if (auto checked = check_http_tool(options); !checked) return std::unexpected(checked.error());
@@ -179,6 +191,7 @@ Result<agent::Tool> make_http_tool(HttpTool options, port::HttpClient& client,
     if (options.poll) poll_url = *UrlTemplate::parse(options.poll->url, true);
     options.declared.later = options.later != Later::never;
     agent::Tool tool = declare(options.declared);
+    tool.definition = definition_of(options);
     auto const ready = std::make_shared<Ready const>(
         Ready{std::move(options), std::move(url), std::move(poll_url)});
     tool.start = [ready, &client, &clock](agent::ToolCall const& call,

@@ -1,6 +1,6 @@
 #pragma once
-// A tool that is a web service: one request for each attempt. An answer may be the result, or say
-// that it comes later by the callback URL. docs/how-to/tool-web-service.md.
+// A tool that is a web service: one request for each attempt. The answer is the result, or it says
+// that the result comes later by the callback URL. See docs/how-to/tool-web-service.md.
 
 #include "external/declared.h"
 #include "port/http.h"
@@ -8,23 +8,24 @@
 
 namespace dormouse::external {
 
-// Where results come from that nobody can push.
+// Where to ask for a result that the service cannot push.
 struct Poll {
     std::string url;  // url_template.h, with {call.NAME}
     Duration every{30'000};
-    std::string done;         // JSON pointer into the answer: what is true when the result is there
-    std::string output = {};  // JSON pointer to it; empty: the whole answer
+    std::string
+        done;  // JSON pointer into the answer; a true value there means that the result exists
+    std::string output = {};  // JSON pointer to the result; empty: the whole answer
 };
 
-// Which answers mean "later".
+// Which answers mean that the result comes later.
 enum class Later : std::uint8_t { only_202, any_2xx, never };
 
 struct HttpTool {
-    Declared declared;  // `later` follows from the one below
+    Declared declared;  // its member `later` follows from `later` below
     std::string method = "POST";
     std::string url = {};                        // url_template.h
     std::vector<port::HttpHeader> headers = {};  // secrets among them are never shown
-    Json body = {};                              // body_template.h; null: the usual one
+    Json body = {};                              // body_template.h; null: the default body
     Later later = Later::only_202;
     std::string external_ref = {};  // JSON pointer into the answer; empty: its member externalRef
     std::optional<Poll> poll = {};  // REQUIRES: `later` is not never

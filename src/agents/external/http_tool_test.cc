@@ -95,7 +95,7 @@ protected:
     agent::ToolResult out = agent::Failed{"nothing came"};
 };
 
-TEST_F(HttpToolTest, SendsWhatAServiceNeedsToAnswerLater) {
+TEST_F(HttpToolTest, DefaultBody_HasWhatALaterAnswerNeeds) {
     start();
     EXPECT_EQ(client.request.method, "POST");
     EXPECT_EQ(client.request.url, "https://ci.example.org/deploy");
@@ -111,7 +111,7 @@ TEST_F(HttpToolTest, SendsWhatAServiceNeedsToAnswerLater) {
     EXPECT_EQ(client.request.redirects_max, 0U);
 }
 
-TEST_F(HttpToolTest, FillsTheBodyOfAServiceThatWasNotMadeForUs) {
+TEST_F(HttpToolTest, BodyTemplate_IsFilled) {
     options.body = Json::trusted(
         R"({"ref":{"$input":"/ref"},"n":[{"$input":"/n"}],"gone":{"$input":"/no"},)"
         R"("inputs":{"id":{"$call":"pendingID"},"to":{"$call":"callbackURL"},"a":1.0}})");
@@ -121,7 +121,7 @@ TEST_F(HttpToolTest, FillsTheBodyOfAServiceThatWasNotMadeForUs) {
                   call.pending.text() + R"(","to":"https://dm.example.org/c/cap_x","a":1.0}})");
 }
 
-TEST_F(HttpToolTest, AGetHasNoBodyAndItsUrlTheArguments) {
+TEST_F(HttpToolTest, Get_HasNoBody_UrlHasTheArguments) {
     options.method = "GET";
     options.url = "https://ci.example.org/status/{input.ref}";
     start();
@@ -130,15 +130,15 @@ TEST_F(HttpToolTest, AGetHasNoBodyAndItsUrlTheArguments) {
     EXPECT_EQ(client.header("Content-Type"), "none");
 }
 
-TEST_F(HttpToolTest, ArgumentsThatFitNoUrlAreToldToTheModelAndNothingIsSent) {
+TEST_F(HttpToolTest, ArgumentsInvalidInUrl_ErrorForModelNothingSent) {
     options.url = "https://ci.example.org/{input.ref}";
     call.input = Json::trusted(R"({"ref":".."})");
     start();
-    EXPECT_EQ(failed(out), "ref may not be . or ..");
+    EXPECT_EQ(failed(out), "ref must not be . or ..");
     EXPECT_EQ(client.request.url, "");
 }
 
-TEST_F(HttpToolTest, ItsOwnHeadersAreSentAndWinOverTheUsual) {
+TEST_F(HttpToolTest, ConfiguredHeaders_OverrideDefaults) {
     options.headers = {{"Authorization", "Bearer s3cret"}, {"content-type", "application/x+json"}};
     start();
     EXPECT_EQ(client.header("Authorization"), "Bearer s3cret");
@@ -146,7 +146,7 @@ TEST_F(HttpToolTest, ItsOwnHeadersAreSentAndWinOverTheUsual) {
     EXPECT_EQ(client.header("Content-Type"), "none");
 }
 
-TEST_F(HttpToolTest, ASecretSignsTheRequest) {
+TEST_F(HttpToolTest, Secret_SignsTheRequest) {
     options.secret = "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH";
     start();
     EXPECT_EQ(client.header("webhook-id"), call.pending.text());
@@ -156,13 +156,13 @@ TEST_F(HttpToolTest, ASecretSignsTheRequest) {
                                           client.request.body));
 }
 
-TEST(WebhookSignature, IsThatOfStandardWebhooks) {
+TEST(WebhookSignature, Signature_IsThatOfStandardWebhooks) {
     EXPECT_EQ(webhook::standard_signature("whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH", "msg_1",
                                           1'795'290'000, R"({"a":1})"),
               "v1,FcHnDgOgfhErwFMQqPzovPtvW2nqCkP3hiDQHGxd1cw=");
 }
 
-TEST_F(HttpToolTest, TwoHundredIsTheResultInItsFormOrAnyJsonOrText) {
+TEST_F(HttpToolTest, Status200_ResultFormOrAnyJsonOrText) {
     auto const form = answers(200, R"({"title":"T","output":{"a":1},"metadata":{"m":2}})");
     ASSERT_EQ(done(form), R"({"a":1})");
     EXPECT_EQ(std::get<agent::Done>(form).title, "T");
@@ -173,21 +173,21 @@ TEST_F(HttpToolTest, TwoHundredIsTheResultInItsFormOrAnyJsonOrText) {
     EXPECT_EQ(done(answers(204)), R"("")");
 }
 
-TEST_F(HttpToolTest, ALieAboutTheContentIsSaid) {
+TEST_F(HttpToolTest, WrongContentType_IsReported) {
     EXPECT_THAT(failed(answers(200, "<html>", {{"Content-Type", "Application/JSON; charset=x"}})),
-                HasSubstr("called JSON and is none"));
+                HasSubstr("body that is not JSON"));
     EXPECT_THAT(failed(answers(200, "\xFF\xFE", {{"Content-Type", "text/plain"}})),
                 HasSubstr("neither JSON nor text"));
     EXPECT_EQ(done(answers(200, "{}", {{"Content-Type", "text/html"}})), "{}");
 }
 
-TEST_F(HttpToolTest, AnOutputThatDoesNotFitIsAnErrorForTheModel) {
+TEST_F(HttpToolTest, OutputMismatchingSchema_IsAnErrorForTheModel) {
     options.declared.result_schema = Json::trusted(R"({"type":"string"})");
     EXPECT_THAT(failed(answers(200, "1")), HasSubstr("result schema"));
     EXPECT_EQ(std::get<PauseTerms>(answers(202)).schema.text(), R"({"type":"string"})");
 }
 
-TEST_F(HttpToolTest, TwoHundredAndTwoMeansLater) {
+TEST_F(HttpToolTest, Status202_MeansLater) {
     auto const result = answers(202, R"({"externalRef":"run-1","estimatedDuration":9,)"
                                      R"("placeholder":{"s":"q"},"more":true})");
     ASSERT_TRUE(std::holds_alternative<PauseTerms>(result));
@@ -196,11 +196,11 @@ TEST_F(HttpToolTest, TwoHundredAndTwoMeansLater) {
     EXPECT_EQ(pause.estimated, Duration(9));
     EXPECT_EQ(pause.placeholder.text(), R"({"s":"q"})");
     EXPECT_TRUE(std::holds_alternative<PauseTerms>(answers(202, "<html>")))
-        << "the job has begun, whatever it says";
+        << "the job has started, whatever the body is";
     EXPECT_EQ(done(answers(201, "1")), "1");
 }
 
-TEST_F(HttpToolTest, WebhookUrlOfTheAnswer_NoAddress_IsIgnored) {
+TEST_F(HttpToolTest, WebhookUrlOfAnswer_Invalid_IsIgnored) {
     auto const url = [this](std::string_view given) {
         auto const result = answers(202, R"({"webhookURL":")" + std::string(given) + R"("})");
         return std::get<PauseTerms>(result).webhook_url;
@@ -210,7 +210,7 @@ TEST_F(HttpToolTest, WebhookUrlOfTheAnswer_NoAddress_IsIgnored) {
         EXPECT_EQ(url(wrong), "") << wrong;
 }
 
-TEST_F(HttpToolTest, WhichAnswersMeanLaterIsConfigured) {
+TEST_F(HttpToolTest, Later_FollowsConfiguration) {
     options.later = Later::any_2xx;
     options.external_ref = "/run/id";
     auto const result = answers(201, R"({"run":{"id":42},"externalRef":"not ours"})");
@@ -222,51 +222,52 @@ TEST_F(HttpToolTest, WhichAnswersMeanLaterIsConfigured) {
     EXPECT_TRUE(make_http_tool(options, client, clock)->terms.may_pause.empty());
 }
 
-TEST_F(HttpToolTest, FourHundredsAreToldToTheModel) {
+TEST_F(HttpToolTest, Status4xx_ErrorForTheModel) {
     EXPECT_EQ(failed(answers(404, "no such ref")), "the service answered 404: no such ref");
     EXPECT_EQ(failed(answers(422)), "the service answered 422");
     EXPECT_LT(failed(answers(400, std::string(100'000, 'x'))).size(), 2'200U);
 }
 
-TEST_F(HttpToolTest, WhatMayPassFollowsTheCrashPolicy) {
+TEST_F(HttpToolTest, TemporaryStatus_FollowsCrashPolicy) {
     constexpr std::uint16_t passing[] = {408, 425, 429, 500, 502, 503, 504, 599};
     for (std::uint16_t const status : passing) EXPECT_TRUE(lost(answers(status, "busy"))) << status;
     auto const later = answers(429, "", {{"Retry-After", "30"}});
     EXPECT_EQ(std::get<agent::Lost>(later).retry_after, Duration(30'000));
     auto const huge = answers(503, "", {{"retry-after", "18446744073709551615"}});
-    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, std::nullopt) << "nobody means that";
+    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, std::nullopt)
+        << "an absurd value is ignored";
     auto const date = answers(503, "", {{"retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"}});
-    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, Duration(0)) << "it is past";
+    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, Duration(0)) << "the date has passed";
 }
 
-TEST_F(HttpToolTest, ARedirectIsNotFollowed) {
+TEST_F(HttpToolTest, Redirect_IsNotFollowed) {
     EXPECT_THAT(failed(answers(302, "", {{"location", "http://169.254.169.254/"}})),
                 HasSubstr("not followed"));
 }
 
-TEST_F(HttpToolTest, SilenceFollowsTheCrashPolicyUnlessNothingWasSent) {
+TEST_F(HttpToolTest, NoAnswer_FollowsCrashPolicyUnlessNothingWasSent) {
     EXPECT_TRUE(lost(breaks(Kind::timed_out, true)));
-    EXPECT_TRUE(lost(breaks(Kind::lost, true, 200))) << "closed in the middle of its answer";
+    EXPECT_TRUE(lost(breaks(Kind::lost, true, 200))) << "closed in the middle of the answer";
     auto const unheard = breaks(Kind::no_route, false);
     EXPECT_EQ(failed(unheard), "the service gave no answer: reason");
     EXPECT_TRUE(std::get<agent::Failed>(unheard).nothing_done);
     EXPECT_FALSE(std::get<agent::Failed>(breaks(Kind::bad_request, false)).nothing_done);
 }
 
-TEST_F(HttpToolTest, AFloodIsToldToTheModel) {
+TEST_F(HttpToolTest, TooMuchOutput_IsAnErrorForTheModel) {
     EXPECT_THAT(failed(breaks(Kind::too_large, true, 200)), HasSubstr("8 MiB"));
     EXPECT_TRUE(lost(breaks(Kind::too_large, true, 500)));
     EXPECT_EQ(client.request.response_max, std::size_t{8} << 20);
 }
 
-TEST_F(HttpToolTest, ItsTimeLimitIsThatOfTheRequest) {
+TEST_F(HttpToolTest, Request_HasTheToolsTimeLimit) {
     options.declared.time_limit = Duration(5'000);
     start();
     EXPECT_EQ(client.request.total_limit, Duration(5'000));
     EXPECT_EQ(client.request.connect_limit, Duration(5'000));
 }
 
-TEST_F(HttpToolTest, OnlyWhatMayRunTwiceIsSentAgainByTheClient) {
+TEST_F(HttpToolTest, Client_RetriesOnlyIfTheToolMayRunTwice) {
     start();
     EXPECT_TRUE(client.request.send_once);
     options.declared.crash = CrashPolicy::retry;
@@ -274,18 +275,18 @@ TEST_F(HttpToolTest, OnlyWhatMayRunTwiceIsSentAgainByTheClient) {
     EXPECT_FALSE(client.request.send_once);
 }
 
-TEST_F(HttpToolTest, AStopCancelsTheRequest) {
+TEST_F(HttpToolTest, Stop_CancelsTheRequest) {
     start();
     stop();
     EXPECT_THAT(client.cancelled, testing::ElementsAre(9U));
 }
 
-TEST_F(HttpToolTest, AWrongConfigurationSaysWhatIsWrong) {
+TEST_F(HttpToolTest, InvalidConfiguration_IsRefusedWithReason) {
     options.method = "FETCH";
     EXPECT_THAT(fault(), HasSubstr("method \"FETCH\""));
     options.method = "GET";
     options.body = Json::trusted("{}");
-    EXPECT_THAT(fault(), HasSubstr("a GET has none"));
+    EXPECT_THAT(fault(), HasSubstr("must not be set for GET"));
     options.method = "POST";
     options.external_ref = "id";
     EXPECT_THAT(fault(), HasSubstr("external_ref"));
@@ -339,7 +340,7 @@ protected:
     agent::PollResult said;
 };
 
-TEST_F(PollTest, APauseSaysThatItIsPolled) {
+TEST_F(PollTest, Pause_SaysThatItIsPolled) {
     auto const pause = std::get<PauseTerms>(answers(202, R"({"externalRef":"run/17"})"));
     EXPECT_EQ(pause.poll_every, Duration(30'000));
     EXPECT_EQ(pause.external_ref, "run/17");
@@ -348,7 +349,7 @@ TEST_F(PollTest, APauseSaysThatItIsPolled) {
     EXPECT_FALSE(make_http_tool(options, client, clock)->poll);
 }
 
-TEST_F(PollTest, AsksByGetWhereTheJobIs) {
+TEST_F(PollTest, Poll_AsksTheJobsUrlByGet) {
     options.headers = {{"Authorization", "Bearer s"}};
     options.secret = "s3cret";
     options.declared.time_limit = Duration(5'000);
@@ -363,23 +364,23 @@ TEST_F(PollTest, AsksByGetWhereTheJobIs) {
     EXPECT_THAT(client.cancelled, testing::ElementsAre(9U));
 }
 
-TEST_F(PollTest, IsDoneWhenWhatIsPointedToIsTrue) {
+TEST_F(PollTest, Poll_IsDoneWhenTheValueIsTrue) {
     for (std::string const yes : {"true", "1", R"("success")", "{}", R"("2026-01-01")"})
         EXPECT_EQ(output(R"({"done":)" + yes + R"(,"result":{"url":"u"}})"), R"({"url":"u"})")
             << yes;
     for (std::string const no : {"false", "null", "0", R"("")"})
         EXPECT_EQ(error(200, R"({"done":)" + no + R"(,"result":1})"), "") << no;
     EXPECT_EQ(error(200, "{}"), "") << "absent";
-    EXPECT_EQ(error(202, ""), "") << "nothing to say yet";
+    EXPECT_EQ(error(202, ""), "") << "not done yet";
     options.poll->output = "";
     EXPECT_EQ(output(R"({"done":true})"), R"({"done":true})") << "the whole answer";
 }
 
-TEST_F(PollTest, WhatMeansNothingIsAskedAgain) {
+TEST_F(PollTest, Poll_InvalidAnswer_IsRepeated) {
     EXPECT_THAT(error(503, "busy"), HasSubstr("answered 503: busy"));
     EXPECT_THAT(error(404, ""), HasSubstr("404"));
     EXPECT_THAT(error(302, ""), HasSubstr("302"));
-    EXPECT_THAT(error(200, "<html>"), HasSubstr("no JSON"));
+    EXPECT_THAT(error(200, "<html>"), HasSubstr("not JSON"));
     poll();
     client.callbacks.done(port::HttpFailure{Kind::no_route, "reason", false});
     EXPECT_THAT(std::get<agent::NotYet>(said).error, HasSubstr("no answer: reason"));
@@ -390,7 +391,7 @@ TEST_F(PollTest, WhatMeansNothingIsAskedAgain) {
     EXPECT_EQ(client.request.url, "") << "nothing is sent";
 }
 
-TEST_F(PollTest, ADoneAnswerWithoutAResultOrWithAWrongOneIsAnError) {
+TEST_F(PollTest, Poll_DoneWithoutValidResult_IsAnError) {
     auto const without = polled(200, R"({"done":true})");
     EXPECT_THAT(std::get<agent::Failed>(without).message, HasSubstr("nothing at /result"));
     options.declared.result_schema = Json::trusted(R"({"type":"string"})");
@@ -398,17 +399,17 @@ TEST_F(PollTest, ADoneAnswerWithoutAResultOrWithAWrongOneIsAnError) {
     EXPECT_THAT(std::get<agent::Failed>(wrong).message, HasSubstr("does not fit"));
 }
 
-TEST_F(PollTest, TheServiceMaySayWhen) {
+TEST_F(PollTest, Poll_RetryAfter_SetsTheDelay) {
     auto const busy = polled(429, "", {{"Retry-After", "70"}});
     EXPECT_EQ(std::get<agent::NotYet>(busy).retry_after, Duration(70'000));
     auto const later = polled(200, "{}", {{"retry-after", "70"}});
     EXPECT_EQ(std::get<agent::NotYet>(later).retry_after, Duration(70'000));
 }
 
-TEST_F(PollTest, AWrongConfigurationSaysWhatIsWrong) {
+TEST_F(PollTest, InvalidConfiguration_IsRefusedWithReason) {
     options.poll->url = "https://ci.example.org/{call.token}";
     EXPECT_THAT(fault(),
-                HasSubstr("poll.url \"https://ci.example.org/{call.token}\": of the call"));
+                HasSubstr("poll.url \"https://ci.example.org/{call.token}\": {call.NAME} must be"));
     options.poll->url = "https://ci.example.org/jobs";
     options.poll->done = "done";
     EXPECT_THAT(fault(), HasSubstr("poll.done"));
@@ -420,10 +421,10 @@ TEST_F(PollTest, AWrongConfigurationSaysWhatIsWrong) {
     EXPECT_THAT(fault(), HasSubstr("nothing to ask for"));
     options.later = Later::only_202;
     options.url = "https://ci.example.org/{call.pendingID}";
-    EXPECT_THAT(fault(), HasSubstr("only be {input.NAME}")) << "there it is in the body";
+    EXPECT_THAT(fault(), HasSubstr("only {input.NAME} is allowed")) << "the body may contain it";
 }
 
-TEST_F(HttpToolTest, RetryAfterMayBeADate) {
+TEST_F(HttpToolTest, RetryAfter_MayBeADate) {
     options.declared.crash = CrashPolicy::retry;
     auto const wait = [&](std::string value) {
         return std::get<agent::Lost>(answers(503, "", {{"Retry-After", std::move(value)}}))

@@ -26,7 +26,7 @@ bool in_name(char c) {
 
 bool is_plain(char c) { return c > ' ' && c < 0x7F && c != '{' && c != '}' && c != '"'; }
 
-// Scheme, host and port.
+// Returns scheme, host and port.
 std::string_view origin_of(std::string_view url) {
     auto const scheme = url.find("://");
     return scheme == url.npos ? url : url.substr(0, url.find_first_of("/?#", scheme + 3));
@@ -36,9 +36,10 @@ Result<std::string> text_of(json::View value, std::string const& name) {
     bool const number = value.kind() == json::Kind::number || value.kind() == json::Kind::boolean;
     auto const text = number ? std::optional(std::string(value.raw())) : value.string();
     if (!value.exists() || !text)
-        return fail(Code::invalid_arguments, name +
-                                                 " must be a text or a number: it is put into "
-                                                 "the tool's address");
+        return fail(Code::invalid_arguments,
+                    name +
+                        " must be a string or a number: it becomes part of "
+                        "the tool's address");
     if (text->empty() || text->size() > value_max)
         return fail(Code::invalid_arguments, name + " must have 1 to 2048 bytes");
     return *text;
@@ -51,7 +52,7 @@ Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
         return malformed(text,
                          "its host must be constant, without user name: put secrets into headers");
     if (auto const why = wrong_url(origin_of(text)); !why.empty()) return malformed(text, why);
-    if (text.contains('#')) return malformed(text, "must have no fragment (#…)");
+    if (text.contains('#')) return malformed(text, "must not have a fragment (#…)");
     UrlTemplate out;
     std::size_t const query = std::min(text.find('?'), text.size());
     std::string fault = out.add(text.substr(0, query), true, of_poll);
@@ -60,13 +61,13 @@ Result<UrlTemplate> UrlTemplate::parse(std::string_view text, bool of_poll) {
     return out;
 }
 
-// Empty: it was taken.
+// Returns what is wrong; empty: the text was added.
 std::string UrlTemplate::add(std::string_view text, bool path, bool of_poll) {
     while (true) {
         std::size_t const at = std::min(text.find('{'), text.size());
         std::string_view const constant = text.substr(0, at);
         if (!std::ranges::all_of(constant, is_plain))
-            return "spaces, quotes, } and what is not ASCII must be percent-encoded";
+            return "spaces, quotes, } and characters other than ASCII must be percent-encoded";
         parts_.push_back({std::string(constant), {}, path, false});
         if (at == text.size()) return {};
         std::string_view const rest = text.substr(at);
@@ -74,12 +75,13 @@ std::string UrlTemplate::add(std::string_view text, bool path, bool of_poll) {
         bool const calls = of_poll && rest.starts_with(of_call);
         std::size_t const begin = calls ? of_call.size() : of_input.size();
         if ((!calls && !rest.starts_with(of_input)) || close == rest.npos || close == begin)
-            return of_poll ? "in braces there may only be {input.NAME} and {call.externalRef}"
-                           : "in braces there may only be {input.NAME}";
+            return of_poll ? "only {input.NAME} and {call.NAME} are allowed in braces"
+                           : "only {input.NAME} is allowed in braces";
         std::string_view const name = rest.substr(begin, close - begin);
-        if (!std::ranges::all_of(name, in_name)) return "a NAME has letters, digits, _ and - only";
+        if (!std::ranges::all_of(name, in_name))
+            return "a NAME must consist of letters, digits, _ and -";
         if (calls && std::ranges::find(call_names, name) == call_names.end())
-            return "of the call there are externalRef, pendingID, callID and sessionID";
+            return "{call.NAME} must be externalRef, pendingID, callID or sessionID";
         text = rest.substr(close + 1);
         bool const begins = constant.ends_with(path ? '/' : '=');
         bool const ends = text.empty() || text.front() == (path ? '/' : '&');
@@ -99,7 +101,7 @@ Result<std::string> UrlTemplate::fill(json::View input, json::View call) const {
         auto const value = text_of((part.of_call ? call : input)[part.name], part.name);
         if (!value) return std::unexpected(value.error());
         if (part.path && (*value == "." || *value == ".."))
-            return fail(Code::invalid_arguments, part.name + " may not be . or ..");
+            return fail(Code::invalid_arguments, part.name + " must not be . or ..");
         url += percent_encode(*value);
     }
     return url;

@@ -1,7 +1,7 @@
 #pragma once
-// The URL of an HTTP tool: constant, but for `{input.NAME}` as a whole path segment or a whole
-// query value. So what a model says can choose neither host nor path beyond its own segment. Where
-// polls go it may hold `{call.NAME}` too: externalRef, pendingID, callID or sessionID.
+// The URL of an HTTP tool: constant except for `{input.NAME}` as a whole path segment or a whole
+// query value. So the model chooses neither the host nor the path outside its own segment. The URL
+// of a poll may also contain `{call.NAME}`: externalRef, pendingID, callID or sessionID.
 
 #include <dormouse/error.h>
 
@@ -15,11 +15,11 @@ namespace dormouse::external {
 
 class UrlTemplate {
 public:
-    // Errors: bad_value, with what is wrong and what to do.
+    // Errors: bad_value, which says what is wrong and what to do.
     [[nodiscard]] static Result<UrlTemplate> parse(std::string_view text, bool of_poll = false);
 
-    // `call`: an object with the values of {call.NAME}. Errors: invalid_arguments, in words for the
-    // model.
+    // `call`: an object with the values of {call.NAME}. Errors: invalid_arguments, with a text for
+    // the model.
     [[nodiscard]] Result<std::string> fill(json::View input, json::View call = json::View()) const;
 
 private:

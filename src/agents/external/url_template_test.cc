@@ -13,7 +13,7 @@ std::string filled(std::string_view url, std::string const& input) {
     return text ? *text : "refused: " + text.error().detail;
 }
 
-TEST(UrlTemplate, IsConstantButForWholeSegmentsAndQueryValues) {
+TEST(UrlTemplate, ReplacesWholeSegmentsAndQueryValues) {
     EXPECT_EQ(filled("https://h/a?x=1", "{}"), "https://h/a?x=1");
     EXPECT_EQ(filled("http://h", "{}"), "http://h");
     EXPECT_EQ(filled("https://h/r/{input.ref}/go?to={input.to}&n={input.n}",
@@ -23,7 +23,7 @@ TEST(UrlTemplate, IsConstantButForWholeSegmentsAndQueryValues) {
     EXPECT_EQ(filled("https://h/{input.a}?b={input.b}", R"({"a":"1","b":"2"})"), "https://h/1?b=2");
 }
 
-TEST(UrlTemplate, WhatTheModelSaysStaysInItsPlace) {
+TEST(UrlTemplate, Values_AreEncodedInPlace) {
     EXPECT_EQ(filled("https://h/r/{input.ref}", R"({"ref":"../admin?x#y&z=%2e"})"),
               "https://h/r/..%2Fadmin%3Fx%23y%26z%3D%252e");
     EXPECT_EQ(filled("https://h/r?q={input.q}", R"({"q":"a&admin=1"})"),
@@ -34,7 +34,7 @@ TEST(UrlTemplate, WhatTheModelSaysStaysInItsPlace) {
               "https://h/%C3%A9%0D%0AX%3A%20y");
 }
 
-TEST(UrlTemplate, ValuesThatAreNoneAreRefused) {
+TEST(UrlTemplate, InvalidValues_AreRefused) {
     for (std::string const value : {R"(".")", R"("..")", R"("")", "null", "[]", "{}"}) {
         EXPECT_THAT(filled("https://h/a/{input.x}", R"({"x":)" + value + "}"),
                     testing::StartsWith("refused: x "))
@@ -45,7 +45,7 @@ TEST(UrlTemplate, ValuesThatAreNoneAreRefused) {
                 testing::StartsWith("refused: x "));
 }
 
-TEST(UrlTemplate, AWrongOneSaysWhatIsWrong) {
+TEST(UrlTemplate, InvalidTemplate_IsRefusedWithReason) {
     for (std::string_view const url : {"",
                                        "h/a",
                                        "ftp://h/a",

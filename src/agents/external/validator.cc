@@ -18,11 +18,11 @@ constexpr std::size_t reason_bytes = 1'000;
 constexpr std::size_t validator_output_max = std::size_t{64} << 10;
 constexpr std::int64_t again_after_ms = 5'000;
 
-struct Verdict {
+struct CheckResult {
     Validators::Word word = Validators::Word::failed;
-    std::string reason = {};  // of a misfit, for whoever sent it
-    std::string why = {};     // it failed: for him too
-    std::string more = {};    // and this for operators only
+    std::string reason = {};  // of a misfit, for the sender of the result
+    std::string why = {};     // of a failure, for the sender too
+    std::string more = {};    // details for operators only
 };
 
 std::string seconds_text(Duration time) {
@@ -31,7 +31,7 @@ std::string seconds_text(Duration time) {
     return std::to_string(time.count() / 1'000) + (time.count() % 1'000 == 0 ? "" : rest) + " s";
 }
 
-// Bytes that are no text are replaced: it goes into JSON.
+// Replaces invalid UTF-8, because the reason becomes part of JSON.
 std::string reason_of(std::string_view output) {
     std::size_t end = 0;
     for (std::size_t line = 0; line < reason_lines && end != output.npos; ++line)
@@ -40,32 +40,32 @@ std::string reason_of(std::string_view output) {
     return json::View(Json::trusted(json::quote(first))).string_or("");
 }
 
-// A program that dies of a mistake of its own often ends with 1 as well (Python, sh): it says so on
-// standard error, and nothing on standard output.
+// A program that crashes often exits with 1 as well (Python, sh), but then it writes to standard
+// error and not to standard output.
 bool is_crash(ProcessEnd const& end) {
     return head(end.output, 1).empty() && !head(end.error, 1).empty();
 }
 
-Verdict exited(ProcessEnd const& end) {
+CheckResult exited(ProcessEnd const& end) {
     using Word = Validators::Word;
     if (end.status == exit_fits) return {Word::fits};
     if (end.status != exit_misfit)
         return {Word::failed, {}, "it ended with exit status " + std::to_string(end.status)};
     if (is_crash(end))
-        return {Word::failed, {}, "it ended with exit status 1 and said nothing but a complaint"};
+        return {Word::failed, {}, "it ended with exit status 1 and wrote only to standard error"};
     std::string reason = reason_of(end.output);
-    if (reason.empty()) reason = "the tool's validator refused it and did not say why";
+    if (reason.empty()) reason = "the tool's validator rejected it without a reason";
     return {Word::misfit, std::move(reason)};
 }
 
-Verdict verdict_of(Validator const& validator, ProcessEnd const& end) {
+CheckResult decision_of(Validator const& validator, ProcessEnd const& end) {
     using Word = Validators::Word;
     switch (end.how) {
         case ProcessEnd::How::exited: break;
         case ProcessEnd::How::not_started:
-            return {Word::failed, {}, "it can not be started", end.error};
+            return {Word::failed, {}, "it cannot be started", end.error};
         case ProcessEnd::How::flooded:
-            return {Word::failed, {}, "it wrote more than it may (64 KiB)"};
+            return {Word::failed, {}, "it exceeded its output limit of 64 KiB"};
         case ProcessEnd::How::timed_out:
             return {Word::failed,
                     {},
@@ -76,7 +76,7 @@ Verdict verdict_of(Validator const& validator, ProcessEnd const& end) {
     return exited(end);
 }
 
-port::ValidationResult judged(Verdict verdict) {
+port::ValidationResult validated(CheckResult verdict) {
     switch (verdict.word) {
         case Validators::Word::fits: return std::nullopt;
         case Validators::Word::misfit: return std::move(verdict.reason);
@@ -85,7 +85,7 @@ port::ValidationResult judged(Verdict verdict) {
     }
     return std::unexpected(
         Error{Code::validator_unavailable,
-              "The validator of the tool failed: " + verdict.why + "; the call goes on waiting.",
+              "The validator of the tool failed: " + verdict.why + "; the call still waits.",
               {},
               again_after_ms});
 }
@@ -112,7 +112,6 @@ std::vector<std::string> environment_of(Validator const& validator, PendingId co
 }  // namespace
 
 Validators::~Validators() {
-    *alive_ = false;
     for (auto const& [number, question] : running_) processes_.stop(question.process);
 }
 
@@ -132,15 +131,13 @@ agent::StopTool Validators::ask(std::shared_ptr<Validator const> validator,
         start(std::move(question));
     } else if (waiting_.size() >= limits_.waiting ||
                waiting_bytes_ + question.input.size() > limits_.waiting_bytes) {
-        refuse(std::move(question), "too much waits already");
+        refuse(std::move(question), "too many results wait already");
         return {};
     } else {
         waiting_bytes_ += question.input.size();
         waiting_.push_back(std::move(question));
     }
-    return [this, alive = alive_, number] {
-        if (*alive) drop(number);
-    };
+    return scope_.guard([this, number] { drop(number); });
 }
 
 void Validators::start(Question question) {
@@ -155,20 +152,19 @@ void Validators::start(Question question) {
     spec.output_max = validator_output_max;
     auto const [place, is_new] = running_.emplace(number, std::move(question));
     CHECK(is_new);
-    place->second.process =
-        processes_.start(std::move(spec), [this, alive = alive_, number](ProcessEnd const& end) {
-            if (*alive) ended(number, end);
-        });
+    place->second.process = processes_.start(
+        std::move(spec),
+        scope_.guard([this, number](ProcessEnd const& end) { ended(number, end); }));
 }
 
 void Validators::ended(Number number, ProcessEnd const& end) {
     auto node = running_.extract(number);
     if (node.empty()) return;
     Question question = std::move(node.mapped());
-    Verdict verdict = verdict_of(*question.validator, end);
+    CheckResult verdict = decision_of(*question.validator, end);
     tell(question, verdict.word, verdict.why + (verdict.more.empty() ? "" : ": ") + verdict.more);
     next();
-    question.then(judged(std::move(verdict)));
+    question.then(validated(std::move(verdict)));
 }
 
 void Validators::next() {
@@ -189,7 +185,7 @@ void Validators::refuse(Question question, std::string const& why) {
     tell(question, Word::refused, why);
     question.then(std::unexpected(
         Error{Code::overloaded,
-              "Too many results wait for the validators of their tools; the call goes on waiting.",
+              "Too many results wait for the validators of their tools; the call still waits.",
               {},
               again_after_ms}));
 }
@@ -212,7 +208,7 @@ namespace {
 using Check = std::function<agent::StopTool(port::OfferedResult what,
                                             port::Fn<void(port::ValidationResult)> then)>;
 
-// What there is to stop: first the attempt, then the check of what it gave.
+// What can be stopped: first the attempt, then the check of its result.
 struct Stage {
     agent::StopTool stop = {};
 };
@@ -221,19 +217,20 @@ agent::ToolResult unchecked(agent::ToolResult const* /*which*/, std::string cons
     return agent::Failed{"the tool has ended, and its output could not be checked: " + why};
 }
 
-// A poll does nothing: it is asked again.
+// A poll has no effects, so it is repeated.
 agent::PollResult unchecked(agent::PollResult const* /*which*/, std::string const& why) {
     return agent::NotYet{"its output could not be checked: " + why};
 }
 
 template <class Outcome>
-Outcome checked_outcome(agent::Done done, port::ValidationResult const& judged) {
-    if (!judged) return unchecked(static_cast<Outcome const*>(nullptr), judged.error().detail);
-    if (*judged) return agent::Failed{"the tool's validator refused its output: " + **judged};
+Outcome checked_outcome(agent::Done done, port::ValidationResult const& validated) {
+    if (!validated)
+        return unchecked(static_cast<Outcome const*>(nullptr), validated.error().detail);
+    if (*validated) return agent::Failed{"the tool's validator refused its output: " + **validated};
     return Outcome(std::move(done));
 }
 
-// `begin` as it was, but what is done is told only once it is checked.
+// Wraps `begin`: a result is passed on only after it was checked.
 template <class Call, class Outcome, class Begin>
 std::function<agent::StopTool(Call, port::Fn<void(Outcome)>)> checking(Begin begin, Check check) {
     return [begin = std::move(begin), check = std::move(check)](
@@ -246,8 +243,8 @@ std::function<agent::StopTool(Call, port::Fn<void(Outcome)>)> checking(Begin beg
             if (!output) return done(std::move(outcome));
             what.output = output->output;
             auto then = [output = std::move(*output),
-                         done = std::move(done)](port::ValidationResult const& judged) mutable {
-                done(checked_outcome<Outcome>(std::move(output), judged));
+                         done = std::move(done)](port::ValidationResult const& validated) mutable {
+                done(checked_outcome<Outcome>(std::move(output), validated));
             };
             stage->stop = check(std::move(what), std::move(then));
         };
@@ -272,7 +269,7 @@ agent::Tool with_validator(agent::Tool tool, Validator validator, Validators& va
             checking<agent::ToolCall, agent::ToolResult>(std::move(tool.start), tool.check);
     if (tool.poll)
         tool.poll = checking<agent::PollCall, agent::PollResult>(std::move(tool.poll), tool.check);
-    // The core's own limit stays behind all of it.
+    // The core's time limit must be longer than attempt and check together.
     tool.terms.time_limit += validators.longest(*shared);
     return tool;
 }

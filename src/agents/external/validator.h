@@ -1,8 +1,9 @@
 #pragma once
-// Programs that check results before they are taken. All that there are of one server share a
-// line: so many run at once, so many more wait, and beyond that the sender is told to come again.
-// docs/how-to/tool-web-service.md. On the loop.
+// Programs that check results before they are accepted. All validators of a server share a queue: a
+// limited number runs, a limited number waits, and further results are refused with a time to
+// retry. See docs/how-to/tool-web-service.md. Runs on the loop.
 
+#include "base/scope.h"
 #include "external/declared.h"
 #include "port/catalogue.h"
 #include "port/process.h"
@@ -16,14 +17,14 @@
 
 namespace dormouse::external {
 
-// What a validator says by its exit status; any other means that it failed.
+// Exit statuses of a validator; any other status means that it failed.
 inline constexpr int exit_fits = 0;
 inline constexpr int exit_misfit = 1;
 
 struct Validator {
     std::vector<std::string> argv;              // REQUIRES: not empty; no shell
     std::string cwd = {};                       // empty: the server's
-    std::vector<std::string> environment = {};  // NAME=value; what is told of the call comes on top
+    std::vector<std::string> environment = {};  // NAME=value; variables about the call are added
     Duration time_limit{10'000};
 };
 
@@ -32,31 +33,32 @@ public:
     struct Limits {
         std::size_t at_once = 8;
         std::size_t waiting = 1'000;
-        std::size_t waiting_bytes = std::size_t{64} << 20;  // of what waits: arguments and outputs
-        Duration patience{30'000};                          // one that has waited longer is refused
+        std::size_t waiting_bytes = std::size_t{64}
+                                    << 20;  // arguments and outputs of those that wait
+        Duration patience{30'000};          // a result that waited longer is refused
     };
     enum class Word : std::uint8_t { fits, misfit, failed, refused };
-    // Of each result that was asked about. `why` may name files and is for operators; it never
-    // holds what the program was given or has written.
-    using Told = std::function<void(PendingId const&, std::string const& tool, Word,
-                                    std::string const& why)>;
+    // Called for each result that was to be checked. `why` may name files and is for operators; it
+    // never contains what the program was given or has written.
+    using Listener = std::function<void(PendingId const&, std::string const& tool, Word,
+                                        std::string const& why)>;
 
-    // Both outlive this.
+    // Both references outlive this.
     Validators(port::Processes& processes, port::Clock const& clock, Limits limits)
         : processes_(processes), clock_(clock), limits_(limits) {}
-    ~Validators();  // ends those that run; nobody hears of them
+    ~Validators();  // ends the running programs, without callbacks
     Validators(Validators const&) = delete;
     Validators& operator=(Validators const&) = delete;
 
-    // `then` is called once, perhaps before this returns. The function that is given back drops the
-    // question: then it is not called any more. Errors: validator_unavailable, overloaded.
+    // Calls `then` once, perhaps before this returns. The returned function drops the question:
+    // then `then` is not called any more. Errors: validator_unavailable, overloaded.
     agent::StopTool ask(std::shared_ptr<Validator const> validator, port::OfferedResult what,
                         port::Fn<void(port::ValidationResult)> then);
-    // Empty: nobody.
-    void on_judged(Told told) { told_ = std::move(told); }
+    // An empty listener is allowed.
+    void on_validated(Listener listener) { listener_ = std::move(listener); }
     [[nodiscard]] std::size_t running() const { return running_.size(); }
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
-    // The longest that a result may take to be judged.
+    // Returns the longest time that the check of a result may take.
     [[nodiscard]] Duration longest(Validator const& validator) const {
         return limits_.patience + validator.time_limit;
     }
@@ -80,25 +82,25 @@ private:
     void refuse(Question question, std::string const& why);
     void drop(Number number);
     void tell(Question const& question, Word word, std::string const& why) const {
-        if (told_) told_(question.pending, question.tool, word, why);
+        if (listener_) listener_(question.pending, question.tool, word, why);
     }
 
     port::Processes& processes_;
     port::Clock const& clock_;
     Limits const limits_;
-    Told told_ = {};
+    Listener listener_ = {};
     std::map<Number, Question> running_;
     std::deque<Question> waiting_;
     std::size_t waiting_bytes_ = 0;
     Number last_ = 0;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
 // "fits", "misfit", "failed", "refused".
 [[nodiscard]] std::string_view text(Validators::Word word);
 
-// The tool, whose results are checked from now on wherever they come from: outside, its own
-// attempts, polls. `validators` outlives it.
+// Returns the tool with all its results checked: those from outside, of its own attempts and of
+// polls. `validators` outlives it.
 [[nodiscard]] agent::Tool with_validator(agent::Tool tool, Validator validator,
                                          Validators& validators);
 

@@ -47,7 +47,7 @@ public:
         done(std::move(how));
     }
 
-    std::vector<port::ProcessSpec> started;  // the n-th has number n
+    std::vector<port::ProcessSpec> started;  // number n is at position n, from 1
     std::map<Number, port::Fn<void(ProcessEnd)>> ends;
     std::vector<Number> stopped;
 };
@@ -56,8 +56,8 @@ class ValidatorTest : public ::testing::Test {
 protected:
     ValidatorTest() {
         validators.emplace(processes, clock, Validators::Limits{.at_once = 2, .waiting = 2});
-        validators->on_judged([this](PendingId const&, std::string const& tool,
-                                     Validators::Word word, std::string const& why) {
+        validators->on_validated([this](PendingId const&, std::string const& tool,
+                                        Validators::Word word, std::string const& why) {
             told.push_back(tool + " " + std::string(text(word)) + (why.empty() ? "" : ": ") + why);
         });
     }
@@ -71,7 +71,7 @@ protected:
         out.output = Json::trusted(std::move(output));
         return out;
     }
-    // Its answer stands in `answers` at this place once there is one.
+    // Its answer is put into `answers` at the returned position.
     std::size_t ask(std::string output = R"({"status":"live"})") {
         std::size_t const place = answers.size();
         answers.emplace_back("none");
@@ -104,7 +104,7 @@ protected:
     Error error;
 };
 
-TEST_F(ValidatorTest, IsToldOfTheResultOnItsStandardInput) {
+TEST_F(ValidatorTest, Validator_GetsTheResultOnStandardInput) {
     EXPECT_EQ(exits(0), "fits");
     port::ProcessSpec const& spec = processes.started.front();
     EXPECT_EQ(spec.argv, validator->argv);
@@ -123,46 +123,46 @@ TEST_F(ValidatorTest, IsToldOfTheResultOnItsStandardInput) {
     EXPECT_THAT(told, ElementsAre("deploy fits"));
 }
 
-TEST_F(ValidatorTest, WhatItSaysWithExitStatus1IsTheReason) {
+TEST_F(ValidatorTest, ExitStatus1_OutputIsTheReason) {
     EXPECT_EQ(exits(1, "status must be live\n"), "misfit: status must be live");
     EXPECT_EQ(exits(1, "no\n", "and a complaint"), "misfit: no");
-    EXPECT_EQ(exits(1), "misfit: the tool's validator refused it and did not say why");
+    EXPECT_EQ(exits(1), "misfit: the tool's validator rejected it without a reason");
     std::string lines;
     for (int n = 0; n < 30; ++n) lines += "line " + std::to_string(n) + "\n";
     EXPECT_THAT(exits(1, lines), HasSubstr("line 9"));
     EXPECT_THAT(exits(1, lines), Not(HasSubstr("line 10")));
     EXPECT_LT(exits(1, std::string(50'000, 'x')).size(), 1'100U);
-    EXPECT_EQ(exits(1, "\xFF"), "misfit: \xEF\xBF\xBD") << "no bytes that JSON can not hold";
-    EXPECT_EQ(told.front(), "deploy misfit") << "what it wrote is told to the sender only";
+    EXPECT_EQ(exits(1, "\xFF"), "misfit: \xEF\xBF\xBD") << "only valid UTF-8";
+    EXPECT_EQ(told.front(), "deploy misfit") << "only the sender gets what it wrote";
 }
 
-TEST_F(ValidatorTest, WhateverElseItDoesMeansThatItFailed) {
+TEST_F(ValidatorTest, AnyOtherEnd_MeansThatItFailed) {
     auto const fails = [&](ProcessEnd end, std::string const& why) {
         EXPECT_EQ(ends(std::move(end)), "validator_unavailable");
         EXPECT_EQ(error.detail,
-                  "The validator of the tool failed: " + why + "; the call goes on waiting.");
+                  "The validator of the tool failed: " + why + "; the call still waits.");
         EXPECT_EQ(error.retry_after_ms, 5'000);
         EXPECT_EQ(told.back(), "deploy failed: " + why);
     };
     fails(ended(How::exited, 2, "s3cret", "s3cret"), "it ended with exit status 2");
     fails(ended(How::exited, 1, " \n", "Traceback: s3cret"),
-          "it ended with exit status 1 and said nothing but a complaint");
+          "it ended with exit status 1 and wrote only to standard error");
     fails(ended(How::signalled, 11, "", ""), "it was ended by signal 11");
     fails(ended(How::timed_out, 0, "", ""), "it took longer than its time limit of 2.500 s");
-    fails(ended(How::flooded, 0, "", ""), "it wrote more than it may (64 KiB)");
+    fails(ended(How::flooded, 0, "", ""), "it exceeded its output limit of 64 KiB");
     EXPECT_EQ(ends(ended(How::not_started, 0, "", "no such file: /srv/check")),
               "validator_unavailable");
-    EXPECT_THAT(error.detail, Not(HasSubstr("/srv"))) << "files are for operators only";
-    EXPECT_EQ(told.back(), "deploy failed: it can not be started: no such file: /srv/check");
+    EXPECT_THAT(error.detail, Not(HasSubstr("/srv"))) << "file names are only for operators";
+    EXPECT_EQ(told.back(), "deploy failed: it cannot be started: no such file: /srv/check");
 }
 
-TEST_F(ValidatorTest, SoManyRunAtOnceSoManyMoreWaitAndTheOthersComeAgain) {
+TEST_F(ValidatorTest, Queue_RunsAndHoldsLimitedNumbers_RefusesOthers) {
     for (int n = 0; n < 5; ++n) ask();
     EXPECT_EQ(processes.started.size(), 2U);
     EXPECT_EQ(validators->waiting(), 2U);
     EXPECT_THAT(answers, ElementsAre("none", "none", "none", "none", "overloaded"));
     EXPECT_EQ(error.retry_after_ms, 5'000);
-    EXPECT_THAT(told, ElementsAre("deploy refused: too much waits already"));
+    EXPECT_THAT(told, ElementsAre("deploy refused: too many results wait already"));
     processes.exit(2, 0);
     EXPECT_EQ(processes.started.size(), 3U) << "the oldest that waits is next";
     processes.exit(3, 1, "no");
@@ -172,7 +172,7 @@ TEST_F(ValidatorTest, SoManyRunAtOnceSoManyMoreWaitAndTheOthersComeAgain) {
     EXPECT_EQ(validators->running() + validators->waiting(), 0U);
 }
 
-TEST_F(ValidatorTest, WhatWaitsIsBoundedInBytesToo) {
+TEST_F(ValidatorTest, Queue_IsLimitedInBytes) {
     validators.emplace(processes, clock,
                        Validators::Limits{.at_once = 1, .waiting = 10, .waiting_bytes = 1'000});
     ask();
@@ -185,10 +185,10 @@ TEST_F(ValidatorTest, WhatWaitsIsBoundedInBytesToo) {
     for (std::size_t n = 0; n <= waiting; ++n) processes.exit(n + 1, 0);
     ask();
     ask();
-    EXPECT_EQ(validators->waiting(), 1U) << "those that had their turn are not counted any more";
+    EXPECT_EQ(validators->waiting(), 1U) << "started ones do not count any more";
 }
 
-TEST_F(ValidatorTest, OneThatHasWaitedTooLongIsToldToComeAgain) {
+TEST_F(ValidatorTest, Queue_WaitedTooLong_IsRefused) {
     for (int n = 0; n < 4; ++n) ask();
     clock.time += Duration(30'001);
     processes.exit(1, 0);
@@ -200,7 +200,7 @@ TEST_F(ValidatorTest, OneThatHasWaitedTooLongIsToldToComeAgain) {
     EXPECT_EQ(answers[later], "fits");
 }
 
-TEST_F(ValidatorTest, AQuestionThatIsDroppedIsNotAnsweredAndItsPlaceIsFree) {
+TEST_F(ValidatorTest, DroppedQuestion_FreesItsPlaceWithoutAnswer) {
     for (int n = 0; n < 4; ++n) ask();
     drops[2]();
     EXPECT_EQ(validators->waiting(), 1U);
@@ -213,7 +213,7 @@ TEST_F(ValidatorTest, AQuestionThatIsDroppedIsNotAnsweredAndItsPlaceIsFree) {
     EXPECT_EQ(processes.stopped.size(), 1U);
 }
 
-TEST_F(ValidatorTest, ThoseThatRunEndWithTheLineAndNobodyHearsOfThem) {
+TEST_F(ValidatorTest, Destructor_EndsRunningOnesWithoutCallbacks) {
     ask();
     auto const drop = ask();
     validators.reset();
@@ -222,7 +222,7 @@ TEST_F(ValidatorTest, ThoseThatRunEndWithTheLineAndNobodyHearsOfThem) {
     EXPECT_THAT(answers, ElementsAre("none", "none"));
 }
 
-// ---- a tool with a validator
+// A tool with a validator.
 
 class CheckedToolTest : public ValidatorTest {
 protected:
@@ -271,7 +271,7 @@ protected:
     std::string outcome = "none";
 };
 
-TEST_F(CheckedToolTest, WhatItsAttemptGivesIsChecked) {
+TEST_F(CheckedToolTest, Attempt_ResultIsChecked) {
     start();
     ended(live());
     EXPECT_EQ(outcome, "none");
@@ -289,7 +289,7 @@ TEST_F(CheckedToolTest, WhatItsAttemptGivesIsChecked) {
     EXPECT_THAT(outcome, HasSubstr("the tool has ended, and its output could not be checked"));
 }
 
-TEST_F(CheckedToolTest, WhatIsNoResultIsNotChecked) {
+TEST_F(CheckedToolTest, Attempt_FailureOrPauseIsNotChecked) {
     start();
     ended(agent::Failed{"no room"});
     EXPECT_EQ(outcome, "failed no room");
@@ -299,7 +299,7 @@ TEST_F(CheckedToolTest, WhatIsNoResultIsNotChecked) {
     EXPECT_TRUE(processes.started.empty());
 }
 
-TEST_F(CheckedToolTest, APolledResultIsCheckedAndAskedForAgainWhenItCouldNotBe) {
+TEST_F(CheckedToolTest, Poll_ResultIsChecked_RepeatedIfThatFails) {
     poll();
     polled(live());
     processes.exit(1, 7);
@@ -317,7 +317,7 @@ TEST_F(CheckedToolTest, APolledResultIsCheckedAndAskedForAgainWhenItCouldNotBe) 
     EXPECT_EQ(outcome, "not yet wait");
 }
 
-TEST_F(CheckedToolTest, AStopEndsTheAttemptOrTheCheckWhicheverRuns) {
+TEST_F(CheckedToolTest, Stop_EndsAttemptOrCheck) {
     auto stop = start();
     stop();
     EXPECT_EQ(stopped, 1);
@@ -329,7 +329,7 @@ TEST_F(CheckedToolTest, AStopEndsTheAttemptOrTheCheckWhicheverRuns) {
     EXPECT_EQ(outcome, "none");
 }
 
-TEST_F(CheckedToolTest, TheCoresLimitStaysBehindTheCheck) {
+TEST_F(CheckedToolTest, TimeLimit_IncludesTheCheck) {
     agent::Tool const plain;
     EXPECT_EQ(tool.terms.time_limit, plain.terms.time_limit + Duration(32'500));
 }

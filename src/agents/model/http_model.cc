@@ -13,13 +13,13 @@ using agent::ModelOutcome;
 namespace {
 
 constexpr std::size_t event_max = 4U << 20U;
-constexpr std::size_t stream_max = 256U << 20U;  // a token costs its stream some 300 bytes
+constexpr std::size_t stream_max = 256U << 20U;  // a token takes about 300 bytes of the stream
 constexpr std::size_t error_body_max = 64U << 10U;
-constexpr Duration idle_limit_max{300'000};  // models that think may say nothing for minutes
+constexpr Duration idle_limit_max{300'000};  // models that reason may be silent for minutes
 
 }  // namespace
 
-// One request. Held by the callbacks of its HTTP request, and gone with them.
+// One request. Owned by the callbacks of its HTTP request.
 struct HttpModel::Asking {
     Asking(HttpModel& asked, std::vector<agent::ToolDeclaration> const& tools,
            ReplyDraft::Say on_delta, port::Fn<void(ModelOutcome)> on_done)
@@ -49,7 +49,7 @@ struct HttpModel::Asking {
         if (data == "[DONE]") return end(reply->finish());
         auto const json = json::check(data);
         if (!json) {
-            return abort(model.provider_.passing("the stream holds what can not be read: " +
+            return abort(model.provider_.passing("the stream holds what cannot be read: " +
                                                  json.error().detail));
         }
         json::View const chunk(*json);
@@ -60,10 +60,10 @@ struct HttpModel::Asking {
     }
 
     void closed(std::optional<port::HttpFailure> const& failure) {
-        if (lines() && !failure) take("\n");  // the last line may have no end
+        if (lines() && !failure) take("\n");  // the last line may lack a line break
         if (ended) return;
         Provider const& provider = model.provider_;
-        // Whole although its connection was not closed in order.
+        // The reply is complete although the connection failed.
         if (reply->complete()) return end(reply->finish());
         if (head.status != 0 && head.status != 200)
             return end(provider.refused(head, body, model.clock_.now()));
@@ -113,8 +113,8 @@ HttpModel::HttpModel(port::HttpClient& http, port::Clock const& clock,
     provider_.id = options_.id;
     provider_.from = protocol_->from();
     provider_.secrets = {options_.api_key};
-    // Those in the configuration mostly name a key; a word of a few letters is none, and would be
-    // struck out of every message.
+    // A configured header usually holds a key. A value of a few letters does not, and removing it
+    // would damage every message.
     for (port::HttpHeader const& header : options_.headers) {
         if (header.value.size() >= 8) provider_.secrets.push_back(header.value);
     }
@@ -144,7 +144,7 @@ port::HttpRequest HttpModel::request(std::string body) const {
     out.idle_limit = std::min(options_.timeout, idle_limit_max);
     out.total_limit = options_.timeout;
     out.response_max = stream_max;
-    out.send_once = true;  // one request for each intent that the journal holds
+    out.send_once = true;  // one request for each intent in the journal
     return out;
 }
 

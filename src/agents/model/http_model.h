@@ -1,5 +1,5 @@
 #pragma once
-// Models behind HTTP, whatever protocol they speak.
+// A model of a provider that is called by HTTP, with any protocol.
 
 #include "agent/model.h"
 #include "model/protocol.h"
@@ -13,14 +13,14 @@
 namespace dormouse::model {
 
 struct HttpModelOptions {
-    std::string id;            // of the model in the configuration; errors begin with it
-    std::string base_url;      // without a slash at its end
-    std::string api_key = {};  // empty: none is sent
+    std::string id;            // of the model in the configuration; prefix of its errors
+    std::string base_url;      // without a trailing slash
+    std::string api_key = {};  // empty: no key is sent
     std::vector<port::HttpHeader> headers = {};  // replace those of the protocol
     Duration timeout{600'000};                   // of one request
     std::size_t concurrency = 8;
-    std::uint32_t retries = 4;                         // of one step, after failures that may pass
-    std::optional<std::uint64_t> request_tokens = {};  // the most that a request may have
+    std::uint32_t retries = 4;                         // of one step, after temporary failures
+    std::optional<std::uint64_t> request_tokens = {};  // the maximum size of a request
 };
 
 class HttpModel final : public agent::Model {

@@ -1,7 +1,7 @@
 #include "model/http_model.h"
 
 #include "json/json.h"
-#include "model/openai_chat.h"
+#include "model/providers/openai_chat.h"
 #include "model/test_provider.h"
 
 namespace dormouse::model {
@@ -38,7 +38,7 @@ protected:
         : ProviderTest(std::make_unique<OpenAiChat>(RequestSettings{.model = "gpt"})) {}
 };
 
-TEST_F(OpenAiChatTest, AsksWithKeyHeadersAndLimits) {
+TEST_F(OpenAiChatTest, Request_HasKeyHeadersAndLimits) {
     ask();
     port::HttpRequest const& request = http.requests.at(0);
     EXPECT_EQ(request.method, "POST");
@@ -54,7 +54,7 @@ TEST_F(OpenAiChatTest, AsksWithKeyHeadersAndLimits) {
     EXPECT_EQ(model.concurrency(), 3U);
 }
 
-TEST_F(OpenAiChatTest, StreamsTextAndTellsTheUsage) {
+TEST_F(OpenAiChatTest, Stream_YieldsTextAndUsage) {
     std::string const stream = delta(R"("role":"assistant","content":"")") + said("Hel") +
                                said("lo") + finish("stop") + usage + end;
     answer(stream);
@@ -69,7 +69,7 @@ TEST_F(OpenAiChatTest, StreamsTextAndTellsTheUsage) {
     }
 }
 
-TEST_F(OpenAiChatTest, PutsParallelCallsTogetherByIndex) {
+TEST_F(OpenAiChatTest, ParallelCalls_AreJoinedByIndex) {
     answer(fragment(0, "a", "deploy", "") + fragment(1, "b", "ask", R"({"q")") +
            fragment(0, "", "", R"({"target":)") + fragment(1, "", "", R"(:1})") +
            fragment(0, "", "", R"("A"})") + finish("tool_calls") + end);
@@ -84,25 +84,25 @@ TEST_F(OpenAiChatTest, PutsParallelCallsTogetherByIndex) {
                                     R"(i1deploy:"A"})"));
 }
 
-TEST_F(OpenAiChatTest, TakesServersThatCountTheirCallsInOtherWays) {
-    // All under index 0, told apart by their ids.
+TEST_F(OpenAiChatTest, Calls_OtherUsesOfIndexAndId_AreAccepted) {
+    // All have index 0; the ids differ.
     answer(fragment(0, "a", "deploy", "{}") + fragment(0, "b", "deploy", R"({"n":2})") +
            finish("stop") + end);
     ASSERT_EQ(reply().calls.size(), 2U);
     EXPECT_EQ(reply().calls[1].input.text(), R"({"n":2})");
-    // The same id twice under two indexes: two calls. The id in each fragment: one call.
+    // The same id under two indexes: two calls. The id in each fragment: one call.
     answer(fragment(0, "a", "deploy", "{}") + fragment(1, "a", "deploy", "{") +
            fragment(1, "a", "deploy", "}") + finish("tool_calls") + end);
     ASSERT_EQ(reply().calls.size(), 2U);
     EXPECT_EQ(reply().calls[1].tool, "deploy");
-    // No index at all.
+    // No index.
     answer(delta(R"("tool_calls":[{"id":"a","function":{"name":"x","arguments":"{}"}},)"
                  R"({"id":"b","function":{"name":"y","arguments":"{}"}}])") +
            finish("tool_calls") + end);
     EXPECT_EQ(reply().calls.size(), 2U);
 }
 
-TEST_F(OpenAiChatTest, ArgumentsThatCanNotBeReadAreToldToTheModel) {
+TEST_F(OpenAiChatTest, InvalidArguments_AreReportedToTheModel) {
     answer(fragment(0, "a", "x", "") + fragment(1, "b", "x", "null") +
            fragment(2, "c", "x", R"({"a":)") + fragment(3, "d", "x", "[1]") + finish("tool_calls") +
            end);
@@ -113,26 +113,26 @@ TEST_F(OpenAiChatTest, ArgumentsThatCanNotBeReadAreToldToTheModel) {
     EXPECT_FALSE(calls[1].unreadable);
     EXPECT_TRUE(calls[2].unreadable);
     EXPECT_EQ(calls[2].input.text(), R"("{\"a\":")");
-    EXPECT_EQ(calls[3].input.text(), "[1]");  // the tool's schema judges it
+    EXPECT_EQ(calls[3].input.text(), "[1]");  // the tool's schema rejects it later
 }
 
-TEST_F(OpenAiChatTest, ACutReplyKeepsItsTextAndNoneOfItsCalls) {
+TEST_F(OpenAiChatTest, CutReply_KeepsTextAndDropsCalls) {
     answer(said("so") + fragment(0, "a", "deploy", R"({"target":"pro)") + finish("length") + end);
     EXPECT_EQ(reply().finish, FinishReason::length);
     EXPECT_EQ(reply().text, "so");
     EXPECT_TRUE(reply().calls.empty());
 }
 
-TEST_F(OpenAiChatTest, ARefusalIsOne) {
-    answer(delta(R"("refusal":"I can not")") + finish("stop") + end);
+TEST_F(OpenAiChatTest, Refusal_IsReported) {
+    answer(delta(R"("refusal":"I cannot")") + finish("stop") + end);
     EXPECT_EQ(reply().finish, FinishReason::refusal);
-    EXPECT_EQ(reply().text, "I can not");
+    EXPECT_EQ(reply().text, "I cannot");
     answer(said("par") + fragment(0, "a", "x", "{}") + finish("content_filter") + end);
     EXPECT_EQ(reply().finish, FinishReason::refusal);
     EXPECT_TRUE(reply().calls.empty());
 }
 
-TEST_F(OpenAiChatTest, ReasoningIsKeptApart) {
+TEST_F(OpenAiChatTest, Reasoning_IsSeparateFromText) {
     answer(delta(R"("reasoning_content":"hm")") + delta(R"("reasoning":"m")") + said("yes") +
            finish("stop") + end);
     EXPECT_EQ(reply().reasoning, "hmm");
@@ -140,7 +140,7 @@ TEST_F(OpenAiChatTest, ReasoningIsKeptApart) {
     EXPECT_THAT(deltas, ElementsAre("r0:hm", "r0:m", "t0:yes"));
 }
 
-TEST_F(OpenAiChatTest, AStreamThatEndsTooEarlyIsTriedAgainAndNothingOfItIsUsed) {
+TEST_F(OpenAiChatTest, StreamEndsTooEarly_IsTemporaryFailure) {
     std::string const call = fragment(0, "a", "deploy", R"({"target":"A"})");
     for (std::string const& cut :
          {std::string(), said("so"), call, call + end, call + "data: {\"choi", usage}) {
@@ -149,14 +149,14 @@ TEST_F(OpenAiChatTest, AStreamThatEndsTooEarlyIsTriedAgainAndNothingOfItIsUsed) 
         answer(cut, lost());
         EXPECT_TRUE(trouble().may_retry) << cut;
     }
-    // The reply was whole, only what follows it is missing.
+    // The reply is complete; only what follows it is missing.
     answer(call + finish("tool_calls"), lost());
     EXPECT_EQ(reply().calls.size(), 1U);
     answer(call + finish("tool_calls"));
     EXPECT_EQ(reply().calls.size(), 1U);
 }
 
-TEST_F(OpenAiChatTest, NonsenseInTheStreamIsTriedAgain) {
+TEST_F(OpenAiChatTest, InvalidEvent_IsTemporaryFailure) {
     for (std::string const& bad :
          {event("{"), event("\xff"), event(R"({"a":1,"a":2})"), finish("tool_calls") + end,
           finish("insufficient_system_resource") + end,
@@ -164,14 +164,14 @@ TEST_F(OpenAiChatTest, NonsenseInTheStreamIsTriedAgain) {
         answer(said("so") + bad + said("on"));
         EXPECT_TRUE(trouble().may_retry) << bad;
     }
-    // Not nonsense: members that we do not know, of types that we do not expect.
+    // Valid: unknown members, and unexpected types of them.
     answer(event("1") + event(R"({"choices":{}})") + event(R"({"choices":[1,{"delta":7}]})") +
            event(R"({"choices":[{"index":1,"delta":{"content":"other"}}],"usage":null})") +
            said("fine") + finish("stop") + end);
     EXPECT_EQ(reply().text, "fine");
 }
 
-TEST_F(OpenAiChatTest, ArgumentsOfAnySizeAndAnyNumberOfCallsEndAtLimits) {
+TEST_F(OpenAiChatTest, ArgumentsAndCalls_HaveLimits) {
     answer(fragment(0, "a", "deploy", std::string(10'000'000, ' ')) + finish("tool_calls") + end);
     EXPECT_FALSE(trouble().may_retry);
     std::string many;
@@ -188,10 +188,10 @@ TEST_F(OpenAiChatTest, ArgumentsOfAnySizeAndAnyNumberOfCallsEndAtLimits) {
     for (int i = 0; i < 9; ++i) many += said(std::string(1'000'000, 'x'));
     answer(many + finish("stop") + end);
     EXPECT_THAT(trouble().error.message, HasSubstr("the reply is larger"));
-    EXPECT_EQ(http.cancelled.size(), 4U) << "who says too much is not listened to any longer";
+    EXPECT_EQ(http.cancelled.size(), 4U) << "a reply over the limit is aborted";
 }
 
-TEST_F(OpenAiChatTest, AStatusTellsWhetherAndWhenToTryAgain) {
+TEST_F(OpenAiChatTest, Status_DecidesRetry) {
     ask();
     http.head(429, "application/json", {{"Retry-After", "7"}});
     http.data(R"({"error":{"message":"Rate limit )");
@@ -208,14 +208,14 @@ TEST_F(OpenAiChatTest, AStatusTellsWhetherAndWhenToTryAgain) {
     EXPECT_FALSE(trouble().may_retry);
 }
 
-TEST_F(OpenAiChatTest, NoAnswerAtAllIsTriedAgain) {
+TEST_F(OpenAiChatTest, NoAnswer_IsTemporaryFailure) {
     ask();
     http.done(port::HttpFailure{port::HttpFailure::Kind::no_route, "nobody listens", false});
     EXPECT_TRUE(trouble().may_retry);
     EXPECT_THAT(trouble().error.message, HasSubstr("nobody listens"));
 }
 
-TEST_F(OpenAiChatTest, AnAnswerThatIsNoStreamSaysSo) {
+TEST_F(OpenAiChatTest, AnswerWithoutStream_IsReported) {
     ask();
     http.head(200, "text/html");
     http.data("<html>Welcome, sk-secret</html>");
@@ -225,7 +225,7 @@ TEST_F(OpenAiChatTest, AnAnswerThatIsNoStreamSaysSo) {
     EXPECT_THAT(trouble().error.message, Not(HasSubstr("sk-secret")));
 }
 
-TEST_F(OpenAiChatTest, StoppingEndsTheRequest) {
+TEST_F(OpenAiChatTest, Stop_CancelsTheRequest) {
     ask();
     http.head(200);
     http.data(said("so"));

@@ -1,5 +1,5 @@
 #pragma once
-// Lines of JSON out of bytes that come in chunks with boundaries anywhere.
+// Splits chunks of bytes with any boundaries into lines of JSON.
 
 #include <cstddef>
 #include <functional>
@@ -16,7 +16,7 @@ public:
     // A line larger than `line_max` bytes ends the parsing.
     explicit LineParser(std::size_t line_max) : line_max_(line_max) {}
 
-    // False, from then on: a line was too large.
+    // Returns false, also for all later calls, once a line was too large.
     [[nodiscard]] bool feed(std::string_view chunk, Each const& each);
 
 private:

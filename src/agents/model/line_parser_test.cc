@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(LineParser, FindsTheSameLinesWhereverTheChunksEnd) {
+TEST(LineParser, Chunks_AnyBoundaries_SameLines) {
     std::string_view const text = "{\"a\":1}\r\n\n  \n{\"b\":\"é\"}\n{\"unfinished\"";
     for (std::size_t piece = 1; piece <= text.size(); ++piece) {
         std::vector<std::string> lines;

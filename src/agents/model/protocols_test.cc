@@ -1,10 +1,10 @@
-// What holds for every protocol: one table, the same tests for each row.
+// Tests that hold for every protocol: one row of a table for each protocol.
 
-#include "model/anthropic.h"
-#include "model/gemini.h"
-#include "model/ollama.h"
-#include "model/openai_chat.h"
-#include "model/openai_responses.h"
+#include "model/providers/anthropic.h"
+#include "model/providers/gemini.h"
+#include "model/providers/ollama.h"
+#include "model/providers/openai_chat.h"
+#include "model/providers/openai_responses.h"
 #include "model/test_provider.h"
 
 #include <functional>
@@ -17,18 +17,18 @@ struct SaidCall {
     std::string arguments;
 };
 
-// How a provider streams a reply of one text and calls of "deploy". `end`: and says that this was
-// all; `why`: its word for a reply that stopped at the limit, else empty.
+// How a provider streams a reply of one text and calls of "deploy". `end`: with its end mark;
+// `why`: the reason of a reply that stopped at the limit, else empty.
 struct Row {
     std::string name;
     std::function<std::unique_ptr<Protocol const>()> protocol;
     std::function<std::string(std::string const& text, std::vector<SaidCall> const&)> said;
-    std::string stopped;  // the end of a reply
-    std::string called;   // of one with calls
-    std::string cut;      // of one that was too long
+    std::string stopped;  // ends a reply
+    std::string called;   // ends a reply with calls
+    std::string cut;      // ends a reply that reached the limit
     bool lines = false;
-    bool ids = true;     // calls have some
-    bool pieces = true;  // arguments come in pieces of text, and may be no JSON
+    bool ids = true;     // calls have ids
+    bool pieces = true;  // arguments arrive in pieces of text, and may be invalid JSON
 };
 
 RequestSettings const settings{.model = "m"};
@@ -163,7 +163,7 @@ protected:
     Calls const two{{"a", R"({"target":"A"})"}, {"b", R"({"target":"B"})"}};
 };
 
-TEST_P(EveryProtocol, TellsTheSameWhereverTheChunksEnd) {
+TEST_P(EveryProtocol, Chunks_AnyBoundaries_SameReply) {
     std::string const stream = row.said("Höre", two) + row.called;
     for (std::size_t at = 1; at < stream.size(); ++at) {
         outcomes.clear();
@@ -185,7 +185,7 @@ TEST_P(EveryProtocol, TellsTheSameWhereverTheChunksEnd) {
                 ElementsAre("t0:Höre", R"(i1deploy:{"target":"A"})", R"(i2deploy:{"target":"B"})"));
 }
 
-TEST_P(EveryProtocol, AStreamThatIsCutAnywhereIsTriedAgainAndNothingOfItIsUsed) {
+TEST_P(EveryProtocol, StreamCutAnywhere_IsTemporaryFailure) {
     std::string const stream = row.said("so", two);
     for (std::size_t size = 0; size <= stream.size(); ++size) {
         for (bool const in_order : {true, false}) {
@@ -195,17 +195,17 @@ TEST_P(EveryProtocol, AStreamThatIsCutAnywhereIsTriedAgainAndNothingOfItIsUsed) 
         }
     }
     answer(stream + row.called, lost());
-    EXPECT_EQ(reply().calls.size(), 2U) << "whole, only its connection was not closed in order";
+    EXPECT_EQ(reply().calls.size(), 2U) << "the reply is complete; only the connection failed";
 }
 
-TEST_P(EveryProtocol, AReplyThatIsTooLongKeepsItsTextAndNoneOfItsCalls) {
+TEST_P(EveryProtocol, ReplyAtLimit_KeepsTextAndDropsCalls) {
     answer(row.said("so", two) + row.cut);
     EXPECT_EQ(reply().finish, FinishReason::length);
     EXPECT_EQ(reply().text, "so");
     EXPECT_TRUE(reply().calls.empty());
 }
 
-TEST_P(EveryProtocol, AnyNumberOfCallsEndsAtALimit) {
+TEST_P(EveryProtocol, Calls_HaveALimit) {
     answer(row.said("none", {}) + row.stopped);
     EXPECT_TRUE(reply().calls.empty());
     Calls many(1'000, {"same", R"({"target":"A"})"});
@@ -217,17 +217,17 @@ TEST_P(EveryProtocol, AnyNumberOfCallsEndsAtALimit) {
     EXPECT_FALSE(trouble().may_retry);
 }
 
-TEST_P(EveryProtocol, ArgumentsOfAnySizeEndAtALimit) {
+TEST_P(EveryProtocol, Arguments_HaveALimit) {
     for (std::size_t const size : {2'000'000U, 10'000'000U}) {
         std::string const big = R"({"target":")" + std::string(size, 'x') + "\"}";
         answer(row.said("", {{"a", big}}) + row.called);
         EXPECT_THAT(trouble().error.message, HasSubstr("larger than"));
         EXPECT_FALSE(trouble().may_retry);
     }
-    EXPECT_EQ(http.cancelled.size(), 2U) << "who says too much is not listened to any longer";
+    EXPECT_EQ(http.cancelled.size(), 2U) << "a reply over the limit is aborted";
 }
 
-TEST_P(EveryProtocol, NonsenseIsTriedAgainAndWhatIsUnknownIsLeftOut) {
+TEST_P(EveryProtocol, InvalidEvent_TemporaryFailure_UnknownOneIgnored) {
     auto const framed = [&](std::string const& json) {
         return row.lines ? json + "\n" : event(json);
     };
@@ -251,7 +251,7 @@ TEST_P(EveryProtocol, NonsenseIsTriedAgainAndWhatIsUnknownIsLeftOut) {
     EXPECT_EQ(reply().text, "fine");
 }
 
-TEST_P(EveryProtocol, ArgumentsThatCanNotBeReadAreToldToTheModel) {
+TEST_P(EveryProtocol, InvalidArguments_AreReportedToTheModel) {
     if (row.pieces) {
         answer(row.said("", {{"a", R"({"target":)"}}) + row.called);
         ASSERT_EQ(reply().calls.size(), 1U);
@@ -259,13 +259,13 @@ TEST_P(EveryProtocol, ArgumentsThatCanNotBeReadAreToldToTheModel) {
     }
     for (std::string const odd : {"[1]", "\"text\"", "7"}) {
         answer(row.said("", {{"a", odd}}) + row.called);
-        ASSERT_EQ(reply().calls.size(), 1U) << "the tool's schema judges " << odd;
+        ASSERT_EQ(reply().calls.size(), 1U) << "the tool's schema checks" << odd;
     }
     answer(row.said("", {{"a", "null"}}) + row.called);
     EXPECT_EQ(reply().calls.at(0).input.text(), "{}");
 }
 
-TEST_P(EveryProtocol, NoKeyIsToldWhateverComesBack) {
+TEST_P(EveryProtocol, Errors_ContainNoSecret) {
     for (std::uint16_t const status : std::initializer_list<std::uint16_t>{200, 401, 429, 529}) {
         outcomes.clear();
         ask();

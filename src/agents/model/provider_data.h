@@ -1,10 +1,10 @@
 #pragma once
-// What a provider wants back as it was (signatures of reasoning and the like). It lives in the
-// parts of a reply as their member `providerData`, an object:
-//   from   who said it ("anthropic/claude-x"): only that model is given it again
-//   after  how many of the reply's calls came before this part; left out: none
+// Data that a provider wants returned unchanged, such as signatures of reasoning. The parts of a
+// reply hold it in their member `providerData`, an object:
+//   from   the model that sent it ("anthropic/claude-x"): it is returned only to that model
+//   after  how many of the reply's calls came before this part; missing: none
 //   call   this part has no text, and its data belongs to that call of the reply, from 1
-// and the members that the provider's protocol reads again.
+// and the members that the provider's protocol reads.
 
 #include "json/json.h"
 
@@ -18,11 +18,11 @@ class PartsWriter {
 public:
     explicit PartsWriter(std::string_view from) : from_(from) { out_.begin_array(); }
 
-    // Left out when it holds neither text nor data.
+    // Writes nothing if there is neither text nor data.
     void part(std::string_view type, std::string_view text, Json const& data, std::size_t after);
-    // Left out without data.
+    // Writes nothing if there is no data.
     void for_call(Json const& data, std::size_t call);
-    // Null: plain text and reasoning say the same.
+    // Returns null if plain text and reasoning say the same.
     [[nodiscard]] Json take();
 
 private:

@@ -1,7 +1,7 @@
 #include "model/provider_failure.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct ErrorBody {
     std::string retry_after = {};  // seconds
 };
 
-// Google's: {"details": [{"retryDelay": "34.5s"}]}. Empty: none.
+// Reads Google's {"details": [{"retryDelay": "34.5s"}]}; empty: there is none.
 std::string retry_delay(json::View error) {
     std::string out;
     error["details"].elements([&](json::View detail) {
@@ -46,8 +46,8 @@ std::string retry_delay(json::View error) {
     return out;
 }
 
-// {"error": {"message", "type", "code"}}, {"error": "text"}, {"message", "code"}, {"detail"}, an
-// array with one of them, or text.
+// Reads {"error": {"message", "type", "code"}}, {"error": "text"}, {"message", "code"}, {"detail"},
+// an array with one of them, or text.
 ErrorBody read_body(std::string_view body) {
     auto const json = json::check(body);
     if (!json) return {std::string(body), {}, {}, {}};
@@ -72,7 +72,7 @@ bool may_pass(std::int64_t status) {
     return status == 408 || status == 409 || status == 429 || status >= 500;
 }
 
-// Errors without a status that the next try would meet again.
+// Returns whether an error without a status is permanent.
 bool stays(ErrorBody const& error) {
     constexpr std::array<std::string_view, 8> words{
         "invalid_request_error", "authentication_error", "permission_error",   "not_found_error",
@@ -92,7 +92,7 @@ std::string_view advice(std::uint16_t status) {
 }  // namespace
 
 ModelTrouble Provider::trouble(std::string_view text) const {
-    // Secrets go before anything is cut, so that no part of one stays.
+    // Removes secrets before anything is cut, so that no part of one remains.
     std::string const line =
         escape_for_terminal(without(std::string(cut_utf8(text, 65'536)), secrets));
     return {
@@ -110,7 +110,7 @@ ModelTrouble Provider::refused(port::HttpHead const& head, std::string_view body
     std::string text = "the provider answered " + std::to_string(head.status);
     text += advice(head.status);
     ModelTrouble out = trouble(text + ": " + error.message);
-    // A quota that is used up is told like a rate limit, and waiting does not help.
+    // A used-up quota is reported like a rate limit, but waiting does not help.
     bool const used_up = error.code == "insufficient_quota" || error.type == "insufficient_quota";
     out.may_retry = may_pass(head.status) && !used_up;
     if (auto const says = head.header("x-should-retry")) {

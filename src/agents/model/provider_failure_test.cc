@@ -22,7 +22,7 @@ std::optional<std::int64_t> wait_ms(std::vector<port::HttpHeader> headers) {
     return wait ? std::optional<std::int64_t>(wait->count()) : std::nullopt;
 }
 
-TEST(ProviderFailure, SomeStatusesMayPassAndTheOthersNot) {
+TEST(ProviderFailure, Status_IsTemporaryOrPermanent) {
     for (std::uint16_t const status :
          std::initializer_list<std::uint16_t>{408, 409, 429, 500, 502, 503, 529})
         EXPECT_TRUE(refused(status, "").may_retry) << status;
@@ -34,7 +34,7 @@ TEST(ProviderFailure, SomeStatusesMayPassAndTheOthersNot) {
     EXPECT_FALSE(refused(429, R"({"error":{"code":"insufficient_quota"}})").may_retry);
 }
 
-TEST(ProviderFailure, TellsTheProvidersMessageWhateverItsShape) {
+TEST(ProviderFailure, Message_IsFoundInEachForm) {
     for (std::string const body :
          {R"({"error":{"message":"no room","type":"x"}})", R"({"error":"no room"})",
           R"({"message":"no room"})", R"({"detail":"no room"})", "no room"})
@@ -46,7 +46,7 @@ TEST(ProviderFailure, TellsTheProvidersMessageWhateverItsShape) {
               "model_refused");
 }
 
-TEST(ProviderFailure, NoSecretAndNoControlCharacterAndNoEndlessTextIsRepeated) {
+TEST(ProviderFailure, Message_HasNoSecretsOrControls_IsCut) {
     auto const text = refused(401, "the key sk-secret is bad\x1b[31m, sk-secret").error.message;
     EXPECT_THAT(text, HasSubstr("the key [secret] is bad"));
     EXPECT_THAT(text, Not(HasSubstr("sk-secret")));
@@ -59,12 +59,12 @@ TEST(ProviderFailure, NoSecretAndNoControlCharacterAndNoEndlessTextIsRepeated) {
     auto const cut = refused(500, euros).error.message;
     EXPECT_LT(cut.size(), 650U);
     EXPECT_TRUE(cut.ends_with("€"));
-    // Not even the beginning of a secret at the place where it is cut.
+    // Not even the beginning of a secret where the text is cut.
     EXPECT_THAT(refused(500, std::string(560, 'x') + "sk-secret").error.message,
                 Not(HasSubstr("sk-")));
 }
 
-TEST(ProviderFailure, ReadsEveryFormOfRetryAfter) {
+TEST(ProviderFailure, RetryAfter_EachForm_IsRead) {
     EXPECT_EQ(wait_ms({{"Retry-After", "7"}}), 7'000);
     EXPECT_EQ(wait_ms({{"Retry-After", "0.5"}}), 500);
     EXPECT_EQ(wait_ms({{"retry-after-ms", "1234"}, {"Retry-After", "7"}}), 1'234);
@@ -79,7 +79,7 @@ TEST(ProviderFailure, ReadsEveryFormOfRetryAfter) {
     EXPECT_FALSE(wait_ms({}));
     EXPECT_EQ(refused(429, "", {{"Retry-After", "3"}}).retry_after, Duration(3'000));
     EXPECT_FALSE(refused(400, "", {{"Retry-After", "3"}}).retry_after);
-    // Google says it in the body.
+    // Google puts it into the body.
     std::string const body =
         R"([{"error":{"code":429,"message":"slow down","details":[{"@type":"x"},)"
         R"({"retryDelay":"34.5s"}]}}])";
@@ -88,7 +88,7 @@ TEST(ProviderFailure, ReadsEveryFormOfRetryAfter) {
     EXPECT_EQ(refused(429, body).error.message, "main: the provider answered 429: slow down");
 }
 
-TEST(ProviderFailure, WhatDidNotArriveMayArriveNextTime) {
+TEST(ProviderFailure, Unreachable_IsTemporaryUnlessInvalid) {
     using Kind = port::HttpFailure::Kind;
     for (Kind const kind : {Kind::no_route, Kind::lost, Kind::timed_out, Kind::overloaded})
         EXPECT_TRUE(provider.unreachable({kind, "x", true}).may_retry);
@@ -98,7 +98,7 @@ TEST(ProviderFailure, WhatDidNotArriveMayArriveNextTime) {
               "main: no answer from the provider: reset");
 }
 
-TEST(ProviderFailure, AnErrorInTheStreamSaysWhetherItMayPass) {
+TEST(ProviderFailure, StreamError_TypeDecidesRetry) {
     auto const may = [](std::string_view body) { return provider.failed_midway(body).may_retry; };
     EXPECT_TRUE(may(R"({"error":{"message":"x","type":"server_error"}})"));
     EXPECT_TRUE(may(R"({"error":{"message":"x","code":502}})"));

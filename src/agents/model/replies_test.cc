@@ -1,9 +1,9 @@
-// What only one protocol has in its replies (what all have: protocols_test).
+// What only one protocol has in its replies (protocols_test.cc has what all have).
 
-#include "model/anthropic.h"
-#include "model/gemini.h"
-#include "model/ollama.h"
-#include "model/openai_responses.h"
+#include "model/providers/anthropic.h"
+#include "model/providers/gemini.h"
+#include "model/providers/ollama.h"
+#include "model/providers/openai_responses.h"
 #include "model/test_provider.h"
 
 namespace dormouse::model {
@@ -38,7 +38,7 @@ protected:
     std::string const use = block(2, R"({"type":"tool_use","id":"t","name":"deploy","input":{}})");
 };
 
-TEST_F(AnthropicReply, AsksWithItsOwnHeaders) {
+TEST_F(AnthropicReply, Request_HasItsOwnHeaders) {
     ask();
     port::HttpHead const sent{0, http.requests.at(0).headers};
     EXPECT_EQ(http.requests[0].url, "http://localhost/v1/messages");
@@ -47,7 +47,7 @@ TEST_F(AnthropicReply, AsksWithItsOwnHeaders) {
     EXPECT_FALSE(sent.header("Authorization"));
 }
 
-TEST_F(AnthropicReply, KeepsSignaturesAndPlaces) {
+TEST_F(AnthropicReply, Reply_KeepsSignaturesAndPlaces) {
     std::string const start = event(
         R"({"type":"message_start","message":{"usage":{"input_tokens":4,)"
         R"("cache_read_input_tokens":30,"cache_creation_input_tokens":2,"output_tokens":1}}})");
@@ -59,12 +59,12 @@ TEST_F(AnthropicReply, KeepsSignaturesAndPlaces) {
               R"("signature":"a+/="}},{"type":"reasoning","text":"","providerData":)"
               R"({"from":"anthropic/m","redacted":"xx"}},{"type":"text","text":"so",)"
               R"("providerData":{"from":"anthropic/m","after":1}}])");
-    EXPECT_EQ(reply().calls.at(0).input.text(), "{}") << "it takes none";
+    EXPECT_EQ(reply().calls.at(0).input.text(), "{}") << "the agent has no tools";
     EXPECT_EQ(reply().usage, (session::Usage{36, 50, 30, 0}));
     EXPECT_EQ(reply().reasoning, "hm");
 }
 
-TEST_F(AnthropicReply, ABlockThatDidNotEndIsNoCall) {
+TEST_F(AnthropicReply, UnfinishedBlock_IsNoCall) {
     std::string const half = event(R"({"type":"content_block_start","index":0,"content_block":)"
                                    R"({"type":"tool_use","id":"t","name":"deploy","input":{}}})");
     answer(half + end("tool_use"));
@@ -72,10 +72,10 @@ TEST_F(AnthropicReply, ABlockThatDidNotEndIsNoCall) {
     answer(half + half + end("tool_use"));
     EXPECT_TRUE(trouble().may_retry);
     answer(end("tool_use"));
-    EXPECT_TRUE(trouble().may_retry) << "it named no call";
+    EXPECT_TRUE(trouble().may_retry) << "there is no call";
 }
 
-TEST_F(AnthropicReply, TellsWhyItStopped) {
+TEST_F(AnthropicReply, StopReason_IsReported) {
     answer(use + end("refusal"));
     EXPECT_EQ(reply().finish, FinishReason::refusal);
     EXPECT_TRUE(reply().calls.empty());
@@ -85,13 +85,13 @@ TEST_F(AnthropicReply, TellsWhyItStopped) {
     EXPECT_EQ(reply().calls.size(), 1U);
     answer(use + end("pause_turn"));
     EXPECT_THAT(trouble().error.message, HasSubstr("pause_turn"));
-    // Input that stood in the first event, as some servers have it.
+    // Input tokens in the first event, as some servers send them.
     answer(block(0, R"({"type":"tool_use","id":"t","name":"deploy","input":{"a":1}})") +
            end("tool_use"));
     EXPECT_EQ(reply().calls.at(0).input.text(), R"({"a":1})");
 }
 
-TEST_F(AnthropicReply, AnErrorInTheStreamSaysWhetherItMayPass) {
+TEST_F(AnthropicReply, StreamError_TypeDecidesRetry) {
     for (std::string const kind : {"overloaded_error", "api_error", "invalid_request_error"}) {
         answer(thinking +
                event(R"({"type":"error","error":{"type":")" + kind + R"(","message":"no"}})"));
@@ -113,7 +113,7 @@ protected:
     }
 };
 
-TEST_F(ResponsesReply, KeepsReasoningAsItWas) {
+TEST_F(ResponsesReply, Reasoning_IsKeptUnchanged) {
     std::string const text =
         R"({"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],)";
     answer(item(0, R"({"type":"reasoning","id":"rs_1","summary":[]})",
@@ -134,7 +134,7 @@ TEST_F(ResponsesReply, KeepsReasoningAsItWas) {
     EXPECT_THAT(deltas, ElementsAre("r0:hm", "t0:yes"));
 }
 
-TEST_F(ResponsesReply, AnItemThatDidNotEndIsNoCall) {
+TEST_F(ResponsesReply, UnfinishedItem_IsNoCall) {
     std::string const begun =
         event(R"({"type":"response.output_item.added","output_index":0,"item":)"
               R"({"type":"function_call","call_id":"c","name":"deploy","arguments":""}})");
@@ -142,7 +142,7 @@ TEST_F(ResponsesReply, AnItemThatDidNotEndIsNoCall) {
     EXPECT_TRUE(trouble().may_retry);
     answer(begun + begun + end("completed"));
     EXPECT_TRUE(trouble().may_retry);
-    // Told whole at its end, and only there.
+    // The item is sent only at its end, as a whole.
     std::string const done = R"({"type":"function_call","call_id":"c","name":"deploy",)"
                              R"("arguments":"{\"a\":1}"})";
     answer(event(R"({"type":"response.output_item.done","output_index":0,"item":)" + done + "}") +
@@ -152,7 +152,7 @@ TEST_F(ResponsesReply, AnItemThatDidNotEndIsNoCall) {
     EXPECT_EQ(reply().calls[0].input.text(), R"({"a":1})");
 }
 
-TEST_F(ResponsesReply, TellsWhyItStopped) {
+TEST_F(ResponsesReply, StopReason_IsReported) {
     answer(end("incomplete", R"("incomplete_details":{"reason":"content_filter"})"));
     EXPECT_EQ(reply().finish, FinishReason::refusal);
     answer(end("incomplete", R"("incomplete_details":{"reason":"bored"})"));
@@ -180,7 +180,7 @@ protected:
     std::string const stop = R"(,"finishReason":"STOP")";
 };
 
-TEST_F(GeminiReply, AsksWithTheKeyInAHeader) {
+TEST_F(GeminiReply, Request_HasTheKeyInAHeader) {
     ask();
     EXPECT_EQ(http.requests.at(0).url,
               "http://localhost/v1/models/m:streamGenerateContent?alt=sse");
@@ -188,7 +188,7 @@ TEST_F(GeminiReply, AsksWithTheKeyInAHeader) {
     EXPECT_EQ(sent.header("x-goog-api-key"), "sk-secret");
 }
 
-TEST_F(GeminiReply, KeepsEachSignatureOnItsPart) {
+TEST_F(GeminiReply, Signature_StaysWithItsPart) {
     answer(parts(R"({"text":"h","thought":true})") + parts(R"({"text":"m","thought":true})") +
            parts(R"({"text":"ye"},{"text":"s"})") +
            parts(R"({"text":"!","thoughtSignature":"s"},)"
@@ -209,7 +209,7 @@ TEST_F(GeminiReply, KeepsEachSignatureOnItsPart) {
     EXPECT_EQ(reply().usage, (session::Usage{5, 10, 3, 6}));
 }
 
-TEST_F(GeminiReply, TellsWhyItStopped) {
+TEST_F(GeminiReply, StopReason_IsReported) {
     for (std::string const reason : {"SAFETY", "RECITATION", "PROHIBITED_CONTENT"}) {
         answer(
             parts(R"({"functionCall":{"name":"deploy"}})", R"(,"finishReason":")" + reason + "\""));
@@ -221,7 +221,7 @@ TEST_F(GeminiReply, TellsWhyItStopped) {
     answer(parts("", R"(,"finishReason":"MALFORMED_FUNCTION_CALL")"));
     EXPECT_TRUE(trouble().may_retry);
     answer(parts("", R"(,"finishReason":"FUNCTION_CALL")"));
-    EXPECT_TRUE(trouble().may_retry) << "it named none";
+    EXPECT_TRUE(trouble().may_retry) << "there is no call";
 }
 
 class OllamaReply : public ProviderTest {
@@ -229,7 +229,7 @@ protected:
     OllamaReply() : ProviderTest(std::make_unique<Ollama>(settings), "application/x-ndjson") {}
 };
 
-TEST_F(OllamaReply, ThinkingIsMarkedAndTheLastLineNeedsNoEnd) {
+TEST_F(OllamaReply, Thinking_IsMarked_LastLineNeedsNoLineBreak) {
     answer(
         "{\"message\":{\"thinking\":\"h\"}}\n{\"message\":{\"content\":\"yes\"}}\r\n"
         "{\"message\":{\"thinking\":\"m\",\"tool_calls\":[{\"id\":\"c\",\"function\":"
@@ -244,7 +244,7 @@ TEST_F(OllamaReply, ThinkingIsMarkedAndTheLastLineNeedsNoEnd) {
     EXPECT_THAT(deltas, testing::Contains("r0:m"));
 }
 
-TEST_F(OllamaReply, AModelThatWasOnlyLoadedHasSaidNothing) {
+TEST_F(OllamaReply, LoadReply_IsTemporaryFailure) {
     answer("{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"load\"}\n");
     EXPECT_TRUE(trouble().may_retry);
 }

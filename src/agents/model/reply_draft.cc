@@ -106,7 +106,7 @@ ModelOutcome ReplyDraft::cut_off() const {
 
 ModelOutcome ReplyDraft::without_calls() const {
     CHECK(calls_.empty());
-    return provider_.passing("the model said that it calls tools, and called none");
+    return provider_.passing("the model announced tool calls but made none");
 }
 
 ModelOutcome ReplyDraft::ended_with(std::string_view reason) const {
@@ -144,7 +144,7 @@ Json ReplyDraft::parts(bool with_calls) const {
 
 agent::ModelCall ReplyDraft::finished(Call const& call) const {
     agent::ModelCall out{call.id, call.tool, Json::trusted("{}"), {}};
-    // Without parameters some models say nothing, or null.
+    // For a call without parameters some models send nothing, or null.
     if (call.arguments.find_first_not_of(" \t\r\n") == std::string::npos) return out;
     auto input = json::check(call.arguments);
     if (!input) {

@@ -1,6 +1,6 @@
 #pragma once
-// A reply that is still coming: its text, reasoning and calls in the order in which they are said,
-// within limits. Every provider's stream is put together here.
+// A reply that is being streamed: its text, reasoning and calls in their order, within limits. The
+// streams of all providers are collected here.
 
 #include "json/json.h"
 #include "model/provider_failure.h"
@@ -16,14 +16,14 @@ namespace dormouse::model {
 
 struct ReplyLimits {
     std::size_t arguments_max = 1U << 20U;  // bytes, of one call
-    std::size_t reply_max = 8U << 20U;      // bytes, of all that a reply says
+    std::size_t reply_max = 8U << 20U;      // bytes, of the whole reply
     std::size_t calls_max = 1'000;
     std::size_t blocks_max = 10'000;
 };
 
-// A name or an id out of a stream, cut to what such a word may be.
+// Returns a name or an id of a stream, cut to the allowed length.
 [[nodiscard]] std::string short_text(json::View value);
-// Tokens; what is no such number is 0.
+// Returns a number of tokens; 0 if the value is not such a number.
 [[nodiscard]] std::int64_t count(json::View value);
 
 class ReplyDraft {
@@ -35,39 +35,41 @@ public:
         std::string id;
         std::string tool;
         std::string arguments;
-        Json data = {};  // the provider's, given back with the call; an object, or null
+        Json data = {};  // the provider's, returned to it with the call; an object, or null
     };
 
-    // All outlive this. `say` gets what comes as it comes.
+    // All references outlive this. `say` gets the pieces as they arrive.
     ReplyDraft(Provider const& provider, ToolNames const& names, Say& say, ReplyLimits limits = {})
         : provider_(provider), names_(names), say_(say), limits_(limits) {}
 
-    // A block of text or reasoning, with its place in the reply. It is left out when nothing comes.
+    // Begins a block of text or reasoning at its place in the reply. A block that stays empty is
+    // left out.
     [[nodiscard]] std::size_t begin(Kind kind);
     void add(std::size_t block, std::string more);
-    // Goes on with the last block if it is of this kind, holds no data and none of it came since.
+    // Continues the last block if it is of this kind and has no data; else begins one.
     std::size_t add(Kind kind, std::string more);
-    // The provider's own data for a block, given back with it unchanged. REQUIRES: an object.
+    // Stores the provider's data of a block, to return it unchanged. REQUIRES: an object.
     void keep(std::size_t block, json::View data);
     void keep_for_call(std::size_t call, json::View data);
-    // Bytes that are not in the draft yet, and count.
+    // Counts bytes that belong to the reply and are not in the draft yet.
     void weigh(std::size_t more);
     [[nodiscard]] std::string const& text_of(std::size_t block) const {
         return blocks_[block].text;
     }
 
-    // nullopt: there are too many, and the reply has failed. `tool` in the provider's spelling.
+    // Returns nullopt if there are too many calls: then the reply has failed. `tool` is in the
+    // provider's spelling.
     [[nodiscard]] std::optional<std::size_t> begin_call(std::string id, std::string_view tool);
     void name_call(std::size_t call, std::string_view tool);
     void add_arguments(std::size_t call, std::string more);
     [[nodiscard]] std::vector<Call>& calls() { return calls_; }
 
-    // Set: a limit was passed, and the reply has failed.
+    // Set when a limit was exceeded: the reply has failed.
     [[nodiscard]] std::optional<agent::ModelTrouble> const& failed() const { return failed_; }
 
-    // What is told when a stream ends and the model had not said that it is through.
+    // The outcome of a stream that ended before the model had finished.
     [[nodiscard]] agent::ModelOutcome cut_off() const;
-    // It said that it calls tools; REQUIRES: it called none.
+    // The outcome if the model announced calls. REQUIRES: it made none.
     [[nodiscard]] agent::ModelOutcome without_calls() const;
     [[nodiscard]] agent::ModelOutcome ended_with(std::string_view reason) const;
     [[nodiscard]] agent::ModelOutcome whole(session::FinishReason finish, bool with_calls = false);

@@ -1,11 +1,12 @@
-// What each protocol asks about the same conversation (chat completions: openai_chat_request_test).
+// The request of each protocol for the same conversation (chat completions:
+// openai_chat_request_test.cc).
 
 #include "json/json.h"
-#include "model/anthropic.h"
-#include "model/gemini.h"
-#include "model/ollama.h"
-#include "model/openai_chat.h"
-#include "model/openai_responses.h"
+#include "model/providers/anthropic.h"
+#include "model/providers/gemini.h"
+#include "model/providers/ollama.h"
+#include "model/providers/openai_chat.h"
+#include "model/providers/openai_responses.h"
 #include "model/test_view.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ RequestSettings const plain{.model = "m"};
 std::vector<agent::ToolDeclaration> const tools{
     {"mcp:deploy", "Deploys.", Json::trusted(R"({"properties":{}})")}};
 
-// Two calls, one of which failed, and what came late; then an empty message.
+// Two calls, one of which failed, and a late outcome; then an empty message.
 std::vector<ViewMessage> conversation() {
     return {user("go"),
             assistant("On it.", {call(1, "a", R"({"n":1})"),
@@ -30,7 +31,7 @@ std::vector<ViewMessage> conversation() {
             late(call(2, "odd id!", "\"live\"")), user(" ")};
 }
 
-// Of an assistant's message: `parts` as in the journal.
+// An assistant message with `parts` as in the journal.
 ViewMessage said(std::string parts, std::vector<ViewCall> calls = {}) {
     return {ViewMessage::Role::assistant, InputSource::prompt, Json::trusted(std::move(parts)),
             std::move(calls)};
@@ -42,7 +43,7 @@ ViewMessage const picture{
                   R"(AA=="},{"type":"image","url":"https://x/y.png"}])"),
     {}};
 
-TEST(AnthropicRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
+TEST(AnthropicRequest, Request_HasModelPromptAndTools) {
     EXPECT_EQ(
         asked(Anthropic({.model = "claude", .max_output_tokens = 100}), {user("hi")}, tools, "Go.")
             .text(),
@@ -52,7 +53,7 @@ TEST(AnthropicRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
     EXPECT_EQ(json::View(asked(Anthropic(plain), {user("hi")}))["max_tokens"].integer(), 8'192);
 }
 
-TEST(AnthropicRequest, SidesTakeTurnsAndResultsComeFirst) {
+TEST(AnthropicRequest, Messages_Alternate_ResultsComeFirst) {
     EXPECT_EQ(member(asked(Anthropic(plain), conversation()), "messages"),
               R"([{"role":"user","content":[{"type":"text","text":"go"}]},)"
               R"({"role":"assistant","content":[{"type":"text","text":"On it."},)"
@@ -66,7 +67,7 @@ TEST(AnthropicRequest, SidesTakeTurnsAndResultsComeFirst) {
               R"({"type":"text","text":"[An empty message.]"}]}])");
 }
 
-TEST(AnthropicRequest, AnAssistantThatSaidNothingOrSpeaksFirstIsMadeFit) {
+TEST(AnthropicRequest, Assistant_EmptyOrFirst_IsAdapted) {
     EXPECT_EQ(
         member(asked(Anthropic(plain), {user("a"), assistant(""), assistant("  "), user("b")}),
                "messages"),
@@ -76,7 +77,7 @@ TEST(AnthropicRequest, AnAssistantThatSaidNothingOrSpeaksFirstIsMadeFit) {
                 testing::StartsWith(R"([{"role":"user","content":[{"type":"text","text":"[The )"));
 }
 
-TEST(AnthropicRequest, ThinkingGoesBackToWhoSaidItInItsPlace) {
+TEST(AnthropicRequest, Thinking_IsReturnedToItsModelInPlace) {
     std::string const parts =
         R"([{"type":"reasoning","text":"","providerData":{"from":"anthropic/m","redacted":"xx"}},)"
         R"({"type":"reasoning","text":"hm","providerData":{"from":"anthropic/m","signature":"s"}},)"
@@ -102,7 +103,7 @@ TEST(AnthropicRequest, ThinkingGoesBackToWhoSaidItInItsPlace) {
         EXPECT_THAT(other, Not(HasSubstr("redacted")));
         EXPECT_THAT(other, HasSubstr("yes"));
     }
-    // Nothing but thinking is no message.
+    // Reasoning alone is not a message.
     auto const alone = asked(Anthropic(plain), {user("go"), said(parts), user("?")});
     EXPECT_THAT(alone.text(), HasSubstr(R"({"type":"text","text":"yes"}]},{"role":"user")"));
     auto const only =
@@ -113,7 +114,7 @@ TEST(AnthropicRequest, ThinkingGoesBackToWhoSaidItInItsPlace) {
     EXPECT_THAT(only.text(), Not(HasSubstr("assistant")));
 }
 
-TEST(AnthropicRequest, ShowsPictures) {
+TEST(AnthropicRequest, Images_AreSent) {
     EXPECT_EQ(
         member(asked(Anthropic(plain), {picture}), "messages"),
         R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":)"
@@ -121,7 +122,7 @@ TEST(AnthropicRequest, ShowsPictures) {
         R"("source":{"type":"url","url":"https://x/y.png"}}]}])");
 }
 
-TEST(ResponsesRequest, SaysWhatIsAskedAndKeepsNothingThere) {
+TEST(ResponsesRequest, Request_HasPromptAndStoresNothing) {
     EXPECT_EQ(asked(OpenAiResponses({.model = "gpt-5", .max_output_tokens = 100}), {user("hi")},
                     tools, "Go.")
                   .text(),
@@ -134,7 +135,7 @@ TEST(ResponsesRequest, SaysWhatIsAskedAndKeepsNothingThere) {
                 Not(HasSubstr("include")));
 }
 
-TEST(ResponsesRequest, EachCallIsAnsweredInOrder) {
+TEST(ResponsesRequest, Calls_AreAnsweredInOrder) {
     EXPECT_EQ(member(asked(OpenAiResponses(plain), conversation()), "input"),
               R"([{"role":"user","content":"go"},{"type":"message","role":"assistant","content":)"
               R"([{"type":"output_text","text":"On it."}]},)"
@@ -147,7 +148,7 @@ TEST(ResponsesRequest, EachCallIsAnsweredInOrder) {
               R"(was pending has settled. Its outcome:\nlive"},{"role":"user","content":" "}])");
 }
 
-TEST(ResponsesRequest, ReasoningGoesBackWholeAndNeverWithoutWhatFollowedIt) {
+TEST(ResponsesRequest, Reasoning_IsReturnedWholeAndWithItsSuccessor) {
     std::string const parts =
         R"([{"type":"reasoning","text":"hm","providerData":{"from":"openai-responses/m",)"
         R"("item":{"type":"reasoning","id":"rs_1","encrypted_content":"e"}}},)"
@@ -164,14 +165,14 @@ TEST(ResponsesRequest, ReasoningGoesBackWholeAndNeverWithoutWhatFollowedIt) {
         R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
 }
 
-TEST(ResponsesRequest, ShowsPictures) {
+TEST(ResponsesRequest, Images_AreSent) {
     EXPECT_EQ(member(asked(OpenAiResponses(plain), {picture}), "input"),
               R"([{"role":"user","content":[{"type":"input_text","text":"look"},)"
               R"({"type":"input_image","image_url":"data:image/png;base64,AA=="},)"
               R"({"type":"input_image","image_url":"https://x/y.png"}]}])");
 }
 
-TEST(GeminiRequest, SaysWhatIsAskedWithWhichTools) {
+TEST(GeminiRequest, Request_HasPromptAndTools) {
     Gemini const gemini({.model = "g", .max_output_tokens = 100});
     EXPECT_EQ(gemini.path(), "/models/g:streamGenerateContent?alt=sse");
     EXPECT_EQ(asked(gemini, {user("hi")}, tools, "Go.").text(),
@@ -187,7 +188,7 @@ TEST(GeminiRequest, SaysWhatIsAskedWithWhichTools) {
         R"({"maxOutputTokens":7,"temperature":0},"safetySettings":[]})");
 }
 
-TEST(GeminiRequest, SidesTakeTurnsAndEachCallIsAnsweredInOrder) {
+TEST(GeminiRequest, Messages_Alternate_CallsAreAnsweredInOrder) {
     std::vector<ViewMessage> view = conversation();
     view[1].calls.push_back(call(3, "", "7"));
     EXPECT_EQ(
@@ -204,7 +205,7 @@ TEST(GeminiRequest, SidesTakeTurnsAndEachCallIsAnsweredInOrder) {
         R"(settled. Its outcome:\nlive"},{"text":"[An empty message.]"}]}])");
 }
 
-TEST(GeminiRequest, SignaturesGoBackOnTheirParts) {
+TEST(GeminiRequest, Signatures_AreReturnedOnTheirParts) {
     std::string const parts =
         R"([{"type":"reasoning","text":"unsigned"},)"
         R"({"type":"reasoning","text":"hm","providerData":{"from":"gemini/m","signature":"s"}},)"
@@ -221,13 +222,13 @@ TEST(GeminiRequest, SignaturesGoBackOnTheirParts) {
                           R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
 }
 
-TEST(GeminiRequest, ShowsPictures) {
+TEST(GeminiRequest, Images_AreSent) {
     EXPECT_EQ(member(asked(Gemini(plain), {picture}), "contents"),
               R"([{"role":"user","parts":[{"text":"look"},{"inlineData":{"mimeType":"image/png",)"
               R"("data":"AA=="}},{"fileData":{"fileUri":"https://x/y.png"}}]}])");
 }
 
-TEST(OllamaRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
+TEST(OllamaRequest, Request_HasModelPromptAndTools) {
     Json const extra = Json::trusted(R"({"think":true,"options":{"num_ctx":8}})");
     EXPECT_EQ(asked(Ollama({.model = "q", .max_output_tokens = 100, .extra = extra}), {user("hi")},
                     tools, "Go.")
@@ -238,7 +239,7 @@ TEST(OllamaRequest, SaysWhatIsAskedOfWhomWithWhichTools) {
               R"("stream":true,"options":{"num_predict":100,"num_ctx":8},"think":true})");
 }
 
-TEST(OllamaRequest, EachCallIsAnsweredInOrderAndThinkingGoesBack) {
+TEST(OllamaRequest, Calls_AreAnsweredInOrder_ThinkingIsReturned) {
     std::vector<ViewMessage> view = conversation();
     view[1].parts =
         Json::trusted(R"([{"type":"reasoning","text":"hm","providerData":{"from":"ollama/m"}}])");
@@ -254,12 +255,12 @@ TEST(OllamaRequest, EachCallIsAnsweredInOrderAndThinkingGoesBack) {
               R"({"role":"user","content":" "}])");
 }
 
-TEST(OllamaRequest, ShowsPictures) {
+TEST(OllamaRequest, Images_AreSent) {
     EXPECT_EQ(member(asked(Ollama(plain), {picture}), "messages"),
               R"([{"role":"user","content":"look\nhttps://x/y.png","images":["AA=="]}])");
 }
 
-// What a prompt brought: an image, a text, a PDF, and something that no model reads.
+// A prompt with an image, a text, a PDF and a file that no model reads.
 agent::Question with_files() {
     agent::Question out;
     Json const parts = Json::trusted(
@@ -289,7 +290,7 @@ std::string asked_with_files(Protocol const& protocol, std::string_view name) {
 constexpr std::string_view gif = "R0lGODlh";
 constexpr std::string_view pdf = "JVBERg==";
 
-TEST(FilesInRequests, EachProtocolHasItsPlaceForThem) {
+TEST(FilesInRequests, Files_AreSentInEachProtocolsForm) {
     RequestSettings const settings{.model = "m"};
     EXPECT_EQ(asked_with_files(OpenAiChat(settings), "messages"),
               R"([{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url",)"
@@ -328,7 +329,7 @@ TEST(FilesInRequests, EachProtocolHasItsPlaceForThem) {
               R"([image old.gif image/gif]","images":["R0lGODlh"]}])");
 }
 
-TEST(FilesInRequests, AModelThatTakesNoneIsToldTheirNames) {
+TEST(FilesInRequests, Files_NotAccepted_AreSentAsNames) {
     RequestSettings const settings{.model = "m", .images = false, .files = false};
     for (auto const& [protocol, name] :
          std::initializer_list<std::pair<std::shared_ptr<Protocol const>, std::string_view>>{
@@ -346,8 +347,8 @@ TEST(FilesInRequests, AModelThatTakesNoneIsToldTheirNames) {
     }
 }
 
-// Text that is none is not sent as if it were.
-TEST(FilesInRequests, BytesThatAreNoTextAreToldByName) {
+// Bytes that are not text are not sent as text.
+TEST(FilesInRequests, TextFile_InvalidUtf8_IsSentAsName) {
     agent::Question question = with_files();
     question.view.files["art_2"] = std::make_shared<std::string const>("\xff\xfe");
     std::string const said = Ollama({.model = "m"}).body(question, ToolNames(question.tools));

@@ -1,5 +1,5 @@
 #pragma once
-// A provider for tests: answers are written by hand, and come in pieces of any size.
+// A provider for tests: answers are written by hand and arrive in pieces of any size.
 
 #include "model/http_model.h"
 
@@ -31,7 +31,7 @@ public:
         if (calls.erase(id) > 0) cancelled.push_back(id);
     }
 
-    // Of the newest request.
+    // Continues the newest request.
     void head(std::uint16_t status, std::string type = "text/event-stream; charset=utf-8",
               std::vector<port::HttpHeader> more = {}) {
         more.push_back({"Content-Type", std::move(type)});
@@ -92,7 +92,7 @@ protected:
             },
             [this](ModelOutcome outcome) { outcomes.push_back(std::move(outcome)); });
     }
-    // A whole stream in pieces of `piece` bytes, and its end.
+    // Plays a whole stream in pieces of `piece` bytes, then its end.
     void answer(std::string_view stream, std::optional<port::HttpFailure> failure = {},
                 std::size_t piece = 100'000) {
         outcomes.clear();

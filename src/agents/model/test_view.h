@@ -51,7 +51,7 @@ inline ViewCall failed(CallNo no, std::string id, ErrorReason reason, std::strin
     return out;
 }
 
-// What `protocol` asks about such a view; checked JSON.
+// Returns the body of `protocol` for such a view, checked as JSON.
 inline Json asked(Protocol const& protocol, std::vector<ViewMessage> messages,
                   std::vector<agent::ToolDeclaration> tools = {}, std::string instructions = "") {
     agent::Question const question{

@@ -19,7 +19,7 @@ std::string ToolNames::plain(std::string name) {
 }
 
 ToolNames::ToolNames(std::vector<agent::ToolDeclaration> const& tools) {
-    // Those that stay as they are first: another must not take their names.
+    // Unchanged names come first, so that no changed name takes one of them.
     for (bool const same : {true, false}) {
         for (agent::ToolDeclaration const& tool : tools) {
             std::string name = plain(tool.name);

@@ -1,5 +1,5 @@
 #pragma once
-// Providers take [A-Za-z0-9_-]{1,64} as the name of a tool; ours may hold more.
+// Providers accept [A-Za-z0-9_-]{1,64} as the name of a tool; our names may hold other characters.
 
 #include "agent/model.h"
 
@@ -13,12 +13,12 @@ class ToolNames {
 public:
     explicit ToolNames(std::vector<agent::ToolDeclaration> const& tools);
 
-    // The name with `_` for each character that providers do not take, cut to their length.
+    // Returns the name with `_` for each character that providers refuse, cut to their length.
     [[nodiscard]] static std::string plain(std::string name);
 
-    // What the provider is told, also for tools that are not declared (any more).
+    // Returns the name for the provider, also for tools that are not declared (any more).
     [[nodiscard]] std::string to_provider(std::string const& name) const;
-    // What it meant; as it is when it was not told.
+    // Returns our name for a provider's; an unknown name is returned unchanged.
     [[nodiscard]] std::string from_provider(std::string const& name) const;
 
 private:

@@ -1,7 +1,7 @@
 #include "model/transcript.h"
 
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/protocol.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string outcome_text(ViewCall const& call) {
     if (!call.error) return plain(call.output);
     std::string const word(text(*call.error));
     std::string_view why = call.error_text;
-    // Denials say so themselves: "denied: nobody answered in time".
+    // Denials already begin with the word: "denied: nobody answered in time".
     if (why == word) why = {};
     if (why.starts_with(word + ": ")) why.remove_prefix(word.size() + 2);
     return "Error (" + word + ")" + (why.empty() ? "" : ": " + std::string(why));
@@ -121,7 +121,7 @@ std::vector<Content> Transcript::contents(Json const& parts) const {
     return out;
 }
 
-// An image or a file that this model does not take, or that was left out, is told by its name.
+// Returns only the name of an image or a file that this model does not accept or that was left out.
 Content Transcript::content(json::View part) const {
     std::string const type = part["type"].string_or("");
     std::string const mime = part["mime"].string_or("");
@@ -150,19 +150,19 @@ Content Transcript::file(json::View part, std::string const& bytes) const {
 }
 
 void Transcript::assistant_message(ViewMessage const& message) {
-    std::vector<ToldCall> calls;
+    std::vector<SentCall> calls;
     for (ViewCall const& call : message.calls)
         calls.push_back({&call, take_id(call), names_.to_provider(call.tool)});
     assistant(pieces(message, calls), calls);
 }
 
-// Parts come in order, and say before which of the calls they stood.
+// Parts are in order and say how many calls came before them.
 std::vector<Piece> Transcript::pieces(ViewMessage const& message,
-                                      std::vector<ToldCall> const& calls) const {
+                                      std::vector<SentCall> const& calls) const {
     std::vector<Piece> out;
     std::map<std::size_t, json::View> of_calls;
     std::size_t told = 0;
-    auto const tell_calls = [&](std::size_t until) {
+    auto const add_calls = [&](std::size_t until) {
         for (; told < std::min(until, calls.size()); ++told) {
             auto const found = of_calls.find(told + 1);
             json::View const data = found == of_calls.end() ? nothing : found->second;
@@ -176,27 +176,27 @@ std::vector<Piece> Transcript::pieces(ViewMessage const& message,
         bool const ours = !from_.empty() && data["from"].string_or("") == from_;
         if (data["call"].exists()) {
             if (ours) of_calls[number] = data;
-            return tell_calls(number == 0 ? 0 : number - 1);
+            return add_calls(number == 0 ? 0 : number - 1);
         }
-        tell_calls(number);
+        add_calls(number);
         bool const thought = part["type"].string_or("") == "reasoning";
         out.push_back({thought ? Piece::Kind::reasoning : Piece::Kind::text,
                        part_text(part),
                        ours ? data : nothing,
                        {}});
     });
-    tell_calls(calls.size());
+    add_calls(calls.size());
     return out;
 }
 
-// The outcome of a call whose placeholder the model has seen.
+// The outcome of a call whose placeholder the model has seen already.
 void Transcript::late(ViewCall const& call) {
     user({{"The tool call " + id_of(call) + " (" + names_.to_provider(call.tool) + " " +
            std::string(call.input.text()) + ") that was pending has settled. Its outcome:\n" +
            outcome_text(call)}});
 }
 
-// Models repeat ids, and forks bring those of another session.
+// Models repeat ids, and forks contain ids of another session.
 std::string Transcript::take_id(ViewCall const& call) {
     std::string id = call.model_id;
     if (!usable(id) || used_.contains(id)) id = "call_" + std::to_string(call.call);
@@ -212,7 +212,7 @@ bool Transcript::usable(std::string const& id) const {
     return !rules_.plain_ids || id == ToolNames::plain(id);
 }
 
-// Of a call that was answered by a placeholder.
+// For a call that was answered by a placeholder.
 std::string Transcript::id_of(ViewCall const& call) const {
     auto const found = latest_.find(call.call);
     return found == latest_.end() ? call.model_id : found->second;

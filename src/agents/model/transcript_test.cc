@@ -14,7 +14,7 @@ std::string failed(ErrorReason reason, std::string const& why) {
     return outcome_text(call);
 }
 
-TEST(OutcomeText, Denial_IsSaidOnce) {
+TEST(OutcomeText, Denial_WordIsNotRepeated) {
     EXPECT_EQ(failed(ErrorReason::denied, "denied: nobody answered in time"),
               "Error (denied): nobody answered in time");
     EXPECT_EQ(failed(ErrorReason::denied, "denied"), "Error (denied)");

@@ -12,7 +12,7 @@ namespace {
 
 using session::Continuation;
 
-// The enumerations of the public headers are those of the core.
+// The enumerations of the public headers equal those of the core.
 static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
 static_assert(words_of<Crash> == words_of<session::CrashPolicy>);
 
@@ -31,7 +31,8 @@ session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
     terms.placeholder = std::move(paused.placeholder);
     terms.message = std::move(options.message);
     terms.form = std::move(options.form);
-    // What comes from outside goes to the tool itself if it goes on: only it knows what that is.
+    // A schema applies only if the result is the call's output. If the tool re-enters, it checks
+    // the result itself.
     if (terms.continuation == Continuation::tool_response) terms.schema = declared.result_schema;
     terms.external_ref = std::move(options.ref);
     terms.timeout = options.without_end ? Duration::max() : options.within;

@@ -1,5 +1,5 @@
 #pragma once
-// A tool of the public interface as the tool that sessions run.
+// Adapts a tool of the public interface to the tool that sessions run.
 
 #include <dormouse/tool.h>
 
@@ -7,7 +7,7 @@
 
 namespace dormouse::tools {
 
-// Errors: bad_value, for a declaration that is wrong.
+// Errors: bad_value, for an invalid declaration.
 [[nodiscard]] Result<agent::Tool> make_agent_tool(ToolPtr tool);
 
 }  // namespace dormouse::tools

@@ -12,7 +12,7 @@
 
 #include <stdexcept>
 
-// Typed tools in sessions: the runner that ships, on a store in memory and virtual time.
+// Typed tools in sessions, with the real runner, a store in memory and virtual time.
 namespace dormouse::tools {
 namespace {
 
@@ -31,7 +31,7 @@ struct Deployment {
     std::string url;
 };
 
-// Says what it was told to say, one reply a request, and remembers what it saw.
+// Gives the scripted replies, one for each request, and records the views it saw.
 class ScriptedModel final : public agent::ComputedModel {
 public:
     [[nodiscard]] agent::Reply reply(session::ModelView const& view) const override {
@@ -43,7 +43,7 @@ public:
     mutable std::vector<session::ModelView> views;
 };
 
-// Runs jobs at once; what they did is told by the loop.
+// Runs jobs at once; the loop delivers their completions.
 class InlineWorkers final : public port::Workers {
 public:
     explicit InlineWorkers(port::Loop& loop) : loop_(loop) {}
@@ -72,7 +72,7 @@ protected:
         agent::ModelCall call{"c1", std::move(tool), Json::trusted(std::move(input)), {}};
         model->script.push_back({"", {std::move(call)}, session::FinishReason::stop, {}});
     }
-    // Another process on the same data.
+    // Starts another process on the same data.
     void open() {
         runner.reset();
         journal.reopen();
@@ -128,7 +128,7 @@ protected:
         auto const now = state();
         return now.calls.empty() ? PendingId{} : now.calls.begin()->second.pending;
     }
-    // The call as the newest request showed it.
+    // Returns the call as the newest request showed it.
     [[nodiscard]] ViewCall shown() const {
         for (auto const& message : model->views.back().messages) {
             if (!message.calls.empty()) return message.calls.front();
@@ -153,7 +153,7 @@ protected:
     SessionId id;
 };
 
-TEST_F(TypedToolInASession, ASyncToolAnswersAndTheTurnEnds) {
+TEST_F(TypedToolInASession, SyncTool_Answers_TurnEnds) {
     add(tool("shout", [](Deploy const& d) { return d.service + "!"; }));
     says("shout", R"({"service":"api"})");
     begin();
@@ -162,8 +162,8 @@ TEST_F(TypedToolInASession, ASyncToolAnswersAndTheTurnEnds) {
     EXPECT_FALSE(state().turn);
 }
 
-// B2, B24: asleep with the placeholder, awake with the typed result, in another process.
-TEST_F(TypedToolInASession, PausesIsGivenItsTypedResultByAnotherProcessAndWakesOnce) {
+// B2, B24: sleeps with the placeholder, wakes with the typed result in another process.
+TEST_F(TypedToolInASession, PausedCall_GetsTypedResultInAnotherProcessOnce) {
     std::string callback;
     auto const deploy =
         tool("deploy",
@@ -188,7 +188,7 @@ TEST_F(TypedToolInASession, PausesIsGivenItsTypedResultByAnotherProcessAndWakesO
     EXPECT_EQ(terms.placeholder.text(), R"({"status":"queued","url":""})");
     EXPECT_EQ(terms.external_ref, "job-api");
     EXPECT_EQ(terms.message, "deploying");
-    EXPECT_EQ(terms.schema, schema_of<Deployment>()) << "the result's schema stands with the call";
+    EXPECT_EQ(terms.schema, schema_of<Deployment>()) << "the call has the result's schema";
     EXPECT_EQ(terms.estimated, Duration(5min));
     EXPECT_EQ(terms.metadata.text(), R"({"by":"ci"})");
     EXPECT_EQ(before.calls.begin()->second.pause->deadline, clock.now() + 2h);
@@ -208,8 +208,8 @@ TEST_F(TypedToolInASession, PausesIsGivenItsTypedResultByAnotherProcessAndWakesO
     EXPECT_EQ(model->views.size(), 2U);
 }
 
-// B10, B11: approval, then the job, then its result: two ids, and each function runs once.
-TEST_F(TypedToolInASession, ApprovalThenTheJobIsAChainAndTheStateComesBack) {
+// B10, B11: an approval, then the job, then its result: two ids, and each function runs once.
+TEST_F(TypedToolInASession, ApprovalThenJob_IsAChainThatKeepsItsState) {
     int asked = 0, went_on = 0;
     std::string seen;
     add(tool(
@@ -243,7 +243,7 @@ TEST_F(TypedToolInASession, ApprovalThenTheJobIsAChainAndTheStateComesBack) {
     EXPECT_EQ(went_on, 1);
 }
 
-TEST_F(TypedToolInASession, WhatIsDeniedIsToldToTheModel) {
+TEST_F(TypedToolInASession, Denial_IsReportedToTheModel) {
     add(tool(
         "deploy",
         [](Deploy const&) -> Outcome<Deployment, NeedApproval> {
@@ -258,7 +258,7 @@ TEST_F(TypedToolInASession, WhatIsDeniedIsToldToTheModel) {
     EXPECT_EQ(shown().error_text, "denied: friday");
 }
 
-TEST_F(TypedToolInASession, AQuestionToTheUserIsAnsweredByTheNextMessage) {
+TEST_F(TypedToolInASession, Question_IsAnsweredByTheNextMessage) {
     add(tool("ask",
              [](Deploy const&) -> Outcome<std::string, NeedInput> {
                  return NeedInput{std::string("asked"), "Which version?"};
@@ -278,7 +278,7 @@ TEST_F(TypedToolInASession, AQuestionToTheUserIsAnsweredByTheNextMessage) {
     EXPECT_EQ(pending(), PendingId{});
 }
 
-TEST_F(TypedToolInASession, WhatAToolThrowsIsAnErrorForTheModelAndNotForTheTurn) {
+TEST_F(TypedToolInASession, ToolThrows_ModelGetsErrorTurnContinues) {
     add(tool("throws", [](Deploy const&) -> std::string { throw std::logic_error("no paper"); }));
     says("throws", R"({"service":"api"})");
     begin();
@@ -287,7 +287,7 @@ TEST_F(TypedToolInASession, WhatAToolThrowsIsAnErrorForTheModelAndNotForTheTurn)
     EXPECT_FALSE(state().turn);
 }
 
-TEST_F(TypedToolInASession, ArgumentsThatDoNotFitNeverReachTheFunction) {
+TEST_F(TypedToolInASession, InvalidArguments_NeverReachTheFunction) {
     bool ran = false;
     add(tool("deploy", [&ran](Deploy const&) { ran = true; }));
     says("deploy", R"({"servise":"api"})");
@@ -296,7 +296,7 @@ TEST_F(TypedToolInASession, ArgumentsThatDoNotFitNeverReachTheFunction) {
     EXPECT_FALSE(ran);
 }
 
-TEST_F(TypedToolInASession, InDoubtFollowsTheCrashPolicy) {
+TEST_F(TypedToolInASession, InDoubt_FollowsTheCrashPolicy) {
     int runs = 0;
     add(tool("flaky",
              [&runs](Call const& call) -> Outcome<int> {
@@ -311,7 +311,7 @@ TEST_F(TypedToolInASession, InDoubtFollowsTheCrashPolicy) {
     EXPECT_EQ(runs, 2);
 }
 
-// Pauses for whatever the test says.
+// Pauses with the terms of the test.
 class Pausing final : public Tool {
 public:
     explicit Pausing(Await await) : await_(await) {
@@ -330,7 +330,7 @@ private:
 };
 
 // B4
-TEST(MakeAgentTool, EachAwaitIsAPairOfTheCoresTable) {
+TEST(MakeAgentTool, Awaits_ArePairsOfTheCoresTable) {
     for (Await const& await :
          {Await{await::Result{}}, Await{await::Result{.reenter = true}}, Await{await::Input{}},
           Await{await::Approval{}}, Await{await::Elicitation{}}}) {
@@ -347,8 +347,8 @@ TEST(MakeAgentTool, EachAwaitIsAPairOfTheCoresTable) {
     }
 }
 
-// Nobody could answer it.
-TEST(MakeAgentTool, PauseForAHandOff_IsRefused) {
+// Only the runtime can answer a hand-off.
+TEST(MakeAgentTool, PauseForHandOff_IsRefused) {
     class HandsOver final : public Tool {
     public:
         HandsOver() {
@@ -366,8 +366,8 @@ TEST(MakeAgentTool, PauseForAHandOff_IsRefused) {
     EXPECT_TRUE(made.error().detail.contains("hand-off")) << made.error().detail;
 }
 
-// A pause is a type: what a tool writes is never taken for one, whatever it looks like.
-TEST_F(TypedToolInASession, NoOutputLooksLikeAPause) {
+// A pause is a type: no output of a tool is taken for one, whatever it contains.
+TEST_F(TypedToolInASession, Output_IsNeverTakenForAPause) {
     add(tool("fetch", [](Call const&) {
         return Json::trusted(R"({"pending":{"externalRef":"x"},"status":"pending"})");
     }));
@@ -377,7 +377,7 @@ TEST_F(TypedToolInASession, NoOutputLooksLikeAPause) {
     EXPECT_TRUE(shown().output.text().starts_with(R"({"pending")"));
 }
 
-TEST(MakeAgentTool, DeclaresWhatTheToolDeclares) {
+TEST(MakeAgentTool, AgentTool_HasTheDeclaredTerms) {
     auto const made = make_agent_tool(
         tool("deploy", [](Deploy const&) -> Outcome<Deployment, Pending> { return Deployment{}; },
              {.description = "Deploys.",

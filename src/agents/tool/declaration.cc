@@ -20,10 +20,11 @@ std::string_view sentence(PauseReason reason) {
                    "again "
                    "for the same question meanwhile.";
         case PauseReason::approval:
-            return "A person may have to approve a call of this tool before it goes on. Its result "
+            return "A person may have to approve a call of this tool before it continues. Its "
+                   "result "
                    "then comes by itself. Do not call it again for the same operation meanwhile.";
         case PauseReason::elicitation:
-            return "This tool may ask a person for more before it goes on. Its result then comes "
+            return "This tool may ask a person for more before it continues. Its result then comes "
                    "by "
                    "itself. Do not call it again for the same operation meanwhile.";
         case PauseReason::handoff:
@@ -66,7 +67,7 @@ Result<void> check_result(Declaration const& declaration, Json const& result) {
     if (!declaration.result_schema.is_null()) {
         auto const found = json::violations(declaration.result_schema, result);
         if (!found.empty())
-            return fail(Code::invalid_result, "the result does not fit:" + tools::told(found));
+            return fail(Code::invalid_result, "the result does not fit:" + tools::describe(found));
     }
     if (auto why = tools::refusal_of(declaration, result))
         return fail(Code::invalid_result, "the result is refused: " + *why);

@@ -1,6 +1,6 @@
 #include "tool/names.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <exception>
@@ -10,13 +10,14 @@ namespace dormouse::tools {
 std::string wrong_name(std::string_view name) {
     if (name.empty()) return "a tool needs a name";
     if (name.size() > name_max)
-        return "a tool's name has at most " + std::to_string(name_max) + " characters";
+        return "a tool's name must be at most " + std::to_string(name_max) + " characters";
     bool const plain = std::ranges::all_of(name, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_' || c == '-';
     });
     if (plain) return {};
-    return "a tool's name has letters, digits, _ and - only: '" + escape_for_terminal(name) + "'";
+    return "a tool's name must consist of letters, digits, _ and -: '" + escape_for_terminal(name) +
+           "'";
 }
 
 std::string wrong(Declaration const& declaration) {
@@ -28,18 +29,18 @@ std::string wrong(Declaration const& declaration) {
         if (schema->is_null()) continue;
         if (auto const read = json::check(schema->text()); !read)
             return about + "its " + name + " schema is not JSON: " + read.error().detail;
-        // A broken schema says so of every value.
+        // A broken schema reports itself for any value.
         auto const found = json::violations(*schema, Json::trusted("{}"));
         if (!found.empty() && found.front().pointer == "#")
             return about + "its " + name + " schema: " + found.front().message;
     }
     if (declaration.may_pause.has(PauseReason::handoff))
-        return about + "it may pause for a hand-off, which nobody can answer";
+        return about + "it must not pause for a hand-off, which only the runtime can answer";
     if (declaration.input_schema.is_null()) return about + "it has no input schema";
-    if (declaration.time_limit <= Duration()) return about + "its time limit is not above zero";
-    if (declaration.output_limit == 0) return about + "its output limit is zero";
+    if (declaration.time_limit <= Duration()) return about + "its time limit must be above zero";
+    if (declaration.output_limit == 0) return about + "its output limit must not be zero";
     if (declaration.within && *declaration.within <= Duration())
-        return about + "the deadline of its pauses is not above zero";
+        return about + "the deadline of its pauses must be above zero";
     return {};
 }
 
@@ -50,11 +51,11 @@ std::optional<std::string> refusal_of(Declaration const& declaration, Json const
     } catch (std::exception const& error) {
         return std::string("its validator threw: ") + error.what();
     } catch (...) {
-        return "its validator threw something that is no exception";
+        return "its validator threw a value that is not an exception";
     }
 }
 
-std::string told(std::vector<json::Violation> const& violations) {
+std::string describe(std::vector<json::Violation> const& violations) {
     std::string text;
     for (json::Violation const& one : violations) {
         std::string const place = one.pointer.empty() ? "" : one.pointer + " ";

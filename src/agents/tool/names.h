@@ -1,5 +1,5 @@
 #pragma once
-// What tools may be called, and how mistakes are told in a line.
+// Rules for the names and declarations of tools, and one-line error texts.
 
 #include <dormouse/tool.h>
 
@@ -15,14 +15,16 @@ namespace dormouse::tools {
 
 inline constexpr std::size_t name_max = 64;
 
-// Letters, digits, _ and -: what every provider takes. Empty: it is such a name.
+// Returns why the name is invalid: names consist of letters, digits, _ and -, which every provider
+// accepts. Empty: it is valid.
 [[nodiscard]] std::string wrong_name(std::string_view name);
-// Whatever is wrong with a declaration; empty: nothing.
+// Returns what is wrong with a declaration; empty: nothing.
 [[nodiscard]] std::string wrong(Declaration const& declaration);
-// Why the tool's own code refuses the result; what it throws refuses too. nullopt: it does not.
+// Returns why the tool's own validator rejects the result; an exception rejects it too. nullopt: it
+// is valid.
 [[nodiscard]] std::optional<std::string> refusal_of(Declaration const& declaration,
                                                     Json const& result);
-// " /pointer message; …", each once.
-[[nodiscard]] std::string told(std::vector<json::Violation> const& violations);
+// Returns " /pointer message; …", each violation once.
+[[nodiscard]] std::string describe(std::vector<json::Violation> const& violations);
 
 }  // namespace dormouse::tools

@@ -3,7 +3,7 @@
 #include "tool/names.h"
 #include "tool/run.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +25,7 @@ RawOutcome unless_stopped(Registry const& registry, Call const& call) {
     return registry.run(call);
 }
 
-// False: no more are to be had.
+// Returns false if no more threads are available.
 template <class Work> bool add_thread(std::vector<std::jthread>& threads, Work const& work) {
     try {
         threads.emplace_back(work);

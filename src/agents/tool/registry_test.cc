@@ -9,7 +9,7 @@
 #include <mutex>
 #include <stdexcept>
 
-// B13: the registry, and what it holds against every run.
+// B13: the registry, and its checks of every run.
 namespace dormouse {
 namespace {
 
@@ -37,7 +37,7 @@ std::string told(RawOutcome const& outcome) {
     return "paused: " + std::string(std::get<Paused>(outcome).placeholder.text());
 }
 
-// Answers what it was made with.
+// Returns the outcome that it was made with.
 class Raw final : public Tool {
 public:
     explicit Raw(RawOutcome outcome, Declaration declaration = {.name = "raw"})
@@ -73,7 +73,7 @@ protected:
     Registry registry;
 };
 
-TEST_F(RegistryTest, ListsInTheOrderOfAdding) {
+TEST_F(RegistryTest, List_IsInTheOrderOfAdding) {
     auto const names = [this] {
         std::string out;
         for (ToolPtr const& one : registry.list()) out += one->declaration().name + " ";
@@ -87,7 +87,7 @@ TEST_F(RegistryTest, ListsInTheOrderOfAdding) {
     EXPECT_EQ(registry.find("nobody"), nullptr);
 }
 
-TEST_F(RegistryTest, IsMadeOfAnyNumberOfTools) {
+TEST_F(RegistryTest, Of_TakesAnyNumberOfTools) {
     auto const twice = tool("twice", [](Number const& n) { return Number{2 * n.n}; });
     auto const made = Registry::of({twice, tool("other", [] {})});
     ASSERT_TRUE(made);
@@ -95,42 +95,42 @@ TEST_F(RegistryTest, IsMadeOfAnyNumberOfTools) {
     EXPECT_EQ(Registry::of({twice, twice}).error().code, Code::conflict);
 }
 
-TEST_F(RegistryTest, IsAValue) {
+TEST_F(RegistryTest, Copy_IsIndependent) {
     Registry copy = registry;
     EXPECT_TRUE(copy.remove("twice"));
     EXPECT_EQ(told(registry.run(call("twice", R"({"n":4})"))), R"({"n":8})");
 }
 
-TEST_F(RegistryTest, RefusesWhatIsWrongWithASentence) {
+TEST_F(RegistryTest, InvalidTools_AreRefusedWithReason) {
     EXPECT_EQ(refused(nullptr), "bad_value: there is no tool");
     EXPECT_EQ(refused(tool("twice", [] {})), "conflict: there is a tool 'twice' already");
     EXPECT_EQ(refused(tool("", [] {})), "bad_value: a tool needs a name");
     EXPECT_EQ(refused(tool("a b", [] {})),
-              "bad_value: a tool's name has letters, digits, _ and - only: 'a b'");
+              "bad_value: a tool's name must consist of letters, digits, _ and -: 'a b'");
     EXPECT_EQ(refused(tool(std::string(65, 'a'), [] {})),
-              "bad_value: a tool's name has at most 64 characters");
+              "bad_value: a tool's name must be at most 64 characters");
     EXPECT_EQ(refused(tool("slow", [] {}, {.time_limit = Duration(0)})),
-              "bad_value: tool 'slow': its time limit is not above zero");
+              "bad_value: tool 'slow': its time limit must be above zero");
     Declaration broken{.name = "raw", .input_schema = Json::trusted(R"({"pattern":5})")};
     EXPECT_TRUE(refused(std::make_shared<Raw>(Failed{}, broken))
-                    .starts_with("bad_value: tool 'raw': its input schema: the schema is broken"));
+                    .starts_with("bad_value: tool 'raw': its input schema: the schema is invalid"));
     EXPECT_EQ(registry.list().size(), 2U);
 }
 
-TEST_F(RegistryTest, AnUnknownNameIsToldTheNearest) {
+TEST_F(RegistryTest, UnknownTool_ErrorSuggestsNearestName) {
     EXPECT_EQ(told(registry.run(call("twise"))),
               "failed: there is no tool 'twise'; did you mean 'twice'?");
 }
 
-TEST_F(RegistryTest, WhatIsThrownIsAnErrorForTheModel) {
+TEST_F(RegistryTest, ToolThrows_IsAnErrorForTheModel) {
     add(tool("throws", []() -> std::string { throw std::runtime_error("out of paper"); }));
     add(tool("throws_oddly", []() -> std::string { throw 5; }));
     EXPECT_EQ(told(registry.run(call("throws"))), "failed: the tool threw: out of paper");
     EXPECT_EQ(told(registry.run(call("throws_oddly"))),
-              "failed: the tool threw something that is no exception");
+              "failed: the tool threw a value that is not an exception");
 }
 
-TEST_F(RegistryTest, ArgumentsAreHeldAgainstTheSchemaOfARawToolToo) {
+TEST_F(RegistryTest, RawTool_ArgumentsAreChecked) {
     Declaration declared{.name = "raw",
                          .input_schema = Json::trusted(R"({"type":"object","required":["to"]})")};
     add(std::make_shared<Raw>(Done<Json>(Json()), declared));
@@ -139,7 +139,7 @@ TEST_F(RegistryTest, ArgumentsAreHeldAgainstTheSchemaOfARawToolToo) {
     EXPECT_EQ(told(registry.run(call("raw", R"({"to":1})"))), "null");
 }
 
-TEST(Contract, AResultMustFitItsSchemaItsLimitAndItsValidator) {
+TEST(Contract, Result_MustPassSchemaLimitAndValidator) {
     Declaration declared{.name = "raw", .result_schema = Json::trusted(R"({"type":"string"})")};
     EXPECT_EQ(run_raw(Done<Json>(Json::trusted("\"x\"")), declared), "\"x\"");
     EXPECT_TRUE(run_raw(Done<Json>(Json::trusted("5")), declared)
@@ -149,12 +149,12 @@ TEST(Contract, AResultMustFitItsSchemaItsLimitAndItsValidator) {
               "failed: the tool's output is refused: no");
     declared.output_limit = 4;
     EXPECT_EQ(run_raw(Done<Json>(Json::trusted("\"xyz\"")), declared),
-              "failed: response_too_large: the output has 5 bytes, and this tool may give 4; "
-              "nothing of it was kept. Ask for less.");
+              "failed: response_too_large: the output has 5 bytes, and this tool's limit is 4; "
+              "none of it was kept. Ask for less.");
 }
 
 // B25
-TEST(Contract, APauseMustBeOfADeclaredReason) {
+TEST(Contract, Pause_ReasonMustBeDeclared) {
     EXPECT_EQ(run_raw(Paused{await::Approval{}, {}, {}}),
               "failed: the tool paused for approval without having declared it");
     Declaration const both{.name = "raw",
@@ -165,26 +165,26 @@ TEST(Contract, APauseMustBeOfADeclaredReason) {
               "failed: the tool paused for handoff without having declared it");
 }
 
-// The job outside has been started: it is not forgotten because a placeholder is too long.
-TEST(Contract, APlaceholderThatIsTooLargeIsReplacedAndThePauseStays) {
+// The work outside has started: it is not lost because a placeholder is too long.
+TEST(Contract, PlaceholderTooLarge_IsReplacedAndThePauseStays) {
     Declaration const declared{
         .name = "raw", .may_pause = {PauseReason::tool_result}, .output_limit = 10};
     EXPECT_EQ(run_raw(Paused{await::Result{}, Json::trusted("[1,2,3,4,5,6]"), {}}, declared),
               "paused: null");
 }
 
-TEST(Contract, PausesHaveLimits) {
+TEST(Contract, Pauses_HaveLimits) {
     Declaration const declared{.name = "raw", .may_pause = {PauseReason::tool_result}};
     EXPECT_EQ(run_raw(Paused{await::Result{}, {}, {.within = Duration(0)}}, declared),
-              "failed: the tool paused with a deadline that is over");
+              "failed: the tool paused with a deadline that has passed");
     EXPECT_EQ(run_raw(Paused{await::Result{}, {}, {.need = 0}}, declared),
-              "failed: the tool paused for the answers of nobody");
+              "failed: the tool paused for zero answers");
     Json const large = Json::trusted(json::quote(std::string(70'000, 'x')));
     EXPECT_EQ(run_raw(Paused{await::Result{}, {}, {.state = large}}, declared),
               "failed: the tool paused with a state of more than 65536 bytes");
 }
 
-TEST(TimeLimit, AToolThatIsTooSlowIsStoppedAndItsOutcomeIsInDoubt) {
+TEST(TimeLimit, ToolTooSlow_IsStoppedAndInDoubt) {
     auto const stopped = std::make_shared<std::atomic<bool>>(false);
     Registry registry;
     ASSERT_TRUE(registry.add(tool("slow",
@@ -202,13 +202,13 @@ TEST(TimeLimit, AToolThatIsTooSlowIsStoppedAndItsOutcomeIsInDoubt) {
     EXPECT_TRUE(*stopped);
 }
 
-TEST(TimeLimit, ALimitWithoutEndIsOneToo) {
+TEST(TimeLimit, TimeLimitOfMaximum_IsAccepted) {
     auto const made = Registry::of({tool("quick", [] {}, {.time_limit = Duration::max()})});
     ASSERT_TRUE(made);
     EXPECT_EQ(told(made->run(call("quick"))), "{}");
 }
 
-// A gate that counts who is inside.
+// Counts the concurrent callers.
 struct Room {
     std::mutex mutex;
     std::condition_variable changed;
@@ -226,7 +226,7 @@ struct Room {
     }
 };
 
-TEST(RunAll, ResultsAreInTheOrderOfTheCallsHoweverTheyEnd) {
+TEST(RunAll, Results_AreInTheOrderOfTheCalls) {
     Room room;
     Registry registry;
     ASSERT_TRUE(registry.add(tool("visit", [&room](Number const& n) {
@@ -247,7 +247,7 @@ TEST(RunAll, ResultsAreInTheOrderOfTheCallsHoweverTheyEnd) {
     EXPECT_EQ(room.most, 4) << "all at once";
 }
 
-TEST(RunAll, AtMostSoManyAtOnce) {
+TEST(RunAll, Concurrency_IsLimited) {
     Room room;
     Registry registry;
     ASSERT_TRUE(registry.add(tool("visit", [&room](Number const& n) {
@@ -260,7 +260,7 @@ TEST(RunAll, AtMostSoManyAtOnce) {
     EXPECT_TRUE(registry.run_all({}).empty());
 }
 
-TEST(RunAll, WhatWasStoppedBeforeItsTurnDoesNotRun) {
+TEST(RunAll, CallStoppedBeforeItsTurn_DoesNotRun) {
     int runs = 0;
     std::stop_source stop;
     Registry registry;

@@ -18,7 +18,7 @@ namespace dormouse::tools {
 
 namespace {
 
-// Longer than any wait; the clock's arithmetic would overflow beyond some centuries.
+// Longer than any wait; after some centuries the clock's arithmetic would overflow.
 constexpr Duration longest_wait = std::chrono::years(1);
 
 RawOutcome guarded(Tool const& tool, Call const& call) {
@@ -27,18 +27,17 @@ RawOutcome guarded(Tool const& tool, Call const& call) {
     } catch (std::exception const& error) {
         return Failed{std::string("the tool threw: ") + error.what()};
     } catch (...) {
-        return Failed{"the tool threw something that is no exception"};
+        return Failed{"the tool threw a value that is not an exception"};
     }
 }
 
 std::string too_large(std::size_t size, std::size_t limit) {
     return "response_too_large: the output has " + std::to_string(size) +
-           " bytes, and this tool "
-           "may give " +
-           std::to_string(limit) + "; nothing of it was kept. Ask for less.";
+           " bytes, and this tool's limit is " + std::to_string(limit) +
+           "; none of it was kept. Ask for less.";
 }
 
-// What is wrong with an artifact; empty: nothing.
+// Returns what is wrong with an artifact; empty: nothing.
 std::string wrong(Artifact const& artifact) {
     if (!is_file_name(artifact.name))
         return "the name of an artifact must be that of a file: 1 to 255 bytes, without / and \\";
@@ -47,7 +46,7 @@ std::string wrong(Artifact const& artifact) {
     return {};
 }
 
-// What it is instead of JSON; nullopt: it is, and bytes that were not UTF-8 are U+FFFD now.
+// Replaces bytes that are not UTF-8 with U+FFFD. Returns what is wrong; nullopt: `value` is JSON.
 std::optional<std::string> unusable(std::string_view what, Json& value) {
     auto read = json::repaired(value);
     if (!read) return "the tool's " + std::string(what) + " is not JSON: " + read.error().detail;
@@ -66,14 +65,14 @@ RawOutcome checked(Prepared const& prepared, Done<Json> done) {
         return Failed{too_large(done.value.size(), declared.output_limit)};
     if (prepared.result) {
         if (auto const found = prepared.result->violations(done.value); !found.empty())
-            return Failed{"the tool's output does not fit its result schema:" + told(found)};
+            return Failed{"the tool's output does not fit its result schema:" + describe(found)};
     }
     if (auto why = refusal_of(declared, done.value))
         return Failed{"the tool's output is refused: " + *why};
     return done;
 }
 
-// What of a pause is larger than it may be; empty: nothing.
+// Returns which part of a pause is too large; empty: none.
 std::string_view oversized(PauseOptions const& options) {
     for (auto const& [name, size] :
          {std::pair("ref", options.ref.size()), std::pair("message", options.message.size()),
@@ -95,7 +94,7 @@ RawOutcome checked(Prepared const& prepared, Paused paused) {
         return Failed{"the tool paused with a " + std::string(name) + " of more than " +
                       std::to_string(pause_part_max) + " bytes"};
     if (paused.options.within && *paused.options.within <= Duration())
-        return Failed{"the tool paused with a deadline that is over"};
+        return Failed{"the tool paused with a deadline that has passed"};
     if (auto const& url = paused.options.webhook_url; !url.empty()) {
         if (auto const why = wrong_url(url); !why.empty())
             return Failed{"the tool paused with a webhook_url that " + std::string(why)};
@@ -106,7 +105,7 @@ RawOutcome checked(Prepared const& prepared, Paused paused) {
           std::pair("metadata", &paused.options.metadata)}) {
         if (auto why = unusable(name, *value)) return Failed{*std::move(why)};
     }
-    if (paused.options.need == 0) return Failed{"the tool paused for the answers of nobody"};
+    if (paused.options.need == 0) return Failed{"the tool paused for zero answers"};
     if (paused.placeholder.size() > declared.output_limit) paused.placeholder = {};
     return paused;
 }
@@ -122,7 +121,7 @@ RawOutcome run(Prepared const& prepared, Call const& call) {
     if (auto const read = json::check(call.input().text()); !read)
         return Failed{"the arguments are not JSON: " + read.error().detail};
     if (auto const found = prepared.input.violations(call.input()); !found.empty())
-        return Failed{"the arguments do not fit:" + told(found)};
+        return Failed{"the arguments do not fit:" + describe(found)};
     RawOutcome outcome = guarded(*prepared.tool, call);
     if (auto* done = std::get_if<Done<Json>>(&outcome)) return checked(prepared, std::move(*done));
     if (auto* paused = std::get_if<Paused>(&outcome)) return checked(prepared, std::move(*paused));
@@ -150,7 +149,7 @@ RawOutcome run_in_time(std::shared_ptr<Prepared const> prepared, Call const& cal
     try {
         std::thread(std::move(work)).detach();
     } catch (std::system_error const& error) {
-        return Failed{std::string("there is no thread to run the tool on: ") + error.what(), true};
+        return Failed{std::string("no thread is available to run the tool: ") + error.what(), true};
     }
     std::unique_lock lock(shared->mutex);
     if (shared->ended.wait_for(lock, limit, [&] { return shared->outcome.has_value(); }))

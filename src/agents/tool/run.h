@@ -1,5 +1,5 @@
 #pragma once
-// One run of a tool, held against what the tool declares.
+// Runs a tool once and checks the outcome against the tool's declaration.
 
 #include <dormouse/tool.h>
 
@@ -7,10 +7,10 @@
 
 namespace dormouse::tools {
 
-// Texts and values that a pause brings; placeholders have the limit of outputs.
+// The limit of each text and value of a pause; placeholders have the limit of outputs.
 inline constexpr std::size_t pause_part_max = std::size_t{64} << 10;
 
-// A tool with its schemas read.
+// A tool with its parsed schemas.
 struct Prepared {
     explicit Prepared(ToolPtr of);
 
@@ -19,14 +19,13 @@ struct Prepared {
     std::optional<json::Schema> result;
 };
 
-// Checks the arguments, runs the tool on this thread, catches what it throws, and checks what it
-// answers: a result must fit its schema and its limit, a pause must be one that is declared.
-// What breaks the rules of a tool becomes an error for the model; a placeholder that does is
-// replaced, so that what has been begun outside is not lost.
+// Checks the arguments, runs the tool on this thread, catches exceptions and checks the outcome: a
+// result must match its schema and limit, a pause must be declared. A violation becomes an error
+// for the model; an invalid placeholder is replaced, so that work started outside is not lost.
 [[nodiscard]] RawOutcome run(Prepared const& prepared, Call const& call);
 
-// Within the tool's time limit, on a thread of its own: one that does not end in time is asked to
-// stop and left alone, and its outcome is in doubt.
+// Runs the tool within its time limit on its own thread. A tool that does not end in time is asked
+// to stop and left running, and its outcome is in doubt.
 [[nodiscard]] RawOutcome run_in_time(std::shared_ptr<Prepared const> prepared, Call const& call);
 
 }  // namespace dormouse::tools

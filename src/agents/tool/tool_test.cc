@@ -6,8 +6,8 @@
 
 #include <stdexcept>
 
-// Typed tools: what they declare and what they do, without a runtime. Names of tests of
-// requirements (docs/requirements.md) say what they prove.
+// Typed tools: what they declare and what they do, without a runtime. Comments name the
+// requirements (docs/requirements.md) that a test proves.
 namespace dormouse {
 namespace {
 
@@ -59,7 +59,7 @@ std::string failure(RawOutcome const& outcome) {
 }
 
 // B1
-TEST(TypedTool, TheSchemasComeFromTheTypes) {
+TEST(TypedTool, Schemas_ComeFromTheTypes) {
     auto const deploy = tool("deploy", start, {.description = "Deploys a service."});
     Declaration const& declared = deploy->declaration();
     EXPECT_EQ(declared.name, "deploy");
@@ -71,7 +71,7 @@ TEST(TypedTool, TheSchemasComeFromTheTypes) {
 }
 
 // B1
-TEST(TypedTool, TakesAnyCallableAndAnyResult) {
+TEST(TypedTool, Tool_TakesAnyCallableAndAnyResult) {
     auto const add = tool("add", [](Sum const& s) { return Sum{s.a + s.b, 0}; });
     EXPECT_EQ(output(add->execute(call(R"({"a":9007199254740992,"b":1})"))).text(),
               R"({"a":9007199254740993,"b":0})");
@@ -92,7 +92,7 @@ TEST(TypedTool, TakesAnyCallableAndAnyResult) {
     EXPECT_TRUE(names->declaration().may_pause.empty());
 }
 
-TEST(TypedTool, ArgumentsThatDoNotFitAreAnErrorForTheModelAndNothingRuns) {
+TEST(TypedTool, InvalidArguments_ErrorForModelNothingRuns) {
     bool ran = false;
     auto const add = tool("add", [&ran](Sum const& s) {
         ran = true;
@@ -104,7 +104,7 @@ TEST(TypedTool, ArgumentsThatDoNotFitAreAnErrorForTheModelAndNothingRuns) {
 }
 
 // B2, B3
-TEST(TypedTool, APauseCarriesItsPlaceholderAndItsOptions) {
+TEST(TypedTool, Pause_HasPlaceholderAndOptions) {
     auto const deploy = tool("deploy", start);
     auto const outcome = deploy->execute(call(R"({"service":"api"})"));
     auto const* paused = std::get_if<Paused>(&outcome);
@@ -112,14 +112,14 @@ TEST(TypedTool, APauseCarriesItsPlaceholderAndItsOptions) {
     EXPECT_EQ(reason(paused->await), PauseReason::tool_result);
     EXPECT_FALSE(reenters(paused->await));
     EXPECT_EQ(paused->placeholder.text(), R"({"status":"queued","url":""})")
-        << "a placeholder is no result yet: its url breaks the rule of one";
+        << "a placeholder need not follow the rules of results";
     EXPECT_EQ(paused->options.ref, "job-" + call("{}").pending_id().text());
     EXPECT_EQ(paused->options.within, Duration(2h));
     EXPECT_EQ(failure(deploy->execute(call(R"({"service":"down"})"))), "the cluster refused");
 }
 
 // B3
-TEST(TypedTool, NeedInputAndNeedApprovalSayWhatPeopleSee) {
+TEST(TypedTool, NeedInputAndNeedApproval_HaveTextForPeople) {
     auto const ask = tool("ask", [](Sum const&) -> Outcome<std::string, NeedInput> {
         return NeedInput{std::string("asked"), "Which region?", {.metadata = Json::trusted("[1]")}};
     });
@@ -139,7 +139,7 @@ TEST(TypedTool, NeedInputAndNeedApprovalSayWhatPeopleSee) {
 }
 
 // B3
-TEST(TypedTool, DoneMayBearATitleAndMetadata) {
+TEST(TypedTool, Done_MayHaveTitleAndMetadata) {
     auto const titled = tool("titled", [](Sum const&) -> Outcome<Sum> {
         return Done{Sum{1, 2}, "Three", Json::trusted(R"({"took":5})")};
     });
@@ -149,7 +149,7 @@ TEST(TypedTool, DoneMayBearATitleAndMetadata) {
     EXPECT_EQ(done.metadata.text(), R"({"took":5})");
 }
 
-TEST(TypedTool, WhatConvertsToTheResultMayBeReturned) {
+TEST(TypedTool, ConvertibleValues_MayBeReturned) {
     auto const words = tool("words", [](Sum const& s) -> Outcome<std::string, Pending> {
         if (s.a == 1) return "one";
         if (s.a == 2) return Done{"two", "Two"};
@@ -161,8 +161,8 @@ TEST(TypedTool, WhatConvertsToTheResultMayBeReturned) {
     EXPECT_EQ(std::get<Paused>(outcome).placeholder.text(), "\"later\"");
 }
 
-// B4: the table of reasons and continuations has these seven pairs, and no others can be written.
-TEST(Await, OnlyLegalPairsCanBeWritten) {
+// B4: only these seven pairs of reason and continuation can be expressed.
+TEST(Await, OnlyLegalPairsCanBeExpressed) {
     auto const pair = [](Await const& await) {
         return std::string(text(reason(await))) + (reenters(await) ? " reenters" : "");
     };
@@ -176,7 +176,7 @@ TEST(Await, OnlyLegalPairsCanBeWritten) {
     static_assert(std::variant_size_v<Await> == 5);
 }
 
-TEST(TypedTool, PausesAreThoseThatTheTypesOfTheOutcomesName) {
+TEST(TypedTool, Pauses_AreThoseOfTheOutcomeTypes) {
     auto const pauses = [](auto const& made) { return made->declaration().may_pause; };
     auto const plain = [](Sum const&) -> Outcome<std::string> { return Failed{"no"}; };
     EXPECT_TRUE(pauses(tool("sync", plain)).empty());
@@ -198,7 +198,7 @@ TEST(TypedTool, PausesAreThoseThatTheTypesOfTheOutcomesName) {
 }
 
 // B2
-TEST(Hint, TheModelIsToldNotToCallAgainWhileACallWaits) {
+TEST(Hint, Description_TellsTheModelNotToCallAgain) {
     Declaration plain{.name = "a", .description = "Adds."};
     EXPECT_EQ(described(plain), "Adds.");
     plain.may_pause = {PauseReason::approval, PauseReason::tool_result};
@@ -208,7 +208,7 @@ TEST(Hint, TheModelIsToldNotToCallAgainWhileACallWaits) {
     EXPECT_NE(text.find("A person may have to approve"), std::string::npos);
     EXPECT_EQ(described(plain), text);
     plain.description = text;
-    EXPECT_EQ(described(plain), text) << "what is said already is not said twice";
+    EXPECT_EQ(described(plain), text) << "an existing hint is not repeated";
     plain.description = "Adds.";
     plain.hint = "Wait.";
     EXPECT_EQ(described(plain), "Adds.\n\nWait.");
@@ -217,7 +217,7 @@ TEST(Hint, TheModelIsToldNotToCallAgainWhileACallWaits) {
 }
 
 // B24
-TEST(TypedResume, AResultIsCheckedByTheCompilerAndByItsRules) {
+TEST(TypedResume, Result_IsCheckedByCompilerAndRules) {
     auto const deploy =
         tool("deploy", start, {.validate = [](Deployment const& d) -> std::optional<std::string> {
                  if (d.status == "live") return std::nullopt;
@@ -243,7 +243,7 @@ Outcome<Deployment, Pending> go_on(Deploy const& deploy, Call const& call) {
 }
 
 // B11
-TEST(Reentry, TheSecondFunctionGoesOnAndTheFirstIsNeverRunAgain) {
+TEST(Reentry, SecondFunction_ContinuesAndFirstIsNotRunAgain) {
     int first = 0;
     auto const deploy = tool(
         "deploy",
@@ -266,7 +266,7 @@ TEST(Reentry, TheSecondFunctionGoesOnAndTheFirstIsNeverRunAgain) {
 }
 
 // B11
-TEST(Reentry, WithoutASecondFunctionTheAnswerIsTheResult) {
+TEST(Reentry, WithoutSecondFunction_AnswerIsTheResult) {
     int runs = 0;
     auto const add = tool("add", [&runs](Sum const& s) {
         ++runs;
@@ -283,7 +283,7 @@ TEST(Reentry, WithoutASecondFunctionTheAnswerIsTheResult) {
 }
 
 // B26
-TEST(Reentry, TheCallKnowsItsTurnItsAgentAndItsIds) {
+TEST(Reentry, Call_HasTurnAgentAndIds) {
     Call const one = call(R"({"service":"api"})", Resumed{});
     EXPECT_EQ(one.turn_id(), numbered_id("trn_", one.session(), 2));
     EXPECT_EQ(one.agent(), "ops");
@@ -298,8 +298,9 @@ struct Strange {
     static constexpr Doc doc[] = {{"text", "", {.pattern = "["}}};
 };
 
-// B26: what no compiler sees is told when the tool is registered, and stops no program.
-TEST(Mistakes, AreInTheDeclaration) {
+// B26: errors that no compiler sees are reported when the tool is registered, and do not end the
+// program.
+TEST(Mistakes, Mistakes_AreInTheDeclaration) {
     auto const strange = tool("strange", [](Strange const&) {});
     EXPECT_TRUE(strange->declaration().mistake.starts_with("the pattern of text is broken"));
     auto const stuck = tool("stuck", [](Sum const& s) { return s; },
@@ -307,7 +308,7 @@ TEST(Mistakes, AreInTheDeclaration) {
     EXPECT_NE(stuck->declaration().mistake, "");
 }
 
-// Counts, and says more of itself.
+// Counts calls and changes the description.
 class Counting final : public Decorator {
 public:
     using Decorator::Decorator;
@@ -329,7 +330,7 @@ private:
 };
 
 // B14
-TEST(Decorators, KeepWhatTheInnerToolDeclaresHoweverManyThereAre) {
+TEST(Decorators, Decorators_KeepTheInnerDeclaration) {
     auto const deploy = tool("deploy", start, {.description = "Deploys.", .within = 5min});
     auto const counting = std::make_shared<Counting>(deploy);
     ToolPtr outer = std::make_shared<Renamed>(counting);

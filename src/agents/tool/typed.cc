@@ -1,4 +1,4 @@
-// What is the same for all typed functions.
+// What all typed functions have in common.
 #include "tool/names.h"
 
 #include <dormouse/tool.h>
@@ -14,7 +14,7 @@ RawOutcome done(Result<Json> output, std::string title, Json metadata,
 }
 
 RawOutcome paused(Await await, Result<Json> placeholder, PauseOptions options) {
-    // What waits outside has been begun: a placeholder that cannot be shown does not undo it.
+    // The work outside has started: a placeholder that cannot be shown does not undo it.
     return Paused{await, placeholder ? std::move(*placeholder) : Json(), std::move(options)};
 }
 
@@ -36,7 +36,7 @@ RawOutcome answered(Resumed const& resumed) {
     }
     if (!resumed.approved)
         return Failed{"denied: " + (resumed.reason.empty() ? "no reason given" : resumed.reason)};
-    return Failed{"the tool has no function that goes on after an answer"};
+    return Failed{"the tool has no function that continues after an answer"};
 }
 
 void inspect(Declaration& declaration, Type const& input, Type const& result, bool goes_on) {
@@ -48,7 +48,7 @@ void inspect(Declaration& declaration, Type const& input, Type const& result, bo
                          may.has(PauseReason::handoff);
     if (declaration.mistake.empty() && answers && !goes_on) {
         declaration.mistake =
-            "it may pause for an answer to go on with, and has no second function that does";
+            "it may pause for an answer to continue with, and has no second function that does";
     }
 }
 

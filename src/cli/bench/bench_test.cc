@@ -10,7 +10,7 @@
 namespace dormouse::cli {
 namespace {
 
-TEST(Samples, percentiles_are_samples) {
+TEST(Samples, PercentilesAreSamples) {
     Samples samples;
     EXPECT_EQ(samples.p50(), 0);
     for (int i = 100; i >= 1; --i) samples.add(i);
@@ -21,12 +21,12 @@ TEST(Samples, percentiles_are_samples) {
     EXPECT_NEAR(samples.rate(), 1e6 / 50.5, 0.01);
 }
 
-TEST(Samples, the_median_of_an_even_number_is_the_lower_middle) {
+TEST(Samples, MedianOfAnEvenNumberIsTheLowerMiddle) {
     EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2);
     EXPECT_EQ(median(std::vector<double>{7}), 7);
 }
 
-TEST(ReplyHead, waits_for_all_of_it) {
+TEST(ReplyHead, IncompleteHead_IsNotParsed) {
     std::string const head = "HTTP/1.1 201 Created\r\nX: y\r\ncontent-LENGTH: 12\r\n\r\n";
     for (std::size_t cut = 0; cut < head.size(); ++cut)
         EXPECT_FALSE(reply_head(head.substr(0, cut))) << cut;
@@ -37,12 +37,12 @@ TEST(ReplyHead, waits_for_all_of_it) {
     EXPECT_EQ(parsed->content_length, 12U);
 }
 
-TEST(ReplyHead, needs_a_length) {
+TEST(ReplyHead, NoContentLength_IsNotParsed) {
     EXPECT_FALSE(reply_head("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"));
     EXPECT_FALSE(reply_head("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"));
 }
 
-TEST(MemberText, finds_the_string_of_that_very_name) {
+TEST(MemberText, FindsTheStringOfThisNameOnly) {
     auto const json = R"({"projectID":"p","id":"ses_1","pendingIDs":["x"],"pendingID":"pnd_1"})";
     EXPECT_EQ(member_text(json, "id"), "ses_1");
     EXPECT_EQ(member_text(json, "pendingID"), "pnd_1");
@@ -61,7 +61,7 @@ protected:
 constexpr char const* asleep =
     R"({"id":"ses_1","activity":{"type":"waiting_async","pendingID":"pnd_1"}})";
 
-TEST_F(Load, pauses_and_resumes_are_counted_and_timed) {
+TEST_F(Load, PausesAndResumesAreCountedAndTimed) {
     server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
     server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
     server_.answer("GET /api/sessions/ses_1?wait=10", 200, R"({"activity":{"type":"idle"}})");
@@ -83,7 +83,7 @@ TEST_F(Load, pauses_and_resumes_are_counted_and_timed) {
     EXPECT_EQ(read.as_expected, 2U);
 }
 
-TEST_F(Load, an_answer_that_is_not_the_expected_one_ends_the_run_and_is_quoted) {
+TEST_F(Load, UnexpectedReply_EndsTheRunAndIsQuoted) {
     server_.answer("POST /api/projects/default/sessions?wait=10", 503, R"({"code":"overloaded"})");
     auto client = LoadClient::open(address_, 1);
     ASSERT_TRUE(client);
@@ -92,7 +92,7 @@ TEST_F(Load, an_answer_that_is_not_the_expected_one_ends_the_run_and_is_quoted) 
     EXPECT_EQ(pause.wrong, R"(a new session was answered 503: {"code":"overloaded"})");
 }
 
-TEST_F(Load, a_server_that_goes_away_ends_the_run) {
+TEST_F(Load, ServerCloses_EndsTheRun) {
     server_.close_after(2);
     server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
     auto client = LoadClient::open(address_, 1);
@@ -104,7 +104,7 @@ TEST_F(Load, a_server_that_goes_away_ends_the_run) {
     EXPECT_EQ(pause.done, 2);
 }
 
-TEST(DiskProbe, times_as_many_syncs_as_it_was_asked_for) {
+TEST(DiskProbe, TakesTheRequestedNumberOfSamples) {
     auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
     ASSERT_TRUE(folder);
     DiskFigures figures;
@@ -115,7 +115,7 @@ TEST(DiskProbe, times_as_many_syncs_as_it_was_asked_for) {
     EXPECT_TRUE(std::filesystem::is_empty(folder->path()));
 }
 
-TEST(DataBytes, counts_all_files_but_log_and_token) {
+TEST(DataBytes, CountsAllFilesButLogAndToken) {
     auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
     ASSERT_TRUE(folder);
     std::ofstream(folder->path() + "/sessions.db") << std::string(1000, 'x');
@@ -125,13 +125,13 @@ TEST(DataBytes, counts_all_files_but_log_and_token) {
     EXPECT_EQ(data_bytes(folder->path()), 1010U);
 }
 
-TEST(ProcessFigures, look_at_ourselves) {
-    auto const figures = look_at_process(getpid());
+TEST(ProcessFigures, OfThisProcess_ArePositive) {
+    auto const figures = check_process(getpid());
     EXPECT_GT(figures.rss_mib, 0.5);
     EXPECT_GE(figures.cpu_ms, 0);
 }
 
-TEST(Content, is_the_text_of_prompts_results_and_answers) {
+TEST(Content, IsTheTextOfPromptsResultsAndAnswers) {
     auto const messages = R"([{"parts":[{"type":"text","text":"12345"}]},)"
                           R"({"parts":[{"type":"tool","state":{"output":"123"}},)"
                           R"({"type":"tool","state":{"output":null}}]}])";
@@ -150,14 +150,14 @@ BenchReport sample_report() {
     return report;
 }
 
-TEST(Report, is_a_table_with_ratios) {
+TEST(Report, IsATableWithRatios) {
     auto const text = report_text(sample_report());
     EXPECT_NE(text.find("| 32 | 17,234 |"), std::string::npos) << text;
     EXPECT_NE(text.find("0.25 / 0.61"), std::string::npos) << text;
     EXPECT_NE(text.find("| 2.5 × | 1.72 × |"), std::string::npos) << text;
 }
 
-TEST(Report, as_json_has_every_part) {
+TEST(Report, AsJsonHasEveryPart) {
     auto report = sample_report();
     report.dormant = DormantFigures{.sessions = 10, .next_expiry_us = 150};
     report.growth = GrowthFigures{.turns = 100, .content_bytes = 1000, .file_bytes = 2000};
@@ -171,7 +171,7 @@ TEST(Report, as_json_has_every_part) {
     EXPECT_EQ(view["growth"]["factor"].integer(), 2);
 }
 
-TEST(Report, the_median_of_rounds_is_taken_member_by_member) {
+TEST(Report, MedianOfRounds_IsTakenPerMember) {
     JobFigures a{.connections = 1, .pauses_per_s = 10, .ack_p50_us = 3};
     JobFigures b{.connections = 1, .pauses_per_s = 30, .ack_p50_us = 1};
     JobFigures c{.connections = 1, .pauses_per_s = 20, .ack_p50_us = 2};

@@ -150,7 +150,7 @@ Outcome<JobFigures> run_job(JobTarget const& target, int connections, std::int64
     auto const count = static_cast<double>(jobs);
     auto const kept = static_cast<std::size_t>(jobs);
     JobFigures figures{.connections = connections, .jobs = jobs};
-    auto const server_before = look_at_process(target.server).cpu_ms;
+    auto const server_before = check_process(target.server).cpu_ms;
     auto const client_before = own_cpu_ms();
 
     PauseScript pause(writer, jobs, kept);
@@ -161,7 +161,7 @@ Outcome<JobFigures> run_job(JobTarget const& target, int connections, std::int64
     if (!resume_s) return std::unexpected(resume_s.error());
     figures.client_us_per_request = (own_cpu_ms() - client_before) * 1000 / (3 * count);
     figures.server_us_per_phase =
-        (look_at_process(target.server).cpu_ms - server_before) * 1000 / (2 * count);
+        (check_process(target.server).cpu_ms - server_before) * 1000 / (2 * count);
 
     PauseScript again(writer, jobs, kept);
     if (auto const ran = timed_run(*client, again, again.wrong); !ran)

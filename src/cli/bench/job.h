@@ -1,8 +1,8 @@
 #pragma once
-// The job that is measured: a session is created and prompted, its model calls a tool, the call
-// pauses (pause phase); the result is submitted from outside, the session goes on and answers
-// (resume phase). Every phase ends when the client has seen the new state, not when the request was
-// taken.
+// The measured job. Pause phase: a session is created and prompted, its model calls a tool, the
+// call pauses. Resume phase: the result is submitted from outside, the session continues and
+// answers. A phase ends when the client has seen the new state, not when the server has accepted
+// the request.
 
 #include "cli/bench/load.h"
 #include "cli/bench/measure.h"
@@ -20,7 +20,7 @@ struct Sleeper {
     std::string pending;
 };
 
-// Bytes of requests to one server. Pure.
+// Builds the bytes of HTTP requests to one server. Pure.
 class RequestWriter {
 public:
     RequestWriter(Address const& address, std::string const& token);
@@ -31,7 +31,8 @@ private:
     std::string headers_;
 };
 
-// Pause phase: creates `count` sessions that fall asleep. The last `kept_max` of them are kept.
+// Pause phase: creates `count` sessions and waits until each sleeps. Keeps the last `kept_max` of
+// them.
 class PauseScript final : public LoadScript {
 public:
     PauseScript(RequestWriter const& writer, std::int64_t count, std::size_t kept_max);
@@ -41,7 +42,7 @@ public:
     std::vector<Sleeper> kept;
     Samples latency;
     std::int64_t done = 0;
-    std::string wrong;                          // what ended the run; empty: nothing
+    std::string wrong;                          // why the run ended; empty: no error
     std::function<void(std::int64_t)> on_done;  // called with each new count, if set
 
 private:
@@ -50,7 +51,7 @@ private:
     std::size_t kept_max_;
 };
 
-// Resume phase: a result for each sleeper; with `observe` the session is then watched until it is
+// Resume phase: submits a result to each sleeper; with `observe` then waits until its session is
 // idle.
 class ResumeScript final : public LoadScript {
 public:
@@ -84,16 +85,16 @@ public:
     bool take(std::size_t connection, int status, std::string_view body, double took_us) override;
 
     std::size_t as_expected = 0;
-    std::string first_other;  // the first answer that was otherwise
+    std::string first_other;  // the first reply with another activity
 
 private:
     RequestWriter const& writer_;
     std::vector<std::string> sessions_;
-    std::string expected_;  // as it stands in the reply
+    std::string expected_;  // as written in the reply
     std::size_t next_ = 0;
 };
 
-// One round at one number of connections.
+// Figures of one round at one number of connections.
 struct JobFigures {
     int connections = 0;
     std::int64_t jobs = 0;
@@ -110,10 +111,12 @@ struct JobTarget {
     std::string token;
     pid_t server = -1;
 };
-// Every session is read back at the end (a sample of at most 1000): all must be idle.
+// Runs both phases on `connections` connections. At the end reads back a sample of at most 1000
+// sessions; all must be idle.
 [[nodiscard]] Outcome<JobFigures> run_job(JobTarget const& target, int connections,
                                           std::int64_t jobs);
-// Member by member; REQUIRES: not empty, all with the same connections.
+// Returns the median of each member. REQUIRES: `rounds` is not empty; all have the same
+// connections.
 [[nodiscard]] JobFigures median(std::vector<JobFigures> const& rounds);
 
 }  // namespace dormouse::cli

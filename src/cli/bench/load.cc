@@ -1,6 +1,6 @@
 #include "cli/bench/load.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -40,7 +40,7 @@ Outcome<io::Fd> connected(Address const& address) {
     return fd;
 }
 
-// Header names are compared without regard to case.
+// Compares header names without case.
 bool is_header(std::string_view line, std::string_view name) {
     return line.size() > name.size() && strncasecmp(line.data(), name.data(), name.size()) == 0;
 }
@@ -99,7 +99,7 @@ Outcome<LoadClient::Step> LoadClient::ask(std::size_t at, LoadScript& script) {
     link.received.clear();
     if (!script.next(at, link.request)) return Step::idle;
     link.sent = std::chrono::steady_clock::now();
-    // The sockets block: a request is small beside the buffer that the kernel keeps.
+    // The sockets block: a request is smaller than the kernel's send buffer.
     std::string_view left = link.request;
     while (!left.empty()) {
         auto const sent = ::send(link.fd.get(), left.data(), left.size(), MSG_NOSIGNAL);

@@ -1,7 +1,7 @@
 #pragma once
-// A load client that costs little beside the server it measures: epoll, one request in flight on
-// each connection, requests that stand ready as bytes, replies of which only status, length and
-// body are looked at.
+// A load client that uses little CPU next to the server it measures: epoll, one request in flight
+// on each connection, requests built before they are sent, and replies of which it reads only
+// status, length and body.
 
 #include "cli/client/address.h"
 #include "io/fd.h"
@@ -15,25 +15,27 @@
 
 namespace dormouse::cli {
 
-// What is asked on the connections of one run. Connections are numbered from 0.
+// Supplies the requests of one run and takes the replies. Connections are numbered from 0.
 class LoadScript {
 public:
     virtual ~LoadScript() = default;
-    // Puts the next request of `connection` into `out` (empty when called); false: it has no more.
+    // Writes the next request of `connection` into `out`, which is empty. Returns false when there
+    // are no more.
     [[nodiscard]] virtual bool next(std::size_t connection, std::string& out) = 0;
-    // The answer to it; `body` is valid during the call. False ends the run at once.
+    // Takes the reply to that request; `body` is valid during the call. Returning false ends the
+    // run.
     [[nodiscard]] virtual bool take(std::size_t connection, int status, std::string_view body,
                                     double took_us) = 0;
 };
 
-// The head of a reply: nullopt until all of it is there, or when it bears no Content-Length. Pure.
+// Parses the head of a reply. Returns nullopt if it is incomplete or has no Content-Length. Pure.
 struct ReplyHead {
     int status = 0;
-    std::size_t size = 0;  // of the head, with the empty line
+    std::size_t size = 0;  // of the head with the empty line
     std::size_t content_length = 0;
 };
 [[nodiscard]] std::optional<ReplyHead> reply_head(std::string_view bytes);
-// The value of the first string member `name` in JSON text, without decoding; empty when absent.
+// Returns the value of the first string member `name` in JSON text, undecoded; empty when absent.
 // Pure.
 [[nodiscard]] std::string_view member_text(std::string_view json, std::string_view name);
 
@@ -41,8 +43,8 @@ class LoadClient {
 public:
     [[nodiscard]] static Outcome<LoadClient> open(Address const& address, std::size_t connections);
 
-    // Until `script` has no more requests and all answers are in. Failure `unreachable`: the server
-    // went away.
+    // Runs until `script` has no more requests and all replies have arrived. Fails with
+    // `unreachable` if the server closes a connection.
     [[nodiscard]] Outcome<void> run(LoadScript& script);
     [[nodiscard]] std::size_t connections() const { return links_.size(); }
 

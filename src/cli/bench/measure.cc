@@ -90,7 +90,7 @@ Outcome<void> probe_disk(std::string const& folder, int count, DiskFigures& figu
     return {};
 }
 
-ProcessFigures look_at_process(pid_t pid) {
+ProcessFigures check_process(pid_t pid) {
     ProcessFigures figures;
     auto const folder = "/proc/" + std::to_string(pid);
     std::ifstream status(folder + "/status");
@@ -134,7 +134,7 @@ void drop_from_cache(std::string const& folder) {
     for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
         io::Fd const file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
         if (!file.open()) continue;
-        fsync(file.get());  // only clean pages can be forgotten
+        fsync(file.get());  // only clean pages can be dropped
         posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
     }
 }

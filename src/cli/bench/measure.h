@@ -1,6 +1,6 @@
 #pragma once
-// What `bench` measures with: samples, the disk's own speed, a process's memory and time, a
-// folder's bytes.
+// Measurements of `bench`: samples, the speed of the disk, the memory and CPU time of a process,
+// the bytes in a folder.
 
 #include "cli/client/failure.h"
 
@@ -17,11 +17,12 @@ struct Samples {
     std::vector<double> us;
 
     void add(double sample_us) { us.push_back(sample_us); }
-    // The smallest sample that `share` (0..1) of all do not exceed; 0 without samples.
+    // Returns the smallest sample that is at least as large as `share` (0..1) of all; 0 without
+    // samples.
     [[nodiscard]] double percentile(double share) const;
     [[nodiscard]] double p50() const { return percentile(0.5); }
     [[nodiscard]] double p99() const { return percentile(0.99); }
-    // Samples a second if they came one after the other.
+    // Returns samples per second if they ran one after the other.
     [[nodiscard]] double rate() const;
 };
 
@@ -29,29 +30,29 @@ struct Samples {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The middle of `values` (the lower one of two); REQUIRES: not empty.
+// Returns the median (the lower one of two). REQUIRES: `values` is not empty.
 [[nodiscard]] double median(std::vector<double> values);
 
-// fdatasync of 4 KiB, over and over in the same place, and at the end of a growing file.
+// Times of fdatasync of 4 KiB: repeatedly at the same offset, and at the end of a growing file.
 struct DiskFigures {
     Samples overwrite;
     Samples append;
 };
-// Adds `count` samples of each, in a file of its own in `folder`.
+// Adds `count` samples of each kind, in a temporary file in `folder`.
 [[nodiscard]] Outcome<void> probe_disk(std::string const& folder, int count, DiskFigures& figures);
 
 struct ProcessFigures {
     double rss_mib = 0;
     double cpu_ms = 0;  // user and system since its start; steps of 10 ms
 };
-[[nodiscard]] ProcessFigures look_at_process(pid_t pid);
-// CPU time of this process so far.
+[[nodiscard]] ProcessFigures check_process(pid_t pid);
+// Returns the CPU time of this process so far.
 [[nodiscard]] double own_cpu_ms();
 
-// Bytes of the data files in `folder`: everything but the log and the token.
+// Returns the bytes of the data files in `folder`: all files except the log and the token.
 [[nodiscard]] std::uint64_t data_bytes(std::string const& folder);
-// Asks the kernel to forget its cached copy of the files in `folder`, so that the next start reads
-// the disk.
+// Asks the kernel to drop its page cache of the files in `folder`, so that the next start reads the
+// disk.
 void drop_from_cache(std::string const& folder);
 
 }  // namespace dormouse::cli

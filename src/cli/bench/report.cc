@@ -9,7 +9,7 @@
 namespace dormouse::cli {
 namespace {
 
-// `digits` after the point.
+// Formats `value` with `digits` digits after the point.
 std::string number(double value, int digits) {
     std::array<char, 64> out{};
     std::snprintf(out.data(), out.size(), "%.*f", digits, value);
@@ -25,7 +25,7 @@ std::string count(double value) {
     return out;
 }
 
-// Microseconds as milliseconds: "0.25 / 0.61".
+// Formats two durations in microseconds as milliseconds: "0.25 / 0.61".
 std::string pair_ms(double p50_us, double p99_us) {
     return number(p50_us / 1000, 2) + " / " + number(p99_us / 1000, 2);
 }
@@ -96,7 +96,7 @@ std::string growth_text(GrowthFigures const& g) {
            number(g.factor(), 2) + " ×\n";
 }
 
-// Microseconds and rates need no more than three digits after the point.
+// Rounds to three digits after the point, enough for microseconds and rates.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 void write(json::Writer& out, std::string_view name, Samples const& samples) {

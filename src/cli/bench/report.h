@@ -1,5 +1,5 @@
 #pragma once
-// The figures of `bench` as tables for a README, and as JSON. Pure.
+// Writes the figures of `bench` as Markdown tables and as JSON. Pure.
 
 #include "cli/bench/rest.h"
 

@@ -19,7 +19,7 @@ constexpr int doctor_samples = 21;
 constexpr int growth_turns = 100;
 constexpr std::size_t growth_result_bytes = 1024;
 
-// Puts sessions to sleep and remembers some of them.
+// Puts sessions to sleep and keeps a sample of them.
 Outcome<std::vector<Sleeper>> load(JobTarget const& target, std::int64_t sessions,
                                    DormantFigures& figures, Progress const& progress) {
     auto client = LoadClient::open(target.address, load_connections);
@@ -39,7 +39,7 @@ Outcome<std::vector<Sleeper>> load(JobTarget const& target, std::int64_t session
     return std::move(script.kept);
 }
 
-// How long the server takes to find what is due and what comes next, among all that sleep.
+// Measures how long the server needs to find the next expiry among all sleeping sessions.
 Outcome<void> ask_doctor(ChildServer const& server, DormantFigures& figures) {
     auto client = server.client();
     if (!client) return std::unexpected(client.error());
@@ -57,7 +57,7 @@ Outcome<void> ask_doctor(ChildServer const& server, DormantFigures& figures) {
     return {};
 }
 
-// New sessions come as fast as they can; in the middle of it the server is killed.
+// Creates sessions as fast as the server accepts them and kills the server meanwhile.
 Outcome<void> kill_under_load(ChildServer& server, DormantFigures& figures) {
     auto const target = target_of(server);
     if (!target) return std::unexpected(target.error());
@@ -91,7 +91,7 @@ Outcome<void> all_asleep(ChildServer const& server, std::vector<Sleeper> const& 
     return failure(status::failed, "a sleeping session was lost: " + script.first_other);
 }
 
-// One turn of growth: a prompt, and a result of 1 KB that the answer repeats.
+// Runs one turn of the growing session: a prompt, and a result of 1 KB that the reply repeats.
 Outcome<void> grow(Client& client, std::string const& session, int turn) {
     auto const path = "/api/sessions/" + session;
     auto const prompt = "{\"text\":\"deploy T" + std::to_string(turn) + "\"}";
@@ -169,11 +169,11 @@ Outcome<DormantFigures> measure_dormant(std::string const& folder, std::int64_t 
     server = start_server(folder);
     if (!server) return std::unexpected(server.error());
     figures.ready_ms = server->start_ms();
-    figures.rss_mib = look_at_process(server->pid()).rss_mib;
+    figures.rss_mib = check_process(server->pid()).rss_mib;
     progress("started again; watching it sleep for 5 s");
-    auto const before = look_at_process(server->pid()).cpu_ms;
+    auto const before = check_process(server->pid()).cpu_ms;
     ::poll(nullptr, 0, asleep_ms);
-    figures.asleep_cpu_ms = look_at_process(server->pid()).cpu_ms - before;
+    figures.asleep_cpu_ms = check_process(server->pid()).cpu_ms - before;
     figures.asleep_s = asleep_ms / 1000.0;
     if (auto const asked = ask_doctor(*server, figures); !asked)
         return std::unexpected(asked.error());

@@ -15,7 +15,7 @@ std::string Address::url() const {
 Outcome<Address> parse_url(std::string_view url) {
     auto const parsed = dormouse::parse_url(url);
     if (!parsed || (!parsed->target.empty() && parsed->target != "/")) {
-        // It may hold a password before an @.
+        // The URL may hold a password before an @, which must not be printed.
         bool const secret = url.contains('@');
         auto const shown = secret ? "a name and password have no place in it" : std::string(url);
         return failure(status::usage, "not a server address: " + shown,

@@ -1,5 +1,5 @@
 #pragma once
-// Where a server is, and what stands in its URLs. Pure.
+// The address of a server and its URLs. Pure.
 
 #include "cli/client/failure.h"
 
@@ -13,10 +13,10 @@ struct Address {
     std::string port;
     bool tls = false;
 
-    [[nodiscard]] std::string url() const;  // without a slash at its end
+    [[nodiscard]] std::string url() const;  // without a trailing slash
 };
 
-// "http://host[:port][/]" or https; everything else is a usage failure.
+// Parses "http://host[:port][/]" or https. Fails with exit `usage` for anything else.
 [[nodiscard]] Outcome<Address> parse_url(std::string_view url);
 
 }  // namespace dormouse::cli

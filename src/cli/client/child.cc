@@ -39,11 +39,11 @@ std::string log_end(std::string const& data) {
     return out;
 }
 
-// The child's side of fork: never returns. Calls only what is safe after fork.
+// Runs in the child after fork and never returns. Calls only async-signal-safe functions.
 [[noreturn]] void become_server(ChildServer::Options const& options, pid_t parent, int log_fd,
                                 int ready_fd, std::vector<char*>& arguments) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);  // it had ended before the line above took effect
+    if (getppid() != parent) _exit(1);  // the parent ended before prctl took effect
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -51,7 +51,7 @@ std::string log_end(std::string const& data) {
     dup2(nothing, STDIN_FILENO);
     dup2(log_fd, STDOUT_FILENO);
     dup2(log_fd, STDERR_FILENO);
-    fcntl(ready_fd, F_SETFD, 0);  // this one the server inherits
+    fcntl(ready_fd, F_SETFD, 0);  // the server inherits this descriptor
     execv(options.program.c_str(), arguments.data());
     _exit(127);
 }
@@ -111,7 +111,7 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
     if (server.pid_ < 0)
         return failure(status::failed, std::string("cannot fork: ") + std::strerror(errno));
     if (server.pid_ == 0) become_server(options, parent, log.get(), write_end.get(), arguments);
-    write_end.close();  // so that the pipe ends when the child does
+    write_end.close();  // so that the pipe reaches its end when the child ends
     if (auto const up = server.await_ready(read_end.get(), options.ready_limit); !up) {
         return std::unexpected(up.error());
     }
@@ -163,7 +163,7 @@ ChildServer::~ChildServer() { kill(); }
 std::string ChildServer::token() const {
     Global global;
     global.data = data_;
-    return cli::token(global, environment());  // the server takes $DORMOUSE_TOKEN too
+    return cli::token(global, environment());  // the server reads $DORMOUSE_TOKEN too
 }
 
 Outcome<Client> ChildServer::client() const {

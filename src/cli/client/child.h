@@ -1,5 +1,5 @@
 #pragma once
-// A server of our own, as a child process: what `demo` kills and `bench` measures. One thread.
+// Runs a server as a child process: `demo` kills it and `bench` measures it. One thread.
 
 #include <dormouse/time.h>
 
@@ -11,10 +11,10 @@
 
 namespace dormouse::cli {
 
-// A new folder that goes, with all in it, when this does.
+// A temporary folder; the destructor removes it with its content.
 class TemporaryFolder {
 public:
-    // Made inside `parent`.
+    // Creates the folder inside `parent`.
     [[nodiscard]] static Outcome<TemporaryFolder> make(std::string const& parent);
     TemporaryFolder(TemporaryFolder&& other) noexcept;
     TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
@@ -33,27 +33,29 @@ private:
 class ChildServer {
 public:
     struct Options {
-        std::string program = "/proc/self/exe";  // takes: serve --listen A --data DIR --ready-fd N
-        std::string data;                        // its output goes to DIR/server.log
+        std::string program =
+            "/proc/self/exe";  // must accept: serve --listen A --data DIR --ready-fd N
+        std::string data;      // data directory; output goes to DIR/server.log
         Duration ready_limit{30'000};
     };
 
-    // Returns when the server says that it accepts requests. It cannot outlive this process.
+    // Starts the server and returns when it accepts requests. The kernel kills it when this process
+    // ends.
     [[nodiscard]] static Outcome<ChildServer> start(Options const& options);
     ChildServer(ChildServer&& other) noexcept;
     ChildServer& operator=(ChildServer&& other) noexcept;
-    ~ChildServer();  // SIGKILL, if it still runs
+    ~ChildServer();  // sends SIGKILL if it still runs
 
     [[nodiscard]] std::string const& url() const { return url_; }
     [[nodiscard]] pid_t pid() const { return pid_; }
-    // From fork to the ready line.
+    // Time from fork to the ready line.
     [[nodiscard]] double start_ms() const { return start_ms_; }
-    // A client with the token that the server wrote, if it wrote one.
+    // Returns a client with the token that the server wrote, if it wrote one.
     [[nodiscard]] Outcome<Client> client() const;
     [[nodiscard]] std::string token() const;
 
-    void kill();                         // SIGKILL; returns when it is gone
-    [[nodiscard]] Outcome<void> stop();  // SIGTERM; returns when it has ended well
+    void kill();                         // SIGKILL; returns when the process has ended
+    [[nodiscard]] Outcome<void> stop();  // SIGTERM; returns when it has ended with status 0
 
 private:
     ChildServer() = default;
@@ -65,7 +67,7 @@ private:
     double start_ms_ = 0;
 };
 
-// "http://…" in "ready http://…\n", or empty. Pure.
+// Returns the "http://…" in "ready http://…\n", or empty. Pure.
 [[nodiscard]] std::string ready_url(std::string_view line);
 
 }  // namespace dormouse::cli

@@ -9,7 +9,7 @@
 namespace dormouse::cli {
 namespace {
 
-// A shell script in the place of the server.
+// Runs a shell script in place of the server.
 class Child : public testing::Test {
 protected:
     Child() : folder_(TemporaryFolder::make(std::filesystem::temp_directory_path().string())) {}
@@ -30,7 +30,7 @@ protected:
 
 std::string const ready = "eval \"echo ready http://127.0.0.1:1 >&$last\"\n";
 
-TEST_F(Child, is_up_when_it_says_so_and_stops_on_sigterm) {
+TEST_F(Child, ReadyLine_StartReturns_StopSendsSigterm) {
     auto server = start("trap 'exit 0' TERM\n" + ready + "while :; do sleep 0.01; done\n");
     ASSERT_TRUE(server) << server.error().what;
     EXPECT_EQ(server->url(), "http://127.0.0.1:1");
@@ -39,13 +39,13 @@ TEST_F(Child, is_up_when_it_says_so_and_stops_on_sigterm) {
     EXPECT_TRUE(stopped) << stopped.error().what;
 }
 
-TEST_F(Child, one_that_dies_at_its_start_is_quoted) {
+TEST_F(Child, EndsAtStart_ErrorQuotesItsLog) {
     auto const server = start("echo 'the database is newer' >&2\nexit 1\n");
     ASSERT_FALSE(server);
     EXPECT_NE(server.error().what.find("the database is newer"), std::string::npos);
 }
 
-TEST_F(Child, is_gone_after_kill) {
+TEST_F(Child, Kill_ProcessEnds) {
     auto server = start(ready + "while :; do sleep 0.01; done\n");
     ASSERT_TRUE(server) << server.error().what;
     auto const pid = server->pid();
@@ -53,13 +53,13 @@ TEST_F(Child, is_gone_after_kill) {
     EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(pid)));
 }
 
-TEST_F(Child, an_unhappy_end_is_reported) {
+TEST_F(Child, NonzeroExit_IsReportedByStop) {
     auto server = start("trap 'exit 3' TERM\n" + ready + "while :; do sleep 0.01; done\n");
     ASSERT_TRUE(server) << server.error().what;
     EXPECT_FALSE(server->stop());
 }
 
-TEST(TemporaryFolderTest, goes_with_its_content_unless_kept) {
+TEST(TemporaryFolderTest, RemovedWithItsContentUnlessKept) {
     auto const parent = std::filesystem::temp_directory_path().string();
     std::string gone;
     std::string stays;
@@ -78,7 +78,7 @@ TEST(TemporaryFolderTest, goes_with_its_content_unless_kept) {
     std::filesystem::remove_all(stays);
 }
 
-TEST(ReadyLine, names_the_address) {
+TEST(ReadyLine, ContainsTheAddress) {
     EXPECT_EQ(ready_url("ready http://127.0.0.1:80\n"), "http://127.0.0.1:80");
     EXPECT_EQ(ready_url("ready http://127.0.0.1:80"), "");
     EXPECT_EQ(ready_url("not ready\n"), "");

@@ -1,7 +1,7 @@
 #include "cli/client/client.h"
 
-#include "base/text.h"
-#include "io/http_transfers.h"
+#include "base/text/text.h"
+#include "io/http/http_transfers.h"
 #include "json/json.h"
 #include "port/http.h"
 
@@ -22,7 +22,7 @@ constexpr int reconnects_max = 5;
 constexpr int posts_max = 5;
 constexpr Duration wait_max{3'600'000};
 
-// What has come of a request.
+// What has arrived for one request.
 struct Arrival {
     int status = 0;  // 0: no head yet
     std::string body = {};
@@ -43,7 +43,7 @@ Failure tls_failure(std::string const& host, std::string why) {
             "A private authority is named by $SSL_CERT_FILE."};
 }
 
-// Why no whole reply came.
+// Converts the reason why no whole reply arrived.
 Failure failure_of(port::HttpFailure const& trouble, Address const& server) {
     using enum port::HttpFailure::Kind;
     auto const& why = trouble.reason;
@@ -64,7 +64,7 @@ Failure failure_of(port::HttpFailure const& trouble, Address const& server) {
             "Start one with: dormouse serve. Or name it: --server URL, $DORMOUSE_URL."};
 }
 
-// Status and body of 2xx.
+// Returns status and body of a 2xx reply.
 Outcome<std::pair<int, std::string>> content_of(Arrival& arrival, Address const& server) {
     if (arrival.failure) return std::unexpected(failure_of(*arrival.failure, server));
     if (arrival.status < 200 || arrival.status > 299)
@@ -82,7 +82,7 @@ Outcome<Reply> reply_of(int code, std::string const& text) {
     return Reply{code, *std::move(body)};
 }
 
-// True when the stream cannot go on at all.
+// Returns true when the stream cannot be continued.
 bool final_bye(SseEvent const& event) {
     if (event.name != "bye") return false;
     auto const data = json::check(event.data);
@@ -96,8 +96,8 @@ Outcome<void> pause_before_retry(int tries, int interrupt_fd) {
     return {};
 }
 
-// Authorities as OpenSSL's own programs take them. A command talks to the server itself, not to a
-// proxy.
+// Certificate authorities come from the variables that OpenSSL's programs read. Requests go to the
+// server directly, never through a proxy.
 io::HttpClientOptions transfer_options() {
     auto const variable = [](char const* name) {
         char const* const value = std::getenv(name);
@@ -124,7 +124,7 @@ struct Client::Request {
 struct Client::Transfers {
     io::HttpTransfers http{transfer_options()};
     port::HttpId last = 0;
-    bool came = false;  // something, since wait() looked
+    bool came = false;  // data has arrived since wait() last checked
 
     port::HttpId start(port::HttpRequest request, std::shared_ptr<Arrival> const& arrival) {
         http.start(++last, std::move(request),
@@ -314,8 +314,8 @@ Outcome<void> Client::events(std::string const& target, std::string after,
 
 std::string random_key() {
     std::array<std::uint8_t, 16> bytes{};
-    // Up to 256 bytes come whole or not at all, and only before the kernel has seeded itself would
-    // it wait.
+    // Requests of up to 256 bytes are filled completely or fail; they block only before the kernel
+    // has seeded its generator.
     while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {}
     return hex(bytes);
 }

@@ -16,7 +16,7 @@ Client client_of(FakeServer const& server, std::string token = {}) {
     return Client(std::move(options));
 }
 
-TEST(Url, takes_http_and_https_addresses) {
+TEST(Url, TakesHttpAndHttpsAddresses) {
     auto const with_port = parse_url("http://127.0.0.1:3676/");
     ASSERT_TRUE(with_port);
     EXPECT_EQ(with_port->host, "127.0.0.1");
@@ -28,7 +28,7 @@ TEST(Url, takes_http_and_https_addresses) {
     EXPECT_EQ(parse_url("https://host/")->port, "443");
 }
 
-TEST(Url, refuses_what_it_cannot_reach) {
+TEST(Url, RefusesOtherAddresses) {
     for (auto const* const url :
          {"", "127.0.0.1:3676", "ftp://host", "http://", "http://host:0", "http://host:x",
           "http://host:70000", "http://host/path", "http://user@host", "http://[::1"}) {
@@ -38,7 +38,7 @@ TEST(Url, refuses_what_it_cannot_reach) {
     }
 }
 
-TEST(ClientTest, sends_token_and_key_and_reads_the_body) {
+TEST(ClientTest, SendsTokenAndKeyAndReadsTheBody) {
     FakeServer server;
     server.answer("POST /x", 201, R"({"id":"ses_1"})");
     auto client = client_of(server, "secret");
@@ -53,7 +53,7 @@ TEST(ClientTest, sends_token_and_key_and_reads_the_body) {
     EXPECT_NE(seen.head.find("Content-Type: application/json\r\n"), std::string::npos);
 }
 
-TEST(ClientTest, a_problem_document_becomes_a_failure) {
+TEST(ClientTest, AProblemDocumentBecomesAFailure) {
     FakeServer server;
     server.answer("GET /x", 409,
                   R"({"code":"conflict","title":"Settled","status":409,"digest":"sha256:1"})");
@@ -64,7 +64,7 @@ TEST(ClientTest, a_problem_document_becomes_a_failure) {
     EXPECT_EQ(json::View(reply.error().problem)["digest"].string(), "sha256:1");
 }
 
-TEST(ClientTest, many_requests_share_one_connection_and_a_closed_one_is_opened_again) {
+TEST(ClientTest, ClosedConnection_IsReopened_OtherwiseShared) {
     FakeServer server;
     server.close_after(2);
     server.answer("GET /x", 200, R"({"n":1})");
@@ -73,7 +73,7 @@ TEST(ClientTest, many_requests_share_one_connection_and_a_closed_one_is_opened_a
     EXPECT_EQ(server.seen().size(), 5U);
 }
 
-TEST(ClientTest, a_post_without_key_is_not_repeated_when_its_answer_is_lost) {
+TEST(ClientTest, PostWithoutKey_ReplyLost_IsNotRepeated) {
     FakeServer server;
     server.answer("POST /move", 200, "{}");
     auto client = client_of(server);
@@ -85,7 +85,7 @@ TEST(ClientTest, a_post_without_key_is_not_repeated_when_its_answer_is_lost) {
     EXPECT_EQ(server.seen().size(), 2U);
 }
 
-TEST(ClientTest, a_stream_and_requests_beside_it_share_one_wait) {
+TEST(ClientTest, StreamAndRequests_ShareOneWait) {
     FakeServer server;
     server.answer("GET /events", 200, "id: 1\nevent: a\ndata: {}\n\n");
     server.answer("GET /x", 200, "{}");
@@ -101,7 +101,7 @@ TEST(ClientTest, a_stream_and_requests_beside_it_share_one_wait) {
     EXPECT_EQ(events[0].name, "a");
 }
 
-TEST(ClientTest, no_server_is_unreachable_and_says_how_to_start_one) {
+TEST(ClientTest, NoServer_IsUnreachableAndSaysHowToStartOne) {
     std::string url;
     {
         FakeServer const gone;
@@ -117,7 +117,7 @@ TEST(ClientTest, no_server_is_unreachable_and_says_how_to_start_one) {
     EXPECT_NE(reply.error().remedy.find("dormouse serve"), std::string::npos);
 }
 
-TEST(ClientTest, a_reply_that_is_not_json_is_said_so) {
+TEST(ClientTest, ReplyThatIsNotJson_IsReported) {
     FakeServer server;
     server.answer("GET /x", 200, "<html>");
     auto client = client_of(server);
@@ -126,7 +126,7 @@ TEST(ClientTest, a_reply_that_is_not_json_is_said_so) {
     EXPECT_NE(reply.error().what.find("not JSON"), std::string::npos);
 }
 
-TEST(ClientTest, a_stream_that_breaks_goes_on_after_the_last_event_seen) {
+TEST(ClientTest, BrokenStream_ContinuesAfterTheLastEvent) {
     FakeServer server;
     server.answer("GET /events", 200,
                   "id: 1\nevent: a\ndata: {}\n\nid: 2\nevent: a\ndata: {}\n\nid: 3\ndata: {");
@@ -142,7 +142,7 @@ TEST(ClientTest, a_stream_that_breaks_goes_on_after_the_last_event_seen) {
     EXPECT_TRUE(server.seen().at(1).head.ends_with("Last-Event-ID: 2"));
 }
 
-TEST(ClientTest, a_stream_that_is_refused_is_a_failure_at_once) {
+TEST(ClientTest, RefusedStream_FailsAtOnce) {
     FakeServer server;
     auto client = client_of(server);
     auto const read =
@@ -151,7 +151,7 @@ TEST(ClientTest, a_stream_that_is_refused_is_a_failure_at_once) {
     EXPECT_EQ(read.error().exit, status::not_found);
 }
 
-TEST(ClientTest, a_deleted_session_ends_the_stream) {
+TEST(ClientTest, ADeletedSessionEndsTheStream) {
     FakeServer server;
     server.answer("GET /events", 200, "event: bye\ndata: {\"reason\":\"deleted\"}\n\n");
     auto client = client_of(server);
@@ -160,7 +160,7 @@ TEST(ClientTest, a_deleted_session_ends_the_stream) {
     EXPECT_EQ(server.seen().size(), 1U);
 }
 
-TEST(ClientTest, keys_differ) {
+TEST(ClientTest, KeysDiffer) {
     EXPECT_EQ(random_key().size(), 32U);
     EXPECT_NE(random_key(), random_key());
 }

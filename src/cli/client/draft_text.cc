@@ -19,9 +19,9 @@ std::string DraftText::fresh(json::View delta) {
     auto const known = end_.find(part);
     std::size_t const has = known == end_.end() ? 0 : known->second;
     auto const offset = delta["offset"].integer();
-    // A server of an older release gives no offset: its pieces follow each other.
+    // A server of an older release sends no offset; its pieces follow each other.
     std::size_t const begin = !offset ? has : *offset < 0 ? 0 : static_cast<std::size_t>(*offset);
-    // The first piece of a part may begin later: what is before it came as an event.
+    // The first piece of a part may begin later: the text before it arrived as an event.
     if (known != end_.end() && begin > has) return {};
     std::size_t const overlap = known == end_.end() ? 0 : has - begin;
     if (overlap >= text.size()) return {};

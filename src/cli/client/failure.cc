@@ -2,7 +2,7 @@
 
 #include "cli/client/known_agents.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -17,20 +17,20 @@ struct Remedy {
     std::string_view text;
 };
 
-// What a person at a terminal does about a code; the others get the general advice of their `next`.
+// Advice for a user at a terminal, by code; other codes get the general advice for their `next`.
 constexpr std::array remedies{
     Remedy{"unauthenticated",
            "Set $DORMOUSE_TOKEN, or name the server's data directory (it holds the token): --data "
            "DIR."},
     Remedy{"forbidden", "Use a token whose role allows this."},
-    Remedy{"not_an_answerer", "Ask somebody who may answer: dormouse pending --json lists them."},
+    Remedy{"not_an_answerer", "Ask a person who may answer: dormouse pending --json lists them."},
     Remedy{"conflict", "See who settled it and how: dormouse explain ID."},
     Remedy{"expired", "Its time was up; see what became of it: dormouse explain ID."},
     Remedy{"cancelled", "It was cancelled; see by whom: dormouse explain ID."},
     Remedy{"session_busy",
            "Queue the prompt (--when queue), steer the turn (--when steer), or wait."},
     Remedy{"ambiguous", "Several calls wait for an answer; name one: --answers ID."},
-    Remedy{"input_changed", "Look again at what it will get: dormouse pending. Then decide again."},
+    Remedy{"input_changed", "Check the changed arguments: dormouse pending. Then decide again."},
     Remedy{"wrong_kind", "Approvals take approve or deny; everything else result or error."},
     Remedy{"wrong_host",
            "Reach the server by the address that it listens on, or allow this host there."},
@@ -48,16 +48,16 @@ std::string general_advice(json::View problem) {
     return {};
 }
 
-// What a session in this state takes; empty: nothing helps.
+// Returns the command that a session in this state accepts; empty: none helps.
 std::string_view remedy_of_state(json::View problem) {
     auto const state = problem["from"].string_or("");
-    if (state == "error") return "Let it try again: dormouse retry SESSION.";
-    if (state == "paused") return "Let it go on: dormouse resume SESSION.";
+    if (state == "error") return "Retry it: dormouse retry SESSION.";
+    if (state == "paused") return "Resume it: dormouse resume SESSION.";
     bool const prompt = problem["move"].string_or("") == "prompt";
     return state == "completed" && prompt ? "Open it again: --reopen." : "";
 }
 
-// Which list shows what there is.
+// Returns the command that lists the valid values.
 std::string_view remedy_of_place(std::string_view instance) {
     constexpr std::pair<std::string_view, std::string_view> places[] = {
         {"/api/tasks", "See the tasks of a session: dormouse tasks SESSION."},
@@ -74,7 +74,7 @@ std::string_view remedy_of_place(std::string_view instance) {
     return "See what there is: dormouse sessions, dormouse pending.";
 }
 
-// `detail` names the agent that is missing.
+// `detail` names the missing agent.
 std::string remedy_of_agent(std::string_view detail) {
     for (KnownAgent const& agent : known_agents) {
         if (detail.contains("'" + std::string(agent.id) + "'"))
@@ -123,7 +123,7 @@ int exit_of(std::string_view code, int http_status) {
     return exit_of_http(http_status);
 }
 
-// What a person wrote that became this member of the request; empty: it has its own name.
+// Returns the flag from which this member of the request was made; empty: it has the same name.
 std::string_view option_of(std::string_view member) {
     constexpr std::pair<std::string_view, std::string_view> options[] = {
         {"agentID", "--agent"},
@@ -152,7 +152,7 @@ std::string_view option_of(std::string_view member) {
     return member;
 }
 
-// "/forMs: must be …" as "--for: must be …"; routes are left out.
+// Converts "/forMs: must be …" to "--for: must be …"; drops routes.
 std::string in_options(std::string detail) {
     if (detail.starts_with('/')) {
         auto const end = detail.find(": ");
@@ -166,13 +166,13 @@ std::string in_options(std::string detail) {
     return detail;
 }
 
-// A detail that says all needs no title before it.
+// Returns true if `detail` is complete without the title before it.
 bool stands_alone(std::string_view detail) {
     return detail.starts_with('/') || detail.starts_with("there is no ") ||
            (detail.front() >= 'A' && detail.front() <= 'Z');
 }
 
-// The place in the request that is wrong, when the problem names one.
+// Returns where the request is wrong, when the problem names a place.
 std::string place(json::View problem) {
     std::string out;
     if (auto const field = problem["field"].string()) out += " Field: " + *field + ".";

@@ -1,5 +1,5 @@
 #pragma once
-// What goes wrong on the command line: one sentence, what to do about it, and the exit status.
+// An error of the command line: one sentence, what to do about it, and the exit status.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -20,33 +20,34 @@ inline constexpr int conflict = 4;
 inline constexpr int gone = 5;  // expired or cancelled
 inline constexpr int not_allowed = 6;
 inline constexpr int unreachable = 7;
-inline constexpr int refused = 8;  // for now
+inline constexpr int refused = 8;  // temporarily unavailable
 inline constexpr int sleeps = 10;
 inline constexpr int interrupted = 130;
-inline constexpr int unread = 141;  // nobody reads what it prints; as a shell shows SIGPIPE
+inline constexpr int unread =
+    141;  // standard output was closed; the status that a shell shows for SIGPIPE
 }  // namespace status
 
 struct Failure {
     int exit = status::failed;
-    std::string what;         // what went wrong and where
+    std::string what;         // what failed and where
     std::string remedy = {};  // what to do; may be empty
-    Json problem = {};        // the server's problem document, or null
+    Json problem = {};        // the server's problem document or null
 };
 
 template <class T> using Outcome = std::expected<T, Failure>;
 
 [[nodiscard]] std::unexpected<Failure> failure(int exit, std::string what, std::string remedy = {});
 
-// What a reply outside 2xx means. `body` is a problem document (RFC 9457) or anything else.
+// Converts a reply outside 2xx. `body` is a problem document (RFC 9457) or anything else.
 [[nodiscard]] Failure failure_of_reply(int http_status, std::string_view body);
 
-// One or two lines for a person, safe for a terminal, ending in a line break.
+// Returns one or two lines for the user, safe for a terminal, ending in a line break.
 [[nodiscard]] std::string text(Failure const& failure);
 
-// The server cannot be reached, or refuses for now: it may be there again in a moment.
+// Returns true if the server cannot be reached or refuses temporarily, so that a retry may succeed.
 [[nodiscard]] bool is_away(Failure const& failure);
 
-// The code of the problem document ("conflict"), or empty.
+// Returns the code of the problem document ("conflict"), or empty.
 [[nodiscard]] std::string code_of(Failure const& failure);
 
 }  // namespace dormouse::cli

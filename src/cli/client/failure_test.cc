@@ -15,7 +15,7 @@ std::string problem(std::string_view code, int status, std::string const& extra 
            R"(","detail":"what happened","next":"retry","retryAfter":null)" + extra + "}";
 }
 
-TEST(Failure, every_code_ends_with_the_exit_status_of_its_row) {
+TEST(Failure, EveryCodeHasTheExitStatusOfItsRow) {
     for (CodeInfo const& row : codes()) {
         auto const failed = failure_of_reply(row.http, problem(row.text, row.http));
         EXPECT_EQ(failed.exit, row.exit) << row.text;
@@ -23,7 +23,7 @@ TEST(Failure, every_code_ends_with_the_exit_status_of_its_row) {
     }
 }
 
-TEST(Failure, the_documented_exit_statuses_hold) {
+TEST(Failure, TheDocumentedExitStatusesHold) {
     std::map<std::string, int> const documented{
         {"not_found", status::not_found},
         {"conflict", status::conflict},
@@ -43,50 +43,50 @@ TEST(Failure, the_documented_exit_statuses_hold) {
     }
 }
 
-TEST(Failure, an_unknown_code_is_judged_by_its_http_status) {
+TEST(Failure, UnknownCode_ExitFollowsHttpStatus) {
     EXPECT_EQ(failure_of_reply(404, problem("from_a_later_release", 404)).exit, status::not_found);
     EXPECT_EQ(failure_of_reply(503, problem("from_a_later_release", 503)).exit, status::refused);
     EXPECT_EQ(failure_of_reply(418, problem("from_a_later_release", 418)).exit, status::failed);
 }
 
-TEST(Failure, says_what_where_and_what_to_do) {
+TEST(Failure, SaysWhatWhereAndWhatToDo) {
     auto const failed = failure_of_reply(404, problem("not_found", 404));
     EXPECT_EQ(text(failed),
               "dormouse: A title: what happened (not_found)\n"
               "  See what there is: dormouse sessions, dormouse pending.\n");
 }
 
-TEST(Failure, points_at_the_call_that_somebody_else_settled) {
+TEST(Failure, Conflict_PointsAtTheSettledCall) {
     auto const failed =
         failure_of_reply(409, problem("conflict", 409, R"(,"receipt":{"pendingID":"pnd_1"})"));
     EXPECT_EQ(failed.remedy, "See who settled it and how: dormouse explain pnd_1.");
 }
 
-TEST(Failure, names_the_field_and_its_nearest_neighbour) {
+TEST(Failure, NamesTheFieldAndTheNearestName) {
     auto const failed = failure_of_reply(
         400, problem("unknown_field", 400, R"(,"field":"agentId","nearest":"agentID")"));
     EXPECT_NE(failed.what.find("Field: agentId. Did you mean agentID?"), std::string::npos);
 }
 
-TEST(Failure, lists_what_does_not_fit_the_schema) {
+TEST(Failure, InvalidResult_ListsSchemaErrors) {
     auto const failed = failure_of_reply(
         422,
         problem("invalid_result", 422, R"(,"errors":[{"pointer":"/url","message":"is missing"}])"));
     EXPECT_NE(failed.what.find("/url: is missing"), std::string::npos);
 }
 
-TEST(Failure, says_when_to_try_again) {
+TEST(Failure, SaysWhenToTryAgain) {
     auto const body = R"({"code":"overloaded","title":"Busy","next":"retry","retryAfter":1500})";
     EXPECT_EQ(failure_of_reply(503, body).remedy, "Try again in 2 s.");
 }
 
-TEST(Failure, a_reply_that_is_no_problem_document_points_at_the_address) {
+TEST(Failure, OtherReply_PointsAtTheAddress) {
     auto const failed = failure_of_reply(502, "<html>Bad gateway</html>");
     EXPECT_EQ(failed.exit, status::failed);
     EXPECT_NE(failed.remedy.find("--server"), std::string::npos);
 }
 
-TEST(Failure, control_characters_from_the_server_do_not_reach_the_terminal) {
+TEST(Failure, ControlCharactersFromTheServerDoNotReachTheTerminal) {
     auto const body = R"({"code":"internal","title":"a\u001b[31mb","next":"stop"})";
     EXPECT_EQ(text(failure_of_reply(500, body)).find('\x1b'), std::string::npos);
 }

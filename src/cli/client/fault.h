@@ -1,5 +1,5 @@
 #pragma once
-// What the server refused, as an error of JSON-RPC.
+// Converts a refusal of the server to a JSON-RPC error.
 
 #include "cli/client/failure.h"
 #include "rpc/message.h"

@@ -29,7 +29,7 @@ Interrupts::Interrupts() {
 Interrupts::~Interrupts() {
     signalfd_siginfo seen{};
     while (::read(fd_.get(), &seen, sizeof seen) > 0) {
-    }  // what was answered must not end the process now
+    }  // a Ctrl-C that was handled must not end the process now
     auto const set = interrupt_signal();
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Ctrl-C as something to wait for.
+// Ctrl-C as a file descriptor that can be waited for.
 
 #include <dormouse/time.h>
 
@@ -7,7 +7,7 @@
 
 namespace dormouse::cli {
 
-// While it lives Ctrl-C makes fd() readable and does not end the process.
+// While an object exists, Ctrl-C makes fd() readable instead of ending the process.
 class Interrupts {
 public:
     Interrupts();
@@ -16,7 +16,8 @@ public:
     Interrupts& operator=(Interrupts const&) = delete;
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    // Waits; true if Ctrl-C came meanwhile, or nobody reads `output_fd` any more.
+    // Waits for `duration`. Returns true if Ctrl-C was pressed or the reader of `output_fd` has
+    // closed it.
     [[nodiscard]] bool sleep(Duration duration, int output_fd = -1) const;
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// The agents that need no entry in the configuration, and how to install their programs.
+// The agents that need no configuration entry, and how to install their programs.
 
 #include <array>
 #include <string_view>

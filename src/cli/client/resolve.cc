@@ -2,9 +2,9 @@
 
 #include <dormouse/id.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/text/width.h"
 #include "base/url.h"
-#include "base/width.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string listed(std::vector<std::string> const& ids) {
 
 std::string_view noun(std::string_view prefix) { return prefix == "pnd_" ? "call" : "session"; }
 
-// Pages through a list, newest first, until `each` returns false.
+// Reads a list page by page, newest first, until `each` returns false.
 Outcome<void> each_item(Client& client, std::string const& target,
                         std::function<bool(json::View)> const& each) {
     std::string cursor;
@@ -59,9 +59,9 @@ Outcome<std::string> resolve(Client& client, std::string const& target, std::str
 }
 
 constexpr std::size_t id_length = 22;    // of a session's id after its prefix
-constexpr std::size_t searched_max = 8;  // sessions whose calls are looked through
+constexpr std::size_t searched_max = 8;  // sessions whose calls are searched
 
-// The sessions that a call may belong to, by the beginning of its id.
+// Returns the sessions that a call may belong to, by the beginning of its id.
 Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string const& project,
                                                      std::string const& beginning) {
     if (SessionId::parse(beginning)) return std::vector{beginning};
@@ -78,7 +78,7 @@ Outcome<std::vector<std::string>> sessions_beginning(Client& client, std::string
 
 constexpr std::string_view cut_mark = "…";
 
-// An open call by the end of its id, which tables show as "…ENDING".
+// Finds an open call by the end of its id, which tables show as "…ENDING".
 Outcome<std::string> open_call_ending(Client& client, std::string const& project,
                                       std::string_view ending) {
     constexpr std::size_t ending_min = 4;
@@ -149,7 +149,7 @@ Outcome<std::string> call_beginning(Client& client, std::string const& project,
     std::vector<std::string> ids;
     for (auto const& session : *sessions) {
         auto const reply = client.get("/api/explain/" + percent_encode(session));
-        if (!reply && reply.error().exit == status::not_found) continue;  // deleted just now
+        if (!reply && reply.error().exit == status::not_found) continue;  // deleted meanwhile
         if (!reply) return std::unexpected(reply.error());
         json::View(reply->body)["calls"].elements(
             [&](json::View call) { ids.push_back(call["pendingID"].string_or("")); });
@@ -198,7 +198,7 @@ Outcome<std::string> resolve_any(Client& client, std::string const& project,
     bool const part_of_session = prefix == "trn_" || prefix == "msg_" || prefix == "prt_" ||
                                  prefix == "rcp_" || prefix == "art_";
     bool const of_another_kind = prefix == "tsk_" || prefix == "mail_" || prefix == "dlv_";
-    // Without one of our prefixes it is the beginning of a session's id, which may hold a '_'.
+    // Without a known prefix it is the beginning of a session's id, which may contain '_'.
     if (!part_of_session && !of_another_kind) return resolve_either(client, project, given);
     if (!part_of_session || given.size() > prefix.size() + id_length) return given;
     return resolve_session(client, project, "ses_" + given.substr(prefix.size()));

@@ -1,5 +1,5 @@
 #pragma once
-// Ids may be cut to a unique prefix; here they become whole again.
+// Expands ids that were shortened to a unique prefix.
 
 #include "cli/client/client.h"
 
@@ -9,30 +9,32 @@
 
 namespace dormouse::cli {
 
-// The one of `ids` that `given` means: itself, or the only one that begins with it (with or without
-// `prefix`, "ses_" or "pnd_"). Failures: not found; ambiguous (exit `conflict`), naming the
-// candidates. Pure.
+// Returns the one of `ids` that `given` names: the id itself, or the only one that begins with it
+// (with or without `prefix`, "ses_" or "pnd_"). Fails with not found or ambiguous (exit `conflict`,
+// naming the candidates). Pure.
 [[nodiscard]] Outcome<std::string> match(std::string_view given, std::string_view prefix,
                                          std::span<std::string const> ids);
 
-// `given` as the whole id of a session (its alias will do) or of a pending call. A whole id is
-// returned unasked; a prefix is looked for in the newest `resolve_max` sessions of the project. For
-// calls, those that are settled count too: else a command that is repeated would mean the next call
-// of its session.
+// Returns the whole id of a session (`given` may be its alias) or of a pending call. Whole ids are
+// returned without a request; a prefix is searched in the newest `resolve_max` sessions of the
+// project. Settled calls count too: otherwise a repeated command would settle the next call of its
+// session.
 inline constexpr std::size_t resolve_max = 10'000;
 [[nodiscard]] Outcome<std::string> resolve_session(Client& client, std::string const& project,
                                                    std::string const& given);
 [[nodiscard]] Outcome<std::string> resolve_pending(Client& client, std::string const& project,
                                                    std::string const& given);
-// What names itself by its prefix (ses_, pnd_), for commands that take both: with neither, a
-// session.
+// Resolves an id whose own prefix (ses_, pnd_) says what it names, for commands that take both.
+// Without a prefix it is a session.
 [[nodiscard]] Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                                   std::string const& given);
-// The same with ids of turns, messages, parts and receipts: cut ones become their session's.
+// The same with ids of turns, messages, parts and receipts: a shortened one resolves to its
+// session.
 [[nodiscard]] Outcome<std::string> resolve_any(Client& client, std::string const& project,
                                                std::string const& given);
 
-// Why a session is in error or paused, from its newest 200 events up to `seq`; empty: not known.
+// Returns why a session is in error or paused, from its newest 200 events up to `seq`; empty:
+// unknown.
 [[nodiscard]] std::string why_stopped(Client& client, std::string const& session, std::int64_t seq);
 
 }  // namespace dormouse::cli

@@ -11,24 +11,24 @@ namespace {
 
 std::vector<std::string> const ids{"ses_AAAAB", "ses_AAAAC", "ses_AAADD"};
 
-TEST(Match, a_unique_beginning_is_enough_with_or_without_its_prefix) {
+TEST(Match, UniqueBeginning_WithOrWithoutPrefix_Matches) {
     EXPECT_EQ(match("ses_AAAD", "ses_", ids), "ses_AAADD");
     EXPECT_EQ(match("AAAAC", "ses_", ids), "ses_AAAAC");
 }
 
-TEST(Match, a_whole_id_wins_over_longer_ones) {
+TEST(Match, AWholeIdWinsOverLongerOnes) {
     std::vector<std::string> const nested{"ses_AA", "ses_AAA"};
     EXPECT_EQ(match("ses_AA", "ses_", nested), "ses_AA");
 }
 
-TEST(Match, an_ambiguous_beginning_lists_its_candidates) {
+TEST(Match, AnAmbiguousBeginningListsItsCandidates) {
     auto const found = match("AAAA", "ses_", ids);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().exit, status::conflict);
     EXPECT_NE(found.error().what.find("\n  ses_AAAAB\n  ses_AAAAC"), std::string::npos);
 }
 
-TEST(Match, what_nobody_has_is_not_found) {
+TEST(Match, NoMatch_IsNotFound) {
     auto const found = match("ses_ZZ", "ses_", ids);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().exit, status::not_found);
@@ -46,13 +46,13 @@ protected:
     std::unique_ptr<Client> client_;
 };
 
-TEST_F(Resolve, a_whole_id_asks_nobody) {
+TEST_F(Resolve, WholeId_SendsNoRequest) {
     std::string const id = "ses_AAAAAAEAAAAAAAAAAAAAAA";
     EXPECT_EQ(resolve_session(*client_, "default", id), id);
     EXPECT_TRUE(server_.seen().empty());
 }
 
-TEST_F(Resolve, a_beginning_is_looked_for_page_by_page) {
+TEST_F(Resolve, Beginning_IsSearchedPageByPage) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[{"id":"ses_AAAB","alias":null}],"next":"c 1"})");
     server_.answer("GET /api/projects/default/sessions?limit=200&cursor=c%201", 200,
@@ -61,7 +61,7 @@ TEST_F(Resolve, a_beginning_is_looked_for_page_by_page) {
     EXPECT_EQ(resolve_session(*client_, "default", "ops"), "ses_BBBB");
 }
 
-TEST_F(Resolve, the_first_word_of_an_id_says_what_it_is) {
+TEST_F(Resolve, PrefixOfAnId_SaysItsKind) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[{"id":"ses_AB"},{"id":"ses_CD"}],"next":null})");
     server_.answer("GET /api/explain/ses_AB", 200, R"({"calls":[{"pendingID":"pnd_AB_1"}]})");
@@ -71,8 +71,8 @@ TEST_F(Resolve, the_first_word_of_an_id_says_what_it_is) {
     EXPECT_EQ(resolve_pending(*client_, "default", "AB"), "pnd_AB_1");
 }
 
-TEST_F(Resolve, a_call_that_is_settled_counts_too) {
-    // Else the same command, repeated, would settle the next call of the session.
+TEST_F(Resolve, SettledCall_CountsToo) {
+    // Otherwise a repeated command would settle the next call of the session.
     std::string const session = "AAAAAAEAAAAAAAAAAAAAAA";
     server_.answer("GET /api/explain/ses_" + session, 200,
                    R"({"calls":[{"pendingID":"pnd_)" + session + R"(_1_1_A"},{"pendingID":"pnd_)" +
@@ -84,7 +84,7 @@ TEST_F(Resolve, a_call_that_is_settled_counts_too) {
               "pnd_" + session + "_2_1_B");
 }
 
-TEST_F(Resolve, a_beginning_of_very_many_is_not_looked_through) {
+TEST_F(Resolve, TooManyCandidates_AreNotSearched) {
     std::string items;
     for (char c = 'A'; c < 'K'; ++c)
         items += std::string(c == 'A' ? "" : ",") + R"({"id":"ses_A)" + c + "\"}";
@@ -96,14 +96,14 @@ TEST_F(Resolve, a_beginning_of_very_many_is_not_looked_through) {
     EXPECT_EQ(server_.seen().size(), 1U);
 }
 
-// base64url has '_' among its characters: AAAAAAE_mu is no kind of id "AAAAAAE_".
-TEST_F(Resolve, the_beginning_of_a_session_may_hold_an_underscore) {
+// base64url contains '_': AAAAAAE_mu is not an id of a kind "AAAAAAE_".
+TEST_F(Resolve, BeginningOfASession_MayContainUnderscore) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[{"id":"ses_AAAAAAE_mu7"},{"id":"ses_AAAAAAC"}],"next":null})");
     EXPECT_EQ(resolve_any(*client_, "default", "AAAAAAE_mu"), "ses_AAAAAAE_mu7");
 }
 
-TEST_F(Resolve, other_ids_name_their_session) {
+TEST_F(Resolve, OtherIds_ResolveToTheirSession) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[{"id":"ses_AAAAAAB"},{"id":"ses_AAAAAAC"}],"next":null})");
     EXPECT_EQ(resolve_any(*client_, "default", "trn_AAAAAAB"), "ses_AAAAAAB");

@@ -1,6 +1,6 @@
 #include "cli/client/settings.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ std::string trimmed(std::string text) {
 
 constexpr std::size_t remembered_max = 64;  // servers
 
-// The data directory holds the token: nobody else may look into it.
+// The data directory holds the token: only its owner may read it.
 void make_private_folder(std::filesystem::path const& path) {
     std::error_code ignored;
     std::filesystem::create_directories(path.parent_path(), ignored);
@@ -156,7 +156,7 @@ void remember_session(std::string const& directory, std::string const& url,
         kept += line + "\n";
         ++count;
     }
-    // Whole or not at all, also when two commands end at the same moment.
+    // Replaces the file atomically, also when two commands end at the same time.
     auto const fresh = path + "." + std::to_string(::getpid());
     std::error_code ignored;
     if (write_private(fresh, kept)) std::filesystem::rename(fresh, path, ignored);

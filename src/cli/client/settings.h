@@ -1,6 +1,6 @@
 #pragma once
-// Where the server is, whose token is used, and where the command line remembers things. The
-// environment is read once, in environment(); all else is a function of it and the flags.
+// Settings of the command line: the server, its token and where the last session is remembered.
+// environment() reads the environment once; everything else is a function of it and the flags.
 
 #include "cli/client/failure.h"
 
@@ -10,7 +10,7 @@
 
 namespace dormouse::cli {
 
-// The variables that matter; empty when not set.
+// The environment variables in use; empty when not set.
 struct Environment {
     std::string home = {};
     std::string xdg_data_home = {};
@@ -32,15 +32,15 @@ struct Global {
     bool json = false;
 };
 
-// The data directory: --data, $XDG_DATA_HOME/dormouse, $HOME/.local/share/dormouse; empty when none
-// is known.
+// Returns the data directory: --data, $XDG_DATA_HOME/dormouse, $HOME/.local/share/dormouse; empty
+// when none is known.
 [[nodiscard]] std::string data_directory(Global const& global, Environment const& env);
-// The same for commands that cannot do without one.
+// The same, but fails when no directory is known.
 [[nodiscard]] Outcome<std::string> needed_data_directory(Global const& global,
                                                          Environment const& env);
 
-// Where a configuration may be, in the order of looking. One that was named must be there, and is
-// the only place.
+// A place where the configuration may be. A place that was named explicitly is the only one and
+// must exist.
 struct ConfigPlace {
     std::string path;
     std::string from;  // "--config", "$DORMOUSE_CONFIG", …
@@ -48,24 +48,24 @@ struct ConfigPlace {
 };
 [[nodiscard]] std::vector<ConfigPlace> config_places(std::string const& flag,
                                                      Environment const& env);
-// The first that is there, or that must be; empty: none.
+// Returns the first place that exists or was named explicitly; empty: none.
 [[nodiscard]] std::string find_config(std::vector<ConfigPlace> const& places);
-// Where `config init` writes; empty when no home is known.
+// Where `config init` writes; empty when the home directory is unknown.
 [[nodiscard]] std::string own_config(Environment const& env);
 
 [[nodiscard]] std::string server_url(Global const& global, Environment const& env);
-// $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.
+// Returns $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.
 [[nodiscard]] std::string token(Global const& global, Environment const& env);
 
-// What must be repeated on a suggested command so that it reaches the same server: " --server URL
-// --data DIR".
+// Returns the flags that a suggested command needs to reach the same server: " --server URL --data
+// DIR".
 [[nodiscard]] std::string repeated_flags(Global const& global);
 
-// A word as a shell reads it: quoted when it has to be.
+// Quotes `text` for a shell if necessary.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
-// The session that `prompt -c` continues, one per server address, in DIR/last-session. Losing it
-// costs a convenience only, so remember() says nothing when it cannot write.
+// The session that `prompt -c` continues, one for each server address, in DIR/last-session.
+// remember_session() ignores write errors: losing the value only costs convenience.
 [[nodiscard]] std::string last_session(std::string const& directory, std::string const& url);
 void remember_session(std::string const& directory, std::string const& url,
                       std::string const& session);

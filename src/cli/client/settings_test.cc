@@ -21,7 +21,7 @@ protected:
             .string();
 };
 
-TEST(Settings, the_data_directory_comes_from_flag_then_xdg_then_home) {
+TEST(Settings, TheDataDirectoryComesFromFlagThenXdgThenHome) {
     Environment env{.home = "/home/ann", .xdg_data_home = "/xdg"};
     Global global;
     global.data = "/given";
@@ -32,7 +32,7 @@ TEST(Settings, the_data_directory_comes_from_flag_then_xdg_then_home) {
     EXPECT_EQ(data_directory(global, env), "/home/ann/.local/share/dormouse");
 }
 
-TEST(Settings, the_configuration_is_named_or_looked_for_at_home_then_in_the_system) {
+TEST(Settings, ConfigurationIsNamedOrFoundAtHomeThenInTheSystem) {
     Environment env{.home = "/home/ann", .xdg_config_home = "/xdg", .config = "/env.toml"};
     auto places = config_places("flag.toml", env);
     ASSERT_EQ(places.size(), 1U);
@@ -51,7 +51,7 @@ TEST(Settings, the_configuration_is_named_or_looked_for_at_home_then_in_the_syst
     EXPECT_EQ(own_config(env), "");
 }
 
-TEST_F(Folder, a_configuration_is_found_only_where_there_is_one) {
+TEST_F(Folder, ConfigurationIsFoundOnlyWhereOneExists) {
     Environment const env{.xdg_config_home = path_};
     EXPECT_NE(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
     std::filesystem::create_directories(path_ + "/dormouse");
@@ -59,14 +59,14 @@ TEST_F(Folder, a_configuration_is_found_only_where_there_is_one) {
     EXPECT_EQ(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
 }
 
-TEST(Settings, without_a_home_serve_asks_for_data) {
+TEST(Settings, WithoutAHomeServeAsksForData) {
     auto const directory = needed_data_directory({}, {});
     ASSERT_FALSE(directory);
     EXPECT_EQ(directory.error().exit, status::usage);
     EXPECT_NE(directory.error().remedy.find("--data"), std::string::npos);
 }
 
-TEST(Settings, the_server_comes_from_flag_then_environment_then_default) {
+TEST(Settings, TheServerComesFromFlagThenEnvironmentThenDefault) {
     Environment env;
     EXPECT_EQ(server_url({}, env), "http://127.0.0.1:3676");
     env.url = "http://env:1";
@@ -76,7 +76,7 @@ TEST(Settings, the_server_comes_from_flag_then_environment_then_default) {
     EXPECT_EQ(server_url(global, env), "http://flag:1");
 }
 
-TEST_F(Folder, the_token_is_the_environments_or_the_first_line_of_its_file) {
+TEST_F(Folder, TokenIsFromTheEnvironmentOrTheFirstLineOfItsFile) {
     Global global;
     global.data = path_;
     EXPECT_EQ(token(global, {}), "");
@@ -87,7 +87,7 @@ TEST_F(Folder, the_token_is_the_environments_or_the_first_line_of_its_file) {
     EXPECT_EQ(token(global, env), "other");
 }
 
-TEST_F(Folder, the_last_session_is_remembered_for_each_server) {
+TEST_F(Folder, TheLastSessionIsRememberedForEachServer) {
     remember_session(path_, "http://a:1", "ses_1");
     remember_session(path_, "http://b:1", "ses_2");
     remember_session(path_, "http://a:1", "ses_3");
@@ -96,7 +96,7 @@ TEST_F(Folder, the_last_session_is_remembered_for_each_server) {
     EXPECT_EQ(last_session(path_, "http://c:1"), "");
 }
 
-TEST_F(Folder, what_is_remembered_is_for_its_owner_only) {
+TEST_F(Folder, LastSession_FileIsReadableByItsOwnerOnly) {
     auto const folder = path_ + "/made/for/it";
     auto const before = umask(0);
     remember_session(folder, "http://a:1", "ses_1");
@@ -107,23 +107,23 @@ TEST_F(Folder, what_is_remembered_is_for_its_owner_only) {
     EXPECT_EQ(mode(folder + "/last-session"), 0600U);
     EXPECT_EQ(mode(folder), 0700U);
     std::filesystem::directory_iterator const files(folder);
-    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing is left beside it";
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "no temporary file is left";
 }
 
-TEST_F(Folder, nothing_with_a_line_break_is_remembered) {
+TEST_F(Folder, LastSession_WithLineBreak_IsNotStored) {
     remember_session(path_, "http://a:1", "ses_1");
     remember_session(path_, "http://b:1", "ses_2\nhttp://a:1 ses_3");
     EXPECT_EQ(last_session(path_, "http://a:1"), "ses_1");
 }
 
-TEST_F(Folder, only_so_many_servers_are_remembered) {
+TEST_F(Folder, LastSession_NumberOfServersIsBounded) {
     for (int port = 1; port <= 100; ++port)
         remember_session(path_, "http://a:" + std::to_string(port), "ses_1");
     EXPECT_EQ(last_session(path_, "http://a:100"), "ses_1");
     EXPECT_EQ(last_session(path_, "http://a:1"), "");
 }
 
-TEST(Settings, words_are_quoted_as_a_shell_needs_them) {
+TEST(Settings, WordsAreQuotedForAShell) {
     EXPECT_EQ(shell_word("ses_AZ-9"), "ses_AZ-9");
     EXPECT_EQ(shell_word("it's here"), "'it'\\''s here'");
     EXPECT_EQ(shell_word(""), "''");

@@ -19,7 +19,7 @@ std::vector<rpc::Line> Stdio::read() {
 }
 
 void Stdio::write(std::string const& line) {
-    // Whoever reads has gone: nobody is left to serve.
+    // The reader has closed the output: there is no client any more.
     if (!(out_ << line << std::flush)) ended_ = true;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// JSON-RPC on this process's standard streams: lines come in as they are ready, lines go out whole.
+// JSON-RPC on the standard streams of this process: reads lines as they arrive, writes whole lines.
 
 #include "rpc/message.h"
 
@@ -11,12 +11,13 @@ namespace dormouse::cli {
 
 class Stdio {
 public:
-    // `in` is read, never written; lines over `line_bytes_max` are refused.
+    // `in` is only read; lines over `line_bytes_max` are refused.
     Stdio(int in, std::ostream& out, std::size_t line_bytes_max)
         : in_(in), out_(out), lines_(line_bytes_max) {}
 
     [[nodiscard]] int fd() const { return in_; }
-    // What has come; blocks only if nothing has. At the end of the input ended() is true.
+    // Returns the lines that have arrived; blocks only if there are none. At the end of the input
+    // ended() is true.
     [[nodiscard]] std::vector<rpc::Line> read();
     [[nodiscard]] bool ended() const { return ended_; }
     void write(std::string const& line);

@@ -1,7 +1,7 @@
 #pragma once
-// For tests: a small HTTP server on a thread of its own that gives answers which were laid down
-// before. A target without an answer is 404 not_found. Answers to the same "METHOD target" follow
-// one another; the last one stays.
+// For tests: a small HTTP server on its own thread that returns prepared replies. A target without
+// a reply is 404 not_found. Replies for the same "METHOD target" are returned in order; the last
+// one repeats.
 
 #include "io/fd.h"
 
@@ -36,18 +36,18 @@ public:
     FakeServer(FakeServer const&) = delete;
     FakeServer& operator=(FakeServer const&) = delete;
 
-    // Status and body; a body that begins with "id:", "event:" or ":" is sent as an event stream
-    // that then ends.
+    // Adds a reply. A body that begins with "id:", "event:" or ":" is sent as an event stream,
+    // which then ends.
     void answer(std::string const& line, int status, std::string body);
-    // The same for good: what was laid down for this line before is forgotten.
+    // Sets the only reply for this line and removes earlier ones.
     void always(std::string const& line, int status, std::string body);
     [[nodiscard]] std::string url() const;
     [[nodiscard]] std::vector<Seen> seen() const;
-    // The body of the first request with this line; empty when there was none.
+    // Returns the body of the first request with this line; empty when there was none.
     [[nodiscard]] std::string body_of(std::string const& line) const;
-    // The server closes each connection after that many requests, without saying so (0: never).
+    // Closes each connection after that many requests without notice (0: never).
     void close_after(int requests) { close_after_ = requests; }
-    // From now on requests are read, and their connections closed without an answer.
+    // From now on reads requests and closes their connections without a reply.
     void fall_silent() { silent_ = true; }
 
 private:

@@ -1,8 +1,8 @@
-// What administrators do: token, link, retention.
+// Administration commands: token, link, retention.
 
 #include "cli/commands/commands.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/render/qr.h"
 
@@ -41,7 +41,7 @@ Outcome<int> create_token(Context const& context, Client& client, AccessArgs con
     auto const reply = client.post("/api/tokens", *body);
     if (!reply) return std::unexpected(reply.error());
     json::View const made(reply->body);
-    // Only the secret on standard output, for scripts.
+    // Standard output gets only the secret, for scripts.
     if (!context.global.json) {
         context.err << "Token " << made["token"]["id"].string_or("") << " for "
                     << escape_for_terminal(args.name) << ", role " << args.role
@@ -51,7 +51,7 @@ Outcome<int> create_token(Context const& context, Client& client, AccessArgs con
     context.show(reply->body, made["secret"].string_or("") + "\n");
     if (!context.out) {
         return failure(status::failed, "the token was made, and its secret cannot be printed",
-                       "Nobody knows it: dormouse token revoke " +
+                       "Revoke it: dormouse token revoke " +
                            shell_word(made["token"]["id"].string_or("")) + context.flags());
     }
     return status::done;
@@ -83,7 +83,7 @@ Outcome<int> list_tokens(Context const& context, Client& client) {
     return status::done;
 }
 
-// All that a name stands for, or the one with this id: tokens, links and cookies.
+// Revokes the token with this id, or all tokens, links and cookies with this name.
 Outcome<int> revoke(Context const& context, Client& client, std::string const& which) {
     auto const listed = client.get("/api/tokens");
     if (!listed) return std::unexpected(listed.error());
@@ -93,7 +93,7 @@ Outcome<int> revoke(Context const& context, Client& client, std::string const& w
             ids.push_back(one["id"].string_or(""));
     });
     if (ids.empty())
-        return failure(status::not_found, "there is no token with this id or name: " + which,
+        return failure(status::not_found, "no token has this id or name: " + which,
                        "See: dormouse token list");
     for (std::string const& id : ids) {
         auto const reply = client.remove("/api/tokens/" + percent_encode(id));
@@ -170,7 +170,7 @@ void show_found(Context const& context, json::View report, bool dry_run) {
     context.show(Json::trusted(std::string(report.raw())), text);
 }
 
-// The server names the members of a request, which nobody has typed.
+// Replaces the names of request members with those of the flags.
 Failure in_flags(Failure failure) {
     constexpr std::pair<std::string_view, std::string_view> names[] = {
         {"completedAfterMs", "--completed-after"},
@@ -184,7 +184,7 @@ Failure in_flags(Failure failure) {
     return failure;
 }
 
-// A thousand at a time; as long as any of them went.
+// Deletes up to a thousand at a time until none is left.
 Outcome<Swept> sweep(Context const& context, Client& client, Json const& body, bool dry_run) {
     Swept all;
     for (;;) {

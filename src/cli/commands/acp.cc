@@ -1,4 +1,4 @@
-// acp: Dormouse as an agent for editors.
+// acp: runs Dormouse as an agent of an editor.
 
 #include "acp_agent/agent.h"
 #include "cli/commands/commands.h"
@@ -8,7 +8,7 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::size_t acp_line_bytes_max = std::size_t{16} << 20;  // a prompt with its images
+constexpr std::size_t acp_line_bytes_max = std::size_t{16} << 20;  // for a prompt with its images
 
 }  // namespace
 

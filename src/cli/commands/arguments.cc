@@ -1,6 +1,6 @@
 #include "cli/commands/arguments.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/grammar.h"
 #include "cli/commands/spelling.h"
 
@@ -9,7 +9,7 @@
 namespace dormouse::cli {
 namespace {
 
-// Without what an option excludes: a set in no particular order, and the refusal says it.
+// Leaves out what an option excludes: CLI11 lists it in no fixed order, and the error names it.
 class Help : public CLI::Formatter {
 public:
     [[nodiscard]] std::string make_option_opts(CLI::Option const* option) const override {
@@ -49,6 +49,7 @@ Grammar::Grammar(std::string const& version) {
     add_lists();
     add_submissions();
     add_decisions();
+    add_answers();
     add_moves();
     add_life();
     add_mail();
@@ -73,7 +74,7 @@ void Grammar::add_programs() {
     s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
     s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)")
         ->type_name("ADDRESS");
-    s->add_option("--store", options.store, "Where sessions are kept (sqlite)")
+    s->add_option("--store", options.store, "Store of the sessions (sqlite)")
         ->type_name("STORE")
         ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}));
     s->add_option("--ready-fd", options.ready_fd,
@@ -81,14 +82,14 @@ void Grammar::add_programs() {
         ->type_name("FD")
         ->check(CLI::NonNegativeNumber);
     s->add_flag("--insecure", options.insecure, "Listen beyond loopback without TLS");
-    s->add_option("--allowed-host", options.allowed_hosts, "One more Host to answer to")
+    s->add_option("--allowed-host", options.allowed_hosts, "Additional allowed Host")
         ->type_name("ADDRESS");
-    s->add_option("--allowed-origin", options.allowed_origins, "One more Origin to answer to")
+    s->add_option("--allowed-origin", options.allowed_origins, "Additional allowed Origin")
         ->type_name("ORIGIN");
     s->add_option("--public-url", options.public_url,
-                  "The address under which people know the server: allowed as Host and Origin")
+                  "Public address of the server: allowed as Host and Origin")
         ->type_name("URL");
-    s->add_option("--log-level", options.log_level, "The least that is logged (info)")
+    s->add_option("--log-level", options.log_level, "Lowest level that is logged (info)")
         ->type_name("LEVEL")
         ->check(CLI::IsMember(std::vector<std::string>{"debug", "info", "warn", "error", "off"}));
     s->add_option("--log-format", options.log_format,
@@ -119,81 +120,85 @@ void Grammar::add_checks() {
     auto const doctor = std::make_shared<DoctorArgs>();
     auto* const d =
         add("doctor", "Prove that no session is stuck", "dormouse doctor --repair", doctor);
-    d->add_flag("--check", doctor->check,
-                "Also compare all that is stored beside the journals with them");
-    d->add_flag("--repair", doctor->repair, "The same, and make anew what does not agree");
-    auto const retention = std::make_shared<RetentionArgs>();
-    auto* const old =
-        add("retention", "Delete what is old: completed sessions, messages, audit, dead webhooks",
-            "dormouse retention --dry-run --completed-after 30d\n"
-            "  dormouse retention --older-than 90d --bytes 10MiB --session ses_AAAAAAE",
-            retention);
-    old->add_flag("--dry-run", retention->dry_run, "Only say what would go");
-    old->add_option("--completed-after", retention->completed_after,
-                    "Sessions: so long ago; else completed_after of [retention]")
-        ->type_name("TIME");
-    old->add_option("--audit-after", retention->audit_after,
-                    "Lines of the audit: so old; else audit_after")
-        ->type_name("TIME");
-    old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
-                    "Webhooks that were given up: so long ago; else dead_deliveries_after")
-        ->type_name("TIME");
-    old->add_option("--messages", retention->messages,
-                    "Instead: of sessions with so many messages the oldest tenth of these")
-        ->type_name("N")
-        ->check(CLI::Range(100, 16'777'215));
-    old->add_option("--older-than", retention->older_than,
-                    "Instead: of sessions the turns that ended so long ago")
-        ->type_name("TIME");
-    old->add_option("--bytes", retention->bytes,
-                    "Instead: of sessions with a larger journal the oldest turns")
-        ->type_name("SIZE");
-    old->add_option("--session", retention->session, "With one of these: of this session only")
-        ->type_name("SESSION");
+    d->add_flag("--check", doctor->check, "Also compare the rows derived from journals with them");
+    d->add_flag("--repair", doctor->repair, "The same, and rebuild rows that differ");
+    add_retention();
     auto const deliveries = std::make_shared<DeliveriesArgs>();
-    auto* const s = add("deliveries", "What is sent out: webhooks and word to people",
+    auto* const s = add("deliveries", "Outgoing deliveries: webhooks and notifications",
                         "dormouse deliveries --state dead", deliveries);
     s->add_option("--state", deliveries->state, "Only in this state")
         ->type_name("STATE")
         ->check(CLI::IsMember({"pending", "delivered", "dead", "disabled"}));
-    s->add_option("--limit", deliveries->limit, "At most so many")
+    s->add_option("--limit", deliveries->limit, "At most this many")
         ->type_name("N")
         ->check(CLI::Range(1, 200));
     auto* const retry =
-        s->add_option("--retry", deliveries->retry, "Send this one again")->type_name("DELIVERY");
-    s->add_option("--forget", deliveries->forget, "Forget this one")
+        s->add_option("--retry", deliveries->retry, "Retry this delivery")->type_name("DELIVERY");
+    s->add_option("--forget", deliveries->forget, "Forget this delivery")
         ->type_name("DELIVERY")
         ->excludes(retry);
     add("verify", "Check the data directory while no server uses it",
         "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
 }
 
+void Grammar::add_retention() {
+    auto const retention = std::make_shared<RetentionArgs>();
+    auto* const old =
+        add("retention", "Delete what is old: completed sessions, messages, audit, dead webhooks",
+            "dormouse retention --dry-run --completed-after 30d\n"
+            "  dormouse retention --older-than 90d --bytes 10MiB --session ses_AAAAAAE",
+            retention);
+    old->add_flag("--dry-run", retention->dry_run, "Only report what would be deleted");
+    old->add_option("--completed-after", retention->completed_after,
+                    "Sessions that completed longer ago (completed_after of [retention])")
+        ->type_name("TIME");
+    old->add_option("--audit-after", retention->audit_after,
+                    "Audit lines older than this (audit_after)")
+        ->type_name("TIME");
+    old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
+                    "Webhooks given up longer ago (dead_deliveries_after)")
+        ->type_name("TIME");
+    old->add_option("--messages", retention->messages,
+                    "Instead: the oldest tenth of the messages of sessions with this many")
+        ->type_name("N")
+        ->check(CLI::Range(100, 16'777'215));
+    old->add_option("--older-than", retention->older_than,
+                    "Instead: turns that ended longer ago than this")
+        ->type_name("TIME");
+    old->add_option("--bytes", retention->bytes,
+                    "Instead: the oldest turns of sessions with a larger journal")
+        ->type_name("SIZE");
+    old->add_option("--session", retention->session, "With one of these: this session only")
+        ->type_name("SESSION");
+}
+
 void Grammar::add_faces() {
     auto const acp = std::make_shared<AcpArgs>();
-    add("acp", "Be an agent of an editor (Agent Client Protocol, on standard input and output)",
+    add("acp", "Serve as an editor's agent (Agent Client Protocol, on standard input and output)",
         "dormouse acp --agent ops", acp)
         ->add_option("-a,--agent", acp->agent, "Agent of new sessions (the only one)")
         ->type_name("AGENT");
 
     auto const mcp = std::make_shared<McpArgs>();
-    add("mcp", "Give an agent program the tools of its session (Model Context Protocol, on stdio)",
+    add("mcp", "Offer a session's tools to its external agent (Model Context Protocol, on stdio)",
         "dormouse mcp --session ses_AAAAAAE", mcp)
         ->add_option("-s,--session", mcp->session,
-                     "Whose tools, and who is told what becomes of them")
+                     "Session whose tools are served and that receives their outcomes")
         ->type_name("SESSION")
         ->required();
 
     auto const import = std::make_shared<ImportArgs>();
-    auto* const i = add("import", "Copy sessions of opencode; what is there already stays as it is",
-                        "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
+    auto* const i =
+        add("import", "Import sessions of opencode; those already imported stay unchanged",
+            "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
     i->add_option("path", import->path,
                   "opencode's data folder, its opencode.db, or a file of `opencode export`")
         ->type_name("PATH")
         ->required();
-    i->add_option("-a,--agent", import->agent, "The agent that goes on with them")
+    i->add_option("-a,--agent", import->agent, "Agent that continues them")
         ->type_name("AGENT")
         ->required();
-    i->add_flag("--dry-run", import->dry_run, "Only say what would be copied");
+    i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
 }
 
 void Grammar::add_shell() {
@@ -209,51 +214,54 @@ void Grammar::add_shell() {
     add("man", "Print the manual page", "dormouse man | man -l -", std::make_shared<ManArgs>());
 
     auto const candidates = std::make_shared<CandidatesArgs>();
-    auto* const i = add("candidates", "Ids for a shell that completes",
+    auto* const i = add("candidates", "Ids for shell completion",
                         "dormouse candidates session ses_A", candidates);
-    i->group("");  // for programs, not for people
+    i->group("");  // hidden from help: for scripts
     i->add_option("kind", candidates->kind, "Which ids")
         ->check(CLI::IsMember(std::vector<std::string>{"session", "call", "id", "agent", "tool"}))
         ->required();
-    i->add_option("beginning", candidates->beginning, "Only those that begin so");
+    i->add_option("beginning", candidates->beginning, "Only ids that begin with this");
 }
 
 void Grammar::add_configuration() {
     auto const config = std::make_shared<ConfigArgs>();
-    auto* const c = add("config", "Write an example of the configuration, check one, list its keys",
-                        "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
-                        "dormouse config keys",
-                        config);
-    c->add_option("what", config->what,
-                  "init: write the commented example; check: say what is wrong, or what the server "
-                  "would have; keys: every key with its default")
+    auto* const c =
+        add("config", "Write an example of the configuration, check one, show its values and keys",
+            "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
+            "dormouse config show\n  dormouse config keys",
+            config);
+    c->add_option(
+         "what", config->what,
+         "init: write the commented example; check: report errors, or what the server "
+         "would use; show: every key with the value that it would have; keys: every key with "
+         "its default")
         ->type_name("WHAT")
-        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "keys"}))
+        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "show", "keys"}))
         ->required();
     c->add_option("file", config->path,
                   "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
-                  "output); check: what to read (where serve would look)")
+                  "output); check, show: what to read (where serve would look)")
         ->type_name("FILE");
-    add("paths", "Where configuration, data and token are looked for, and found", "dormouse paths",
+    add("paths", "Show where configuration, data and token are", "dormouse paths",
         std::make_shared<PathsArgs>());
 }
 
 namespace {
 
 void add_access_options(CLI::App& command, AccessArgs& args) {
-    command.add_option("--role", args.role, "What it is good for; each contains the next")
+    command.add_option("--role", args.role, "What it permits; each role contains the next")
         ->type_name("ROLE")
         ->check(CLI::IsMember(std::vector<std::string>{"admin", "operate", "answer", "read"}))
         ->capture_default_str();
-    command.add_option("--projects", args.projects, "Only for these (default: all)")
+    command.add_option("--projects", args.projects, "Only for these projects (default: all)")
         ->type_name("NAMES")
         ->delimiter(',');
     command
         .add_option("--agents", args.agents,
-                    "May start these; '*' is all (default: all that run no programs)")
+                    "Agents it may start; '*' is all (default: all but external agents)")
         ->type_name("NAMES")
         ->delimiter(',');
-    command.add_option("--ttl", args.ttl, "How long it lives (10m, 90d)")->type_name("TIME");
+    command.add_option("--ttl", args.ttl, "Lifetime (10m, 90d)")->type_name("TIME");
 }
 
 }  // namespace
@@ -261,7 +269,7 @@ void add_access_options(CLI::App& command, AccessArgs& args) {
 void Grammar::add_access() {
     auto const token = std::make_shared<TokenArgs>();
     token->access.role = "answer";
-    auto* const t = add("token", "Who may call: make, list and revoke tokens",
+    auto* const t = add("token", "Create, list and revoke tokens",
                         "dormouse token create alice --role answer --ttl 90d\n  dormouse token "
                         "list\n  dormouse token revoke alice",
                         token);
@@ -277,12 +285,12 @@ void Grammar::add_access() {
 
     auto const link = std::make_shared<LinkArgs>();
     link->access.role = "answer";
-    auto* const l = add("link", "A link that signs a browser in, once",
+    auto* const l = add("link", "Create a link that signs in a browser once",
                         "dormouse link alice --role answer", link);
     l->add_option("who", link->access.name, "Who signs in: the name that receipts show")
         ->type_name("NAME")
         ->required();
-    l->add_flag("--qr", link->qr, "Also show it as a code to photograph, on standard error");
+    l->add_flag("--qr", link->qr, "Also show it as a QR code on standard error");
     add_access_options(*l, link->access);
 }
 
@@ -292,7 +300,7 @@ void Grammar::add_bench() {
         add("bench", "Measure pauses and resumes over HTTP against the disk's own speed",
             "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
             bench);
-    b->add_option("--jobs", bench->jobs, "Sessions a round (a sixth of it at one connection)")
+    b->add_option("--jobs", bench->jobs, "Sessions per round (a sixth of them at one connection)")
         ->type_name("N")
         ->check(CLI::Range(10, 10'000'000))
         ->capture_default_str();
@@ -341,7 +349,7 @@ Notice Grammar::mistake(std::vector<std::string> const& words, std::string what)
 
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
     if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
-    // What people try first.
+    // Accepts `help` and `version` as words.
     if (words.front() == "help") {
         words.erase(words.begin());
         words.emplace_back("--help");
@@ -349,7 +357,7 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
         words.front() = "--version";
     }
     auto const typed = words;
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
     try {
         app_.parse(std::move(words));
     } catch (CLI::CallForHelp const&) {

@@ -1,5 +1,5 @@
 #pragma once
-// The command line as values. parse() is pure; CLI11 is named by arguments.cc and spelling.cc only.
+// The parsed command line. parse() is pure; only arguments.cc and spelling.cc include CLI11.
 
 #include <dormouse/time.h>
 
@@ -17,19 +17,19 @@ namespace dormouse::cli {
 
 struct ServeArgs {
     ServeOptions options;
-    std::string config;  // --config; empty: look for one
+    std::string config;  // --config; empty: search the default places
     bool no_config = false;
 };
 struct DemoArgs {
-    bool keep = false;  // the data directory stays
+    bool keep = false;  // keep the data directory
 };
 struct PromptArgs {
     std::string text;                // "-": standard input
-    std::vector<std::string> files;  // images and files to send along
+    std::vector<std::string> files;  // files to attach
     std::string session;
     bool last = false;
     bool fresh = false;
-    std::string agent = {};  // of a new session; empty: demo, or the only one
+    std::string agent = {};  // of a new session; empty: demo, or the only agent
     std::string when;
     std::string answers;
     bool no_follow = false;
@@ -47,37 +47,40 @@ struct TailArgs {
     std::uint64_t after = 0;
     bool no_follow = false;
 };
+struct TimelineArgs {
+    std::string session;
+};
 struct PendingArgs {
     std::string session;
     std::string tool;
     std::string status;
-    std::string reason;  // a reason of the API, or "timer" or "in_doubt"
+    std::string reason;  // a reason of the API, "timer" or "in_doubt"
     int limit = 50;
 };
-// All that waits, as it changes, until Ctrl-C.
+// Follows the open calls as they change, until Ctrl-C.
 struct WatchArgs {
     std::string session = {};
     std::string tool = {};
     bool all = false;         // timers too
-    Duration interval{1000};  // between two looks
+    Duration interval{1000};  // time between two reads
 };
 // Background tasks of a session.
 struct TasksArgs {
-    std::string session;         // whose tasks; empty: `task` alone is meant
-    std::string start;           // a prompt: begins one …
-    std::string agent = "demo";  // … of this agent
+    std::string session;         // the parent; may be empty with `task`
+    std::string start;           // the prompt of a new task
+    std::string agent = "demo";  // its agent
     std::string description = {};
-    bool fork = false;  // it begins with what was said in the session
-    bool tree = false;  // with the tasks of tasks
-    std::string task;   // one that is there; whole ids
+    bool fork = false;  // the task begins with a copy of the session's messages
+    bool tree = false;  // include the tasks of tasks
+    std::string task;   // an existing task; a whole id
     enum class What : std::uint8_t { output, resume, cancel, clear } what = What::output;
     std::string message = {};  // resume
     std::string reason = {};   // cancel
-    std::string wait = "0s";   // output: how long at most, as written
+    std::string wait = "0s";   // output: the longest wait, as written
 };
 struct AgentsArgs {};
 struct ToolsArgs {};
-// An outcome or progress for a pending call. Exactly one of text, json_value and file.
+// An outcome or progress for a pending call. Exactly one of text, json_value and file is set.
 struct SubmitArgs {
     enum class Kind : std::uint8_t { result, error, progress };
     Kind kind = Kind::result;
@@ -95,10 +98,31 @@ struct DecideArgs {
     std::string reason = {};
     std::string arguments = {};  // JSON
     std::string content = {};    // JSON
+    // A standing rule: also allows later calls of the session, or of the project (always).
+    bool session = false;
+    bool always = false;
+    std::string lifetime = {};            // as written; empty: the default
+    std::vector<std::string> match = {};  // arguments that must be equal; empty: all
+};
+// Standing rules.
+struct RulesArgs {
+    std::string what = "list";  // list, revoke
+    std::string id = {};        // revoke; a unique beginning is enough
+};
+// The answer to a question. At least one of text, json_value and files is set.
+struct AnswerArgs {
+    std::string id = {};
+    std::optional<std::string> text = {};  // the number of a choice, or text; "-": standard input
+    std::optional<std::string> json_value = {};
+    std::vector<std::string> files = {};
+};
+struct ReassignArgs {
+    std::string id;
+    std::vector<std::string> to;  // names, or "role:…"
 };
 struct ClaimArgs {
     std::string id;
-    std::string hold = "60s";  // number and unit, as written
+    std::string hold = "60s";  // number and unit as written
     bool release = false;
 };
 struct CancelArgs {
@@ -106,14 +130,14 @@ struct CancelArgs {
     bool all = false;
     std::string reason = {};
 };
-// resume, retry and end: POST …/{id}/<move>.
+// resume, retry and end: POST …/{id}/{move}.
 struct MoveArgs {
     std::string move;
     std::string session;
 };
 struct DeleteArgs {
     std::string session;
-    bool yes = false;  // do not ask
+    bool yes = false;  // do not ask for confirmation
 };
 struct ForkArgs {
     std::string session;
@@ -121,7 +145,7 @@ struct ForkArgs {
     std::string title;
 };
 struct MailArgs {
-    std::string to;    // an alias or a session; "*": everybody
+    std::string to;    // an alias, a session, or "*" for all
     std::string text;  // "-": standard input
     std::string from;
     std::string reply_to;
@@ -129,7 +153,8 @@ struct MailArgs {
     bool quiet = false;
     std::string ttl;  // as written; empty: none
 };
-// What was sent: by a session, one mail (mail_…), or, when empty, what hangs in the project.
+// Lists sent mail: of one session, one message (mail_…), or, when empty, the undelivered mail of
+// the project.
 struct SentArgs {
     std::string what;
     int limit = 50;
@@ -138,13 +163,13 @@ struct InboxArgs {
     std::string session;
     std::uint64_t after = 0;
     int limit = 50;
-    bool held = false;
+    bool quarantined = false;
 };
 struct ReleaseArgs {
     std::string mail;
 };
 struct AliasArgs {
-    std::string session;  // empty: list them
+    std::string session;  // empty: list the aliases
     std::string alias;
     bool remove = false;
 };
@@ -159,19 +184,19 @@ struct DoctorArgs {
     bool repair = false;
     bool check = false;
 };
-// Sessions that were completed long ago.
+// Deletes sessions that completed long ago.
 struct RetentionArgs {
     std::string audit_after = {};
     std::string dead_deliveries_after = {};
-    std::string completed_after = {};  // empty: as the server is configured
-    // Of each session: with one of these its oldest turns go, and no session.
-    std::int64_t messages = 0;    // 0: not by their number
-    std::string older_than = {};  // as written; empty: not by their age
-    std::string bytes = {};       // as written, 10MiB; empty: not by the size of the journal
-    std::string session = {};     // with one of those, of this session; empty: of all
+    std::string completed_after = {};  // as written; empty: the server's configuration
+    // With one of these, the oldest turns of each session are deleted, and no session.
+    std::int64_t messages = 0;    // 0: no limit by number
+    std::string older_than = {};  // as written; empty: no limit by age
+    std::string bytes = {};       // as written, 10MiB; empty: no limit by the size of the journal
+    std::string session = {};     // limits these to one session; empty: all
     bool dry_run = false;
 };
-// What is sent out; with `retry` or `forget`, that delivery.
+// Lists deliveries; with `retry` or `forget`, acts on that delivery.
 struct DeliveriesArgs {
     std::string state = {};
     int limit = 50;
@@ -183,7 +208,7 @@ struct ManArgs {};
 struct CompletionArgs {
     std::string shell;
 };
-// What a shell that completes asks: the ids of a kind that begin so. Silent when it cannot tell.
+// Shell completion: lists ids of a kind that begin with `beginning`. Prints nothing on an error.
 struct CandidatesArgs {
     std::string kind;
     std::string beginning;
@@ -192,13 +217,13 @@ struct ConfigArgs {
     std::string what;
     std::string path;
 };
-// Whom something lets in, and what for.
+// The holder of a token or link: name, role and limits.
 struct AccessArgs {
     std::string name = {};
     std::string role = {};
     std::vector<std::string> projects = {};
     std::vector<std::string> agents = {};
-    std::string ttl = {};  // number and unit, as written; empty: the server's own
+    std::string ttl = {};  // number and unit as written; empty: the server's default
 };
 struct TokenArgs {
     std::string what;  // create, list or revoke
@@ -208,22 +233,22 @@ struct LinkArgs {
     AccessArgs access;
     bool qr = false;
 };
-// As an agent of an editor, on standard input and output.
+// Runs as an agent of an editor, on standard input and output.
 struct AcpArgs {
-    std::string agent = {};  // of new sessions; empty: the only one
+    std::string agent = {};  // of new sessions; empty: the only agent
 };
-// A session's tools for the program that is its agent, on standard input and output.
+// Offers a session's tools to its external agent, on standard input and output.
 struct McpArgs {
     std::string session = {};
 };
-// The own screen of the program that is a session's agent.
+// Opens the own screen of a session's external agent.
 struct AttachArgs {
     std::string session = {};
 };
-// Sessions that another program has kept.
+// Imports sessions that another program has stored.
 struct ImportArgs {
     std::string path = {};
-    std::string agent = {};  // that goes on with them
+    std::string agent = {};  // the agent that continues them
     bool dry_run = false;
 };
 struct PathsArgs {};
@@ -237,32 +262,34 @@ struct BenchArgs {
 
 using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
-                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, CancelArgs,
-                 MoveArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs,
-                 ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs,
-                 PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs,
-                 ReleaseArgs, AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs>;
+                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs,
+                 ReassignArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
+                 ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs,
+                 ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
+                 MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
+                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs>;
 
 struct Invocation {
     Global global;
     Command command;
 };
 
-// Not a command to run: a text to print and the status to end with (help, version, a mistake).
+// A text to print and the exit status, in place of a command (help, version, a usage error).
 struct Notice {
     int exit = status::done;
     std::string text;
 };
 
-// `words` without the program's name.
+// Parses `words`, which do not contain the program's name.
 [[nodiscard]] std::expected<Invocation, Notice> parse(std::vector<std::string> words,
                                                       std::string const& version);
 
-// The grammar as it is told to people: the manual page and shell completion are made from it.
+// A description of the grammar, from which the manual page and shell completion are made.
 struct OptionInfo {
-    std::vector<std::string> names = {};    // "-s", "--session"; a positional has its one bare name
-    std::string value = {};                 // what it takes, "SESSION"; empty: a flag
-    std::vector<std::string> choices = {};  // when only these words will do
+    std::vector<std::string> names =
+        {};                  // "-s", "--session"; a positional has one name without dashes
+    std::string value = {};  // name of the value, "SESSION"; empty: a flag
+    std::vector<std::string> choices = {};  // the only values allowed; empty: any
     std::string about = {};
     bool positional = false;
     bool required = false;
@@ -270,11 +297,11 @@ struct OptionInfo {
 struct CommandInfo {
     std::string name = {};  // one word
     std::string about = {};
-    std::vector<std::string> examples = {};  // lines as one types them
+    std::vector<std::string> examples = {};  // complete command lines
     std::vector<OptionInfo> options = {};    // positionals among them, in their order
     std::vector<CommandInfo> commands = {};
 };
-// The program itself: its options are those of every command. Without what is hidden from help.
+// Describes the program itself; its options are those of every command. Leaves out what help hides.
 [[nodiscard]] CommandInfo command_table();
 
 }  // namespace dormouse::cli

@@ -25,7 +25,7 @@ Notice refused(std::vector<std::string> const& words) {
     return invocation ? Notice{} : invocation.error();
 }
 
-TEST(Arguments, serve_takes_the_flags_of_the_design) {
+TEST(Arguments, ServeTakesTheFlagsOfTheDesign) {
     auto const args =
         parsed<ServeArgs>({"serve", "--listen", "127.0.0.1:0", "--store", "memory", "--ready-fd",
                            "5", "--insecure", "--allowed-host", "a", "--allowed-host", "b",
@@ -39,7 +39,7 @@ TEST(Arguments, serve_takes_the_flags_of_the_design) {
     EXPECT_EQ(args.options.allowed_hosts, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(Arguments, global_options_may_stand_after_the_command) {
+TEST(Arguments, GlobalOptions_AfterTheCommand_AreAccepted) {
     auto const invocation =
         parse({"sessions", "--json", "--server", "http://h:1", "--data", "d"}, "");
     ASSERT_TRUE(invocation);
@@ -48,7 +48,7 @@ TEST(Arguments, global_options_may_stand_after_the_command) {
     EXPECT_EQ(invocation->global.data, "d");
 }
 
-TEST(Arguments, prompt_goes_on_with_one_session_or_begins_one) {
+TEST(Arguments, PromptContinuesASessionOrCreatesOne) {
     auto const args = parsed<PromptArgs>(
         {"prompt", "-s", "ses_1", "--when", "steer", "--no-follow", "hello there"});
     EXPECT_EQ(args.session, "ses_1");
@@ -66,7 +66,7 @@ TEST(Arguments, prompt_goes_on_with_one_session_or_begins_one) {
     EXPECT_EQ(parsed<PromptArgs>({"prompt", "--", "--not-an-option"}).text, "--not-an-option");
 }
 
-TEST(Arguments, a_result_has_exactly_one_source) {
+TEST(Arguments, AResultHasExactlyOneSource) {
     EXPECT_EQ(parsed<SubmitArgs>({"result", "pnd_1", "live"}).text, "live");
     EXPECT_EQ(parsed<SubmitArgs>({"result", "pnd_1", "-"}).text, "-");
     EXPECT_EQ(parsed<SubmitArgs>({"result", "pnd_1", "--json-value", "{\"a\":1}"}).json_value,
@@ -76,7 +76,7 @@ TEST(Arguments, a_result_has_exactly_one_source) {
     EXPECT_EQ(refused({"result", "pnd_1", "live", "--file", "f"}).exit, status::usage);
 }
 
-TEST(Arguments, approve_and_deny_are_one_decision) {
+TEST(Arguments, ApproveAndDenyAreOneDecision) {
     auto const yes =
         parsed<DecideArgs>({"approve", "pnd_1", "--reason", "checked", "--arguments", "{}"});
     EXPECT_TRUE(yes.approved);
@@ -85,13 +85,13 @@ TEST(Arguments, approve_and_deny_are_one_decision) {
     EXPECT_FALSE(parsed<DecideArgs>({"deny", "pnd_1"}).approved);
 }
 
-TEST(Arguments, moves_know_their_name) {
+TEST(Arguments, Moves_HaveTheirName) {
     for (std::string const move : {"resume", "retry", "end"}) {
         EXPECT_EQ(parsed<MoveArgs>({move, "ses_1"}).move, move);
     }
 }
 
-TEST(Arguments, bench_takes_a_list_of_connections) {
+TEST(Arguments, BenchTakesAListOfConnections) {
     auto const args = parsed<BenchArgs>(
         {"bench", "--connections", "1,8", "--jobs", "100", "--dormant", "5", "--growth"});
     EXPECT_EQ(args.connections, (std::vector<int>{1, 8}));
@@ -100,7 +100,7 @@ TEST(Arguments, bench_takes_a_list_of_connections) {
     EXPECT_TRUE(args.growth);
 }
 
-// The words of the command after the last |, without a redirection.
+// Returns the words of the command after the last |, without a redirection.
 std::vector<std::string> words_of(std::string const& line) {
     std::vector<std::string> words;
     std::string word;
@@ -135,7 +135,7 @@ void expect_examples(CommandInfo const& command, std::vector<std::string> path) 
     EXPECT_NE(help.text.find("Usage: " + name), std::string::npos) << help.text;
     EXPECT_NE(help.text.find("Example:\n  "), std::string::npos) << help.text;
     for (auto const& each : command.commands) expect_examples(each, path);
-    if (!command.commands.empty()) return;  // its commands have them
+    if (!command.commands.empty()) return;  // its commands have their own examples
     EXPECT_FALSE(command.about.empty()) << name;
     EXPECT_FALSE(command.examples.empty()) << name;
     for (auto const& example : command.examples) {
@@ -151,13 +151,13 @@ void expect_examples(CommandInfo const& command, std::vector<std::string> path) 
     }
 }
 
-TEST(Arguments, every_command_explains_itself_with_an_example_that_parses) {
+TEST(Arguments, EveryCommand_HasHelpWithAnExampleThatParses) {
     auto const table = command_table();
     EXPECT_GT(table.commands.size(), 25U);
     for (auto const& command : table.commands) expect_examples(command, {});
 }
 
-TEST(Arguments, the_table_tells_what_the_grammar_takes) {
+TEST(Arguments, CommandTable_MatchesTheGrammar) {
     auto const table = command_table();
     auto const prompt = std::find_if(table.commands.begin(), table.commands.end(),
                                      [](auto const& c) { return c.name == "prompt"; });
@@ -176,7 +176,7 @@ TEST(Arguments, the_table_tells_what_the_grammar_takes) {
     }
 }
 
-TEST(Arguments, a_wrong_word_names_the_nearest_right_one) {
+TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
     std::vector<std::pair<std::vector<std::string>, std::string>> const table{
         {{"sesions"}, "there is no command 'sesions'\n  Did you mean: dormouse sessions\n"},
         {{"--json", "promt", "x"}, "Did you mean: dormouse prompt\n"},
@@ -205,13 +205,13 @@ TEST(Arguments, a_wrong_word_names_the_nearest_right_one) {
     }
 }
 
-TEST(Arguments, what_is_far_from_everything_has_no_neighbour) {
+TEST(Arguments, UnknownWord_FarFromAll_NamesNone) {
     auto const notice = refused({"xyzzy-plugh\x1b[2J"});
     EXPECT_EQ(notice.text.find("Did you mean"), std::string::npos) << notice.text;
     EXPECT_EQ(notice.text.find('\x1b'), std::string::npos);
 }
 
-TEST(Arguments, help_and_version_are_understood_as_words_too) {
+TEST(Arguments, HelpAndVersion_AsWords_AreAccepted) {
     EXPECT_EQ(refused({"help", "prompt"}).text, refused({"prompt", "--help"}).text);
     EXPECT_EQ(refused({"help"}).text, refused({"--help"}).text);
     EXPECT_EQ(refused({"help"}).exit, status::done);
@@ -219,13 +219,13 @@ TEST(Arguments, help_and_version_are_understood_as_words_too) {
     EXPECT_EQ(refused({"help", "promt"}).exit, status::usage);
 }
 
-TEST(Arguments, without_a_word_it_explains_itself) {
+TEST(Arguments, NoArguments_PrintsHelp) {
     auto const notice = refused({});
     EXPECT_EQ(notice.exit, status::usage);
     EXPECT_NE(notice.text.find("Subcommands:"), std::string::npos);
 }
 
-TEST(Arguments, a_mistake_is_one_sentence_and_points_to_the_help) {
+TEST(Arguments, UsageError_IsOneSentenceAndPointsToTheHelp) {
     auto const notice = refused({"fork", "ses_1", "--sequence", "3"});
     EXPECT_EQ(notice.exit, status::usage);
     EXPECT_NE(notice.text.find("--sequence"), std::string::npos);
@@ -234,7 +234,7 @@ TEST(Arguments, a_mistake_is_one_sentence_and_points_to_the_help) {
     EXPECT_EQ(refused({"no-such-command"}).exit, status::usage);
 }
 
-TEST(Arguments, the_version_is_that_of_the_program) {
+TEST(Arguments, Version_IsThatOfTheProgram) {
     EXPECT_EQ(refused({"--version"}).text, "dormouse 1.2.3\n");
 }
 

@@ -1,5 +1,5 @@
-// attach: the own screen of a session's agent program, as a child in this terminal. While it is
-// open this process asks the server again and again to hold the program awake.
+// attach: runs the own screen of a session's external agent as a child in this terminal. While it
+// is open, this process renews the lease so that the agent keeps running.
 
 #include "cli/commands/commands.h"
 
@@ -23,36 +23,39 @@ namespace dormouse::cli {
 namespace {
 
 constexpr char const* password_name = "OPENCODE_SERVER_PASSWORD";
-constexpr Duration start_limit{120'000};  // of the program, when it sleeps
+constexpr Duration start_limit{120'000};  // for an agent that must be started first
 constexpr std::int64_t lease_min_ms = 3'000;
 constexpr std::int64_t lease_max_ms = 600'000;
 
-struct Door {
+struct Terminal {
     std::string url, password;
     std::vector<std::string> words;
     Duration renew{};  // a third of the lease
 };
 
-// What a server names is not run blindly: a screen that we know, and its password.
+// Runs only known programs: the server names the command.
 bool is_known(std::vector<std::string> const& words) {
     if (words.size() < 3 || words[1] != "attach") return false;
     return words[0] == "opencode" || words[0].ends_with("/opencode");
 }
 
-Outcome<Door> ask(Client& client, std::string const& session) {
+Outcome<Terminal> ask(Client& client, std::string const& session) {
     auto const reply = client.post("/api/sessions/" + session + "/attach", Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
     json::View const body(reply->body);
-    Door door{body["url"].string_or(""), body["environment"][password_name].string_or(""), {}, {}};
-    body["command"].elements([&](json::View word) { door.words.push_back(word.string_or("")); });
-    if (!is_known(door.words))
+    Terminal terminal{
+        body["url"].string_or(""), body["environment"][password_name].string_or(""), {}, {}};
+    body["command"].elements(
+        [&](json::View word) { terminal.words.push_back(word.string_or("")); });
+    if (!is_known(terminal.words))
         return failure(status::failed, "the server named a screen unknown here");
     auto const lease = std::clamp(body["leaseMs"].integer_or(0), lease_min_ms, lease_max_ms);
-    door.renew = Duration(lease / 3);
-    return door;
+    terminal.renew = Duration(lease / 3);
+    return terminal;
 }
 
-// Never returns. It goes with this process, and gives the terminal back first.
+// Replaces the child by the screen; never returns. The signal at the parent's end lets it restore
+// the terminal.
 [[noreturn]] void become_screen(std::vector<char*> const& argv, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
@@ -62,13 +65,13 @@ Outcome<Door> ask(Client& client, std::string const& session) {
 
 class ScreenProcess {
 public:
-    [[nodiscard]] static Outcome<ScreenProcess> open(Door& door) {
+    [[nodiscard]] static Outcome<ScreenProcess> open(Terminal& terminal) {
         std::vector<char*> argv;
-        for (std::string& word : door.words) argv.push_back(word.data());
+        for (std::string& word : terminal.words) argv.push_back(word.data());
         argv.push_back(nullptr);
-        // In the environment only: arguments are for everybody to see.
-        ::setenv(password_name, door.password.c_str(), 1);
-        ::unsetenv("DORMOUSE_TOKEN");  // none of its business
+        // The password goes into the environment: every user can read the arguments of a process.
+        ::setenv(password_name, terminal.password.c_str(), 1);
+        ::unsetenv("DORMOUSE_TOKEN");  // the screen does not need it
         pid_t const parent = getpid();
         pid_t const pid = fork();
         if (pid == 0) become_screen(argv, parent);
@@ -78,7 +81,7 @@ public:
         return ScreenProcess(pid);
     }
 
-    // True: it has ended.
+    // Waits for at most `time`; returns true when the screen has ended.
     [[nodiscard]] bool wait(Duration time) {
         pollfd waiting{fd_.get(), POLLIN, 0};
         (void)::poll(&waiting, 1, static_cast<int>(time.count()));
@@ -109,15 +112,15 @@ private:
     int status_ = 0;
 };
 
-// nullopt: it goes on. A server that is away may come back.
-std::optional<Failure> renew(Client& client, std::string const& session, Door const& open) {
-    auto const door = ask(client, session);
-    if (door && door->url == open.url) return std::nullopt;
-    if (door)
-        return Failure{status::failed, "the program was started anew, and its screen is another",
+// Renews the lease. Returns nullopt to continue, also when the server is briefly unavailable.
+std::optional<Failure> renew(Client& client, std::string const& session, Terminal const& open) {
+    auto const terminal = ask(client, session);
+    if (terminal && terminal->url == open.url) return std::nullopt;
+    if (terminal)
+        return Failure{status::failed, "the agent was restarted and has a new screen",
                        "Run the command again."};
-    bool const away = door.error().exit == status::unreachable;
-    return away ? std::nullopt : std::optional(door.error());
+    bool const away = terminal.error().exit == status::unreachable;
+    return away ? std::nullopt : std::optional(terminal.error());
 }
 
 }  // namespace
@@ -127,19 +130,19 @@ Outcome<int> execute(Context const& context, AttachArgs const& args) {
     if (!client) return std::unexpected(client.error());
     auto const id = resolve_session(*client, context.global.project, args.session);
     if (!id) return std::unexpected(id.error());
-    auto door = ask(*client, *id);
-    if (!door) return std::unexpected(door.error());
-    auto screen = ScreenProcess::open(*door);
+    auto terminal = ask(*client, *id);
+    if (!terminal) return std::unexpected(terminal.error());
+    auto screen = ScreenProcess::open(*terminal);
     if (!screen) return std::unexpected(screen.error());
-    // What is typed there is meant for the screen.
+    // Keys typed there are for the screen.
     for (int const signal : {SIGINT, SIGQUIT}) std::signal(signal, SIG_IGN);
-    while (!screen->wait(door->renew)) {
-        auto const lost = renew(*client, *id, *door);
+    while (!screen->wait(terminal->renew)) {
+        auto const lost = renew(*client, *id, *terminal);
         if (!lost) continue;
         screen->close();
         return std::unexpected(*lost);
     }
-    return screen->end(door->words.front());
+    return screen->end(terminal->words.front());
 }
 
 }  // namespace dormouse::cli

@@ -1,5 +1,4 @@
-// bench: the job of bench_job.h on a server of its own, beside what the disk can do in the same
-// minute.
+// bench: the job of bench/job.h on its own server, next to the speed of the disk at the same time.
 
 #include "cli/bench/report.h"
 #include "cli/commands/commands.h"
@@ -9,8 +8,8 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr int probe_samples = 150;       // before and after each run: a disk has its moods
-constexpr int one_connection_share = 6;  // one at a time is slower: a sixth of the jobs
+constexpr int probe_samples = 150;  // before and after each run, because the speed of a disk varies
+constexpr int one_connection_share = 6;  // one connection is slower: it runs a sixth of the jobs
 
 class Bench {
 public:
@@ -28,8 +27,7 @@ private:
     std::string parent_;
 };
 
-// The rounds go through the connection counts in turn, so that a slow minute of the machine meets
-// all alike.
+// Each round runs all connection counts, so that a slow minute of the machine affects all alike.
 Outcome<void> Bench::jobs(BenchReport& report) {
     auto const folder = TemporaryFolder::make(parent_);
     if (!folder) return std::unexpected(folder.error());

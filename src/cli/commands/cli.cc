@@ -12,7 +12,7 @@ namespace {
 
 bool on_terminal() { return isatty(STDOUT_FILENO) != 0; }
 
-// A terminal that does not say has the size of a VT100.
+// A terminal that does not report its size counts as a VT100.
 Screen screen() {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
@@ -27,7 +27,7 @@ bool wants_color(Environment const& env) {
     return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
-// What was not written was not said: a full disk must not look like success.
+// Fails if the output could not be written, for example on a full disk.
 int flushed(int exit) {
     if (std::cout.flush()) return exit;
     std::cerr << "dormouse: cannot write to standard output\n";

@@ -1,6 +1,6 @@
 #pragma once
-// The command line's one door. It speaks to a server over HTTP only; the programs that work on a
-// data directory or a configuration themselves (serve, verify, config) are handed in by main.
+// The entry point of the command line. It reaches a server over HTTP only; main passes in the
+// programs that work on a data directory or a configuration directly (serve, verify, config).
 
 #include <functional>
 #include <optional>
@@ -11,10 +11,11 @@ namespace dormouse::cli {
 
 struct ServeOptions {
     std::string data;       // data directory, never empty
-    std::string config;     // the configuration's file; empty: there is none
-    int ready_fd = -1;      // where "ready http://…\n" is written; -1: standard output
+    std::string config;     // configuration file; empty: none
+    int ready_fd = -1;      // descriptor to which "ready http://…" and a line break is written; -1:
+                            // standard output
     bool insecure = false;  // listen beyond loopback without TLS
-    // What is given here wins over the file, lists are added to its own.
+    // Values given here override the file; lists are added to those of the file.
     std::optional<std::string> listen;
     std::optional<std::string> store;  // sqlite | memory
     std::vector<std::string> allowed_hosts;
@@ -33,7 +34,7 @@ struct ConfigOptions {
     std::string what;  // init, check or keys
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
     bool json = false;
-    std::string data = {};  // check: the data directory that serve would use; empty: none is known
+    std::string data = {};  // check: the data directory that serve would use; empty: unknown
 };
 
 struct Programs {
@@ -43,7 +44,7 @@ struct Programs {
     std::string version;
 };
 
-// Parses, runs one command and returns the exit status of the process. Called once, from the main
+// Parses the arguments, runs one command and returns the exit status. Called once, on the main
 // thread.
 [[nodiscard]] int run(int argc, char** argv, Programs const& programs);
 

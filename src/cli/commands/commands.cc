@@ -1,6 +1,6 @@
 #include "cli/commands/commands.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <fcntl.h>
 #include <algorithm>
@@ -23,10 +23,10 @@ Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_
     Client::Options options;
     options.address = *std::move(address);
     options.token = token(global, env);
-    // It becomes a header: a line break in it would end that.
+    // The token becomes a header: a line break would end that.
     auto const visible = [](char c) { return c > ' ' && c < '\x7f'; };
     if (!std::ranges::all_of(options.token, visible)) {
-        return failure(status::usage, "the token has a character that no token has",
+        return failure(status::usage, "the token contains an invalid character",
                        "Look at $DORMOUSE_TOKEN, or at the file token in the data directory.");
     }
     if (time_limit) options.time_limit = *time_limit;
@@ -98,7 +98,7 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
     auto options = args.options;
     if (options.ready_fd >= 0 && ::fcntl(options.ready_fd, F_GETFD) < 0)
         return failure(status::usage,
-                       "--ready-fd: there is no descriptor " + std::to_string(options.ready_fd));
+                       "--ready-fd: no open descriptor " + std::to_string(options.ready_fd));
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     options.data = *std::move(directory);
@@ -114,7 +114,7 @@ Outcome<int> execute(Context const& context, VerifyArgs const&) {
 
 namespace {
 
-// The server tells that it does not know the token; only this side knows where the token is from.
+// Adds where the token came from, which only the client knows.
 Failure with_token_source(Context const& context, Failure failed) {
     if (code_of(failed) != "unauthenticated") return failed;
     auto const directory = data_directory(context.global, context.env);

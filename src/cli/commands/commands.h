@@ -1,6 +1,6 @@
 #pragma once
-// One function a command: what was parsed in, exit status out. They print through Context and reach
-// the server through its client.
+// One function for each command: parsed arguments in, exit status out. They print through Context
+// and reach the server through its client.
 
 #include "cli/client/client.h"
 #include "cli/client/settings.h"
@@ -19,7 +19,7 @@ struct Screen {
     std::size_t rows = 24;
 };
 
-// What a command may touch. The referenced objects outlive it.
+// What a command may use. The referenced objects outlive it.
 struct Context {
     Global const& global;
     Environment const& env;
@@ -28,11 +28,11 @@ struct Context {
     std::ostream& out;
     std::ostream& err;
     Style style = {};
-    std::size_t columns = 0;  // of the terminal; 0: not one
-    // The terminal as it is now, if it can be drawn on; empty: lines only.
+    std::size_t columns = 0;  // width of the terminal; 0: not a terminal
+    // The size of the terminal now; empty: print lines only.
     std::function<Screen()> screen = {};
-    bool may_ask = false;  // a person is there to answer
-    int output_fd = -1;    // what `out` writes to; -1: not known
+    bool may_ask = false;  // a person can answer questions
+    int output_fd = -1;    // the descriptor behind `out`; -1: unknown
 
     [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
                                           std::optional<Duration> time_limit = {}) const;
@@ -42,15 +42,18 @@ struct Context {
 };
 
 [[nodiscard]] Time wall_clock();
-// `text`, or standard input for "-"; the last line break is not part of it.
+// Returns `text`, or standard input for "-" without its last line break.
 [[nodiscard]] Outcome<std::string> text_or_input(Context const& context, std::string const& text);
-// All bytes of a file. Failures: usage.
+// Reads a whole file. Fails with usage.
 inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 [[nodiscard]] Outcome<std::string> file_text(std::string const& path,
                                              std::size_t bytes_max = file_bytes_max);
-// "90s" in ms. Failures: usage.
+// Returns a message part with the file's bytes; its type follows from the file's name.
+inline constexpr std::size_t sent_file_bytes_max = std::size_t{5} << 20;
+[[nodiscard]] Outcome<std::string> file_part(std::string const& path);
+// Parses "90s" as milliseconds. Fails with usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
-// JSON that a flag holds. Failures: usage.
+// Parses the JSON of a flag. Fails with usage.
 [[nodiscard]] Outcome<Json> json_argument(std::string_view flag, std::string_view text);
 
 [[nodiscard]] Outcome<int> execute(Context const& context, ServeArgs const& args);
@@ -59,6 +62,7 @@ inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 [[nodiscard]] Outcome<int> execute(Context const& context, SessionsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ShowArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, TailArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TimelineArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DeliveriesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, WatchArgs const& args);
@@ -68,6 +72,8 @@ inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 [[nodiscard]] Outcome<int> execute(Context const& context, SubmitArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DecideArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ClaimArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AnswerArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ReassignArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DeleteArgs const& args);
@@ -84,6 +90,7 @@ inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 [[nodiscard]] Outcome<int> execute(Context const& context, ConfigArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, TokenArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, LinkArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RulesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AttachArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
@@ -96,7 +103,7 @@ inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 [[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
 
-// Runs the command and prints its failure, if any. The exit status.
+// Runs the command, prints its failure, if any, and returns the exit status.
 [[nodiscard]] int execute(Context const& context, Command const& command);
 
 }  // namespace dormouse::cli

@@ -18,7 +18,7 @@ namespace {
 std::string const session = "ses_AAAAAAEAAAAAAAAAAAAAAA";
 std::string const pending = "pnd_AAAAAAEAAAAAAAAAAAAAAA_1_1_AAAAAAAAAAAAAAAAAAAAAA";
 
-// The command line from its words to its exit status, against a server that has its answers ready.
+// Runs command lines against a server with prepared replies and checks the exit status.
 class Commands : public testing::Test {
 protected:
     Commands() { std::filesystem::create_directories(folder_); }
@@ -49,7 +49,7 @@ protected:
         return execute(context, parsed->command);
     }
 
-    // watch looks again at once, so that a test can lay down what it sees.
+    // watch reads again at once, so that a test can prepare what it sees.
     int watch(bool json, std::function<Screen()> screen = {}) {
         Programs const programs{};
         Environment const env;
@@ -88,7 +88,7 @@ std::string const sleeping =
     R"({"id":")" + session + R"(","seq":5,"activity":{"type":"waiting_async"}})";
 std::string const busy = R"({"id":")" + session + R"(","seq":3,"activity":{"type":"busy"}})";
 
-TEST_F(Commands, a_prompt_tells_its_turn_and_ends_with_it) {
+TEST_F(Commands, Prompt_PrintsItsTurnAndEndsWithIt) {
     server_.answer("POST /api/projects/default/sessions", 201, R"({"id":")" + session + R"("})");
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
@@ -104,7 +104,7 @@ TEST_F(Commands, a_prompt_tells_its_turn_and_ends_with_it) {
     EXPECT_EQ(server_.body_of("POST /api/sessions/" + session + "/prompt"), R"({"text":"hi"})");
 }
 
-TEST_F(Commands, a_prompt_whose_session_sleeps_says_how_to_wake_it) {
+TEST_F(Commands, Prompt_SessionSleeps_SaysHowToSettle) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
     server_.answer("GET /api/sessions/" + session, 200, busy);
@@ -124,7 +124,7 @@ TEST_F(Commands, a_prompt_whose_session_sleeps_says_how_to_wake_it) {
         << text;
 }
 
-TEST_F(Commands, a_prompt_behind_a_turn_that_sleeps_says_so_at_once) {
+TEST_F(Commands, Prompt_BehindASleepingTurn_SaysSoAtOnce) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_2","messageID":"m","seq":6})");
     server_.answer("GET /api/sessions/" + session, 200,
@@ -137,7 +137,7 @@ TEST_F(Commands, a_prompt_behind_a_turn_that_sleeps_says_so_at_once) {
     EXPECT_EQ(run({"prompt", "-s", session, "and B"}), status::sleeps) << err_.str();
 }
 
-TEST_F(Commands, the_last_session_goes_on) {
+TEST_F(Commands, PromptContinue_UsesTheLastSession) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
     EXPECT_EQ(run({"prompt", "-c", "--no-follow", "x"}), status::not_found);
@@ -149,7 +149,7 @@ TEST_F(Commands, the_last_session_goes_on) {
     EXPECT_EQ(server_.seen().back().body, R"({"text":"from a pipe"})");
 }
 
-TEST_F(Commands, a_text_that_cannot_be_sent_makes_no_session) {
+TEST_F(Commands, Prompt_InvalidText_CreatesNoSession) {
     EXPECT_EQ(run({"prompt", ""}), status::usage);
     EXPECT_EQ(run({"prompt", "\xff"}), status::usage);
     in_.str("\n");
@@ -157,13 +157,13 @@ TEST_F(Commands, a_text_that_cannot_be_sent_makes_no_session) {
     EXPECT_TRUE(server_.seen().empty());
 }
 
-TEST_F(Commands, what_was_remembered_and_is_no_id_is_not_asked_for) {
+TEST_F(Commands, PromptContinue_StoredTextIsNoId_IsNotSent) {
     remember_session(folder_, server_.url(), "../x");
     EXPECT_EQ(run({"prompt", "-c", "x"}), status::not_found);
     EXPECT_TRUE(server_.seen().empty());
 }
 
-TEST_F(Commands, a_turn_that_failed_ends_with_one) {
+TEST_F(Commands, Prompt_TurnFailed_ExitsWithOne) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
     server_.answer("GET /api/sessions/" + session, 200, busy);
@@ -178,7 +178,7 @@ struct Submission {
     std::string body;
 };
 
-TEST_F(Commands, submissions_say_on_the_wire_what_was_typed) {
+TEST_F(Commands, Submissions_SendTheArguments) {
     std::string const id = R"({"pendingID":")" + pending + "\",";
     std::vector<Submission> const table{
         {{"result", pending, "live"},
@@ -202,7 +202,7 @@ TEST_F(Commands, submissions_say_on_the_wire_what_was_typed) {
     }
 }
 
-TEST_F(Commands, a_result_may_be_a_file_or_standard_input) {
+TEST_F(Commands, Result_FromFileOrStandardInput_IsSent) {
     server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
     std::ofstream(folder_ + "/out.json") << "[1,\n2]";
     EXPECT_EQ(run({"result", pending, "--file", folder_ + "/out.json"}), status::done)
@@ -214,13 +214,13 @@ TEST_F(Commands, a_result_may_be_a_file_or_standard_input) {
     EXPECT_EQ(run({"result", pending, "--file", folder_ + "/none"}), status::usage);
 }
 
-TEST_F(Commands, what_is_not_json_never_leaves_the_house) {
+TEST_F(Commands, InvalidJson_IsNotSent) {
     EXPECT_EQ(run({"result", pending, "--json-value", "{live}"}), status::usage);
     EXPECT_TRUE(server_.seen().empty());
     EXPECT_NE(err_.str().find("--json-value is not JSON"), std::string::npos);
 }
 
-TEST_F(Commands, every_refusal_of_the_server_has_its_exit_status) {
+TEST_F(Commands, EveryServerError_HasItsExitStatus) {
     for (CodeInfo const& row : codes()) {
         auto const problem =
             R"({"title":"T","code":")" + std::string(row.text) + R"(","next":"stop"})";
@@ -229,14 +229,14 @@ TEST_F(Commands, every_refusal_of_the_server_has_its_exit_status) {
     }
 }
 
-TEST_F(Commands, a_problem_is_printed_unchanged_with_json) {
+TEST_F(Commands, Json_ProblemIsPrintedUnchanged) {
     auto const problem = R"({"title":"T","code":"conflict","digest":"sha256:1"})";
     server_.answer("POST /async-tool/error", 409, problem);
     EXPECT_EQ(run({"error", pending, "x", "--json"}), status::conflict);
     EXPECT_EQ(err_.str(), std::string(problem) + "\n");
 }
 
-TEST_F(Commands, approve_shows_the_server_the_digest_of_what_was_shown) {
+TEST_F(Commands, Approve_SendsTheDigestOfTheShownArguments) {
     server_.answer(
         "GET /async-tool/pending/" + pending, 200,
         R"({"id":"x","tool":"dangerous","input":{"action":"X"},"inputDigest":"sha256:in"})");
@@ -252,7 +252,7 @@ TEST_F(Commands, approve_shows_the_server_the_digest_of_what_was_shown) {
     EXPECT_NE(server_.seen().back().body.find(R"("approved":false)"), std::string::npos);
 }
 
-TEST_F(Commands, cancel_takes_calls_and_sessions) {
+TEST_F(Commands, Cancel_AcceptsCallsAndSessions) {
     server_.answer("DELETE /async-tool/pending/" + pending, 200,
                    R"({"outcome":"applied","receipt":null})");
     server_.answer("POST /api/sessions/" + session + "/cancel", 200, busy);
@@ -264,7 +264,7 @@ TEST_F(Commands, cancel_takes_calls_and_sessions) {
     EXPECT_EQ(run({"cancel", pending, "--all"}), status::usage);
 }
 
-TEST_F(Commands, fork_is_at_the_end_unless_told_otherwise) {
+TEST_F(Commands, Fork_WithoutPosition_IsAtTheEnd) {
     server_.answer("GET /api/sessions/" + session, 200, sleeping);
     server_.answer("POST /api/sessions/" + session + "/fork", 201, busy);
     EXPECT_EQ(run({"fork", session}), status::done) << err_.str();
@@ -273,14 +273,14 @@ TEST_F(Commands, fork_is_at_the_end_unless_told_otherwise) {
     EXPECT_EQ(server_.seen().back().body, R"({"seq":3,"title":"try"})");
 }
 
-TEST_F(Commands, lists_print_the_servers_objects_unchanged_with_json) {
+TEST_F(Commands, Json_ListsPrintTheObjectsUnchanged) {
     std::string const page = R"({"items":[ ],"next":null})";
     server_.answer("GET /async-tool/pending?limit=50&project=default&tool=a%20b", 200, page);
     EXPECT_EQ(run({"pending", "--tool", "a b", "--json"}), status::done) << err_.str();
     EXPECT_EQ(out_.str(), page + "\n");
 }
 
-TEST_F(Commands, sessions_follows_all_pages_when_asked) {
+TEST_F(Commands, Sessions_All_ReadsEveryPage) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    R"({"items":[],"next":"n"})");
     server_.answer("GET /api/projects/default/sessions?limit=200&cursor=n", 200,
@@ -289,7 +289,7 @@ TEST_F(Commands, sessions_follows_all_pages_when_asked) {
     EXPECT_EQ(server_.seen().size(), 2U);
 }
 
-TEST_F(Commands, tail_without_following_prints_what_is_there) {
+TEST_F(Commands, Tail_WithoutFollow_PrintsStoredEvents) {
     server_.answer("GET /api/sessions/" + session + "/events?limit=200&after=3", 200,
                    R"({"items":[{"seq":4,"type":"note","at":0,"data":{}}],"next":null})");
     EXPECT_EQ(run({"tail", session, "--after", "3", "--no-follow", "--json"}), status::done)
@@ -297,7 +297,17 @@ TEST_F(Commands, tail_without_following_prints_what_is_there) {
     EXPECT_EQ(out_.str(), "{\"seq\":4,\"type\":\"note\",\"at\":0,\"data\":{}}\n");
 }
 
-TEST_F(Commands, doctor_fails_when_something_is_stuck) {
+TEST_F(Commands, Timeline_AfterRetention_BeginsWithTheKeptHistory) {
+    server_.answer("GET /api/sessions/" + session, 200, R"({"title":null,"historyAfter":7})");
+    server_.answer("GET /api/sessions/" + session + "/events?limit=200&after=7", 200,
+                   R"({"items":[{"seq":8,"type":"turn_started","at":5000,"turnID":"trn_a_3",)"
+                   R"("data":{}},{"seq":9,"type":"turn_ended","at":6000,"data":{}}],"next":null})");
+    EXPECT_EQ(run({"timeline", session}), status::done) << err_.str();
+    EXPECT_TRUE(out_.str().starts_with(session + "\n1 turn, 0 calls")) << out_.str();
+    EXPECT_NE(out_.str().find("├"), std::string::npos) << out_.str();
+}
+
+TEST_F(Commands, Doctor_StuckSession_Fails) {
     server_.answer("GET /api/doctor", 200, R"({"ok":true,"stuck":[],"nodes":1,"queues":{}})");
     server_.answer("GET /api/doctor", 200,
                    R"({"ok":false,"stuck":[{"sessionID":"s","why":"w","next":"n"}]})");
@@ -305,10 +315,10 @@ TEST_F(Commands, doctor_fails_when_something_is_stuck) {
     EXPECT_EQ(run({"doctor"}), status::failed);
 }
 
-TEST_F(Commands, doctor_looks_at_every_page_and_says_what_it_does_not_show) {
+TEST_F(Commands, Doctor_ReadsEveryPageAndSaysWhatItOmits) {
     server_.answer("GET /api/doctor", 200,
-                   R"({"ok":false,"bricked":[{"sessionID":"s","why":"w","next":"n"}],)"
-                   R"("counts":{"bricked":5},"next":"ses_2"})");
+                   R"({"ok":false,"unreadable":[{"sessionID":"s","why":"w","next":"n"}],)"
+                   R"("counts":{"unreadable":5},"next":"ses_2"})");
     server_.answer("GET /api/doctor?cursor=ses_2", 200, R"({"ok":true,"next":null})");
     EXPECT_EQ(run({"doctor"}), status::failed);
     EXPECT_NE(out_.str().find("5 unreadable\n  s: w\n    next: n\n  and 4 more\n"),
@@ -317,7 +327,7 @@ TEST_F(Commands, doctor_looks_at_every_page_and_says_what_it_does_not_show) {
     EXPECT_EQ(out_.str().find("ok:"), std::string::npos) << out_.str();
 }
 
-TEST_F(Commands, show_prints_a_session_with_its_messages) {
+TEST_F(Commands, ShowPrintsASessionWithItsMessages) {
     server_.answer("GET /api/sessions/" + session, 200, sleeping);
     server_.answer("GET /api/sessions/" + session + "/messages?limit=200", 200,
                    R"({"items":[{"role":"user","time":{"created":0},)"
@@ -337,7 +347,7 @@ std::string page(std::string const& items) { return R"({"items":[)" + items + R"
 constexpr char const* watched = "GET /async-tool/pending?limit=200&project=default";
 constexpr char const* not_allowed_now = R"({"title":"T","code":"unauthenticated"})";
 
-TEST_F(Commands, watch_prints_a_line_for_each_change) {
+TEST_F(Commands, WatchPrintsALineForEachChange) {
     server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
     server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
     server_.answer(watched, 200, page(call("pnd_2", "processing")));
@@ -358,7 +368,7 @@ TEST_F(Commands, watch_prints_a_line_for_each_change) {
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
 }
 
-TEST_F(Commands, watch_says_what_was_deleted_with_its_session) {
+TEST_F(Commands, Watch_SessionDeleted_ReportsItsCalls) {
     server_.answer(watched, 200, page(call("pnd_1", "waiting")));
     server_.answer(watched, 200, page(""));
     server_.answer(watched, 401, not_allowed_now);
@@ -366,7 +376,7 @@ TEST_F(Commands, watch_says_what_was_deleted_with_its_session) {
     EXPECT_NE(out_.str().find("deleted     pnd_1\n"), std::string::npos) << out_.str();
 }
 
-TEST_F(Commands, watch_draws_on_a_terminal_within_its_size) {
+TEST_F(Commands, WatchDrawsOnATerminalWithinItsSize) {
     std::string many;
     for (int i = 0; i < 50; ++i)
         many += (i == 0 ? "" : ",") + call("pnd_" + std::to_string(i), "waiting");
@@ -384,12 +394,12 @@ TEST_F(Commands, watch_draws_on_a_terminal_within_its_size) {
     EXPECT_NE(text.find("pnd_1"), std::string::npos);
 }
 
-TEST_F(Commands, watch_that_never_reached_a_server_ends_at_once) {
-    EXPECT_EQ(run({"watch", "--tool", "x"}), status::not_found);  // the page is not there
+TEST_F(Commands, Watch_ServerNeverReached_EndsAtOnce) {
+    EXPECT_EQ(run({"watch", "--tool", "x"}), status::not_found);  // the page does not exist
     EXPECT_EQ(server_.seen().back().line, std::string(watched) + "&tool=x");
 }
 
-TEST_F(Commands, agents_and_tools_are_listed) {
+TEST_F(Commands, AgentsAndToolsAreListed) {
     server_.answer("GET /api/agents", 200,
                    page(R"({"id":"demo","kind":"model","available":true,"tools":["t"]})"));
     server_.answer("GET /api/tools", 200,
@@ -401,7 +411,7 @@ TEST_F(Commands, agents_and_tools_are_listed) {
     EXPECT_NE(out_.str().find("deploy  -      demo\n"), std::string::npos) << out_.str();
 }
 
-TEST_F(Commands, claim_says_for_how_long) {
+TEST_F(Commands, Claim_PrintsForHowLong) {
     server_.answer("POST /async-tool/pending/" + pending + "/claim", 200,
                    R"({"id":"x","tool":"deploy","input":{}})");
     EXPECT_EQ(run({"claim", pending}), status::done) << err_.str();
@@ -416,7 +426,7 @@ TEST_F(Commands, claim_says_for_how_long) {
     EXPECT_EQ(server_.seen().size(), before);
 }
 
-TEST_F(Commands, delete_asks_a_person_and_needs_yes_from_a_program) {
+TEST_F(Commands, Delete_AsksAPersonOrNeedsYes) {
     auto const line = "DELETE /api/sessions/" + session;
     server_.answer(line, 204, "");
     EXPECT_EQ(run({"delete", session}), status::usage);
@@ -434,14 +444,14 @@ TEST_F(Commands, delete_asks_a_person_and_needs_yes_from_a_program) {
     EXPECT_EQ(server_.seen().size(), 2U);
 }
 
-TEST_F(Commands, a_completed_session_is_opened_again_when_asked) {
+TEST_F(Commands, Prompt_Reopen_IsSent) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");
     EXPECT_EQ(run({"prompt", "-s", session, "--reopen", "--no-follow", "x"}), status::done);
     EXPECT_EQ(server_.seen().back().body, R"({"text":"x","reopen":true})");
 }
 
-TEST_F(Commands, json_that_would_steer_the_terminal_is_escaped) {
+TEST_F(Commands, Json_TerminalControlCharacters_AreEscaped) {
     server_.answer("GET /api/agents", 200, page("{\"id\":\"a\u202E\u200B\u009B\"}"));
     EXPECT_EQ(run({"agents", "--json"}), status::done) << err_.str();
     EXPECT_EQ(out_.str(), page(R"({"id":"a\u202e\u200b\u009b"})") + "\n");
@@ -450,14 +460,14 @@ TEST_F(Commands, json_that_would_steer_the_terminal_is_escaped) {
     EXPECT_EQ(err_.str().find("\u202E"), std::string::npos);
 }
 
-TEST_F(Commands, a_token_never_becomes_more_than_its_header) {
+TEST_F(Commands, Token_WithLineBreak_IsRefused) {
     std::ofstream(folder_ + "/token") << "dm_secret\x01X-Evil: 1\n";
     EXPECT_EQ(run({"sessions"}), status::usage);
     EXPECT_TRUE(server_.seen().empty());
     EXPECT_EQ(err_.str().find("secret"), std::string::npos);
 }
 
-TEST_F(Commands, a_shell_gets_candidates_or_silence) {
+TEST_F(Commands, Candidates_PrintsIdsOrNothing) {
     server_.answer("GET /api/projects/default/sessions?limit=200", 200,
                    page(R"({"id":"ses_A","title":"A\u001b[2J\tb"},{"id":"ses_B","title":null})"));
     EXPECT_EQ(run({"candidates", "session", "ses_A"}), status::done);
@@ -466,14 +476,14 @@ TEST_F(Commands, a_shell_gets_candidates_or_silence) {
     EXPECT_EQ(out_.str() + err_.str(), "");
 }
 
-TEST_F(Commands, serve_gets_the_data_directory) {
+TEST_F(Commands, ServeGetsTheDataDirectory) {
     EXPECT_EQ(run({"serve", "--listen", "127.0.0.1:0"}), 0);
     EXPECT_EQ(served_.data, folder_);
     EXPECT_EQ(served_.listen, "127.0.0.1:0");
     EXPECT_EQ(served_.store, std::nullopt);
 }
 
-TEST_F(Commands, serve_gets_the_configuration_that_was_named_or_none) {
+TEST_F(Commands, ServeGetsTheNamedConfigurationOrNone) {
     EXPECT_EQ(run({"serve", "--config", "my.toml"}), 0);
     EXPECT_EQ(served_.config, "my.toml");
     EXPECT_EQ(run({"serve", "--no-config"}), 0);
@@ -481,7 +491,7 @@ TEST_F(Commands, serve_gets_the_configuration_that_was_named_or_none) {
     EXPECT_EQ(run({"serve", "--no-config", "--config", "my.toml"}), status::usage);
 }
 
-TEST_F(Commands, config_gets_its_file) {
+TEST_F(Commands, ConfigGetsItsFile) {
     EXPECT_EQ(run({"config", "check", "my.toml"}), 0);
     EXPECT_EQ(configured_.what, "check");
     EXPECT_EQ(configured_.path, "my.toml");
@@ -489,7 +499,7 @@ TEST_F(Commands, config_gets_its_file) {
     EXPECT_EQ(run({"config", "chekc"}), status::usage);
 }
 
-TEST_F(Commands, paths_says_where_things_are) {
+TEST_F(Commands, Paths_PrintsWhereFilesAre) {
     EXPECT_EQ(run({"paths", "--json"}), 0);
     auto const json = Json::trusted(out_.str());
     EXPECT_EQ(json::View(json)["data"]["path"].string_or(""), folder_);

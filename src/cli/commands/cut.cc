@@ -1,8 +1,8 @@
-// dormouse retention --messages, --older-than, --bytes: the oldest turns of sessions.
+// retention --messages, --older-than, --bytes: deletes the oldest turns of sessions.
 
 #include "cli/commands/commands.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <ostream>
 
@@ -15,7 +15,7 @@ struct Gone {
     std::int64_t bytes = 0;
 };
 
-// "10MiB", "512KiB", "1GiB", "65536"; nullopt for anything else.
+// Parses "10MiB", "512KiB", "1GiB", "65536"; returns nullopt for anything else.
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     std::uint64_t unit = 1;
     struct Unit {
@@ -34,7 +34,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     return *number * unit;
 }
 
-// What is cut, as the route takes it.
+// The limits as the route takes them.
 struct Asked {
     std::optional<Duration> age = {};
     std::optional<std::uint64_t> bytes = {};
@@ -84,7 +84,7 @@ std::string counted(std::int64_t count, std::string const& what) {
 
 }  // namespace
 
-// A page of sessions at a time.
+// Works through the sessions page by page.
 Outcome<int> cut_messages(Context const& context, RetentionArgs const& args) {
     auto const asked = read_asked(args);
     if (!asked) return std::unexpected(asked.error());

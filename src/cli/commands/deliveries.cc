@@ -1,4 +1,4 @@
-// What is sent out: a list, and one delivery sent again or forgotten.
+// Deliveries: a list; one delivery retried or forgotten.
 
 #include "cli/commands/commands.h"
 

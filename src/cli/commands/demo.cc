@@ -1,10 +1,10 @@
-// demo: the main job, on a server of its own. Every line that it prints as a fact has been checked.
+// demo: shows the main use on its own server. Checks every fact before it prints it.
 
 #include "cli/client/child.h"
 #include "cli/commands/commands.h"
 #include "cli/render/story.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <array>
 #include <chrono>
@@ -35,7 +35,7 @@ private:
     [[nodiscard]] Outcome<void> contradict();
     [[nodiscard]] Outcome<void> count();
 
-    // One line with the time since the last one.
+    // Prints one line with the time since the previous one.
     void say(std::string const& text);
     [[nodiscard]] Outcome<json::View> get(std::string const& target);
     [[nodiscard]] Outcome<Reply> submit(std::string_view what);
@@ -44,7 +44,7 @@ private:
     std::string data_;
     std::optional<ChildServer> server_;
     std::optional<Client> client_;
-    Json last_;  // what the last get() views
+    Json last_;  // the document that get() returned a view of
     std::string session_;
     std::string pending_;
     std::string digest_;
@@ -129,7 +129,7 @@ Outcome<void> Demo::wake() {
     auto const session = get("/api/sessions/" + session_ + "?wait=10");
     if (!session) return std::unexpected(session.error());
     if ((*session)["activity"]["type"].string_or("") != "idle")
-        return broken("the session did not go on");
+        return broken("the session did not continue");
     auto const messages = get("/api/sessions/" + session_ + "/messages");
     if (!messages) return std::unexpected(messages.error());
     std::string said;
@@ -162,7 +162,7 @@ Outcome<void> Demo::contradict() {
         return broken("another result was not refused");
     auto const winner = json::View(reply.error().problem)["digest"].string_or("");
     if (winner != digest_) return broken("the refusal names another digest");
-    say("another result: refused, 409 conflict, the first one stands");
+    say("another result: refused, 409 conflict, the first one stays");
     return {};
 }
 
@@ -202,7 +202,7 @@ Outcome<void> Demo::run() {
     if (step) step = contradict();
     if (step) step = count();
     if (step) step = server_->stop();
-    if (step) say("the server stopped in good order (SIGTERM)");
+    if (step) say("the server stopped gracefully (SIGTERM)");
     return step;
 }
 
@@ -214,7 +214,7 @@ Outcome<int> execute(Context const& context, DemoArgs const& args) {
                             ? std::filesystem::temp_directory_path(error).string()
                             : context.global.data;
     if (parent.empty())
-        return failure(status::failed, "there is no folder for temporary files", "Set $TMPDIR.");
+        return failure(status::failed, "no folder for temporary files", "Set $TMPDIR.");
     auto folder = TemporaryFolder::make(parent);
     if (!folder) return std::unexpected(folder.error());
     if (args.keep) folder->keep();

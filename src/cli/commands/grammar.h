@@ -1,7 +1,6 @@
 #pragma once
-// The commands and their options, as CLI11 has them; arguments.h is the face of it. Which command
-// takes what is in arguments.cc (the server and its files) and arguments_sessions.cc (sessions and
-// what waits in them).
+// The commands and their options in CLI11; arguments.h is the interface. Options are declared in
+// arguments.cc (the server and its files) and arguments_sessions.cc (sessions and their calls).
 
 #include "cli/commands/arguments.h"
 
@@ -15,7 +14,7 @@
 
 namespace dormouse::cli {
 
-// Builds the commands into one Invocation; the one that was named is left in `command`.
+// Builds all commands into one Invocation; parsing leaves the named command in `command`.
 class Grammar {
 public:
     explicit Grammar(std::string const& version);
@@ -23,7 +22,7 @@ public:
     [[nodiscard]] CLI::App const& app() const { return app_; }
 
 private:
-    [[nodiscard]] CLI::App const& named() const;  // the command, as far as it was recognised
+    [[nodiscard]] CLI::App const& named() const;  // the command that was recognised so far
     [[nodiscard]] std::string help() const;
     [[nodiscard]] Notice mistake(std::vector<std::string> const& words, std::string what);
 
@@ -34,13 +33,16 @@ private:
     void add_programs();
     void add_prompt();
     void add_lists();
+    void add_waiting();
     void add_tasks();
     void add_submissions();
     void add_decisions();
+    void add_answers();
     void add_moves();
     void add_life();
     void add_mail();
     void add_checks();
+    void add_retention();
     void add_shell();
     void add_configuration();
     void add_access();

@@ -1,7 +1,7 @@
-// import: sessions of opencode.
+// import: imports sessions of opencode.
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/commands/commands.h"
 #include "opencode/source.h"
@@ -12,10 +12,10 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::size_t part_bytes_max = std::size_t{7} << 20;  // of the messages of one request
+constexpr std::size_t part_bytes_max = std::size_t{7} << 20;  // bytes of messages in one request
 constexpr std::size_t part_messages_max = 20'000;
 
-// Arrays of messages, none empty.
+// Splits the messages into JSON arrays, none of them empty.
 std::vector<std::string> parts_of(json::View messages) {
     std::vector<std::string> out;
     std::size_t count = 0;
@@ -34,7 +34,7 @@ std::vector<std::string> parts_of(json::View messages) {
     return out;
 }
 
-// With the digest of all, so that a transcript that has changed in a later part is another request.
+// Includes the digest of the whole body, so that a change in a later part makes another request.
 Json first_of(Json const& body, std::vector<std::string> const& parts) {
     json::Writer out;
     out.begin_object();
@@ -46,8 +46,8 @@ Json first_of(Json const& body, std::vector<std::string> const& parts) {
     return out.member_raw("messages", parts.front()).end_object().json();
 }
 
-// Reads one session after the other and hands each to the server under a key of its own, which is
-// its id there: so it may be done again.
+// Reads sessions one after the other and sends each under a key made from its id in opencode, so
+// that an import can be repeated.
 class Import {
 public:
     Import(Context const& context, Client* client, std::string agent)
@@ -62,13 +62,13 @@ private:
     void name(std::string_view what, std::string const& which);
     [[nodiscard]] Outcome<Reply> send(opencode::Session const& session, Json const& body);
     void count(Reply const& reply, opencode::Session const& session);
-    void tell_files(opencode::ImportBody const& body);
+    void report_files(opencode::ImportBody const& body);
 
     Context const& context_;
-    Client* client_;  // null: a dry run
+    Client* client_;  // null in a dry run
     std::string agent_;
     int imported_ = 0, known_ = 0, changed_ = 0, empty_ = 0, named_ = 0;
-    std::size_t files_ = 0, left_out_ = 0;  // whose bytes were taken, were not
+    std::size_t files_ = 0, left_out_ = 0;  // files that were imported, files that were not
     std::optional<Failure> stopped_;
 };
 
@@ -88,7 +88,7 @@ void Import::count(Reply const& reply, opencode::Session const& session) {
     }
 }
 
-void Import::tell_files(opencode::ImportBody const& body) {
+void Import::report_files(opencode::ImportBody const& body) {
     files_ += body.files;
     left_out_ += body.left_out.size();
     for (std::string const& file : body.left_out)
@@ -108,12 +108,12 @@ void Import::take(opencode::Session const& session) {
         ++imported_;
         context_.out << escape_for_terminal(session.id) << "  " << messages << " messages  "
                      << escape_for_terminal(session.title) << '\n';
-        return tell_files(made);
+        return report_files(made);
     }
     auto const reply = send(session, body);
     if (reply) {
         count(*reply, session);
-        return tell_files(made);
+        return report_files(made);
     }
     auto const code = code_of(reply.error());
     if (code == "idempotency_mismatch") {
@@ -126,7 +126,8 @@ void Import::take(opencode::Session const& session) {
     }
 }
 
-// What one request does not hold follows in others; each is taken once, so all may be sent again.
+// Sends the first request and the further parts. The server applies each part once, so that all can
+// be sent again.
 Outcome<Reply> Import::send(opencode::Session const& session, Json const& body) {
     auto const key = "import-opencode-" + percent_encode(session.id);
     auto const target = "/api/projects/" + percent_encode(context_.global.project) + "/import";
@@ -157,7 +158,7 @@ int Import::end() const {
 
 namespace {
 
-// A dry run can do without a server, which knows the agents.
+// Checks that the server has the agent. A dry run needs no server.
 Outcome<void> look_for(Context const& context, std::string const& agent) {
     auto client = context.connect();
     auto const reply =

@@ -1,10 +1,10 @@
-// Mail between agents: mail, inbox, release, alias.
+// Mail between sessions: mail, inbox, sent, release, alias.
 
 #include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <ostream>
 
@@ -37,7 +37,7 @@ std::string aliases_text(json::View list) {
                                    plain(session["activity"]["type"])) +
                "\n";
     });
-    return out.empty() ? "nobody has an alias\n" : out;
+    return out.empty() ? "no session has an alias\n" : out;
 }
 
 Outcome<Json> mail_body(Context const& context, MailArgs const& args) {
@@ -131,7 +131,7 @@ Outcome<int> execute(Context const& context, InboxArgs const& args) {
     if (!id) return std::unexpected(id.error());
     auto target = "/api/sessions/" + *id + "/inbox?limit=" + std::to_string(args.limit);
     if (args.after != 0) target += "&after=" + std::to_string(args.after);
-    if (args.held) target += "&status=held";
+    if (args.quarantined) target += "&status=quarantined";
     auto const reply = client->get(target);
     if (!reply) return std::unexpected(reply.error());
     std::string text;
@@ -147,7 +147,7 @@ Outcome<int> execute(Context const& context, ReleaseArgs const& args) {
         client->post("/api/mail/" + percent_encode(args.mail) + "/release", Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
     bool const any = json::View(reply->body)["released"].integer_or(0) > 0;
-    context.show(reply->body, any ? "released\n" : "it is not held back anywhere\n");
+    context.show(reply->body, any ? "released\n" : "it is not quarantined\n");
     return status::done;
 }
 

@@ -1,4 +1,4 @@
-// mcp: a session's tools for the program that is its agent.
+// mcp: offers a session's tools to its external agent.
 
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"

@@ -1,4 +1,4 @@
-// config and paths: where things are.
+// config and paths: print where files are.
 #include "cli/commands/commands.h"
 
 #include "json/json.h"
@@ -22,7 +22,7 @@ std::string row(std::string const& name, std::string const& path, std::string co
 
 struct Token {
     std::string from;
-    std::string path;  // empty: not in a file
+    std::string path;  // empty: not from a file
 };
 
 Token token_place(Context const& context, std::string const& data) {
@@ -58,7 +58,7 @@ Json json_of(std::vector<ConfigPlace> const& places, std::string const& data,
 
 Outcome<int> execute(Context const& context, ConfigArgs const& args) {
     ConfigOptions options{.what = args.what, .path = args.path, .json = context.global.json};
-    if (args.what == "check" && args.path.empty()) {
+    if ((args.what == "check" || args.what == "show") && args.path.empty()) {
         options.path = find_config(config_places({}, context.env));
     }
     if (args.what == "check") options.data = data_directory(context.global, context.env);

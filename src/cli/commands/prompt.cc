@@ -3,7 +3,7 @@
 #include <dormouse/id.h>
 
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
@@ -17,7 +17,7 @@
 namespace dormouse::cli {
 namespace {
 
-// One prompt on its way: the accepted turn and the stream that tells it.
+// Follows the turn of an accepted prompt through the event stream.
 class Follower {
 public:
     Follower(Context const& context, Client& client, std::string session, json::View accepted)
@@ -32,19 +32,19 @@ public:
     [[nodiscard]] Outcome<int> follow();
 
 private:
-    // What ends a line of text that was streamed.
+    // Ends a line of streamed text.
     [[nodiscard]] std::string close() {
         return context_.global.json ? std::string() : story_.end_line();
     }
-    // When the session rests or has stopped, notes at which event: all up to there is to be told
-    // first.
-    [[nodiscard]] Outcome<void> look();
+    // Reads the session. If it sleeps or has stopped, notes its newest event; everything up to it
+    // is printed first.
+    [[nodiscard]] Outcome<void> poll();
     [[nodiscard]] Client::Stream take(SseEvent const& event);
-    // Until the turn ends or the session rests.
+    // Reads the stream until the turn ends or the session sleeps or stops.
     [[nodiscard]] Outcome<void> read();
     [[nodiscard]] Outcome<int> told();
     [[nodiscard]] Outcome<int> has_stopped() const;
-    // The commands that settle what waits; empty when nothing does any more.
+    // Returns the commands that settle what waits; empty when nothing waits any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
     [[nodiscard]] Outcome<int> show_turn(int exit) const;
     [[nodiscard]] Outcome<Json> turn() const;
@@ -53,16 +53,16 @@ private:
     Client& client_;
     std::string session_;
     std::string turn_;
-    std::int64_t seq_;    // the newest event known; first the one that the prompt became
-    std::int64_t after_;  // the newest event told
+    std::int64_t seq_;    // the newest known event; at first the one that recorded the prompt
+    std::int64_t after_;  // the newest printed event
     TurnStory story_;
-    std::int64_t rests_at_ = 0;  // 0: it is at work
-    std::string stopped_;        // error or paused: it goes on when it is told to
+    std::int64_t rests_at_ = 0;  // event at which the session sleeps or has stopped; 0: it works
+    std::string stopped_;        // "error" or "paused": the session continues only on a command
     std::string finish_;
     std::optional<Failure> failed_;
 };
 
-Outcome<void> Follower::look() {
+Outcome<void> Follower::poll() {
     auto const reply = client_.get("/api/sessions/" + session_);
     if (!reply) return std::unexpected(reply.error());
     json::View const session(reply->body);
@@ -79,15 +79,15 @@ Client::Stream Follower::take(SseEvent const& event) {
     json::View const view(*checked);
     auto const told = story_.tell(event.name, view);
     if (!context_.global.json) context_.out << told.text << std::flush;
-    after_ = view["seq"].integer_or(after_);  // what is no event has none
+    after_ = view["seq"].integer_or(after_);  // a frame that is no event has no seq
     seq_ = std::max(seq_, after_);
     if (told.finish) {
         finish_ = *told.finish;
         return Client::Stream::stop;
     }
     if (told.may_sleep && after_ >= seq_ && after_ > rests_at_) {
-        if (auto const looked = look(); !looked) {
-            failed_ = looked.error();
+        if (auto const polled = poll(); !polled) {
+            failed_ = polled.error();
             return Client::Stream::stop;
         }
     }
@@ -105,14 +105,14 @@ Outcome<void> Follower::read() {
 
 Outcome<int> Follower::follow() {
     for (;;) {
-        // The prompt may wait behind a turn that sleeps: then no event would come, and this
-        // notices.
-        auto step = look();
+        // The prompt may wait behind a turn that sleeps, and no event would arrive: poll() finds
+        // that.
+        auto step = poll();
         if (step && (rests_at_ == 0 || after_ < rests_at_)) step = read();
         if (!step && step.error().exit == status::interrupted) {
             context_.out << close() << std::flush;
-            context_.err << (context_.may_ask ? "\n" : "")  // after the terminal's ^C
-                         << "interrupted; the turn goes on: dormouse tail " << session_
+            context_.err << (context_.may_ask ? "\n" : "")  // ends the line of the terminal's ^C
+                         << "interrupted; the turn continues: dormouse tail " << session_
                          << context_.flags() << '\n';
             return status::interrupted;
         }
@@ -125,7 +125,7 @@ Outcome<int> Follower::follow() {
         if (!stopped_.empty()) return has_stopped();
         auto const waits = what_waits();
         if (!waits) return std::unexpected(waits.error());
-        if (waits->empty()) continue;  // settled in this very moment: it goes on
+        if (waits->empty()) continue;  // settled meanwhile: the turn continues
         if (!context_.global.json) context_.out << *waits << std::flush;
         return show_turn(status::sleeps);
     }
@@ -165,12 +165,11 @@ Outcome<int> Follower::has_stopped() const {
     bool const failed = stopped_ == "error";
     if (auto const shown = show_turn(status::failed); !shown) return shown;
     auto const why = why_stopped(client_, session_, seq_);
-    return failure(
-        failed ? status::failed : status::sleeps,
-        (failed ? "the session is in error" : "the session is paused") +
-            (why.empty() ? "" : ": " + why),
-        (failed ? "Let it try again: dormouse retry " : "Let it go on: dormouse resume ") +
-            session_ + context_.flags());
+    return failure(failed ? status::failed : status::sleeps,
+                   (failed ? "the session is in error" : "the session is paused") +
+                       (why.empty() ? "" : ": " + why),
+                   (failed ? "Retry it: dormouse retry " : "Resume it: dormouse resume ") +
+                       session_ + context_.flags());
 }
 
 Outcome<std::string> Follower::what_waits() const {
@@ -193,8 +192,8 @@ Outcome<std::string> make_session(Context const& context, Client& client,
     return json::View(reply->body)["id"].string_or("");
 }
 
-// A newcomer who has opencode and names no agent talks to the demo's script, and should know.
-void tell_of_demo(Context const& context, Client& client) {
+// Tells a new user who has opencode but names no agent that the demo's script answers.
+void mention_demo(Context const& context, Client& client) {
     auto const reply = client.get("/api/agents");
     if (!reply) return;
     std::string others;
@@ -209,10 +208,10 @@ void tell_of_demo(Context const& context, Client& client) {
         << escape_for_terminal(others) << "; name one with --agent.\n";
 }
 
-// Without a name it is the demo, or else the only one that the server has.
+// Without a name uses demo, or else the only agent of the server.
 Outcome<std::string> new_session(Context const& context, Client& client, std::string const& agent) {
     auto made = make_session(context, client, agent.empty() ? "demo" : agent);
-    if (made && agent.empty() && context.may_ask) tell_of_demo(context, client);
+    if (made && agent.empty() && context.may_ask) mention_demo(context, client);
     if (made || !agent.empty() || code_of(made.error()) != "bad_value") return made;
     auto const reply = client.get("/api/agents");
     if (!reply) return std::unexpected(reply.error());
@@ -239,28 +238,7 @@ Outcome<std::string> session_of(Context const& context, Client& client, PromptAr
                    "Start one: dormouse prompt 'TEXT'. Or name one: -s SESSION.");
 }
 
-constexpr std::size_t prompt_file_bytes_max = std::size_t{5} << 20;
-
-// A part of the message: what the file's name says that it is, with its bytes.
-Outcome<std::string> file_part(std::string const& path) {
-    auto const bytes = file_text(path, prompt_file_bytes_max);
-    if (!bytes) return std::unexpected(bytes.error());
-    std::string const name = path.substr(path.rfind('/') + 1);
-    if (bytes->empty()) return failure(status::usage, "the file " + path + " is empty");
-    if (!is_file_name(name) || !valid_utf8(name))
-        return failure(status::usage, "the name of the file " + path + " cannot be sent");
-    std::string_view const mime = media_type_of_file(name);
-    bool const image = mime.starts_with("image/") && mime != "image/svg+xml";
-    if (image && image_type(*bytes) != mime)
-        return failure(status::usage, "the file " + path + " is no " + std::string(mime));
-    json::Writer out;
-    out.begin_object().member("type", image ? "image" : "file").member("mime", mime);
-    auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes->data());
-    out.member("name", name).member("data", base64({data, bytes->size()})).end_object();
-    return out.take();
-}
-
-// {"text": …} or {"parts": …}, open.
+// Writes {"text": …} or {"parts": …} and leaves the object open.
 Outcome<json::Writer> message_of(PromptArgs const& args, std::string const& text) {
     json::Writer body;
     body.begin_object();
@@ -290,12 +268,30 @@ Outcome<Reply> send(Client& client, PromptArgs const& args, std::string const& s
 
 }  // namespace
 
+Outcome<std::string> file_part(std::string const& path) {
+    auto const bytes = file_text(path, sent_file_bytes_max);
+    if (!bytes) return std::unexpected(bytes.error());
+    std::string const name = path.substr(path.rfind('/') + 1);
+    if (bytes->empty()) return failure(status::usage, "the file " + path + " is empty");
+    if (!is_file_name(name) || !valid_utf8(name))
+        return failure(status::usage, "the name of the file " + path + " cannot be sent");
+    std::string_view const mime = media_type_of_file(name);
+    bool const image = mime.starts_with("image/") && mime != "image/svg+xml";
+    if (image && image_type(*bytes) != mime)
+        return failure(status::usage, "the file " + path + " is no " + std::string(mime));
+    json::Writer out;
+    out.begin_object().member("type", image ? "image" : "file").member("mime", mime);
+    auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes->data());
+    out.member("name", name).member("data", base64({data, bytes->size()})).end_object();
+    return out.take();
+}
+
 Outcome<int> execute(Context const& context, PromptArgs const& args) {
-    auto const text = text_or_input(context, args.text);  // Ctrl-C ends it
+    auto const text = text_or_input(context, args.text);  // Ctrl-C ends the read
     Interrupts const interrupts;
     if (!text) return std::unexpected(text.error());
     if (text->empty() && args.files.empty())
-        return failure(status::usage, "there is nothing to say: the text is empty");
+        return failure(status::usage, "the text must not be empty");
     if (!valid_utf8(*text)) return failure(status::usage, "the text is not valid UTF-8");
     auto message = message_of(args, *text);
     if (!message) return std::unexpected(message.error());

@@ -1,5 +1,5 @@
-// Commands that change nothing: sessions, show, tail, pending, agents, tools, explain, artifact,
-// doctor.
+// Commands that change nothing: sessions, show, tail, timeline, pending, agents, tools, explain,
+// artifact, doctor.
 
 #include "base/url.h"
 #include "cli/client/interrupts.h"
@@ -7,8 +7,9 @@
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 #include "cli/render/story.h"
+#include "cli/render/timeline.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <cerrno>
 #include <cstring>
@@ -20,7 +21,7 @@
 namespace dormouse::cli {
 namespace {
 
-// Prints page after page of `target` until the list ends or `all` is false.
+// Prints the pages of `target` until the list ends, or only the first unless `all`.
 Outcome<int> print_pages(Context const& context, Client& client, std::string const& target,
                          bool all, std::function<std::string(json::View items)> const& text) {
     std::string cursor;
@@ -50,19 +51,20 @@ Outcome<int> print_messages(Context const& context, Client& client, std::string 
 
 void print_event(Context const& context, SseEvent const& event) {
     auto const checked = json::check(event.data);
-    // Deltas and notices of the stream are no events: they have no number.
+    // Frames such as delta are no events: they have no seq.
     if (!checked || !json::View(*checked)["seq"].exists()) return;
     context.show(*checked, event_line(json::View(*checked), context.columns, context.style));
 }
 
-Outcome<int> print_events_so_far(Context const& context, Client& client, std::string const& target,
-                                 std::uint64_t after) {
+// Reads the stored events after `after`, in their order.
+Outcome<int> stored_events(Client& client, std::string const& target, std::uint64_t after,
+                           std::function<void(json::View event)> const& each) {
     for (;;) {
         auto const page = client.get(target + "?limit=200&after=" + std::to_string(after));
         if (!page) return std::unexpected(page.error());
         auto const items = json::View(page->body)["items"];
         items.elements([&](json::View event) {
-            context.show(event.copy(), event_line(event, context.columns, context.style));
+            each(event);
             after = static_cast<std::uint64_t>(event["seq"].integer_or(0));
         });
         if (items.size() == 0 || json::View(page->body)["next"].is_null()) return status::done;
@@ -87,7 +89,7 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
 
 namespace {
 
-// In which list to look, without what it is to be filtered by.
+// Returns the list to read, without its filters.
 Outcome<std::string> pending_target(Context const& context, Client& client,
                                     PendingArgs const& args) {
     auto const target = "/async-tool/pending?limit=" + std::to_string(args.limit);
@@ -97,7 +99,7 @@ Outcome<std::string> pending_target(Context const& context, Client& client,
     return target + "&sessionID=" + *session;
 }
 
-// Timers end by themselves: they are shown to those who ask for them.
+// Timers complete by themselves and are shown only on request.
 bool is_shown(PendingArgs const& args, json::View call) {
     auto const word = reason_word(call);
     if (args.reason.empty()) return word != "timer" || !args.status.empty();
@@ -105,7 +107,7 @@ bool is_shown(PendingArgs const& args, json::View call) {
     return word == args.reason;
 }
 
-// Nothing of this tool waits; perhaps of others.
+// No call of this tool waits: names the tools of other open calls.
 Outcome<int> nothing_waits(Context const& context, Client& client, std::string const& target,
                            std::string const& tool) {
     auto const others = client.get(target);
@@ -164,8 +166,7 @@ Outcome<int> execute(Context const& context, PendingArgs const& args) {
 
 namespace {
 
-// The agents that need no entry, and are no agents because the server found no program of theirs.
-// As lines of at most `columns` (0: one line); a word is never cut.
+// Breaks `text` into lines of at most `columns` (0: one line); never inside a word.
 std::string wrapped(std::string_view text, std::size_t columns) {
     std::string out;
     std::size_t line = 0;
@@ -180,6 +181,7 @@ std::string wrapped(std::string_view text, std::size_t columns) {
     return out + "\n";
 }
 
+// Names the known agents that the server does not offer because their programs are not installed.
 std::string not_installed(json::View items, std::size_t columns) {
     std::string out;
     for (KnownAgent const& agent : known_agents) {
@@ -241,17 +243,45 @@ Outcome<int> execute(Context const& context, TailArgs const& args) {
     auto const session = resolve_session(*client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
     auto const target = "/api/sessions/" + *session + "/events";
-    if (args.no_follow) return print_events_so_far(context, *client, target, args.after);
+    if (args.no_follow)
+        return stored_events(*client, target, args.after, [&](json::View event) {
+            context.show(event.copy(), event_line(event, context.columns, context.style));
+        });
     auto const after = args.after == 0 ? std::string() : std::to_string(args.after);
     auto const read = client->events(target, after, [&](SseEvent const& event) {
         print_event(context, event);
         return Client::Stream::go_on;
     });
     if (!read && read.error().exit == status::interrupted) {
-        if (context.may_ask) context.err << '\n';  // after the terminal's ^C
+        if (context.may_ask) context.err << '\n';  // ends the line of the terminal's ^C
         return status::interrupted;
     }
     if (!read) return std::unexpected(read.error());
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, TimelineArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto const id = resolve_session(*client, context.global.project, args.session);
+    if (!id) return std::unexpected(id.error());
+    auto const target = "/api/sessions/" + *id;
+    auto const session = client->get(target);
+    if (!session) return std::unexpected(session.error());
+    json::View const body(session->body);
+    TimelineFold fold;
+    if (auto const starts = client->get("/api/starts"))
+        json::View(starts->body)["items"].elements([&](json::View one) { fold.start(one); });
+    auto const after = static_cast<std::uint64_t>(body["historyAfter"].integer_or(0));
+    auto const read = stored_events(*client, target + "/events", after,
+                                    [&](json::View event) { fold.add(event); });
+    if (!read) return std::unexpected(read.error());
+    auto const line = fold.done(to_ms(wall_clock()));
+    auto const title = body["title"].string_or("");
+    constexpr std::size_t columns = 80;
+    context.show(timeline_json(line),
+                 timeline_text(line, title.empty() ? *id : title,
+                               context.columns == 0 ? columns : context.columns, context.style));
     return status::done;
 }
 
@@ -268,14 +298,14 @@ Outcome<int> execute(Context const& context, ExplainArgs const& args) {
 
 namespace {
 
-// Nothing but text reaches a terminal, and no control characters of it.
+// A terminal gets only text, without control characters.
 Outcome<int> print_bytes(Context const& context, std::string const& bytes) {
     if (context.columns == 0) {
         context.out << bytes;
         return status::done;
     }
     if (!valid_utf8(bytes) || bytes.contains('\0'))
-        return failure(status::usage, "this is no text", "Write it to a file: -o FILE.");
+        return failure(status::usage, "this is not text", "Write it to a file: -o FILE.");
     context.out << escape_for_terminal(bytes, true);
     if (!bytes.ends_with('\n')) context.out << "\n";
     return status::done;
@@ -298,8 +328,8 @@ Outcome<int> execute(Context const& context, ArtifactArgs const& args) {
 
 namespace {
 
-// Page after page. How many sessions are not in order now.
-Outcome<std::size_t> look_at_all(Context const& context, Client& client, bool dry_run) {
+// Reads every page and returns how many sessions have a problem.
+Outcome<std::size_t> read_all(Context const& context, Client& client, bool dry_run) {
     std::string cursor;
     std::size_t wrong = 0;
     std::int64_t sessions = 0;
@@ -329,8 +359,8 @@ Outcome<std::size_t> look_at_all(Context const& context, Client& client, bool dr
 
 namespace {
 
-// The newest sessions whose last turn failed. That is no damage: a person decides what to do. Empty
-// also when the list cannot be had: the report stands without it.
+// Lists the newest sessions whose last turn failed. That is no damage: a person decides what to do.
+// Empty when the list cannot be read: the report is complete without it.
 std::string failed_turns(Context const& context, Client& client) {
     auto const page = client.get("/api/projects/" + percent_encode(context.global.project) +
                                  "/sessions?limit=200");
@@ -368,7 +398,7 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
         path = next.empty() ? "" : "/api/doctor?cursor=" + percent_encode(next);
     }
     if (!context.global.json) context.out << failed_turns(context, *client);
-    auto const found = args.check || args.repair ? look_at_all(context, *client, !args.repair)
+    auto const found = args.check || args.repair ? read_all(context, *client, !args.repair)
                                                  : Outcome<std::size_t>(0);
     if (!found) return std::unexpected(found.error());
     bool const well = *before && *found == 0;

@@ -1,6 +1,6 @@
-// Commands for the shell around us: completion, man, and the ids that completion asks for.
+// Commands for shells: completion, man, and candidates, which completion asks for ids.
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/shell_texts.h"
@@ -10,7 +10,7 @@
 namespace dormouse::cli {
 namespace {
 
-// A person has pressed a key and waits.
+// The user has pressed a key and waits.
 constexpr Duration patience{1000};
 
 struct List {
@@ -35,7 +35,7 @@ std::string about(std::string const& kind, json::View item) {
     return shortened(escape_for_terminal(text), 60);
 }
 
-// "ID<tab>what it is" a line. Nothing that fails here is told: the prompt is not the place.
+// Prints lines "ID<tab>description". Prints no error: it would appear in the prompt.
 void offer(Context const& context, Client& client, std::string const& kind,
            std::string const& beginning) {
     auto const list = list_of(kind, context.global.project);

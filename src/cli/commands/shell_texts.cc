@@ -1,6 +1,6 @@
 #include "cli/commands/shell_texts.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "cli/commands/template.h"
 
 #include <algorithm>
@@ -8,8 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-// The bytes of each template are in the program as they are in the file; the build names the
-// folder.
+// Embeds the bytes of a template file in the program; the build defines the folder.
 #define EMBED(name, file)                                                    \
     asm(".section .rodata\n.global " #name "\n.global " #name "_end\n" #name \
         ":\n.incbin \"" DORMOUSE_TEMPLATES "/" file "\"\n" #name             \
@@ -58,7 +57,7 @@ Filter backslashes(std::string_view special) {
     };
 }
 
-// Within single quotes, as bash and zsh read them.
+// Quotes a text for single quotes of bash and zsh.
 std::string in_single_quotes(std::string_view text) {
     std::string out;
     for (char const c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -71,7 +70,7 @@ bool has_name(OptionInfo const& option, std::string_view name) {
     return std::ranges::find(option.names, name) != option.names.end();
 }
 
-// `number`: of a positional, from 1.
+// `number`: the position of a positional, from 1.
 Record record_of(OptionInfo const& option, std::size_t number) {
     bool const choice = !option.choices.empty();
     auto const kind = completed_with(option.value);
@@ -101,7 +100,7 @@ Record record_of(OptionInfo const& option, std::size_t number) {
                   {"required", flag(option.required)},
                   {"help", flag(has_name(option, "--help"))},
                   {"common", flag(has_name(option, "--help") || has_name(option, "--version"))},
-                  // As zsh has it: one name, or names that exclude one another.
+                  // The form of zsh: one name, or names that exclude one another.
                   {"spelled", several
                                   ? "'(" + joined(names, " ") + ")'{" + joined(names, ",") + "}'"
                                   : "'" + joined(names, "")}},

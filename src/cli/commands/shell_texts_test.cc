@@ -7,7 +7,7 @@
 namespace dormouse::cli {
 namespace {
 
-// What the shells make of these texts is shown by tests/completion.py.
+// tests/completion.py runs these texts in the shells.
 
 CommandInfo program() {
     OptionInfo const server{.names = {"--server"}, .value = "URL", .about = "The server"};
@@ -29,33 +29,33 @@ void expect_all(std::string const& text, std::vector<std::string> const& pieces)
         EXPECT_NE(text.find(piece), std::string::npos) << piece << "\nis not in\n" << text;
 }
 
-TEST(Completion, of_bash_knows_what_each_value_is) {
+TEST(Completion, Bash_KnowsTheKindOfEachValue) {
     expect_all(completion("bash", program()),
                {"'go':-s|'go':--session) kind='session'", "'go':--mode) kind='=fast slow'",
                 "'config init':1) kind='file'", "*:--server) kind='text'",
                 "'') commands='go config'", "'config') commands='init'"});
 }
 
-TEST(Completion, of_zsh_escapes_what_its_specs_give_a_meaning) {
+TEST(Completion, Zsh_EscapesSpecialCharacters) {
     expect_all(completion("zsh", program()),
                {R"('[It'\''s \[this\]\: one]:SESSION:_dormouse_ids session')",
                 "'--mode[How]:MODE:(fast slow)'", "go) _dormouse_go ;;", "_dormouse_config_init"});
 }
 
-TEST(Completion, of_fish_offers_options_of_the_command_that_stands_there) {
+TEST(Completion, Fish_OffersOptionsOfTheCommandInTheLine) {
     expect_all(completion("fish", program()),
                {R"(-n '__fish_seen_subcommand_from go' -s s -l session -x -a)"
                 R"( '(__dormouse_ids session)' -d 'It\'s [this]: one')",
                 "-l mode -x -a 'fast slow'", "-n __fish_use_subcommand -a config"});
 }
 
-TEST(Completion, every_value_has_something_to_complete_it_with) {
+TEST(Completion, EveryValue_HasACompletion) {
     EXPECT_EQ(completed_with("CALL"), "call");
     EXPECT_EQ(completed_with("ID"), "id");
     EXPECT_EQ(completed_with("TEXT"), "text");
 }
 
-TEST(Roff, changes_nothing_of_a_text) {
+TEST(Roff, EscapedText_PrintsUnchanged) {
     EXPECT_EQ(roff("plain text"), "plain text");
     EXPECT_EQ(roff(".sh rm"), "\\&.sh rm");
     EXPECT_EQ(roff("'quoted'"), "\\&\\(aqquoted\\(aq");
@@ -63,7 +63,7 @@ TEST(Roff, changes_nothing_of_a_text) {
     EXPECT_EQ(roff("pnd_…"), "pnd_\\[u2026]");
 }
 
-TEST(Manual, has_every_command_and_option_with_its_example) {
+TEST(Manual, HasEveryCommandAndOptionWithItsExample) {
     auto const table = command_table();
     auto const page = manual(table, "1.2.3");
     EXPECT_NE(page.find("\"dormouse 1.2.3\""), std::string::npos);
@@ -81,7 +81,7 @@ TEST(Manual, has_every_command_and_option_with_its_example) {
         EXPECT_NE(page.find(".TP\n.B " + std::string(exit) + "\n"), std::string::npos) << exit;
 }
 
-TEST(Manual, begins_no_line_with_a_request_that_nobody_wrote) {
+TEST(Manual, NoTextBeginsALineWithARequest) {
     std::istringstream lines(manual(command_table(), "1"));
     for (std::string line; std::getline(lines, line);) {
         EXPECT_FALSE(line.empty());

@@ -1,6 +1,6 @@
 #include "cli/commands/spelling.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <CLI/CLI.hpp>
 
@@ -44,7 +44,7 @@ OptionInfo told(CLI::Option const& option) {
     if (info.positional) info.names = {option.get_name()};
     info.required = option.get_required();
     if (option.get_items_expected_max() == 0) return info;
-    // "MODE:{queue,steer}": the name of the value, and what a check says of it.
+    // CLI11 writes "MODE:{queue,steer}": the name of the value and the words of its check.
     auto const type = option.get_type_name();
     auto const open = type.find(":{");
     info.value = type.substr(0, type.find(':'));
@@ -61,7 +61,7 @@ OptionInfo told(CLI::Option const& option) {
     return info;
 }
 
-// Empty unless the option takes certain words only and this is none of them.
+// Explains a value that is not one of the option's choices; else empty.
 std::string wrong_choice(OptionInfo const& option, std::string const& value) {
     if (option.choices.empty() || std::ranges::find(option.choices, value) != option.choices.end())
         return {};
@@ -73,12 +73,12 @@ std::string wrong_choice(OptionInfo const& option, std::string const& value) {
     return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
 }
 
-// Walks the words as the parser does and says which is unknown, and what is nearest to it.
+// Walks the words as the parser does and explains the first unknown one.
 class Misspelling {
 public:
     explicit Misspelling(CLI::App const& program) : program_(program), at_(&program) {}
 
-    // Empty when it finds none. The second line is advice.
+    // Returns an explanation, with advice on its second line; empty when all words are known.
     [[nodiscard]] std::string find(std::vector<std::string> const& words);
 
 private:
@@ -94,7 +94,7 @@ private:
 std::vector<CLI::Option const*> Misspelling::known() const {
     auto all = options_of(*at_);
     if (at_ != &program_) {
-        // --version is the program's alone.
+        // Only the program itself takes --version.
         for (auto const* option : program_.get_options()) {
             if (option->get_group() != "Options") all.push_back(option);
         }
@@ -113,7 +113,7 @@ std::string Misspelling::unknown_option(std::string const& name) const {
     return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
 }
 
-// What has another name elsewhere.
+// Returns the name that a command of other programs has here.
 std::string_view meant(std::string_view word) {
     constexpr std::pair<std::string_view, std::string_view> names[] = {
         {"events", "tail"},      {"logs", "tail"},         {"follow", "tail"},
@@ -201,7 +201,7 @@ std::string missing(CLI::App const& command, std::string const& complaint) {
     return complaint;
 }
 
-// A text of several words that was not quoted is the usual reason for words left over.
+// Words left over are most often a text of several words that was not quoted.
 std::string left_over(CLI::App const& command, std::vector<std::string> const& words) {
     auto out = "not expected: " + (words.empty() ? std::string() : words.front());
     for (auto const* option : options_of(command)) {

@@ -1,6 +1,6 @@
-// Background tasks of a session: tasks.
+// tasks: background tasks of a session.
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
@@ -11,7 +11,7 @@
 namespace dormouse::cli {
 namespace {
 
-// "tsk_…  completed" and what it said.
+// Formats "tsk_…  completed" and the output of the task.
 std::string task_text(json::View task) {
     std::string out = plain(task["taskID"]) + "  " + plain(task["status"]);
     if (task["queued"].boolean_or(false)) out += ", waits for a place";
@@ -25,7 +25,7 @@ std::string task_text(json::View task) {
     return escape_for_terminal(out, true);
 }
 
-// Each below the one that started it.
+// Lists each task below the one that started it.
 void add_branch(std::string& out, json::View list, std::string const& indent) {
     list.elements([&](json::View task) {
         std::string line =
@@ -57,7 +57,7 @@ Outcome<int> show(Context const& context, Outcome<Reply> const& reply) {
     return status::done;
 }
 
-// Failed runs end with the status of what failed.
+// Prints the output; a failed run exits with the status of its failure.
 Outcome<int> output(Context const& context, Client& client, TasksArgs const& args) {
     auto const wait_ms = milliseconds("--wait", args.wait);
     if (!wait_ms) return std::unexpected(wait_ms.error());
@@ -125,7 +125,7 @@ Outcome<int> execute(Context const& context, TasksArgs const& args) {
     std::string const path = "/api/sessions/" + *session + "/tasks";
     if (args.tree) return show_tree(context, *client, path);
     if (!args.start.empty()) return start(context, *client, path, args);
-    auto const reply = client->get(path);  // at most 200, in one page
+    auto const reply = client->get(path);  // one page of at most 200
     if (!reply) return std::unexpected(reply.error());
     auto const items = json::View(reply->body)["items"];
     context.show(reply->body, tasks_table(items, context.style, context.columns));

@@ -36,12 +36,12 @@ public:
     }
 
 private:
-    // The text up to the end of the section `name`; `text` goes on behind it.
+    // Returns the text up to the end of the section `name` and advances `text` behind it.
     [[nodiscard]] static std::string_view take_section(std::string_view& text,
                                                        std::string_view name);
     void put_section(std::string_view tag, std::string_view body);
     void put_value(std::string_view tag);
-    // The innermost record that has this name.
+    // Returns the innermost record that has this name.
     [[nodiscard]] Record const* scope_of(std::string_view name) const;
 
     Filter const& escape_;

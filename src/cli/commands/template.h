@@ -1,16 +1,16 @@
 #pragma once
-// Texts with places to fill in, after Mustache: what `completion` and `man` print. Pure.
+// A subset of Mustache templates, for the output of `completion` and `man`. Pure.
 //
 //   {{name}}              the text `name` of the innermost record that has one, escaped
-//   {{name|filter}}       through a filter first
-//   {{&name}}             as it is
+//   {{name|filter}}       passed through a filter first
+//   {{&name}}             unescaped
 //   {{#name}} … {{/name}} for each record of the list `name`, or once if the text is not empty
-//   {{#name ", "}} …      the same, with something between two records
+//   {{#name ", "}} …      the same, with a separator between two records
 //   {{^name}} … {{/name}} if the list or text is empty
-//   {{=name}} … {{/name}} a part, for {{>name}} later
+//   {{=name}} … {{/name}} defines a part for a later {{>name}}
 //
-// Of a line that holds nothing but a tag of these (not a value), or a part as a whole, only that is
-// kept: neither its indentation nor its end.
+// A line that holds nothing but one of these tags (not a value) is removed from the output with its
+// indentation and line break.
 
 #include <functional>
 #include <map>
@@ -25,12 +25,12 @@ struct Record {
     std::map<std::string, std::vector<Record>, std::less<>> lists = {};
 };
 
-// A record for each text, which is its {{.}}.
+// Returns one record for each text; {{.}} is the text.
 [[nodiscard]] std::vector<Record> records(std::vector<std::string> const& texts);
 
 using Filter = std::function<std::string(std::string_view)>;
 
-// REQUIRES: the sections of `text` are closed, and its filters are there.
+// REQUIRES: every section of `text` is closed and every filter it names exists.
 [[nodiscard]] std::string filled(std::string_view text, Record const& data, Filter const& escape,
                                  std::map<std::string_view, Filter> const& filters = {});
 

@@ -1,7 +1,7 @@
-// watch: all that waits, live. On a terminal the table is drawn again as it changes; elsewhere each
-// change is a line, or an object with --json.
+// watch: the open calls, live. On a terminal redraws the table as it changes; otherwise prints a
+// line for each change, or an object with --json.
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
@@ -17,7 +17,7 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::size_t watched_max = 1000;  // the newest; five requests a look
+constexpr std::size_t watched_max = 1000;  // the newest; five requests for each read
 constexpr int tries_max = 5;
 
 class Watch {
@@ -25,25 +25,25 @@ public:
     Watch(Context const& context, Client& client, std::string target, WatchArgs const& args)
         : context_(context), client_(client), target_(std::move(target)), args_(args) {}
 
-    // Looks every second until Ctrl-C, or until the server is lost for good.
+    // Reads every second until Ctrl-C, or until the server is lost for good.
     [[nodiscard]] Outcome<int> run(Interrupts const& interrupts);
 
 private:
-    // The calls that are open, newest first; timers only if they are asked for.
+    // Returns the open calls, newest first; timers only on request.
     [[nodiscard]] Outcome<std::vector<Json>> read();
-    [[nodiscard]] Outcome<void> look();
+    [[nodiscard]] Outcome<void> poll();
     void draw(std::vector<Json> const& calls);
-    [[nodiscard]] Outcome<void> tell_changes(std::vector<Json> const& calls);
-    // What was open before and is not in the list any more: settled, deleted, or beyond the newest.
-    [[nodiscard]] Outcome<void> tell_gone(std::string const& id);
+    [[nodiscard]] Outcome<void> report_changes(std::vector<Json> const& calls);
+    // Reports a call that is not in the list any more: settled, deleted, or older than the newest.
+    [[nodiscard]] Outcome<void> report_gone(std::string const& id);
     void tell(Json const& call);
 
     Context const& context_;
     Client& client_;
     std::string target_;
     WatchArgs const& args_;
-    std::map<std::string, Json> told_;  // by id; only open ones
-    std::string drawn_;                 // what the terminal shows
+    std::map<std::string, Json> told_;  // printed open calls by id
+    std::string drawn_;                 // the text on the terminal
 };
 
 Outcome<std::vector<Json>> Watch::read() {
@@ -67,7 +67,7 @@ void Watch::tell(Json const& call) {
     context_.show(call, pending_line(json::View(call), wall_clock(), context_.style));
 }
 
-Outcome<void> Watch::tell_gone(std::string const& id) {
+Outcome<void> Watch::report_gone(std::string const& id) {
     auto const reply = client_.get("/async-tool/pending/" + id);
     if (!reply && reply.error().exit != status::not_found) return std::unexpected(reply.error());
     bool open = false;
@@ -83,7 +83,7 @@ Outcome<void> Watch::tell_gone(std::string const& id) {
     return {};
 }
 
-Outcome<void> Watch::tell_changes(std::vector<Json> const& calls) {
+Outcome<void> Watch::report_changes(std::vector<Json> const& calls) {
     std::map<std::string, Json> open;
     for (auto const& call : calls) open.emplace(json::View(call)["id"].string_or(""), call);
     std::vector<std::string> gone;
@@ -91,7 +91,7 @@ Outcome<void> Watch::tell_changes(std::vector<Json> const& calls) {
         if (!open.contains(id)) gone.push_back(id);
     }
     for (auto const& id : gone) {
-        if (auto const said = tell_gone(id); !said) return said;
+        if (auto const said = report_gone(id); !said) return said;
     }
     for (auto const& call : calls | std::views::reverse) {
         auto& known = told_[json::View(call)["id"].string_or("")];
@@ -124,34 +124,35 @@ void Watch::draw(std::vector<Json> const& calls) {
         text += "\x1b[K\n" + std::string(line.begin(), line.end());
     }
     if (std::exchange(drawn_, text) == text) return;
-    // From the top left, each line to its end, and what is left below: no flicker.
+    // Overwrites the screen from the top left, clears each line's end and the rows below: no
+    // flicker.
     context_.out << "\x1b[H" << text << "\x1b[K\n\x1b[J" << std::flush;
 }
 
-Outcome<void> Watch::look() {
+Outcome<void> Watch::poll() {
     auto const calls = read();
     if (!calls) return std::unexpected(calls.error());
     bool const drawing = context_.screen && !context_.global.json;
-    if (!drawing) return tell_changes(*calls);
+    if (!drawing) return report_changes(*calls);
     if (drawn_.empty()) context_.out << "\x1b[2J";
     draw(*calls);
     return {};
 }
 
 Outcome<int> Watch::run(Interrupts const& interrupts) {
-    for (int tries = tries_max;;) {  // the first look must succeed
-        auto const looked = look();
-        auto const exit = looked ? status::done : looked.error().exit;
+    for (int tries = tries_max;;) {  // the first read must succeed
+        auto const polled = poll();
+        auto const exit = polled ? status::done : polled.error().exit;
         if (exit == status::interrupted) return status::interrupted;
-        if (!looked && (!is_away(looked.error()) || tries == tries_max))
-            return std::unexpected(looked.error());
-        if (!looked && tries == 0)
+        if (!polled && (!is_away(polled.error()) || tries == tries_max))
+            return std::unexpected(polled.error());
+        if (!polled && tries == 0)
             context_.err << "the connection is lost; trying again\n" << std::flush;
-        auto const wait = looked ? args_.interval : Duration(1000 << tries);
-        tries = looked ? 0 : tries + 1;
+        auto const wait = polled ? args_.interval : Duration(1000 << tries);
+        tries = polled ? 0 : tries + 1;
         if (interrupts.sleep(wait, context_.output_fd)) {
             if (!interrupts.sleep(Duration(0))) return status::unread;
-            if (context_.may_ask) context_.err << '\n';  // after the terminal's ^C
+            if (context_.may_ask) context_.err << '\n';  // ends the line of the terminal's ^C
             return status::interrupted;
         }
     }

@@ -5,7 +5,7 @@
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <istream>
@@ -21,7 +21,7 @@ Outcome<Json> text_value(std::string const& text) {
     return Json::trusted(json::quote(text));
 }
 
-// The value that the flags hold: a JSON string for text.
+// Returns the value of the flags; text becomes a JSON string.
 Outcome<Json> submitted_value(Context const& context, SubmitArgs const& args) {
     if (args.json_value) return json_argument("--json-value", *args.json_value);
     auto text = args.file ? file_text(*args.file) : text_or_input(context, args.text.value_or(""));
@@ -63,6 +63,29 @@ std::string_view route(SubmitArgs::Kind kind) {
     return {};
 }
 
+// The rule of an approval with --session or --always.
+Outcome<void> write_rule(DecideArgs const& args, json::Writer& body) {
+    bool const rule = args.session || args.always;
+    if (!rule && (!args.match.empty() || !args.lifetime.empty())) {
+        return failure(status::usage, "--match and --for are about later calls",
+                       "Add --session or --always.");
+    }
+    if (!rule) return {};
+    body.key("rule").begin_object().member("scope", args.always ? "project" : "session");
+    if (!args.lifetime.empty()) {
+        auto const lifetime = milliseconds("--for", args.lifetime);
+        if (!lifetime) return std::unexpected(lifetime.error());
+        body.member("forMs", *lifetime);
+    }
+    if (!args.match.empty()) {
+        body.key("match").begin_array();
+        for (std::string const& name : args.match) body.value(name);
+        body.end_array();
+    }
+    body.end_object();
+    return {};
+}
+
 Outcome<Json> decision_body(DecideArgs const& args, std::string const& id, json::View call) {
     json::Writer body;
     body.begin_object().member("pendingID", id).member("approved", args.approved);
@@ -75,6 +98,7 @@ Outcome<Json> decision_body(DecideArgs const& args, std::string const& id, json:
         if (!value) return std::unexpected(value.error());
         body.member(name, *value);
     }
+    if (auto const rule = write_rule(args, body); !rule) return std::unexpected(rule.error());
     return body.end_object().json();
 }
 
@@ -89,11 +113,11 @@ Outcome<int> cancel_session(Context const& context, Client& client, std::string 
     return status::done;
 }
 
-// A person is asked; who is none has to say --yes.
+// Asks for confirmation; a script must pass --yes.
 Outcome<bool> sure(Context const& context, std::string const& session) {
     if (!context.may_ask) {
-        return failure(status::usage, "delete asks first, and nobody is there to answer",
-                       "To delete without being asked: --yes.");
+        return failure(status::usage, "delete asks for confirmation, but there is no terminal",
+                       "To delete without confirmation: --yes.");
     }
     context.err << "Delete " << session << " with its whole history, for good? [y/N] "
                 << std::flush;

@@ -19,9 +19,10 @@ bool is_dark(QRcode const& code, int row, int column) {
     return (code.data[row * code.width + column] & 1U) != 0;
 }
 
-// The colours are said: on a dark terminal the code would be inverted, which not all readers take.
+// Sets both colours: on a dark terminal the code would be inverted, which some scanners cannot
+// read.
 constexpr std::string_view black_on_white = "\x1b[30;107m";
-constexpr std::string_view usual = "\x1b[0m";
+constexpr std::string_view reset = "\x1b[0m";
 
 }  // namespace
 
@@ -38,7 +39,7 @@ std::string qr_code(std::string_view text) {
             bool const lower = is_dark(*code, row + 1, column);
             out += upper ? (lower ? "█" : "▀") : (lower ? "▄" : " ");
         }
-        out += usual;
+        out += reset;
         out += '\n';
     }
     return out;

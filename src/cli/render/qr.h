@@ -6,9 +6,9 @@
 
 namespace dormouse::cli {
 
-// `text` as lines of half blocks, two rows of the code in each, with the quiet zone of four
-// modules that readers need; black on white whatever the terminal's colours are. Empty: it is too
-// long (over 2,331 bytes).
+// Returns `text` as lines of half blocks, two rows of the code in each, with the quiet zone of four
+// modules that scanners need; black on white whatever the colours of the terminal. Empty if `text`
+// is too long (over 2,331 bytes).
 [[nodiscard]] std::string qr_code(std::string_view text);
 
 }  // namespace dormouse::cli

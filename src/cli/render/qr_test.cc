@@ -5,7 +5,7 @@
 namespace dormouse::cli {
 namespace {
 
-TEST(QrCode, is_square_with_a_quiet_zone_and_its_finder_patterns) {
+TEST(QrCode, IsSquareWithAQuietZoneAndItsFinderPatterns) {
     auto const code = qr_code("http://127.0.0.1:3676/sign-in#dml_0123456789");
     std::size_t lines = 0;
     for (char const c : code) lines += c == '\n';
@@ -16,7 +16,7 @@ TEST(QrCode, is_square_with_a_quiet_zone_and_its_finder_patterns) {
     EXPECT_EQ(code.substr(third + 13, 21), "█▀▀▀▀▀█");
 }
 
-TEST(QrCode, of_what_is_too_long_is_none) { EXPECT_EQ(qr_code(std::string(3000, 'x')), ""); }
+TEST(QrCode, TextTooLong_ReturnsEmpty) { EXPECT_EQ(qr_code(std::string(3000, 'x')), ""); }
 
 }  // namespace
 }  // namespace dormouse::cli

@@ -1,8 +1,8 @@
 #include "cli/render/render.h"
 
 #include "base/check.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -26,8 +26,8 @@ std::string_view code_of(Paint paint) {
 
 using Widths = std::vector<std::size_t>;
 
-constexpr std::size_t words_min = 8;  // a column of words gets no narrower
-constexpr std::size_t id_min = 11;    // "pnd_AAAAAAG": what names a session among its neighbours
+constexpr std::size_t words_min = 8;  // the minimum width of a column of words
+constexpr std::size_t id_min = 11;    // "pnd_AAAAAAG": enough to tell a session from its neighbours
 
 Widths widths_of(std::vector<std::vector<std::string>> const& rows) {
     Widths widths(rows.front().size(), 0);
@@ -43,7 +43,7 @@ std::size_t total(Widths const& widths) {
     return sum;
 }
 
-// How long the beginnings of the ids in this column must be to differ.
+// Returns the prefix length at which the ids of this column differ.
 std::size_t unique_length(std::vector<std::vector<std::string>> const& rows, std::size_t column) {
     std::vector<std::string_view> ids;
     for (std::size_t r = 1; r < rows.size(); ++r) ids.emplace_back(rows[r][column]);
@@ -59,7 +59,7 @@ std::size_t unique_length(std::vector<std::vector<std::string>> const& rows, std
     return length;
 }
 
-// How long the endings must be to differ; an ending is no longer than the random part of an id.
+// Returns the suffix length at which the ids differ, at most the random part of an id.
 std::size_t unique_ending(std::vector<std::vector<std::string>> const& rows, std::size_t column) {
     constexpr std::size_t ending_min = 5;
     std::vector<std::string> ids;
@@ -76,7 +76,7 @@ std::size_t unique_ending(std::vector<std::vector<std::string>> const& rows, std
     return length;
 }
 
-// Cuts the widest of the columns that give way like this, until the table fits or none may.
+// Cuts the widest of the columns of `kind` until the table fits or none can shrink further.
 void cut_words(Widths& widths, std::vector<Narrow> const& narrow, Narrow kind,
                std::size_t terminal) {
     while (total(widths) > terminal) {
@@ -90,7 +90,7 @@ void cut_words(Widths& widths, std::vector<Narrow> const& narrow, Narrow kind,
     }
 }
 
-// \uXXXX. REQUIRES: a UTF-16 code unit.
+// Appends \uXXXX. REQUIRES: a UTF-16 code unit.
 void append_unit(std::string& out, char32_t unit) {
     constexpr std::string_view digits = "0123456789abcdef";
     out += "\\u";
@@ -167,7 +167,7 @@ std::string json_for_terminal(std::string_view json) {
         auto const next = decode_utf8(json);
         auto const bytes = json.substr(0, next.length);
         json.remove_prefix(next.length);
-        // White space between tokens is the only control character that JSON has.
+        // Valid JSON has no control characters except white space between tokens.
         bool const space = next.code < 0x20;
         if (space || escape_for_terminal(bytes) == bytes) {
             out += bytes;

@@ -1,11 +1,10 @@
 #pragma once
-// Text for people: colours, aligned tables, ages, and the API's objects in words. Pure. Everything
-// that comes from outside passes escape_for_terminal() here; nothing else prints what the server
-// sent.
+// Text for the terminal: colours, aligned tables, ages, and the API's objects. Pure. All text of
+// the server passes escape_for_terminal() here; no other code prints it.
 
 #include <dormouse/time.h>
 
-#include "base/width.h"
+#include "base/text/width.h"
 #include "json/json.h"
 
 #include <string>
@@ -16,19 +15,19 @@ namespace dormouse::cli {
 
 enum class Paint : std::uint8_t { plain, bold, dim, red, green, yellow, cyan };
 
-// Colours, or none: only a terminal gets them.
+// Paints text, or not: only a terminal gets colours.
 struct Style {
     bool color = false;
     [[nodiscard]] std::string operator()(Paint paint, std::string_view text) const;
 };
 
-// How a column gives way when the table is wider than the terminal.
+// How a column shrinks when the table is wider than the terminal.
 enum class Narrow : std::uint8_t {
     no,
-    id,      // to the shortest beginnings that are unique here; they go first, nothing is lost
-    id_end,  // to …ENDING, the shortest endings that are unique here; the commands take them
-    words,   // with …, the widest first
-    last,    // like words, when those can give no more
+    id,      // to the shortest unique beginnings; shrunk first, because nothing is lost
+    id_end,  // to …ENDING, the shortest unique endings; commands accept them
+    words,   // cut with …, the widest first
+    last,    // like words, after those cannot shrink further
 };
 struct Column {
     Column(char const* name, Narrow how = Narrow::no) : head(name), narrow(how) {}
@@ -36,13 +35,14 @@ struct Column {
     Narrow narrow;
 };
 
-// Columns as wide as their widest cell; two spaces between; the last column is not padded.
+// A table with columns as wide as their widest cell and two spaces between them; the last column is
+// not padded.
 class Table {
 public:
     explicit Table(std::vector<Column> columns);
-    // Cells are escaped here; REQUIRES: as many as there are columns.
+    // Adds a row and escapes its cells. REQUIRES: one cell for each column.
     void add(std::vector<std::string> cells, Paint paint = Paint::plain);
-    // No line is wider than `terminal` columns (0: not a terminal, nothing is cut).
+    // Returns lines of at most `terminal` columns (0: not a terminal, nothing is cut).
     [[nodiscard]] std::string text(Style style, std::size_t terminal = 0) const;
     [[nodiscard]] bool empty() const { return rows_.size() == 1; }
 
@@ -55,27 +55,27 @@ private:
     std::vector<Paint> paints_{Paint::bold};
 };
 
-// The same JSON value with all that escape_for_terminal() escapes as \uXXXX.
+// Returns the same JSON value with everything that escape_for_terminal() escapes as \uXXXX.
 [[nodiscard]] std::string json_for_terminal(std::string_view json);
 
-// "3 s", "12 min", "5 h 10 min", "3 d 4 h": rounded down to what matters.
+// Formats a duration, rounded down to two units: "3 s", "12 min", "5 h 10 min", "3 d 4 h".
 [[nodiscard]] std::string in_words(Duration duration);
 [[nodiscard]] std::string ago(std::int64_t at_ms, Time now);  // "3 min ago"; "-" for 0
 [[nodiscard]] std::string ahead(std::int64_t at_ms,
                                 Time now);  // "in 3 min", "3 min overdue"; "none" for 0
 [[nodiscard]] std::string clock_text(std::int64_t at_ms);  // local time of day, HH:MM:SS
 
-// A JSON value in a line: a string as it is, everything else compact.
+// Returns a JSON value on one line: a string unquoted, everything else as compact JSON.
 [[nodiscard]] std::string plain(json::View value);
-// An output in a line; of one that was kept as an artifact its beginning, its size, and how to get
-// all of it.
+// Returns an output on one line. For an output stored as an artifact: its beginning, its size and
+// the command that reads all of it.
 [[nodiscard]] std::string output_words(json::View output);
 
-// One line on what the session does: "waits for deploy (pnd_…)", "busy, step 2".
+// Describes what the session does: "waits for deploy (pnd_…)", "busy, step 2".
 [[nodiscard]] std::string activity_text(json::View activity);
 [[nodiscard]] std::string sessions_table(json::View items, Time now, Style style,
                                          std::size_t terminal = 0);
-// Why a call waits, as people call it: "approval", "in doubt", "timer".
+// Returns why a call waits, in words for people: "approval", "in doubt", "timer".
 [[nodiscard]] std::string reason_word(json::View call);
 [[nodiscard]] std::string pending_table(json::View items, Time now, Style style,
                                         std::size_t terminal = 0);
@@ -83,24 +83,25 @@ private:
                                            std::size_t terminal = 0);
 [[nodiscard]] std::string tasks_table(json::View items, Style style, std::size_t terminal = 0);
 [[nodiscard]] std::string agents_table(json::View items, Style style, std::size_t terminal = 0);
-// "target, branch?": what a tool takes, by its schema.
+// Lists the arguments of a tool by its schema: "target, branch?".
 [[nodiscard]] std::string tool_arguments(json::View tool);
 [[nodiscard]] std::string tools_table(json::View items, Style style, std::size_t terminal = 0);
-// A call that changed, in a line: "21:13:05  waiting     pnd_…  deploy {"target":"A"}  …".
+// Formats a changed call on one line: "21:13:05  waiting     pnd_…  deploy {"target":"A"}  …".
 [[nodiscard]] std::string pending_line(json::View call, Time now, Style style);
 [[nodiscard]] std::string session_text(json::View session, Time now, Style style);
 [[nodiscard]] std::string message_text(json::View message, Style style);
 [[nodiscard]] std::string pending_text(json::View call, Time now, Style style);
-// What a submission left behind: "applied: result, completed, sha256:…".
+// Describes the receipt of a submission: "applied: result, completed, sha256:…".
 [[nodiscard]] std::string submission_text(json::View answer);
-// Who settled what, when, and which step used it: the answer of explain.
+// Formats the answer of explain: who settled which call, when, and which step used it.
 [[nodiscard]] std::string explain_text(json::View answer, Time now, Style style);
 [[nodiscard]] std::string repair_text(json::View report, Style style);
-// `before`: whether the pages before this one were well; nullopt: it is the first.
+// `before`: whether the earlier pages reported no problem; nullopt: this is the first page.
 [[nodiscard]] std::string doctor_text(json::View report, Time now, Style style,
                                       std::optional<bool> before = {});
 
-// What waits, and the commands that settle it; `flags` is repeated_flags(). Ends in a line break.
+// Shows what waits and the commands that settle it; `flags` is repeated_flags(). Ends in a line
+// break.
 [[nodiscard]] std::string how_to_settle(json::View call, Time now, std::string const& flags,
                                         Style style);
 

@@ -1,9 +1,9 @@
-// The API's objects in words (shapes: design, "Object shapes").
+// Renders the objects of the API (docs/reference/http.md).
 
 #include "cli/render/render.h"
 #include "cli/render/render_question.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/client/settings.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ constexpr std::size_t input_columns = 60;
 
 std::string safe(json::View value) { return escape_for_terminal(plain(value)); }
 
-// The last turn failed and nothing has happened since.
+// True if the last turn failed and the session has been idle since.
 bool has_failed(json::View session) {
     return session["lastTurn"]["failed"].boolean_or(false) &&
            session["activity"]["type"].string_or("") == "idle";
 }
 
-// A text of several lines, the later ones under the first.
+// Indents all lines of `text` but the first.
 std::string lines_of(json::View text, std::size_t indent) {
     std::string out;
     for (char const c : escape_for_terminal(plain(text), true)) {
@@ -85,7 +85,7 @@ std::string waits_for(json::View call) {
     if (reason == "approval") return "waits for approval";
     if (reason == "user_input") return "waits for an answer";
     if (reason == "elicitation") return "waits for a form to be filled in";
-    if (reason == "handoff") return "goes on by itself";
+    if (reason == "handoff") return "continues by itself";
     return "waits for its result";
 }
 
@@ -315,7 +315,7 @@ std::string message_text(json::View message, Style style) {
 
 namespace {
 
-// What a person decided, why, and with what else; empty if nobody has.
+// Describes what a person decided and why; empty if no decision was made.
 std::string decision_text(json::View decision, Style style) {
     if (!decision["approved"].exists()) return {};
     bool const approved = decision["approved"].boolean_or(false);
@@ -380,12 +380,15 @@ std::string submission_text(json::View answer) {
     auto const receipt = answer["receipt"];
     auto out = escape_for_terminal(outcome);
     if (outcome == "duplicate")
-        out = "duplicate: the same was already taken; the first receipt stands";
+        out = "duplicate: the same outcome was already accepted; this is its receipt";
     if (outcome == "counted") out = "counted: more votes are needed";
     if (!receipt.exists() || receipt.is_null()) return out + "\n";
     out += "\n  " + safe(receipt["kind"]) + ", " + safe(receipt["status"]) + ", " +
            safe(receipt["digest"]);
-    return out + ", receipt " + safe(receipt["id"]) + "\n";
+    out += ", receipt " + safe(receipt["id"]) + "\n";
+    if (auto const rule = answer["ruleID"].string())
+        out += "  later calls are allowed by the rule " + escape_for_terminal(*rule) + "\n";
+    return out;
 }
 
 std::string explain_text(json::View answer, Time now, Style style) {
@@ -396,10 +399,15 @@ std::string explain_text(json::View answer, Time now, Style style) {
         out += "attempts  " + safe(call["attempts"]) + "\n";
     });
     if (answer["calls"].size() == 0) out += "no call of it ever waited\n";
-    answer["missingGates"].elements([&](json::View held) {
-        out += style(Paint::red, "\nheld      ") + safe(held["callID"]) + " waits for the gate '" +
-               safe(held["gate"]) + "', which is not configured\n";
-        out += "next      " + safe(held["next"]) + "\n";
+    answer["byRules"].elements([&](json::View one) {
+        out += "allowed   " + safe(one["callID"]) + " " + safe(one["tool"]) + " by " +
+               safe(one["by"]["name"]) + "'s rule " + safe(one["ruleID"]) + " (gate " +
+               safe(one["gate"]) + ")\n";
+    });
+    answer["missingGates"].elements([&](json::View gate) {
+        out += style(Paint::red, "\nblocked   ") + safe(gate["callID"]) + " waits for the gate '" +
+               safe(gate["gate"]) + "', which is not configured\n";
+        out += "next      " + safe(gate["next"]) + "\n";
     });
     return out;
 }
@@ -415,7 +423,7 @@ std::string nodes_text(json::View nodes) {
     nodes.elements([&](json::View node) {
         out += "node      " + counted(node["resident"].integer_or(0), "session") + " in memory";
         if (node["clockHeld"].boolean_or(false))
-            out += "; the clock jumped ahead, so deadlines are held for a minute";
+            out += "; the clock jumped ahead, so deadlines wait for a minute";
         out += "\n";
     });
     return out;
@@ -423,7 +431,7 @@ std::string nodes_text(json::View nodes) {
 
 std::string queues_text(json::View queues, Time now) {
     if (queues.kind() != json::Kind::object) return {};
-    std::string out = "owed      " + counted(queues["owed"].integer_or(0), "session") + " at work";
+    std::string out = "at work   " + counted(queues["outstanding"].integer_or(0), "session");
     auto const next = queues["nextWakeAt"].integer_or(0);
     if (next > to_ms(now)) out += "; the next one wakes " + ahead(next, now);
     out += "\n";
@@ -457,11 +465,11 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
     out += findings_text(report, "stuck", "stuck", Paint::red, style);
-    out += findings_text(report, "bricked", "unreadable", Paint::red, style);
+    out += findings_text(report, "unreadable", "unreadable", Paint::red, style);
     out += findings_text(report, "orphaned", "orphaned", Paint::red, style);
-    out += findings_text(report, "held", "held", Paint::yellow, style);
+    out += findings_text(report, "blocked", "blocked", Paint::yellow, style);
     out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
-    out += findings_text(report, "unasked", "not asking", Paint::yellow, style);
+    out += findings_text(report, "notAsking", "not asking", Paint::yellow, style);
     if (before) return out;
     return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
 }
@@ -477,6 +485,20 @@ std::string repair_text(json::View report, Style style) {
     return out;
 }
 
+namespace {
+
+// How an answer to the question is written.
+std::string answer_hint(json::View call) {
+    json::View const schema = call["schema"];
+    bool const typed = schema.exists() && !schema.is_null();
+    std::string out = typed ? "--json-value '{…}'" : "'ANSWER'";
+    if (!typed && call["form"]["choices"].size() > 0) out = "NUMBER";
+    if (call["files"].integer_or(0) > 0) out += " --file FILE";
+    return out;
+}
+
+}  // namespace
+
 std::string how_to_settle(json::View call, Time now, std::string const& flags, Style style) {
     auto const id = call["id"].string_or("");
     auto const reason = call["reason"].string_or("");
@@ -487,12 +509,18 @@ std::string how_to_settle(json::View call, Time now, std::string const& flags, S
     out += "\n";
     if (call["message"].string())
         out += "  asks: " + question_text(call["message"], 8, style) + "\n";
+    std::size_t number = 0;
+    call["form"]["choices"].elements([&](json::View choice) {
+        out += "    " + std::to_string(++number) + ". " + safe(choice["title"]);
+        if (choice["description"].string()) out += ": " + safe(choice["description"]);
+        out += "\n";
+    });
     if (reason == "approval") {
         out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
     } else if (reason == "elicitation") {
         out += command("approve", id, "--content '{…}'", flags) + command("deny", id, "", flags);
     } else if (reason == "user_input") {
-        out += command("result", id, "'ANSWER'", flags);
+        out += command("answer", id, answer_hint(call), flags);
     } else if (reason != "handoff") {
         out += command("result", id, "'TEXT'", flags) +
                command("error", id, "'WHAT WENT WRONG'", flags);

@@ -1,7 +1,7 @@
 #include "cli/render/render_question.h"
 
-#include "base/markdown.h"
-#include "base/text.h"
+#include "base/text/markdown.h"
+#include "base/text/text.h"
 #include "json/changes.h"
 
 namespace dormouse::cli {
@@ -10,7 +10,7 @@ std::string question_text(json::View question, std::size_t indent, Style style) 
     std::string_view const strong = style.color ? "\x1b[1m" : "";
     std::string_view const normal = style.color ? "\x1b[22m" : "";
     std::string out;
-    bool begins = false;  // a line after the first
+    bool begins = false;  // at the beginning of a line after the first
     for (char const c : markdown::plain_text(plain(question), strong, normal)) {
         if (begins && c != '\n') out.append(indent, ' ');
         begins = c == '\n';

@@ -9,14 +9,14 @@ namespace {
 
 constexpr Time now = from_ms(1'795'290'000'000);
 
-TEST(Table, aligns_columns_and_does_not_pad_the_last) {
+TEST(Table, AlignsColumnsAndDoesNotPadTheLast) {
     Table table({"ID", "WHAT"});
     table.add({"1", "ä"});
     table.add({"1234", "b"});
     EXPECT_EQ(table.text({}), "ID    WHAT\n1     ä\n1234  b\n");
 }
 
-TEST(Table, escapes_what_could_steer_a_terminal) {
+TEST(Table, EscapesTerminalControlCharacters) {
     Table table({"TITLE"});
     table.add({"a\x1b[2Jb\u202Ec"});
     auto const text = table.text({});
@@ -24,12 +24,12 @@ TEST(Table, escapes_what_could_steer_a_terminal) {
     EXPECT_EQ(text.find("\u202E"), std::string::npos);
 }
 
-TEST(Style, colours_only_when_asked) {
+TEST(Style, ColoursOnlyWhenAsked) {
     EXPECT_EQ(Style{false}(Paint::red, "x"), "x");
     EXPECT_EQ(Style{true}(Paint::red, "x"), "\x1b[31mx\x1b[0m");
 }
 
-TEST(Words, say_durations_as_people_do) {
+TEST(Words, SayDurationsAsPeopleDo) {
     EXPECT_EQ(in_words(Duration(40)), "40 ms");
     EXPECT_EQ(in_words(Duration(3'000)), "3 s");
     EXPECT_EQ(in_words(Duration(3'600'000)), "1 h");
@@ -41,14 +41,14 @@ TEST(Words, say_durations_as_people_do) {
     EXPECT_EQ(ahead(0, now), "none");
 }
 
-TEST(Table, stays_aligned_with_wide_and_joining_characters) {
+TEST(Table, StaysAlignedWithWideAndJoiningCharacters) {
     Table table({"WHO", "WHAT"});
     table.add({"漢字", "a"});
     table.add({"e\u0301e\u0301", "b"});
     EXPECT_EQ(table.text({}), "WHO   WHAT\n漢字  a\ne\u0301e\u0301    b\n");
 }
 
-TEST(Table, gives_way_to_a_narrow_terminal_ids_first) {
+TEST(Table, NarrowTerminal_ShortensIdsFirst) {
     Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
     table.add({"ses_AAAAAAAAAAA1xxxxxxxxxx", "active", "a title of many words 漢字漢字"});
     table.add({"ses_AAAAAAAAAAA2xxxxxxxxxx", "active", "short"});
@@ -64,7 +64,7 @@ TEST(Table, gives_way_to_a_narrow_terminal_ids_first) {
               "ses_AAAAAAAAAAA2  active  short\n");
 }
 
-TEST(Table, no_line_is_wider_than_the_terminal) {
+TEST(Table, NoLineIsWiderThanTheTerminal) {
     Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
     table.add({"ses_AAAAAAAAAAA1", "漢字漢字漢字", "e\u0301漢🐭\x1b漢字漢字漢字"});
     for (std::size_t columns = 1; columns < 60; ++columns) {
@@ -77,7 +77,7 @@ TEST(Table, no_line_is_wider_than_the_terminal) {
     }
 }
 
-TEST(Json, is_escaped_for_the_terminal_and_stays_the_same_value) {
+TEST(Json, IsEscapedForTheTerminalAndStaysTheSameValue) {
     EXPECT_EQ(json_for_terminal("{\"a\":\n\"ä漢\"}"), "{\"a\":\n\"ä漢\"}");
     EXPECT_EQ(json_for_terminal("\"\u202E\u200B\u009B\x7F\""), R"("\u202e\u200b\u009b\u007f")");
     EXPECT_EQ(json_for_terminal("\"\U000E0041\""), R"("\udb40\udc41")");
@@ -90,7 +90,7 @@ constexpr char const* waiting_call =
     R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000},)"
     R"("message":null,"inDoubt":false,"receipt":null})";
 
-TEST(Pending, is_a_table_of_what_waits) {
+TEST(Pending, IsATableOfWhatWaits) {
     auto const items = "[" + std::string(waiting_call) + "]";
     EXPECT_EQ(pending_table(json::View(items), now, {}),
               "PENDING  CALL                   REASON       SINCE      DEADLINE\n"
@@ -115,7 +115,7 @@ TEST(Pending, Table_80Columns_ShowsTheCallAndUniqueEndings) {
               "…hOxiw   deploy {\"target\":\"the-shop\"}  approval  1 min ago  in 1 h\n");
 }
 
-TEST(Pending, Reason_OfTimersAndDoubt_IsAWordForPeople) {
+TEST(Pending, Reason_OfTimerAndInDoubt_HasItsOwnWord) {
     EXPECT_EQ(reason_word(json::View(R"({"reason":"handoff"})")), "timer");
     EXPECT_EQ(reason_word(json::View(R"({"reason":"tool_result","inDoubt":true})")), "in doubt");
     EXPECT_EQ(reason_word(json::View(R"({"reason":"approval","inDoubt":false})")), "approval");
@@ -131,7 +131,7 @@ TEST(Pending, Question_OfSeveralLines_IsShownOnSeveralLines) {
               std::string::npos);
 }
 
-TEST(Pending, MarkdownOfAQuestion_IsMadeReadable) {
+TEST(Pending, Question_WithMarkdown_IsRendered) {
     json::View const call(R"({"reason":"user_input","id":"pnd_1","status":"waiting","message":)"
                           R"("Which **region**?\n\n- `eu`\n- us\n\nAnswer \u001b[2J soon."})");
     EXPECT_NE(pending_text(call, now, {})
@@ -157,7 +157,7 @@ TEST(Explain, EditedArguments_ShowsBothAndWhatDiffers) {
         << text;
 }
 
-TEST(Pending, a_change_is_a_line) {
+TEST(Pending, Change_IsOneLine) {
     auto const text = pending_line(json::View(waiting_call), now, {});
     EXPECT_TRUE(
         text.ends_with("  waiting     pnd_1  deploy {\"target\":\"A\"}  "
@@ -175,7 +175,7 @@ TEST(Pending, a_change_is_a_line) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos);
 }
 
-TEST(Lists, of_tasks) {
+TEST(Lists, OfTasks) {
     auto const tasks = R"([{"taskID":"tsk_A_1","status":"completed","queued":false,"error":null,)"
                        R"("agentID":"demo","sessionID":"ses_B","description":"look"},)"
                        R"({"taskID":"tsk_A_2","status":"running","queued":true,"error":null,)"
@@ -187,7 +187,7 @@ TEST(Lists, of_tasks) {
     EXPECT_EQ(tasks_table(json::View("[]"), {}), "no tasks\n");
 }
 
-TEST(Lists, of_agents_and_tools) {
+TEST(Lists, OfAgentsAndTools) {
     auto const agents = R"([{"id":"demo","kind":"model","available":true,"reason":null,)"
                         R"("model":"scripted","tools":["a","b"]},)"
                         R"({"id":"coder","kind":"acp","available":false,"reason":"not found",)"
@@ -206,7 +206,7 @@ TEST(Lists, of_agents_and_tools) {
     EXPECT_EQ(tools_table(json::View("[]"), {}), "no tools\n");
 }
 
-TEST(Pending, says_how_to_settle_a_result) {
+TEST(Pending, SaysHowToSettleAResult) {
     EXPECT_EQ(how_to_settle(json::View(waiting_call), now, " --data d", {}),
               "sleeps: deploy {\"target\":\"A\"} waits for its result, deadline in 1 h\n"
               "  dormouse result pnd_1 'TEXT' --data d\n"
@@ -214,7 +214,7 @@ TEST(Pending, says_how_to_settle_a_result) {
               "  dormouse cancel pnd_1 --data d\n");
 }
 
-TEST(Pending, says_how_to_settle_an_approval) {
+TEST(Pending, SaysHowToSettleAnApproval) {
     auto const call = R"({"id":"pnd_2","tool":"dangerous","input":{"action":"X"},)"
                       R"("reason":"approval","timeout":null,)"
                       R"("message":"Really?"})";
@@ -225,7 +225,7 @@ TEST(Pending, says_how_to_settle_an_approval) {
         << text;
 }
 
-TEST(Pending, tells_who_settled_it_and_which_step_used_it) {
+TEST(Pending, ShowsWhoSettledItAndWhichStepUsedIt) {
     auto const call =
         R"({"id":"pnd_1","status":"completed","tool":"deploy","input":{},"time":{"created":1},)"
         R"("receipt":{"digest":"sha256:1","at":1795290000000,"by":{"type":"token","name":"ann"},)"
@@ -235,7 +235,7 @@ TEST(Pending, tells_who_settled_it_and_which_step_used_it) {
     EXPECT_NE(text.find("used      by trn_1, step 2\n"), std::string::npos) << text;
 }
 
-TEST(Sessions, show_what_each_one_does) {
+TEST(Sessions, ShowWhatEachOneDoes) {
     auto const items =
         R"([{"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":"ops",)"
         R"("activity":{"type":"waiting_async","tool":"deploy","pendingIDs":["pnd_1","pnd_2"]},)"
@@ -261,7 +261,7 @@ TEST(Sessions, FailedTurn_IsShownInListAndSession) {
               std::string::npos);
 }
 
-TEST(Messages, show_of_a_long_output_where_all_of_it_is) {
+TEST(Messages, LongOutput_ShowsWhereToReadAllOfIt) {
     json::View const cut(
         R"({"truncated":true,"head":"one\ntwo","tail":"z","bytes":9,"artifactID":"art_1"})");
     EXPECT_EQ(output_words(cut), "one\ntwo (9 bytes; all of it: dormouse artifact art_1)");
@@ -269,7 +269,7 @@ TEST(Messages, show_of_a_long_output_where_all_of_it_is) {
     EXPECT_EQ(output_words(json::View(R"("live")")), "live");
 }
 
-TEST(Messages, show_text_and_tools) {
+TEST(Messages, ShowTextAndTools) {
     auto const message = R"({"role":"assistant","time":{"created":0},"parts":[)"
                          R"({"type":"text","text":"On it.\nNow."},)"
                          R"({"type":"tool","tool":"deploy","state":{"status":"completed",)"
@@ -280,7 +280,7 @@ TEST(Messages, show_text_and_tools) {
         << text;
 }
 
-TEST(Submissions, say_applied_or_duplicate) {
+TEST(Submissions, SayAppliedOrDuplicate) {
     auto const applied = R"({"outcome":"applied","receipt":{"id":"rcp_1","kind":"result",)"
                          R"("status":"completed","digest":"sha256:1"}})";
     EXPECT_EQ(submission_text(json::View(applied)),
@@ -289,32 +289,32 @@ TEST(Submissions, say_applied_or_duplicate) {
     EXPECT_EQ(submission_text(json::View(again)).substr(0, 10), "duplicate:");
 }
 
-TEST(Doctor, names_what_is_stuck) {
+TEST(Doctor, NamesStuckSessions) {
     auto const text = doctor_text(json::View(R"({"ok":false,"stuck":[{"sessionID":"ses_1",)"
                                              R"("why":"lost","next":"repair"}],)"
-                                             R"("held":[{"sessionID":"ses_2","why":"a gate",)"
+                                             R"("blocked":[{"sessionID":"ses_2","why":"a gate",)"
                                              R"("next":"bring it"}]})"),
                                   now, {});
     EXPECT_EQ(text,
               "1 stuck\n  ses_1: lost\n    next: repair\n"
-              "1 held\n  ses_2: a gate\n    next: bring it\n");
+              "1 blocked\n  ses_2: a gate\n    next: bring it\n");
 }
 
-TEST(Doctor, tells_of_memory_clock_and_queues_in_lines) {
+TEST(Doctor, ShowsMemoryClockAndQueuesOnLines) {
     auto const next = std::to_string(to_ms(now) + 300'000);
     auto const report =
-        R"({"ok":true,"stuck":[],"held":[],"nodes":[{"resident":1,"clockHeld":true}],)"
-        R"("queues":{"owed":2,"nextWakeAt":)" +
+        R"({"ok":true,"stuck":[],"blocked":[],"nodes":[{"resident":1,"clockHeld":true}],)"
+        R"("queues":{"outstanding":2,"nextWakeAt":)" +
         next + R"(,"models":[{"model":"main","running":1,"waiting":7}]}})";
     EXPECT_EQ(doctor_text(json::View(report), now, {}),
               "ok: no session is stuck\n"
-              "node      1 session in memory; the clock jumped ahead, so deadlines are held for a "
+              "node      1 session in memory; the clock jumped ahead, so deadlines wait for a "
               "minute\n"
-              "owed      2 sessions at work; the next one wakes in 5 min\n"
+              "at work   2 sessions; the next one wakes in 5 min\n"
               "model     main: 1 request on the way, 7 waiting\n");
 }
 
-TEST(Explain, tells_each_call_with_its_end) {
+TEST(Explain, ShowsHowEachCallEnded) {
     auto const text = explain_text(
         json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
                    R"("status":"waiting","time":{"created":1}}}]})"),

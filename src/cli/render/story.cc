@@ -1,6 +1,6 @@
 #include "cli/render/story.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <utility>
 
@@ -15,7 +15,7 @@ std::string text_of_parts(json::View parts) {
     return out;
 }
 
-// The envelope says the activity as a word, or as the object that GET shows.
+// The envelope has the activity as a word, or as the object that GET returns.
 std::string activity_of(json::View event) {
     auto const activity = event["activity"];
     return activity.kind() == json::Kind::object ? activity["type"].string_or("")
@@ -53,6 +53,10 @@ std::string summary(std::string_view type, json::View data) {
     if (type == "submitted" || type == "expired") {
         return plain(data["receipt"]["kind"]) + " by " + by_words(data["receipt"]) + ", " +
                plain(data["pendingID"]);
+    }
+    if (type == "gate_decided" && data["rule"].exists()) {
+        return plain(data["callID"]) + " allowed by " + plain(data["rule"]) + " of " +
+               by_words(data);
     }
     if (type == "turn_ended") return plain(data["finishReason"]);
     if (type == "detached") return plain(data["error"]["message"]);
@@ -114,7 +118,7 @@ std::string TurnStory::reply(json::View data) {
     if (text.starts_with(shown)) {
         out = escape_for_terminal(text.substr(shown.size()), true);
     } else {
-        out = "\n" + escape_for_terminal(text, true);  // another attempt said something else
+        out = "\n" + escape_for_terminal(text, true);  // another attempt produced other text
     }
     if (!text.empty()) out += "\n";
     open_ = false;
@@ -127,7 +131,7 @@ std::string TurnStory::reply(json::View data) {
     return out;
 }
 
-// A program's own message, piece by piece; its tools stand between its messages.
+// Prints a message of an external agent piece by piece; its tools appear between its messages.
 std::string TurnStory::update(json::View data) {
     if (data["kind"].string_or("") != "message") return end_line();
     auto const text = text_of_parts(data["body"]);
@@ -153,7 +157,7 @@ std::string TurnStory::outcome(std::string_view type, json::View data) const {
     auto const bad = [&](std::string const& why) {
         return style_(Paint::red, "← ") + name + " " + escape_for_terminal(why) + "\n";
     };
-    // For a timer the deadline is what it waited for.
+    // A timer completes by its deadline.
     if (type == "expired" && data["receipt"]["status"].string_or("") == "completed") {
         return good(json::View(R"("done")"));
     }
@@ -177,13 +181,13 @@ std::string TurnStory::outcome(std::string_view type, json::View data) const {
     return style_(Paint::green, "← ") + name + " settled\n";
 }
 
-TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
+TurnStory::StoryLine TurnStory::tell(std::string_view type, json::View event) {
     if (type == "delta") {
         bool const ours = event["turnID"].string_or("") == turn_id_;
-        return ours ? Told{.text = delta(event)} : Told{};
+        return ours ? StoryLine{.text = delta(event)} : StoryLine{};
     }
     auto const data = event["data"];
-    Told told;
+    StoryLine told;
     told.may_sleep = activity_of(event) == "waiting_async" || type == "call_paused" ||
                      type == "gate_asked" || type == "tool_started" || type == "status_changed";
     if (event["turnID"].string_or("") != turn_id_ && data["turnID"].string_or("") != turn_id_)
@@ -206,6 +210,10 @@ TurnStory::Told TurnStory::tell(std::string_view type, json::View event) {
         told.text = end_line() + style_(Paint::red, what) +
                     escape_for_terminal(plain(data["error"]["message"])) +
                     (data["retryAt"].exists() ? "; it is started again" : "") + "\n";
+    }
+    if (type == "gate_decided" && data["rule"].exists()) {
+        told.text = end_line() + "allowed: " + escape_for_terminal(name_of(data)) +
+                    " by the standing rule of " + escape_for_terminal(by_words(data)) + "\n";
     }
     if (type == "gate_missing") {
         told.text = end_line() + style_(Paint::red, "held: ") + escape_for_terminal(name_of(data)) +
@@ -239,7 +247,7 @@ void ConsumptionCount::add(json::View event) {
     }
     if (type == "model_requested") view_seq_ = data["viewSeq"].integer_or(seq);
     if (type == "model_replied") {
-        // Committed steps consume what their request saw (rule 6).
+        // A committed step consumes what its request saw.
         if (settled_seq_ != 0 && view_seq_ >= settled_seq_) ++result_.steps_after;
         result_.answer = text_of_parts(data["parts"]);
     }

@@ -1,6 +1,5 @@
 #pragma once
-// Events in words: a line each for `tail`, and a turn as it is told by `prompt`. Pure: events in,
-// text out.
+// Events as text: one line each for `tail`, and a whole turn for `prompt`. Pure.
 
 #include "cli/client/draft_text.h"
 #include "cli/render/render.h"
@@ -15,21 +14,21 @@ namespace dormouse::cli {
 // "  12  21:13:05  model_replied  step 1: deploy {"target":"A"}", cut to `columns` (0: not cut).
 [[nodiscard]] std::string event_line(json::View event, std::size_t columns, Style style);
 
-// Follows one turn through the session's events and tells it: what the agent says, which tools it
-// calls, how they end. Text that streams is shown at once; the durable reply completes or replaces
+// Follows one turn through the session's events and prints what the agent says, which tools it
+// calls and how they end. Streamed text is printed at once; the durable reply completes or replaces
 // it.
 class TurnStory {
 public:
     TurnStory(std::string turn_id, Style style) : turn_id_(std::move(turn_id)), style_(style) {}
 
-    struct Told {
+    struct StoryLine {
         std::string text;
         bool may_sleep = false;                  // nothing seems to run: ask the session
-        std::optional<std::string> finish = {};  // the turn ended for this reason
+        std::optional<std::string> finish = {};  // set when the turn ends: the reason
     };
-    // `type` and `data` as the stream brings them: an Event, or a provisional delta.
-    [[nodiscard]] Told tell(std::string_view type, json::View event);
-    // A line break after text whose line is open; else nothing.
+    // `type` and `data` come from the stream: an Event, or a provisional delta.
+    [[nodiscard]] StoryLine tell(std::string_view type, json::View event);
+    // Returns a line break if text left its line open; else nothing.
     [[nodiscard]] std::string end_line();
 
 private:
@@ -44,16 +43,16 @@ private:
     Style style_;
     std::map<std::string, std::string, std::less<>> calls_;  // callID → "deploy {"target":"A"}"
     DraftText draft_;
-    std::string streamed_;  // provisional text on the screen, not yet confirmed
-    std::string failure_;   // of the model, as it was told last
-    bool open_ = false;     // what is on the screen ends without a line break
+    std::string streamed_;  // provisional text on the screen, not yet durable
+    std::string failure_;   // the last reported failure of the model
+    bool open_ = false;     // the text on the screen does not end with a line break
 };
 
-// What the events of a session say about one pending call: the account that `demo` checks.
+// Follows one pending call through the events of its session; `demo` checks the counts.
 struct Consumption {
     int tool_starts = 0;
     int settlements = 0;  // events that settled it
-    int steps_after = 0;  // committed model steps that saw the settlement
+    int steps_after = 0;  // committed model steps whose request saw the settlement
     int turns_ended = 0;
     std::string answer = {};  // the text of the last step
 };
@@ -66,7 +65,7 @@ public:
 private:
     std::string pending_id_;
     std::int64_t settled_seq_ = 0;
-    std::int64_t view_seq_ = 0;  // what the newest model request sees
+    std::int64_t view_seq_ = 0;  // the newest event that the current model request sees
     Consumption result_;
 };
 

@@ -14,8 +14,8 @@ std::string event(int seq, std::string_view type, std::string_view data,
            std::string(data) + "}";
 }
 
-TurnStory::Told tell(TurnStory& story, std::string_view type, std::string_view data,
-                     std::string_view activity = "null") {
+TurnStory::StoryLine tell(TurnStory& story, std::string_view type, std::string_view data,
+                          std::string_view activity = "null") {
     auto const text = event(1, type, data, activity);
     return story.tell(type, json::View(text));
 }
@@ -23,7 +23,7 @@ TurnStory::Told tell(TurnStory& story, std::string_view type, std::string_view d
 constexpr std::string_view replied_with_call =
     R"({"step":1,"parts":[],"calls":[{"callID":"call_1","tool":"deploy","input":{"target":"A"}}]})";
 
-TEST(TurnStory, tells_a_call_its_pause_and_its_result) {
+TEST(TurnStory, ShowsACallItsPauseAndItsResult) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(tell(story, "model_replied", replied_with_call).text,
               "→ deploy {\"target\":\"A\"}\n");
@@ -40,14 +40,14 @@ TEST(TurnStory, tells_a_call_its_pause_and_its_result) {
     EXPECT_EQ(tell(story, "turn_ended", R"({"finishReason":"stop"})").finish, "stop");
 }
 
-TEST(TurnStory, an_activity_of_waiting_means_that_it_may_sleep) {
+TEST(TurnStory, WaitingActivity_MaySleep) {
     TurnStory story("trn_1", {});
     EXPECT_TRUE(tell(story, "note", "{}", R"({"type":"waiting_async"})").may_sleep);
     EXPECT_TRUE(tell(story, "note", "{}", R"("waiting_async")").may_sleep);
     EXPECT_FALSE(tell(story, "note", "{}", R"({"type":"busy"})").may_sleep);
 }
 
-TEST(TurnStory, streamed_text_is_completed_by_the_durable_reply) {
+TEST(TurnStory, StreamedTextIsCompletedByTheDurableReply) {
     TurnStory story("trn_1", {});
     auto const delta = json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})");
     EXPECT_EQ(story.tell("delta", delta).text, "Hel");
@@ -57,7 +57,7 @@ TEST(TurnStory, streamed_text_is_completed_by_the_durable_reply) {
         "lo\n");
 }
 
-TEST(TurnStory, streamed_text_of_an_attempt_that_failed_is_replaced) {
+TEST(TurnStory, StreamedText_AttemptFailed_IsReplaced) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(
         story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})")).text,
@@ -96,7 +96,7 @@ TEST(TurnStory, Draft_OfAnotherAttempt_BeginsALine) {
         "llo\n");
 }
 
-TEST(TurnStory, a_line_that_streamed_text_left_open_is_ended_once) {
+TEST(TurnStory, OpenLineOfStreamedText_IsEndedOnce) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(story.end_line(), "");
     (void)story.tell("delta", json::View(R"({"turnID":"trn_1","kind":"text","text":"Hel"})"));
@@ -104,7 +104,7 @@ TEST(TurnStory, a_line_that_streamed_text_left_open_is_ended_once) {
     EXPECT_EQ(story.end_line(), "");
 }
 
-TEST(TurnStory, what_a_program_says_is_told_once_and_each_message_on_a_line_of_its_own) {
+TEST(TurnStory, ExternalAgent_EachMessage_PrintedOnceOnItsOwnLine) {
     constexpr auto first =
         R"({"kind":"message","begins":true,"body":[{"type":"text","text":"abc"}]})";
     constexpr auto more = R"({"kind":"message","body":[{"type":"text","text":"def"}]})";
@@ -118,20 +118,20 @@ TEST(TurnStory, what_a_program_says_is_told_once_and_each_message_on_a_line_of_i
     EXPECT_EQ(tell(story, "turn_ended", R"({"finishReason":"stop"})").text, "\n");
 }
 
-TEST(TurnStory, a_program_that_is_gone_is_told_with_its_reason) {
+TEST(TurnStory, ExternalAgentLost_PrintsTheReason) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(tell(story, "detached", R"({"error":{"message":"it died"},"retryAt":1})").text,
               "the agent's program is gone: it died; it is started again\n");
     EXPECT_TRUE(tell(story, "status_changed", R"({"from":"active","to":"error"})").may_sleep);
 }
 
-TEST(TurnStory, other_turns_are_not_told) {
+TEST(TurnStory, OtherTurns_AreNotShown) {
     TurnStory story("trn_9", {});
     EXPECT_EQ(tell(story, "model_replied", replied_with_call).text, "");
     EXPECT_FALSE(tell(story, "turn_ended", R"({"finishReason":"stop"})").finish);
 }
 
-TEST(TurnStory, a_failure_is_told_with_its_reason) {
+TEST(TurnStory, Failure_PrintsItsReason) {
     TurnStory story("trn_1", {});
     auto const told = tell(story, "turn_ended",
                            R"({"finishReason":"error","error":{"code":"x","message":"no model"}})");
@@ -139,7 +139,7 @@ TEST(TurnStory, a_failure_is_told_with_its_reason) {
     EXPECT_EQ(told.finish, "error");
 }
 
-TEST(TurnStory, denied_and_expired_calls_are_told) {
+TEST(TurnStory, DeniedAndExpiredCalls_AreShown) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(tell(story, "submitted", R"({"callID":"c","decision":{"approved":false}})").text,
               "← c denied\n");
@@ -148,20 +148,20 @@ TEST(TurnStory, denied_and_expired_calls_are_told) {
               "← c failed: no\n");
 }
 
-TEST(TurnStory, a_timer_whose_time_has_come_is_done) {
+TEST(TurnStory, Timer_AtItsTime_IsDone) {
     TurnStory story("trn_1", {});
     EXPECT_EQ(tell(story, "expired", R"({"callID":"c","receipt":{"status":"completed"}})").text,
               "← c: done\n");
 }
 
-TEST(EventLine, says_who_settled_a_call) {
+TEST(EventLine, ShowsWhoSettledACall) {
     auto const text = event(
         3, "submitted", R"({"pendingID":"pnd_1","receipt":{"kind":"result","by":"token:ann"}})");
     EXPECT_NE(event_line(json::View(text), 0, {}).find("result by token:ann, pnd_1"),
               std::string::npos);
 }
 
-TEST(EventLine, is_one_line_whatever_is_in_it) {
+TEST(EventLine, AnyContent_IsOneLine) {
     auto const text =
         event(12, "input_received", R"({"parts":[{"type":"text","text":"a\nb\u001b[1m"}]})");
     auto const line = event_line(json::View(text), 0, {});
@@ -170,7 +170,7 @@ TEST(EventLine, is_one_line_whatever_is_in_it) {
     EXPECT_TRUE(line.starts_with("   12  "));
 }
 
-TEST(EventLine, is_as_wide_as_the_terminal) {
+TEST(EventLine, IsAsWideAsTheTerminal) {
     auto const text = event(12, "something_new", "{\"a\":\"" + std::string(500, 'x') + "\"}");
     EXPECT_EQ(width(event_line(json::View(text), 80, {})), 81U);
 }
@@ -181,7 +181,7 @@ Consumption count(std::vector<std::string> const& events) {
     return counting.result();
 }
 
-TEST(Consumption, the_step_that_saw_the_settlement_is_counted) {
+TEST(Consumption, StepThatSawTheSettlement_IsCounted) {
     auto const seen =
         count({event(1, "model_requested", R"({"viewSeq":1})"), event(2, "model_replied", "{}"),
                event(3, "tool_started", R"({"pendingID":"pnd_1"})"),
@@ -196,7 +196,7 @@ TEST(Consumption, the_step_that_saw_the_settlement_is_counted) {
     EXPECT_EQ(seen.answer, "ok");
 }
 
-TEST(Consumption, a_repeated_request_commits_one_step_and_a_second_step_is_noticed) {
+TEST(Consumption, RepeatedRequest_CountsOneStep_SecondStepIsNoticed) {
     std::vector<std::string> events{event(4, "submitted", R"({"pendingID":"pnd_1"})"),
                                     event(5, "model_requested", R"({"viewSeq":4})"),
                                     event(6, "model_requested", R"({"viewSeq":4})"),

@@ -17,7 +17,7 @@ constexpr Network v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_
     return {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, 96 + bits};
 }
 
-// RFC 6890 and its registry. What is not among 2000::/3 is not public anyway.
+// RFC 6890 and its registry. Addresses outside 2000::/3 are not public anyway.
 constexpr Network special[] = {
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
@@ -36,7 +36,7 @@ constexpr Network special[] = {
     v4(198, 51, 100, 0, 24),
     v4(203, 0, 113, 0, 24),
     v4(224, 0, 0, 0, 3),
-    {{0x20, 0x01}, 23},              // protocol assignments, Teredo among them
+    {{0x20, 0x01}, 23},              // protocol assignments, including Teredo
     {{0x20, 0x01, 0x0d, 0xb8}, 32},  // documentation
     {{0x3f, 0xff}, 20},              // documentation
     {{0x26, 0x20, 0x00, 0x4f, 0x80, 0x00}, 48},
@@ -55,7 +55,7 @@ Address inner(Address const& address, std::size_t from) {
     return ipv4_address({address[from], address[from + 1], address[from + 2], address[from + 3]});
 }
 
-// The IPv4 address that an IPv6 address leads to; nullopt: none.
+// The IPv4 address to which an IPv6 address leads; nullopt: none.
 std::optional<Address> embedded(Address const& address) {
     constexpr Network nat64{{0x00, 0x64, 0xff, 0x9b}, 96};
     constexpr Network local_nat64{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48};
@@ -82,7 +82,7 @@ std::optional<std::uint64_t> parse_part(std::string_view text) {
         bool const hex = text[1] == 'x' || text[1] == 'X';
         base = hex ? 16 : 8;
         text.remove_prefix(hex ? 2 : 1);
-        if (text.empty()) return 0;  // "0x" is 0 to some
+        if (text.empty()) return 0;  // some parsers read "0x" as 0
     }
     std::uint64_t value = 0;
     auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -90,7 +90,7 @@ std::optional<std::uint64_t> parse_part(std::string_view text) {
     return whole && value <= UINT32_MAX ? std::optional(value) : std::nullopt;
 }
 
-// One to four parts; the last one fills what is left.
+// One to four parts; the last one fills the remaining bytes.
 std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
     std::uint64_t out = 0;
     for (int n = 0; n < 4; ++n) {
@@ -106,7 +106,7 @@ std::optional<std::uint32_t> parse_ipv4(std::string_view text) {
     return std::nullopt;
 }
 
-// Groups of 16 bits behind each other, an IPv4 address as the last two; nullopt: something else.
+// Groups of 16 bits, where an IPv4 address may be the last two; nullopt: any other form.
 std::optional<std::vector<std::uint8_t>> parse_groups(std::string_view text) {
     std::vector<std::uint8_t> out;
     while (!text.empty()) {
@@ -164,7 +164,7 @@ bool is_public(Address const& address) {
 
 std::optional<Address> parse_address(std::string_view host) {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    host = host.substr(0, host.find('%'));  // a zone says only by which way
+    host = host.substr(0, host.find('%'));  // a zone only selects the interface
     if (host.contains(':')) return parse_ipv6(host);
     while (host.ends_with('.')) host.remove_suffix(1);
     auto const number = parse_ipv4(host);

@@ -1,5 +1,5 @@
 #pragma once
-// Which network addresses are public: what a request that others may name is allowed to reach.
+// Which network addresses are public, for requests to URLs that come from outside.
 
 #include <array>
 #include <cstdint>
@@ -16,8 +16,8 @@ using Address = std::array<std::uint8_t, 16>;
 // special networks, and for IPv6 addresses that stand for such an IPv4 address (mapped, compatible,
 // NAT64, 6to4, Teredo).
 [[nodiscard]] bool is_public(Address const& address);
-// A host of a URL that is a number in any notation that a resolver takes: 127.0.0.1, 0x7f.1,
-// 017700000001, 2130706433, [::1]. nullopt: it is a name.
+// The address of a URL's host, in any numeric notation that resolvers accept: 127.0.0.1, 0x7f.1,
+// 017700000001, 2130706433, [::1]. nullopt: a name.
 [[nodiscard]] std::optional<Address> parse_address(std::string_view host);
 
 }  // namespace dormouse

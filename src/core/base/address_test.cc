@@ -13,7 +13,7 @@ std::string kind(std::string_view host) {
     return is_public(*address) ? "public" : "special";
 }
 
-TEST(Address, of_this_machine_and_of_private_networks_is_not_public_in_any_notation) {
+TEST(Address, LoopbackAndPrivate_InAnyNotation_AreNotPublic) {
     for (char const* const host : {"127.0.0.1",
                                    "127.1",
                                    "127.0.1",
@@ -70,7 +70,7 @@ TEST(Address, of_this_machine_and_of_private_networks_is_not_public_in_any_notat
         EXPECT_EQ(kind(host), "special") << host;
 }
 
-TEST(Address, of_ipv6_that_is_special_or_stands_for_such_an_ipv4_is_not_public) {
+TEST(Address, SpecialIpv6_OrOneForSuchAnIpv4_IsNotPublic) {
     for (char const* const host : {"[::1]",
                                    "::1",
                                    "[::]",
@@ -107,7 +107,7 @@ TEST(Address, of_ipv6_that_is_special_or_stands_for_such_an_ipv4_is_not_public) 
         EXPECT_EQ(kind(host), "special") << host;
 }
 
-TEST(Address, of_the_internet_is_public) {
+TEST(Address, InternetAddress_IsPublic) {
     for (char const* const host :
          {"1.1.1.1",           "8.8.8.8",          "134744072",          "0x08080808",
           "9.255.255.255",     "11.0.0.0",         "100.63.255.255",     "100.128.0.0",
@@ -118,7 +118,7 @@ TEST(Address, of_the_internet_is_public) {
         EXPECT_EQ(kind(host), "public") << host;
 }
 
-TEST(Address, is_no_name) {
+TEST(Address, Name_IsNoAddress) {
     for (char const* const host : {"localhost",
                                    "example.org",
                                    "127.0.0.1.example.org",

@@ -1,7 +1,7 @@
 #pragma once
-// The texts of an enumeration: its enumerators' names, as the compiler spells them. So each list of
-// words of JSON, the journal and the command line exists once. Renaming an enumerator renames what
-// is stored and sent; tests/vocabulary.py finds it. REQUIRES: its values are 0, 1, 2 and so on.
+// Texts of an enumeration: the names of its enumerators. So the words of JSON, the journal and the
+// command line are defined once. Renaming an enumerator changes what is stored and sent;
+// tests/vocabulary.py notices it. REQUIRES: the values are 0, 1, 2 and so on.
 
 #include <dormouse/type.h>
 

@@ -112,7 +112,7 @@ TEST(Fail, CarriesCodeDetailAndExtra) {
     EXPECT_EQ(result.error().retry_after_ms, 0);
 }
 
-TEST(CodesDeathTest, AValueThatIsNoCodeStopsTheProcess) {
+TEST(CodesDeathTest, InvalidCode_StopsTheProcess) {
     EXPECT_DEATH(static_cast<void>(info(static_cast<Code>(255))), "broken invariant");
 }
 

@@ -1,7 +1,7 @@
 #include <dormouse/id.h>
 
 #include "base/check.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <bit>
@@ -23,7 +23,8 @@ std::optional<std::string_view> without(std::string_view prefix, std::string_vie
     return text.substr(prefix.size());
 }
 
-// Takes the 22 characters of 16 bytes off the front. They may themselves hold '_', so length rules.
+// Removes the 22 characters of 16 bytes from the front. They can contain '_', so the length
+// decides.
 std::optional<Bits128> take_bits(std::string_view& text) {
     auto const bits = parse_base64url_128(text.substr(0, bare_length));
     if (bits) {
@@ -32,7 +33,7 @@ std::optional<Bits128> take_bits(std::string_view& text) {
     return bits;
 }
 
-// Takes "_<number>" off the front.
+// Removes "_<number>" from the front.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
     if (!text.starts_with('_')) {
         return std::nullopt;
@@ -128,7 +129,8 @@ std::optional<SessionId> session_of(std::string_view id) {
     if (auto const pending = PendingId::parse(id)) {
         return pending->session;
     }
-    for (std::string_view const prefix : {"trn_", "msg_", "rcp_", "art_", "tsk_", "mail_"}) {
+    for (std::string_view const prefix :
+         {"trn_", "msg_", "rcp_", "art_", "rul_", "tsk_", "mail_"}) {
         if (auto const numbered = parse_numbered(prefix, id)) {
             return numbered->session;
         }
@@ -145,8 +147,8 @@ std::optional<SessionId> session_of(std::string_view id) {
 
 }  // namespace dormouse::inline v0
 
-// Ids of one store differ in their numbers, which may be the only difference when a test's
-// randomness is constant. The finalizer of splitmix64 spreads each bit over the whole hash.
+// Ids of one store may differ only in their numbers, when a test's randomness is constant. The
+// finalizer of splitmix64 spreads each bit over the whole hash.
 std::size_t std::hash<dormouse::SessionId>::operator()(
     dormouse::SessionId const& id) const noexcept {
     auto const [high, low] = std::bit_cast<std::array<std::uint64_t, 2>>(id.bytes);

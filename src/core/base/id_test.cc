@@ -1,6 +1,6 @@
 #include <dormouse/id.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(SessionId, RefusesOtherTexts) {
     }
 }
 
-TEST(SessionIdDeathTest, ANumberBeyondFortyBitsIsABug) {
+TEST(SessionIdDeathTest, NumberBeyondFortyBits_StopsTheProcess) {
     EXPECT_DEATH(static_cast<void>(SessionId::make(largest + 1, Bits128{})), "broken invariant");
 }
 
@@ -68,7 +68,7 @@ TEST(SessionId, HashesOfSequentialNumbersSpreadOverLowAndHighBits) {
         all.insert(hash);
     }
     EXPECT_EQ(all.size(), 4096u);
-    // 4096 balls in 4096 boxes at random leave about 1507 empty.
+    // 4096 balls thrown at random into 4096 boxes leave about 1507 empty.
     EXPECT_GT(low.size(), 2400u);
     EXPECT_GT(high.size(), 2400u);
 }
@@ -83,7 +83,7 @@ TEST(PendingId, TextComesBack) {
     EXPECT_EQ(PendingId::parse(id.text()), id);
 }
 
-TEST(PendingId, PartsThatLookLikeSeparatorsAreNoTrap) {
+TEST(PendingId, PartsThatLookLikeSeparators_AreParsed) {
     std::string const dashes = "_____________________w";
     auto const bits = parse_base64url_128(dashes);
     ASSERT_TRUE(bits);
@@ -106,7 +106,7 @@ TEST(PendingId, RefusesOtherTexts) {
     }
 }
 
-TEST(PendingId, IsNeverLongerThanAnIdMayBe) {
+TEST(PendingId, Text_FitsTheLengthLimitOfIds) {
     std::string const s = session(1).bare();
     std::string const n = base64url(random_bits(1));
     EXPECT_TRUE(PendingId::parse("pnd_" + s + "_4294967295_123_" + n));
@@ -133,19 +133,19 @@ TEST(NumberedId, RefusesOtherTexts) {
     }
 }
 
-TEST(SessionOf, EveryKindOfIdLeadsToItsSession) {
+TEST(SessionOf, EveryKindOfId_HasItsSession) {
     SessionId const id = session(99);
     std::string const s = id.bare();
     for (std::string const& text :
          {id.text(), numbered_id("trn_", id, 1), numbered_id("msg_", id, 2),
-          numbered_id("rcp_", id, 3), numbered_id("tsk_", id, 1), numbered_id("mail_", id, 9),
-          PendingId{id, 1, 1, random_bits(8)}.text(), "prt_" + s + "_5_0", "prt_" + s + "_5_12",
-          "dlv_" + s + "_7_0"}) {
+          numbered_id("rcp_", id, 3), numbered_id("rul_", id, 4), numbered_id("tsk_", id, 1),
+          numbered_id("mail_", id, 9), PendingId{id, 1, 1, random_bits(8)}.text(),
+          "prt_" + s + "_5_0", "prt_" + s + "_5_12", "dlv_" + s + "_7_0"}) {
         EXPECT_EQ(session_of(text), id) << text;
     }
 }
 
-TEST(SessionOf, OtherTextsLeadNowhere) {
+TEST(SessionOf, OtherTexts_HaveNoSession) {
     std::string const s = session(1).bare();
     for (std::string const& bad :
          {std::string(), s, "art_" + s, "dlv_" + s, "dlv_" + s + "_7", "prt_" + s,

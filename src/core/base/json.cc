@@ -6,7 +6,7 @@ namespace dormouse {
 
 Json Json::trusted(std::string text) {
     Json json;
-    // The empty text is what a view of an absent value has; absent reads as null.
+    // A view of an absent value has the empty text; absent reads as null.
     if (!text.empty() && text != "null") {
         json.text_ = std::make_shared<std::string const>(std::move(text));
     }

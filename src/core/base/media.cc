@@ -1,5 +1,5 @@
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 namespace dormouse {
 namespace {
 
-TEST(Media, NamesOfFilesLeadNowhereElse) {
+TEST(Media, FileName_WithPathParts_IsRefused) {
     for (std::string const good : {"a", "a b.txt", "..a", "é.png", ".profile"})
         EXPECT_TRUE(is_file_name(good)) << good;
     for (std::string const& bad :
@@ -36,7 +36,7 @@ TEST(Media, ImagesAreKnownByTheirBytes) {
     EXPECT_EQ(image_type("<svg>"), "");
 }
 
-TEST(Media, TheEndOfANameSaysTheType) {
+TEST(Media, TypeOfFile_FollowsItsExtension) {
     EXPECT_EQ(media_type_of_file("a.PNG"), "image/png");
     EXPECT_EQ(media_type_of_file("b.tar.pdf"), "application/pdf");
     EXPECT_EQ(media_type_of_file("png"), "application/octet-stream");

@@ -1,7 +1,7 @@
 #include "base/sha256.h"
 
 #include "base/check.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -14,7 +14,7 @@ namespace dormouse {
 
 namespace {
 
-// OpenSSL 3 looks an algorithm up, under a lock, each time it is named: here once for each thread.
+// OpenSSL 3 looks up an algorithm by name under a lock: done here once for each thread.
 class Hasher {
 public:
     Hasher() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {

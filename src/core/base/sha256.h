@@ -12,16 +12,16 @@
 namespace dormouse {
 
 using Sha256 = std::array<std::uint8_t, 32>;
-using Random = std::array<std::uint8_t, 32>;  // what a command brings as its randomness
+using Random = std::array<std::uint8_t, 32>;  // the randomness of a command
 
 [[nodiscard]] Sha256 sha256(std::string_view bytes);
 // HMAC (RFC 2104) with SHA-256.
 [[nodiscard]] Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
 // In constant time.
 [[nodiscard]] bool same_digest(Sha256 const& a, Sha256 const& b);
-// "sha256:" and 64 hex digits: how digests look on every surface.
+// "sha256:" and 64 hex digits: the text form in every interface.
 [[nodiscard]] std::string digest_text(Sha256 const& digest);
-// SHA-256(random ‖ n as 4 bytes, big-endian) cut to 128 bits: the n-th id drawn from a command.
+// The n-th id drawn from a command: SHA-256(random ‖ n as 4 bytes, big-endian), cut to 128 bits.
 [[nodiscard]] Bits128 draw(Random const& random, std::uint32_t n);
 
 }  // namespace dormouse

@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256 of bytes that come in pieces.
+// SHA-256 of bytes that arrive in pieces.
 
 #include "base/sha256.h"
 
@@ -16,7 +16,7 @@ public:
     Sha256Stream& operator=(Sha256Stream const&) = delete;
 
     void add(std::string_view bytes);
-    // Of all that was added. REQUIRES: it was not called before.
+    // The digest of everything added. REQUIRES: not called before.
     [[nodiscard]] Sha256 finish();
 
 private:

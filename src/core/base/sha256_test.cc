@@ -1,7 +1,7 @@
 #include "base/sha256.h"
 #include "base/sha256_stream.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(Draw, GivesAnotherIdForEachNumber) {
     EXPECT_EQ(drawn.size(), 1000u);
 }
 
-TEST(HmacSha256, agrees_with_rfc_4231) {
+TEST(HmacSha256, AgreesWithRfc4231) {
     EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     EXPECT_EQ(hex(hmac_sha256(std::string(131, '\xaa'),
@@ -52,7 +52,7 @@ TEST(HmacSha256, agrees_with_rfc_4231) {
               "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-TEST(SameDigest, sees_every_bit) {
+TEST(SameDigest, SameDigest_ComparesEveryBit) {
     Sha256 const digest = sha256("a");
     EXPECT_TRUE(same_digest(digest, sha256("a")));
     for (std::size_t bit = 0; bit < 256; ++bit) {

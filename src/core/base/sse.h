@@ -1,6 +1,5 @@
 #pragma once
-// Server-Sent Events (WHATWG HTML, 9.2): bytes in chunks with boundaries anywhere, events out.
-// Pure.
+// Parser of Server-Sent Events (WHATWG HTML, 9.2): takes chunks with any boundaries. Pure.
 
 #include <cstddef>
 #include <functional>
@@ -11,12 +10,12 @@
 namespace dormouse {
 
 struct SseEvent {
-    std::string id;    // the last id that the stream named; empty: none yet
-    std::string name;  // empty: the stream names none
-    std::string data;  // its lines are joined by line feeds
+    std::string id;    // the last id of the stream; empty: none yet
+    std::string name;  // empty: unnamed
+    std::string data;  // lines joined by line feeds
 };
 
-// The events of one connection. Comments are skipped; an event without data is none.
+// Parses one connection. Skips comments and events without data.
 class SseParser {
 public:
     using Each = std::function<void(SseEvent const&)>;
@@ -25,8 +24,8 @@ public:
     explicit SseParser(std::size_t event_max = std::numeric_limits<std::size_t>::max())
         : event_max_(event_max) {}
 
-    // Calls `each` for the events that `chunk` completes. False, from then on: an event was too
-    // large.
+    // Calls `each` for the events that `chunk` completes. Returns false, from then on, if an event
+    // was too large.
     [[nodiscard]] bool feed(std::string_view chunk, Each const& each);
 
 private:

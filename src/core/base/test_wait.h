@@ -1,12 +1,12 @@
 #pragma once
-// For tests: waiting for what another thread or process does and does not report.
+// For tests: waits for effects of another thread or process that it does not report.
 
 #include <chrono>
 #include <thread>
 
 namespace dormouse {
 
-// Returns once `is_so()` is false, or after 20 s; then the test's own check fails.
+// Returns once `is_so()` is false, or after 20 s; the test's own check then fails.
 template <class Condition> void wait_while(Condition is_so) {
     auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (is_so() && std::chrono::steady_clock::now() < end)

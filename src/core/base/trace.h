@@ -1,7 +1,7 @@
 #pragma once
-// trace() notes, in builds with assertions, that a command passed the calling function. A test
-// follows one late result with it and compares what it saw with ARCHITECTURE.md. In a release build
-// it does nothing.
+// trace() reports, in builds with assertions, that a command passed the calling function. A test
+// follows one late result with it and compares the trace with ARCHITECTURE.md. Does nothing in a
+// release build.
 
 #include <source_location>
 
@@ -10,8 +10,8 @@ namespace dormouse {
 #ifdef NDEBUG
 inline void trace() {}
 #else
-// Set while one thread runs, before what is traced begins; called from any thread. Null: nobody
-// listens.
+// Receives the calls, from any thread. Set on one thread before tracing begins; null: tracing is
+// off.
 using TraceSink = void (*)(char const* file, char const* function);
 inline constinit TraceSink trace_sink = nullptr;
 

@@ -1,7 +1,7 @@
 #include "base/url.h"
 
 #include "base/address.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -21,12 +21,12 @@ bool is_ipv6(std::string_view host) {
     return host.ends_with(']') && host.contains(':') && !host.contains('%') && parse_address(host);
 }
 
-// Puts host[:port] into `out`; the answer is as that of wrong_url().
+// Parses host[:port] into `out`; returns as wrong_url().
 std::string_view read_authority(std::string_view text, Url& out) {
     if (text.contains('@')) return "must have no user name and no password";
     bool const brackets = text.starts_with('[');
     std::size_t const end =
-        brackets ? text.find(']') + 1 : std::min(text.find(':'), text.size());  // none: 0
+        brackets ? text.find(']') + 1 : std::min(text.find(':'), text.size());  // no ']': 0
     out.host = lower_case(text.substr(0, end));
     if (!brackets && out.host.empty()) return "must name a host";
     if (brackets ? !is_ipv6(out.host) : !is_name(out.host))
@@ -54,7 +54,7 @@ std::expected<Url, std::string_view> parse_url(std::string_view text) {
     using Wrong = std::unexpected<std::string_view>;
     Url out;
     out.secure = text.starts_with("https://");
-    if (text.size() > url_bytes_max) return Wrong("has more than 2,048 bytes");
+    if (text.size() > url_bytes_max) return Wrong("must be at most 2,048 bytes");
     if (!out.secure && !text.starts_with("http://"))
         return Wrong("must begin with https:// or http://");
     auto const visible = [](unsigned char c) { return c > 0x20 && c < 0x7F; };

@@ -11,8 +11,8 @@ namespace dormouse {
 
 inline constexpr std::size_t url_bytes_max = 2'048;
 
-// An absolute URL. parse_url() takes the part of RFC 3986 that every parser reads alike, because
-// what is checked here is called by another one (libcurl): at most url_bytes_max bytes of visible
+// An absolute URL. parse_url() accepts the part of RFC 3986 that all parsers read alike, because
+// another parser (libcurl) calls what is checked here: at most url_bytes_max bytes of visible
 // ASCII, no user, no fragment, no backslash; the host is a name of letters, digits and . - _ or an
 // IPv6 address in brackets without a zone; the port is from 1 to 65535.
 struct Url {
@@ -28,18 +28,18 @@ struct Url {
 
 // The error says what is wrong: "must name a host".
 [[nodiscard]] std::expected<Url, std::string_view> parse_url(std::string_view text);
-// That error; empty: there is none.
+// The error of parse_url(); empty: none.
 [[nodiscard]] std::string_view wrong_url(std::string_view text);
 
 // RFC 3986, unreserved: letters, digits and - . _ ~
 [[nodiscard]] bool is_unreserved(char c);
-// A path segment or the value of a query: every byte that is reserved becomes %XX.
+// Encodes a path segment or query value: every reserved byte becomes %XX.
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
-// '+' stands for a space in queries and forms (URL Standard, application/x-www-form-urlencoded)
-// and for itself in paths.
+// '+' means a space in queries and forms (URL Standard, application/x-www-form-urlencoded) and
+// itself in paths.
 enum class Plus : bool { itself, space };
-// The bytes, which may be no UTF-8. nullopt: a '%' without two hexadecimal digits.
+// The bytes, possibly not UTF-8. nullopt: a '%' without two hexadecimal digits.
 [[nodiscard]] std::optional<std::string> percent_decode(std::string_view text,
                                                         Plus plus = Plus::itself);
 
@@ -50,7 +50,7 @@ struct ListenAddress {
     friend bool operator==(ListenAddress const&, ListenAddress const&) = default;
 };
 
-// "127.0.0.1:3676", "[::1]:0", "localhost:80"; nullopt for anything else.
+// "127.0.0.1:3676", "[::1]:0", "localhost:80"; nullopt: any other form.
 [[nodiscard]] std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace dormouse

@@ -14,7 +14,7 @@ TEST(Url, CallableUrls_AreAccepted) {
         EXPECT_EQ(wrong_url(url), "") << url;
 }
 
-TEST(Url, StrangeUrls_AreRefusedWithAReason) {
+TEST(Url, UnsupportedUrls_AreRefusedWithAReason) {
     std::string const long_one = "https://example.org/" + std::string(url_bytes_max, 'x');
     std::string const zero = std::string("https://example.org") + '\0' + ".evil.org/";
     for (std::string_view const url :
@@ -27,7 +27,7 @@ TEST(Url, StrangeUrls_AreRefusedWithAReason) {
         EXPECT_NE(wrong_url(url), "") << url;
 }
 
-// What two parsers may read in two ways.
+// Hosts that two parsers may read differently.
 TEST(Url, AmbiguousHosts_AreRefused) {
     for (char const* const authority : {"",
                                         ":80",

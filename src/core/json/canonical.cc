@@ -1,4 +1,4 @@
-// The canonical form: what receipts digest. Two texts that mean the same value give the same bytes.
+// The canonical form, which receipts digest. Texts of equal values give equal bytes.
 //
 // Objects and strings: RFC 8785 (members sorted by the UTF-16 code units of their keys, no space,
 // fewest escapes). Numbers: the layout of RFC 8785 (ECMAScript's Number::toString), with
@@ -26,8 +26,8 @@ struct Member {
     View value;
 };
 
-// UTF-8 sorts by code point. UTF-16 puts the characters beyond U+FFFF (surrogates, from D800 on)
-// before U+E000 to U+FFFF, whose first byte in UTF-8 is EE or EF. All else agrees.
+// UTF-8 sorts by code point. UTF-16 sorts characters beyond U+FFFF (surrogates, from D800) before
+// U+E000 to U+FFFF, whose first byte in UTF-8 is EE or EF. Otherwise the orders agree.
 unsigned rank(char c) {
     unsigned const byte = static_cast<unsigned char>(c);
     return byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte;
@@ -37,7 +37,7 @@ bool before_in_utf16(Member const& a, Member const& b) {
     return std::ranges::lexicographical_compare(a.key, b.key, std::less(), rank, rank);
 }
 
-// Is its own canonical form, as most numbers are: no sign, point or exponent, within 2^53.
+// The text is its own canonical form, as for most numbers: no sign, point or exponent, within 2^53.
 bool is_plain_integer(std::string_view text) {
     return text.size() <= 15 &&
            std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
@@ -82,7 +82,7 @@ void append_array(std::string& out, View array) {
 void append_object(std::string& out, View object) {
     std::vector<Member> members;
     members.reserve(8);
-    std::list<std::string> decoded;  // holds the keys that are not spelled as they read
+    std::list<std::string> decoded;  // holds the keys that have escapes
     std::string_view const text = object.raw();
     object.members([&](std::string_view key, View value) {
         bool const in_text = !std::less<>()(key.data(), text.data()) &&

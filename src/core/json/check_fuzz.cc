@@ -1,5 +1,5 @@
 // libFuzzer target: clang++ -std=c++23 -fsanitize=fuzzer,address,undefined with the sources of base
-// and json. Whatever passes the door has a canonical form that passes it too and is its own.
+// and json. The canonical form of accepted text is accepted, too, and is its own canonical form.
 
 #include "base/check.h"
 #include "json/json.h"

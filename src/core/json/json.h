@@ -1,7 +1,7 @@
 #pragma once
-// The checked door for JSON from outside, a view into checked text, and a writer. Text that passed
-// check() is never copied into a tree: View walks the text itself and hands out raw slices, so
-// bytes stay as they came. All functions are pure and may be called from any thread.
+// The check for JSON from outside, a view into checked text, and a writer. Checked text is never
+// copied into a tree: View walks the text and returns slices of it, so bytes stay unchanged. All
+// functions are pure and may be called from any thread.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -16,9 +16,9 @@ namespace dormouse::json {
 
 inline constexpr std::size_t depth_max = 64;
 
-// One JSON value (RFC 8259): valid UTF-8, nesting up to `depth_max`, nothing after it. Errors:
+// One JSON value (RFC 8259): valid UTF-8, nested up to `depth_max`, nothing after it. Errors:
 // bad_json (with the offset), bad_number_or_key for duplicate keys, lone surrogates and numbers
-// that no double can hold (1e999). Surrounding white space is cut off; everything else is kept byte
+// outside the range of double (1e999). Removes surrounding white space; keeps everything else byte
 // for byte.
 [[nodiscard]] Result<Json> check(std::string_view text);
 
@@ -37,23 +37,23 @@ public:
     [[nodiscard]] Json copy() const { return Json::trusted(std::string(text_)); }
     [[nodiscard]] bool is_null() const { return kind() == Kind::null; }
 
-    // nullopt when the value is of another kind, or is not exactly such a number.
+    // nullopt: another kind of value, or not exactly such a number.
     [[nodiscard]] std::optional<bool> boolean() const;
     [[nodiscard]] std::optional<std::int64_t> integer() const;  // 1, -3, also 1.0 and 1e3
     [[nodiscard]] std::optional<double> number() const;
     [[nodiscard]] std::optional<std::string> string() const;  // escapes decoded, UTF-8
 
-    // Members in order; `key` is decoded. Nothing happens when this is not an object.
+    // Members in order; `key` is decoded. Does nothing unless this is an object.
     void members(std::function<void(std::string_view key, View value)> const& each) const;
     void elements(std::function<void(View value)> const& each) const;
     [[nodiscard]] std::size_t size() const;  // number of members or elements
-    // The member `key` of an object; a view of null with exists() false when absent.
+    // The member `key` of an object; if absent, a view of null with exists() false.
     [[nodiscard]] View operator[](std::string_view key) const;
     [[nodiscard]] bool exists() const { return !text_.empty(); }
-    // RFC 6901; a view with exists() false when nothing is there.
+    // RFC 6901; if absent, a view with exists() false.
     [[nodiscard]] View at_pointer(std::string_view pointer) const;
 
-    // Shorthands with a default for absent, null or of another kind.
+    // With a default for absent, null or another kind.
     [[nodiscard]] std::string string_or(std::string_view fallback) const;
     [[nodiscard]] std::int64_t integer_or(std::int64_t fallback) const;
     [[nodiscard]] bool boolean_or(bool fallback) const;
@@ -62,8 +62,8 @@ private:
     std::string_view text_;
 };
 
-// Writes one JSON text front to back; commas are its business. Misuse (a value without a key in an
-// object) is a CHECK. Doubles are written in the form of ECMAScript; a non-finite one is a CHECK.
+// Writes one JSON text front to back and adds the commas. Misuse (a value without a key in an
+// object) is a CHECK. Doubles are written as in ECMAScript; a non-finite one is a CHECK.
 class Writer {
 public:
     Writer& begin_object();
@@ -84,7 +84,7 @@ public:
     Writer& null();
     Writer& raw(std::string_view json);  // REQUIRES: one valid JSON value
 
-    // key and value in one.
+    // Key and value in one call.
     template <class T> Writer& member(std::string_view name, T const& v) {
         return key(name).value(v);
     }
@@ -109,18 +109,17 @@ private:
     bool have_key_ = false;
 };
 
-// The same value without white space between its tokens; strings and numbers keep their bytes. What
-// is stored has passed this, so that a record never holds a line break (SSE frames are lines).
+// The same value without white space between tokens; strings and numbers keep their bytes. Applied
+// to everything stored, so that a record contains no line break (SSE frames are lines).
 [[nodiscard]] Json compact(Json const& value);
 
-// A string as a JSON value, with its quotes.
+// A string as a JSON value, with quotes.
 [[nodiscard]] std::string quote(std::string_view text);
 
-// The canonical form of RFC 8785, except that integers keep all their digits (beyond 2^53 too):
-// 1000000, 1000000.0 and 1e6 are one value; 9007199254740993 stays itself.
+// The canonical form of RFC 8785, except that integers keep all digits, also beyond 2^53: 1000000,
+// 1000000.0 and 1e6 are equal; 9007199254740993 is not rounded.
 [[nodiscard]] std::string canonical(Json const& value);
-// The object of `members` (name, value) that are not null, canonical: {"output": …}. What receipts
-// digest.
+// The canonical form of {name: value}, or of {} if `value` is null. Receipts hold its digest.
 [[nodiscard]] std::string canonical_object(std::string_view name, Json const& value);
 
 }  // namespace dormouse::json

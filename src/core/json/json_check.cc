@@ -1,11 +1,11 @@
-// The door: Boost.JSON's event parser walks the text, nothing is built. What it lets through and we
-// do not (its version 1.81): duplicate keys, and numbers that become NaN or infinite.
+// The check: Boost.JSON's event parser walks the text; no tree is built. Boost.JSON 1.81 accepts,
+// and this check refuses, duplicate keys and numbers that become NaN or infinite.
 
 #include "json/spell.h"
 #include "json/stored.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <boost/json/basic_parser_impl.hpp>
 
@@ -80,7 +80,7 @@ public:
     bool on_object_end(std::size_t, bj::error_code& error) {
         auto const begin = keys_.begin() + static_cast<std::ptrdiff_t>(objects_.back());
         objects_.pop_back();
-        // Sorting, not hashing: no choice of keys makes it slow.
+        // Sorts rather than hashes, so that no choice of keys makes it slow.
         std::sort(begin, keys_.end());
         auto const twice = std::adjacent_find(begin, keys_.end());
         if (twice != keys_.end()) {
@@ -102,7 +102,7 @@ private:
     std::vector<std::size_t> objects_;    // open objects: where their keys begin in keys_
     std::vector<std::string_view> keys_;  // of the open objects, decoded
     std::list<std::string> decoded_;      // keys that had escapes
-    std::string partial_;                 // what came of the present key so far
+    std::string partial_;                 // the part of the current key that has been seen
     Defect defect_ = Defect::none;
     std::string culprit_;
 };
@@ -114,8 +114,8 @@ std::string_view trim(std::string_view text) {
     return text.substr(0, text.find_last_not_of(space) + 1);
 }
 
-// Boost.JSON reports "\ud83d" without its second half as plain bad syntax, behind the escape or
-// behind the backslash of the next one.
+// Boost.JSON reports "\ud83d" without its second half as plain bad syntax, after the escape or
+// after the backslash of the next one.
 bool after_high_surrogate(std::string_view before) {
     auto const is_high = [](std::string_view s) {
         return s.size() >= 6 && s.substr(s.size() - 6, 2) == "\\u" &&
@@ -146,7 +146,7 @@ std::unexpected<Error> explain(Handler const& handler, bj::error_code error, std
                            where);
         case Defect::number:
             return fail_at(Code::bad_number_or_key,
-                           "no double can hold the number " + handler.culprit(), where);
+                           "number outside the range of double: " + handler.culprit(), where);
         case Defect::none: break;
     }
     if (error == bj::error::exponent_overflow) {
@@ -163,7 +163,7 @@ std::unexpected<Error> explain(Handler const& handler, bj::error_code error, std
         return fail_at(Code::bad_json, "not UTF-8", where);
     }
     if (error == bj::error::incomplete) {
-        return fail_at(Code::bad_json, text.empty() ? "no JSON value" : "the text breaks off",
+        return fail_at(Code::bad_json, text.empty() ? "no JSON value" : "unexpected end of text",
                        where);
     }
     return fail_at(Code::bad_json, "not JSON", where);
@@ -190,7 +190,7 @@ Result<Json> check(std::string_view text) {
 
 namespace {
 
-// Takes everything that has the form of JSON.
+// Accepts everything that has the form of JSON.
 struct AnyValue {
     static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);

@@ -42,7 +42,7 @@ TEST(Check, SurroundingWhiteSpaceIsCutOff) {
     EXPECT_EQ(check("1 ")->text(), "1");
 }
 
-// The same check, for programs that have the public headers alone.
+// The same check through the public headers.
 TEST(JsonParse, TextOfOneValue_IsKeptByteForByte) {
     auto const json = Json::parse(" {\"a\" : 1.0}\n");
     ASSERT_TRUE(json);
@@ -90,11 +90,11 @@ INSTANTIATE_TEST_SUITE_P(
     Syntax, Refused,
     testing::Values(Bad{"", Code::bad_json, "no JSON value (offset 0)"},
                     Bad{"  \n", Code::bad_json, "no JSON value (offset 0)"},
-                    Bad{"{", Code::bad_json, "the text breaks off (offset 1)"},
-                    Bad{" [1,", Code::bad_json, "the text breaks off (offset 4)"},
-                    Bad{"{\"a\":1", Code::bad_json, "the text breaks off (offset 6)"},
-                    Bad{"\"abc", Code::bad_json, "the text breaks off (offset 4)"},
-                    Bad{"tru", Code::bad_json, "the text breaks off (offset 3)"},
+                    Bad{"{", Code::bad_json, "unexpected end of text (offset 1)"},
+                    Bad{" [1,", Code::bad_json, "unexpected end of text (offset 4)"},
+                    Bad{"{\"a\":1", Code::bad_json, "unexpected end of text (offset 6)"},
+                    Bad{"\"abc", Code::bad_json, "unexpected end of text (offset 4)"},
+                    Bad{"tru", Code::bad_json, "unexpected end of text (offset 3)"},
                     Bad{"NaN", Code::bad_json, "not JSON (offset 0)"},
                     Bad{"Infinity", Code::bad_json, "not JSON (offset 0)"},
                     Bad{"[1,]", Code::bad_json, "not JSON (offset 3)"},
@@ -211,7 +211,7 @@ TEST(Check, KeysThatDifferOnlyInNormalisationOrCaseAreTwo) {
     EXPECT_TRUE(check("{\"a\":1,\"A\":2}"));
 }
 
-TEST(Check, AManyThousandKeysAreComparedInNoTime) {
+TEST(Check, ManyThousandKeys_AreComparedQuickly) {
     std::string text = "{";
     for (int i = 0; i < 100'000; ++i) {
         text += "\"k" + std::to_string(i) + "\":0,";
@@ -222,14 +222,14 @@ TEST(Check, AManyThousandKeysAreComparedInNoTime) {
     EXPECT_EQ(twice.error().code, Code::bad_number_or_key);
 }
 
-TEST(Check, ALongKeyIsNamedInPart) {
+TEST(Check, LongKey_IsNamedInPart) {
     std::string const key(5'000, 'k');
     auto const twice = check("{\"" + key + "\":1,\"" + key + "\":2}");
     ASSERT_FALSE(twice);
     EXPECT_LT(twice.error().detail.size(), 200u);
 }
 
-TEST(Check, AnEscapedKeyLongerThanAnyBufferIsStillCompared) {
+TEST(Check, LongEscapedKey_IsCompared) {
     std::string const tail(10'000, 'k');
     EXPECT_FALSE(check("{\"\\u0061" + tail + "\":1,\"a" + tail + "\":2}"));
     EXPECT_TRUE(check("{\"\\u0061" + tail + "\":1,\"b" + tail + "\":2}"));

@@ -1,8 +1,9 @@
-// Properties over random JSON values: what one part writes, the others take and mean the same by.
+// Properties over random JSON values: what one component writes, the others read with the same
+// meaning.
 
 #include "json/json.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -35,7 +36,7 @@ std::string random_text(std::mt19937_64& random) {
     return text;
 }
 
-// The same character as itself or, where the grammar allows, as an escape.
+// The same character, as itself or, where the grammar allows it, as an escape.
 void spell_character(std::string& out, char32_t code, std::mt19937_64& random) {
     constexpr std::string_view digits = "0123456789abcdefABCDEF";
     auto const unit = [&](char32_t value) {
@@ -135,7 +136,7 @@ std::string space(std::mt19937_64& random) {
     return out;
 }
 
-// An integer in one of its other spellings: 1200, 1200.00, 12e2, 1.2E+3.
+// An integer in another spelling: 1200, 1200.00, 12e2, 1.2E+3.
 std::string respell_integer(std::int64_t integer, std::mt19937_64& random) {
     std::string const plain = std::to_string(integer);
     switch (random() % 4) {
@@ -163,7 +164,7 @@ std::string scalar(Value const& value, std::mt19937_64& random) {
     return writer.take();
 }
 
-// The value again: members in another order, other space, other escapes, other numbers.
+// An equal value with another order of members, other space, escapes and number spellings.
 std::string respell(Value const& value, std::mt19937_64& random) {
     std::vector<std::string> parts;
     for (Value const& item : value.items) {
@@ -209,8 +210,8 @@ bool same(Value const& expected, View view) {
            });
 }
 
-// One number from rapidcheck seeds a whole value: shrinking it costs nothing that is missed, and a
-// failure is told by that number.
+// One number from rapidcheck seeds a whole value: shrinking it is not needed, and a failure is
+// reproduced by that number.
 template <class Property> bool holds(std::string const& story, Property property) {
     return rc::check(story, [property](std::uint32_t seed) {
         std::mt19937_64 random(seed);
@@ -219,7 +220,7 @@ template <class Property> bool holds(std::string const& story, Property property
     });
 }
 
-TEST(JsonProperty, WhatIsWrittenPassesTheDoorAndReadsAsItWas) {
+TEST(JsonProperty, WrittenText_PassesTheCheckAndReadsBack) {
     EXPECT_TRUE(holds("check and View agree with Writer", [](Value const& value, auto&) {
         Writer writer;
         write(writer, value);
@@ -231,7 +232,7 @@ TEST(JsonProperty, WhatIsWrittenPassesTheDoorAndReadsAsItWas) {
     }));
 }
 
-TEST(JsonProperty, EverySpellingReadsTheSame) {
+TEST(JsonProperty, EverySpelling_ReadsTheSame) {
     EXPECT_TRUE(holds("View decodes any spelling", [](Value const& value, auto& random) {
         auto const json = check(respell(value, random));
         RC_ASSERT(json.has_value());
@@ -261,7 +262,7 @@ TEST(JsonProperty, DoublesSurviveTheirText) {
     }));
 }
 
-TEST(JsonProperty, NoBytesConfuseTheDoorAndWhatPassesIsWhole) {
+TEST(JsonProperty, AnyBytes_AreRefusedOrReadCompletely) {
     EXPECT_TRUE(
         holds("damaged text is refused or means something", [](Value const& value, auto& random) {
             std::string text = respell(value, random);

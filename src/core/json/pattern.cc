@@ -20,8 +20,8 @@ bool is_hex(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
-// Writes a pattern as RE2 spells it: \uXXXX, \cX, the dot, which matches no end of a line, and
-// the names of groups.
+// Translates a pattern to RE2: \uXXXX, \cX, the dot, which does not match line ends, and names of
+// groups.
 class Translation {
 public:
     explicit Translation(std::string_view pattern) : rest_(pattern) {}
@@ -83,7 +83,7 @@ std::string explained(re2::RE2 const& program) {
         case re2::RE2::ErrorBadEscape:
             return program.error() +
                    " (look-around and back-references are not supported; the syntax is RE2's)";
-        case re2::RE2::ErrorPatternTooLarge: return "the pattern needs too large a program";
+        case re2::RE2::ErrorPatternTooLarge: return "the pattern is too complex";
         default: return program.error();
     }
 }

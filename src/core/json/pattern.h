@@ -1,6 +1,6 @@
 #pragma once
-// Regular expressions of schemas and typed tools, matched by RE2 in time linear in the text. The
-// only place that names RE2.
+// Regular expressions of schemas and typed tools, matched by RE2 in linear time. No other file uses
+// RE2.
 
 #include <cstddef>
 #include <memory>
@@ -13,10 +13,11 @@ class RE2;
 
 namespace dormouse::json {
 
-inline constexpr std::size_t matched_length_max = 65'536;  // bytes of a text that has a pattern
+inline constexpr std::size_t matched_length_max = 65'536;  // of a text that is matched
 
-// An ECMAScript pattern without look-around and back-references, which RE2 does not have. At most
-// 1,000 bytes, and at most as large a program as fits into a mebibyte. Immutable; threads share it.
+// An ECMAScript pattern without look-around and back-references, which RE2 does not support. At
+// most 1,000 bytes, with a compiled program of at most one mebibyte. Immutable; may be shared by
+// threads.
 class Pattern {
 public:
     explicit Pattern(std::string_view ecmascript);
@@ -24,10 +25,10 @@ public:
     Pattern(Pattern&&) noexcept;
     Pattern& operator=(Pattern&&) noexcept;
 
-    [[nodiscard]] std::string const& error() const { return error_; }  // empty: it is a pattern
+    [[nodiscard]] std::string const& error() const { return error_; }  // empty: valid
     // Whether some part of `text` matches. REQUIRES: no error (CHECK).
     [[nodiscard]] bool found_in(std::string_view text) const;
-    // Upper bound of the microseconds that a search in `bytes` takes. REQUIRES: no error (CHECK).
+    // Upper bound of the microseconds of a search in `bytes`. REQUIRES: no error (CHECK).
     [[nodiscard]] std::size_t steps(std::size_t bytes) const;
 
 private:
@@ -35,10 +36,10 @@ private:
     std::string error_;
 };
 
-// Why `text` does not match the pattern (searched for, as in a schema); empty: it does. Compiles
-// the pattern each time.
+// Why the pattern does not match any part of `text`; empty: it does. Compiles the pattern on each
+// call.
 [[nodiscard]] std::string pattern_mismatch(std::string const& pattern, std::string const& text);
-// Why it is no pattern; empty: it is one.
+// Why the pattern is invalid; empty: it is valid.
 [[nodiscard]] std::string pattern_error(std::string const& pattern);
 
 }  // namespace dormouse::json

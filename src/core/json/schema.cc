@@ -1,4 +1,4 @@
-// valijson reads the schema; schema_check.cc checks values by what it read.
+// Reads schemas with valijson; schema_check.cc checks values against what was read.
 // The subset of draft 7: no remote references, "format" is a comment, patterns have no look-around
 // and no back-references.
 
@@ -22,14 +22,14 @@ namespace {
 constexpr int references_in_a_row_max = 64;
 
 boost::json::value parse(Json const& json) {
-    // The canonical form has no number that Boost.JSON 1.81 misreads (0E1122 becomes NaN there),
-    // and spells 1.0 as the integer that it is.
+    // The canonical form has no number that Boost.JSON 1.81 misreads (0E1122 becomes NaN), and
+    // writes 1.0 as the integer 1.
     boost::json::parse_options options;
     options.max_depth = depth_max;
     return boost::json::parse(canonical(json), {}, options);
 }
 
-// valijson follows references that lead to references by recursion, for ever if they form a ring.
+// valijson follows references to references by recursion, endlessly if they form a cycle.
 void check_reference(View schema, std::string reference) {
     for (int steps = 0; steps < references_in_a_row_max; ++steps) {
         bool const plain = reference.starts_with('#') && !reference.ends_with('/') &&
@@ -37,7 +37,7 @@ void check_reference(View schema, std::string reference) {
         View const target = plain ? schema.at_pointer(std::string_view(reference).substr(1))
                                   : View(std::string_view());
         if (!target.exists()) {
-            throw std::runtime_error("$ref leads nowhere in this schema: " + reference);
+            throw std::runtime_error("$ref does not resolve in this schema: " + reference);
         }
         auto next = target["$ref"].string();
         if (!next) {
@@ -45,7 +45,7 @@ void check_reference(View schema, std::string reference) {
         }
         reference = std::move(*next);
     }
-    throw std::runtime_error("$ref leads back to itself");
+    throw std::runtime_error("$ref refers to itself");
 }
 
 void check_references(View schema, View part) {
@@ -60,7 +60,7 @@ void check_references(View schema, View part) {
 }
 
 std::vector<Violation> broken(std::string const& why) {
-    return {{"#", "the schema is broken: " + why}};
+    return {{"#", "the schema is invalid: " + why}};
 }
 
 }  // namespace
@@ -68,9 +68,9 @@ std::vector<Violation> broken(std::string const& why) {
 struct Schema::Compiled {
     valijson::Schema schema;
     Patterns patterns;
-    std::string broken;  // why; empty: it is not
+    std::string broken;  // why; empty: valid
 
-    // Throws what valijson throws: std::exception for a broken schema.
+    // Throws what valijson throws: std::exception for an invalid schema.
     void read(Json const& text) {
         View const view(text);
         check_references(view, view);
@@ -112,7 +112,7 @@ std::optional<std::vector<Violation>> Schema::violations_within(std::size_t step
     try {
         return compiled_->check(steps, value);
     } catch (std::bad_alloc const&) {
-        throw;  // nothing is known of the value
+        throw;  // says nothing about the value
     } catch (std::exception const& error) {
         return broken(error.what());
     }

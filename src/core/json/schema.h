@@ -1,5 +1,6 @@
 #pragma once
-// JSON Schema check (draft 7 subset). schema.cc is the only place that names valijson.
+// JSON Schema check (draft 7 subset). Only schema.cc, schema_check.cc and schema_patterns.cc use
+// valijson.
 
 #include <dormouse/error.h>
 #include <dormouse/json.h>
@@ -17,13 +18,13 @@ struct Violation {
     std::string message;
 };
 
-// A step takes about a microsecond, whatever the schema and the value say. One run takes at most
-// `steps_max`, and where others wait meanwhile at most `steps_soon`.
+// A step takes about a microsecond for any schema and value. A check takes at most `steps_max`;
+// where it delays others, at most `steps_soon`.
 inline constexpr std::size_t steps_max = 1'000'000;
 inline constexpr std::size_t steps_soon = 5'000;
 
-// A schema read once and used often. Immutable; a broken one says so in every answer, as
-// violations() does.
+// A schema that is read once and used often. Immutable. An invalid schema is reported by every
+// check, as by violations().
 class Schema {
 public:
     explicit Schema(Json const& schema);
@@ -32,7 +33,7 @@ public:
     Schema& operator=(Schema&&) noexcept;
 
     [[nodiscard]] std::vector<Violation> violations(Json const& value) const;
-    // The same; nullopt when it would take more steps than these, and these are not `steps_max`.
+    // The same; nullopt: it would take more than `steps`, unless `steps` is steps_max.
     [[nodiscard]] std::optional<std::vector<Violation>> violations_within(std::size_t steps,
                                                                           Json const& value) const;
 
@@ -41,8 +42,7 @@ private:
     std::unique_ptr<Compiled const> compiled_;
 };
 
-// Empty: `value` satisfies `schema`. A schema that is itself broken gives one violation with
-// pointer "#".
+// Empty: `value` satisfies `schema`. An invalid schema gives one violation with pointer "#".
 [[nodiscard]] std::vector<Violation> violations(Json const& schema, Json const& value);
 [[nodiscard]] std::optional<std::vector<Violation>> violations_within(std::size_t steps,
                                                                       Json const& schema,

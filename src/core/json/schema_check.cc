@@ -1,5 +1,5 @@
-// The visitor of what valijson read: a check has bounds, because it counts steps ("$ref" can make a
-// schema that never ends) and depth, and patterns are matched by RE2.
+// Visitor over the schema that valijson read. Bounded: it counts steps (a "$ref" can make a schema
+// endless) and depth, and matches patterns with RE2.
 
 #include "json/schema_check.h"
 
@@ -25,20 +25,20 @@ using Value = boost::json::value;
 using valijson::Subschema;
 using valijson::constraints::TypeConstraint;
 
-constexpr std::size_t levels_max = 400;      // of subschemas within subschemas
-constexpr std::size_t violations_max = 100;  // a list longer than this helps nobody
-// What else counts as steps, so that a step is about a microsecond whatever the schema says.
+constexpr std::size_t levels_max = 400;      // nested subschemas
+constexpr std::size_t violations_max = 100;  // a longer list helps no reader
+// Further costs in steps, so that a step is about a microsecond for any schema.
 constexpr std::size_t name_steps = 4;  // a name matched against a pattern
 constexpr std::size_t unique_bytes_a_step = 64;
 
 struct EnoughViolations {};
 struct TooCostly {};
 
-// The same text for values that are equal, and for no others.
+// Equal texts for equal values only.
 void append_text(std::string& out, Value const& value) {
     if (auto const* const object = value.if_object()) {
         out += '{';
-        // In the order of their names: the value was read from its canonical form.
+        // Sorted by name: the value was read from its canonical form.
         for (auto const& [name, member] : *object) {
             out += quote(name) + ":";
             append_text(out, member);
@@ -65,7 +65,7 @@ std::string number_text(double number) {
     return std::string(out.json().text());
 }
 
-// A place in the value that is checked.
+// A place in the checked value.
 struct Place {
     Place const* parent = nullptr;
     std::string_view name = {};
@@ -81,7 +81,8 @@ struct Place {
     }
 };
 
-// One check of a value. The visits return whether the value at `place_` fits, and collect why not.
+// One check of a value. visit() returns whether the value at `place_` fits, and collects the
+// violations.
 class Check final : public valijson::constraints::ConstraintVisitor {
 public:
     Check(Patterns const& patterns, std::size_t steps) : patterns_(patterns), allowed_(steps) {}
@@ -100,15 +101,15 @@ public:
         std::size_t const before = found_.size();
         bool const fits = alternatives(c, 1) > 0;
         if (fits) found_.resize(before);
-        return fits || wrong("does not fit any of the schemas of anyOf");
+        return fits || wrong("must fit at least one of the schemas of anyOf");
     }
 
     bool visit(OneOfConstraint const& c) override {
         std::size_t const before = found_.size();
         auto const fitting = alternatives(c, 2);
         if (fitting > 0) found_.resize(before);
-        if (fitting == 0) return wrong("does not fit any of the schemas of oneOf");
-        return fitting == 1 || wrong("fits more than one of the schemas of oneOf");
+        if (fitting == 0) return wrong("must fit one of the schemas of oneOf");
+        return fitting == 1 || wrong("must fit only one of the schemas of oneOf");
     }
 
     bool visit(ConditionalConstraint const& c) override {
@@ -118,7 +119,7 @@ public:
     }
 
     bool visit(ConstConstraint const& c) override {
-        return c.getValue()->equalTo(Adapter(*value_), true) || wrong("is not the value of const");
+        return c.getValue()->equalTo(Adapter(*value_), true) || wrong("must be the value of const");
     }
 
     bool visit(ContainsConstraint const& c) override {
@@ -126,7 +127,7 @@ public:
         return array == nullptr ||
                std::ranges::any_of(
                    *array, [&](Value const& one) { return quietly(one, *c.getSubschema()); }) ||
-               wrong("has no item that fits the schema of contains");
+               wrong("must have an item that fits the schema of contains");
     }
 
     bool visit(DependenciesConstraint const& c) override {
@@ -149,7 +150,7 @@ public:
         bool equal = false;
         c.applyToValues(
             [&](auto const& one) { return !(equal = one.equalTo(Adapter(*value_), true)); });
-        return equal || wrong("is none of the values of enum");
+        return equal || wrong("must be one of the values of enum");
     }
 
     bool visit(FormatConstraint const&) override { return true; }
@@ -236,7 +237,7 @@ public:
     }
 
     bool visit(NotConstraint const& c) override {
-        return !quietly(*value_, *c.getSubschema()) || wrong("fits the schema of not");
+        return !quietly(*value_, *c.getSubschema()) || wrong("must not fit the schema of not");
     }
 
     bool visit(PatternConstraint const& c) override {
@@ -245,7 +246,7 @@ public:
     }
 
     bool visit(PolyConstraint const&) override {
-        throw std::runtime_error("the schema has a keyword of no draft");
+        throw std::runtime_error("the schema has an unsupported keyword");
     }
 
     bool visit(PropertiesConstraint const& c) override {
@@ -309,7 +310,7 @@ public:
                 seen.emplace(std::string(digest.begin(), digest.end()), number++);
             if (!is_new)
                 return wrong("item " + std::to_string(first->second) +
-                             " comes again; items must be unique");
+                             " is repeated; items must be unique");
         }
         return true;
     }
@@ -325,7 +326,7 @@ private:
         if (last && allowed_ < steps_max) throw TooCostly();
         if (last || level_ >= levels_max)
             throw std::runtime_error("the schema refers to itself without end, or is too large");
-        if (schema.getAlwaysInvalid()) return wrong("nothing is allowed here");
+        if (schema.getAlwaysInvalid()) return wrong("no value is allowed here");
         Subschema::ApplyFunction each(
             [this](valijson::constraints::Constraint const& c) { return c.accept(*this); });
         ++level_;
@@ -358,7 +359,7 @@ private:
         return at({.parent = place_, .name = one.key()}, one.value(), schema);
     }
 
-    // How many of the schemas fit, up to `most`. Their violations are not yet those of the value.
+    // How many of the schemas fit, up to `most`. Discards their violations.
     std::size_t alternatives(auto const& c, std::size_t most) {
         std::size_t fitting = 0;
         ++tentative_;
@@ -370,8 +371,8 @@ private:
         return fitting;
     }
 
-    // Whether each part fits. `parts` calls its argument with that of each one, which returns
-    // whether to go on: where nobody reads why, the first misfit ends it.
+    // Whether each part fits. `parts` calls its argument with the result of each part; the argument
+    // returns whether to continue. Without a reader of the violations, the first misfit ends it.
     bool every(auto const& parts) {
         bool fits = true;
         parts([&](bool one) {
@@ -397,7 +398,7 @@ private:
         if (steps_ > allowed_) throw TooCostly();
     }
 
-    // An object's name or a string. Says what is wrong with a string.
+    // The name of a member, or a string. Reports violations of strings only.
     bool matches(std::string const& pattern, std::string_view text) {
         if (text.size() > matched_length_max)
             return wrong("longer than the " + std::to_string(matched_length_max) +
@@ -478,7 +479,7 @@ private:
         return {false, "unknown"};
     }
 
-    // nullopt: the value has no such size.
+    // nullopt: values of this type have no such size.
     using Size = std::optional<std::size_t>;
     [[nodiscard]] Size items() const {
         return value_->is_array() ? Size(value_->get_array().size()) : std::nullopt;
@@ -506,7 +507,7 @@ private:
     std::size_t const allowed_;
     std::size_t steps_ = 0;
     std::size_t level_ = 0;
-    std::size_t quiet_ = 0;      // within schemas of which only the answer counts
+    std::size_t quiet_ = 0;      // within schemas of which only the result counts
     std::size_t tentative_ = 0;  // within alternatives
     Value const* value_ = nullptr;
     Place const* place_ = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks a value against a schema that valijson has read.
+// Checks a value against a schema read by valijson.
 
 #include "json/schema.h"
 #include "json/schema_patterns.h"
@@ -17,8 +17,8 @@
 
 namespace dormouse::json {
 
-// The violations, at most 100; nullopt: it takes more than `steps` steps, which are fewer than
-// steps_max. `value` is read from its canonical form; `patterns` are those of `schema`. Throws
+// At most 100 violations; nullopt: the check takes more than `steps` steps, which are fewer than
+// steps_max. `value` was parsed from its canonical form; `patterns` are those of `schema`. Throws
 // std::exception for a schema without end.
 [[nodiscard]] std::optional<std::vector<Violation>> check_value(valijson::Schema const& schema,
                                                                 Patterns const& patterns,

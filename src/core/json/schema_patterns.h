@@ -1,5 +1,5 @@
 #pragma once
-// The patterns of a schema that valijson has read.
+// The compiled patterns of a schema read by valijson.
 
 #include "json/pattern.h"
 
@@ -14,8 +14,8 @@ namespace dormouse::json {
 
 using Patterns = std::unordered_map<std::string, Pattern>;
 
-// Throws std::runtime_error if one is none, or if no value can be checked against the schema though
-// valijson has read it.
+// Throws std::runtime_error if a pattern is invalid, or if the schema is one that valijson accepts
+// but that cannot be checked.
 [[nodiscard]] Patterns patterns_of(valijson::Subschema const& schema);
 
 }  // namespace dormouse::json

@@ -1,7 +1,7 @@
 #include "json/spell.h"
 
 #include "base/check.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "json/swar.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 bool must_escape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
-// The first byte that is not printable ASCII, or has to be escaped.
+// The first byte that is not printable ASCII or must be escaped.
 char const* end_of_plain_run(char const* p, char const* end) {
     while (end - p >= 8) {
         EightBytes const eight(p);
@@ -57,7 +57,7 @@ char32_t hex4(std::string_view digits) {
     return unit;
 }
 
-// Takes one escape off the front of `body`, which begins behind the backslash.
+// Decodes one escape at the front of `body`, which begins after the backslash.
 void take_escape(std::string& out, std::string_view& body) {
     char const c = body.front();
     body.remove_prefix(1);
@@ -80,8 +80,7 @@ void take_escape(std::string& out, std::string_view& body) {
     append_utf8(out, code);
 }
 
-// An exponent beyond this is beyond every double, and beyond what the digits of any text that fits
-// into memory could bring back.
+// A larger exponent exceeds every double, and the digits of no text in memory could compensate it.
 constexpr std::int64_t exponent_max = std::int64_t{1} << 48;
 
 std::int64_t parse_exponent(std::string_view text) {
@@ -171,7 +170,7 @@ double to_double(std::string_view text) {
     if (error == std::errc()) {
         return number;
     }
-    // from_chars says "out of range" for what is too small, too.
+    // from_chars reports numbers that are too small as "out of range", too.
     Decimal const exact = parse_decimal(text);
     bool const too_large = !exact.digits.empty() && exact.point > 0;
     double const size = too_large ? std::numeric_limits<double>::infinity() : 0.0;
@@ -209,7 +208,7 @@ void append_decimal(std::string& out, Decimal const& number) {
 void append_double(std::string& out, double number) {
     CHECK(std::isfinite(number));
     std::array<char, 32> shortest;  // the longest is like -1.2345678901234567e-308
-    // Where the shortest digits and the positional form are one and the same.
+    // Here the shortest digits and the positional form are the same.
     double const size = std::abs(number);
     if (1e-6 <= size && size < 9007199254740992.0) {
         out.append(

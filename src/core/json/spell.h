@@ -1,5 +1,5 @@
 #pragma once
-// How strings and numbers are spelled in JSON: for the writer, the view and the canonical form.
+// Text forms of strings and numbers in JSON, for the writer, the view and the canonical form.
 
 #include <cstdint>
 #include <string>
@@ -11,13 +11,13 @@ namespace dormouse::json {
 // controls. Each ill-formed UTF-8 sequence becomes U+FFFD.
 void append_quoted(std::string& out, std::string_view text);
 
-// What stands between the quotes of a valid JSON string, decoded into UTF-8.
+// Decodes the body of a valid JSON string (between its quotes) into UTF-8.
 [[nodiscard]] std::string unescape(std::string_view body);
 
 // An exact decimal number: 0.DIGITS times 10^point.
 struct Decimal {
     bool negative = false;
-    std::string digits = {};  // without zeros at either end; empty: the number is zero
+    std::string digits = {};  // without zeros at either end; empty: zero
     std::int64_t point = 0;
 
     [[nodiscard]] bool is_integer() const {
@@ -28,11 +28,11 @@ struct Decimal {
 // REQUIRES: `text` is a number by the grammar of RFC 8259.
 [[nodiscard]] Decimal parse_decimal(std::string_view text);
 
-// The nearest double; infinite if the number is too large for one. REQUIRES: as parse_decimal.
+// The nearest double; infinite if the number is too large. REQUIRES: as parse_decimal.
 [[nodiscard]] double to_double(std::string_view text);
 
-// Lays out the number as ECMAScript's Number::toString does (ECMA-262, 6.1.6.1.20), with these
-// digits; minus zero is "0".
+// Formats the number as ECMAScript's Number::toString (ECMA-262, 6.1.6.1.20), with these digits;
+// minus zero is "0".
 void append_decimal(std::string& out, Decimal const& number);
 
 // ECMAScript's Number::toString. REQUIRES: `number` is finite (CHECK).

@@ -1,6 +1,6 @@
 #pragma once
-// Eight bytes at a time: finds the byte that ends a run in about one step per eight bytes, without
-// naming an instruction set.
+// Processes eight bytes at a time: finds the byte that ends a run in about one step for eight
+// bytes, without an instruction set extension.
 
 #include <bit>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace dormouse::json {
 
-// Each function answers with 0x80 in the bytes that are meant. Bytes after the first one meant may
-// be marked wrongly (a borrow runs on), so only the first mark counts.
+// Each function returns 0x80 in matching bytes. Bytes after the first match may be marked wrongly
+// (by a borrow), so only the first mark counts.
 class EightBytes {
 public:
     // REQUIRES: eight readable bytes at `from`.

@@ -1,5 +1,5 @@
 #pragma once
-// What reading and writing of typed values have in common (include/dormouse/schema.h).
+// Shared by reading and writing of typed values (include/dormouse/schema.h).
 
 #include <dormouse/schema.h>
 
@@ -14,13 +14,13 @@ namespace dormouse::json {
 
 inline constexpr Rule no_rule{};
 
-// Where a walk through a value is, and what it found wrong there.
+// The current place in a value, and the problems found so far.
 class Walk {
 public:
     static constexpr std::size_t problems_max = 16;
 
-    // Goes into a member or item for the life of the step. Steps lie on the stack, and are spelled
-    // out only when something is wrong.
+    // Enters a member or item for the lifetime of the step. Steps are on the stack, and are
+    // formatted only for a problem.
     class Step {
     public:
         Step(Walk& walk, std::string_view name) : Step(walk, name, 0) {}
@@ -39,7 +39,7 @@ public:
 
         Walk& walk_;
         Step const* above_;
-        std::string_view name_;  // of a member; without data: an item
+        std::string_view name_;  // of a member; null data: an item
         std::size_t index_;
     };
 
@@ -59,7 +59,7 @@ private:
     std::vector<Problem> problems_;
 };
 
-// An integer of up to 64 bits, signed or not.
+// An integer of up to 64 bits, signed or unsigned.
 struct Integer {
     bool negative = false;
     std::uint64_t size = 0;
@@ -73,30 +73,30 @@ struct Integer {
 };
 [[nodiscard]] Integer integer_of(std::int64_t number);
 [[nodiscard]] bool operator<(Integer const& a, Integer const& b);
-// What integers of that many bytes can hold.
+// Bounds of integers of that size.
 [[nodiscard]] Integer least(detail::Type const& type);
 [[nodiscard]] Integer greatest(detail::Type const& type);
-// Of an integer, enumeration or duration, as it is kept.
+// The stored value of an integer, enumeration or duration.
 [[nodiscard]] Integer load(detail::Type const& type, void const* object);
 // REQUIRES: it fits.
 void store(detail::Type const& type, Integer number, void* object);
 
 [[nodiscard]] std::string text_of(Bound const& bound);
 
-// Each says what a rule finds wrong.
+// Each adds the violations of a rule.
 void check_number(Walk& walk, Rule const& rule, Integer const& number);
 void check_number(Walk& walk, Rule const& rule, double number);
 void check_text(Walk& walk, Rule const& rule, std::string_view text);
 void check_size(Walk& walk, Rule const& rule, std::size_t size, std::string_view unit);
 
-// Which fields may not be left out, a bit each: those that are no optional, whose initialiser is
-// the zero of their type, and whose rule does not say otherwise.
+// A bit for each required field: not optional, initialised with the zero of its type, and not
+// exempted by its rule.
 [[nodiscard]] std::uint64_t required_fields(detail::Type const& structure);
 
-// A value of the field by itself, held against its rule.
+// The value of the field alone, checked against its rule.
 [[nodiscard]] Result<Json> write_field(detail::Field const& field, void const* object);
 
-// "250ms", "5s"; empty: it has no such form.
+// "250ms", "5s"; empty: not representable.
 [[nodiscard]] std::string duration_text(Integer const& ticks, std::int64_t tick_ms);
 inline constexpr std::string_view duration_pattern = "^(0|[1-9][0-9]{0,8})(ms|s|m|h|d)$";
 

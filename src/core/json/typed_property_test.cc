@@ -1,4 +1,4 @@
-// The schema of a type, its reading and its writing agree, whatever the value and the text.
+// The schema of a type, its reader and its writer agree on every value and text.
 #include <dormouse/schema.h>
 
 #include "json/json.h"
@@ -56,7 +56,7 @@ template <class T> rc::Gen<std::optional<T>> maybe(rc::Gen<T> gen) {
         rc::gen::arbitrary<bool>(), std::move(gen));
 }
 
-// Valid UTF-8, with what must be escaped.
+// Valid UTF-8, with characters that must be escaped.
 std::string any_text(std::size_t most) {
     std::string const characters[] = {"a", "Z", "\"", "\\", "\n", "/", "~", "é", "😀", "\x01", " "};
     std::string out;
@@ -101,7 +101,7 @@ Sample any_sample() {
     return out;
 }
 
-RC_GTEST_PROP(Typed, WhatIsWrittenFitsTheSchemaAndReadsBackTheSame, ()) {
+RC_GTEST_PROP(Typed, WrittenValue_FitsTheSchemaAndReadsBack, ()) {
     static json::Schema const schema(schema_of<Sample>());
     Sample const sample = any_sample();
     auto const json = to_json(sample);
@@ -118,7 +118,7 @@ RC_GTEST_PROP(Typed, WhatIsWrittenFitsTheSchemaAndReadsBackTheSame, ()) {
     RC_ASSERT(*again == *json);
 }
 
-// A member of an object that is mostly right.
+// A member of an object that is mostly valid.
 std::string any_member(std::string const& name, std::string const& right) {
     std::string const others[] = {"null",
                                   "true",
@@ -152,7 +152,7 @@ std::string any_member(std::string const& name, std::string const& right) {
     return "\"" + name + "\":" + value;
 }
 
-RC_GTEST_PROP(Typed, TheSchemaAndReadingAcceptTheSame, ()) {
+RC_GTEST_PROP(Typed, SchemaAndReader_AcceptTheSame, ()) {
     static json::Schema const schema(schema_of<Sample>());
     std::pair<std::string, std::string> const members[] = {{"name", "\"ab\""},
                                                            {"flag", "true"},

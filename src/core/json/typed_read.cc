@@ -1,7 +1,7 @@
 #include "json/spell.h"
 #include "json/typed.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ std::string_view word(Kind kind) {
     return "";
 }
 
-// An integer however it is spelled (1, 1.0, 1e3); nullopt: it is none, or has more than 64 bits.
+// An integer in any spelling (1, 1.0, 1e3); nullopt: not an integer, or more than 64 bits.
 std::optional<Integer> exact(std::string_view text, bool& is_integer) {
     is_integer = true;
     bool const minus = text.starts_with('-');
@@ -49,7 +49,7 @@ std::optional<Integer> exact(std::string_view text, bool& is_integer) {
     return parsed.ec == std::errc() ? std::optional(out) : std::nullopt;
 }
 
-// Reads one value after another; goes on behind mistakes to find them all.
+// Reads one value; continues after mistakes to find them all.
 class Reader {
 public:
     explicit Reader(bool skips_unknown) : skip_unknown(skips_unknown) {}
@@ -150,7 +150,7 @@ private:
     }
 
     void optional(View view, Type const& type, Rule const& rule, void* object) {
-        // Whatever its initialiser says: null is nothing.
+        // null means empty, whatever the initialiser.
         if (view.is_null()) return type.access.reserve(object, 0);
         read(view, *type.inner, rule, type.access.add(object));
     }
@@ -209,7 +209,8 @@ private:
             Field const& field = type.fields[i];
             read(value, *field.type, field.doc ? field.doc->rule : no_rule, places[i]);
         };
-        view.members(std::ref(each));  // a function object of its own size would be allocated
+        // Passed by reference: a function object of this size would be allocated.
+        view.members(std::ref(each));
         if (std::uint64_t const all = (std::uint64_t{1} << type.fields.size()) - 1; seen != all)
             missing(type, seen);
     }
@@ -265,7 +266,7 @@ void Reader::missing(Type const& type, std::uint64_t seen) {
         bool const optional = type.fields[i].type->shape == Shape::optional;
         if (!optional) maybe |= std::uint64_t{1} << i;
     }
-    if ((maybe & ~seen) == 0) return;  // the usual case, without a look at initialisers
+    if ((maybe & ~seen) == 0) return;  // the usual case needs no initialisers
     std::uint64_t const required = required_fields(type);
     for (std::size_t i = 0; i < type.fields.size(); ++i) {
         if (((seen >> i) & 1) != 0 || ((required >> i) & 1) == 0) continue;

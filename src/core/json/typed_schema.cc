@@ -14,7 +14,7 @@ namespace {
 
 class SchemaWriter {
 public:
-    // The keywords of a type, inside an object that is open.
+    // The keywords of a type, inside an open object.
     void keywords(Type const& type, Rule const& rule, bool or_null = false) {
         switch (type.shape) {
             case Shape::boolean: return kind("boolean", or_null);
@@ -133,7 +133,7 @@ private:
         out.end_array();
     }
 
-    // With what initialisers say as defaults.
+    // With initialisers as defaults.
     void structure(Type const& type, std::string_view tag = {}) {
         struct Context {
             SchemaWriter& writer;
@@ -205,21 +205,21 @@ Json schema(Type const& type) {
 
 namespace {
 
-// Looks at each struct once, wherever it stands.
+// Checks each struct once, wherever it is used.
 class Inspector {
 public:
-    void look(Type const& type) {
+    void inspect(Type const& type) {
         if (!text.empty()) return;
-        if (type.inner != nullptr) look(*type.inner);
-        for (Type const* one : type.choices) look(*one);
-        for (Field const& field : type.fields) look(field);
+        if (type.inner != nullptr) inspect(*type.inner);
+        for (Type const* one : type.choices) inspect(*one);
+        for (Field const& field : type.fields) inspect(field);
         if (type.shape == Shape::structure) defaults(type);
     }
     std::string text;
 
 private:
-    void look(Field const& field) {
-        look(*field.type);
+    void inspect(Field const& field) {
+        inspect(*field.type);
         if (field.doc == nullptr || field.doc->rule.pattern.empty()) return;
         auto const why = json::pattern_error(std::string(field.doc->rule.pattern));
         if (!why.empty()) text = "the pattern of " + std::string(field.name) + " is broken: " + why;
@@ -254,7 +254,7 @@ private:
 
 std::string mistakes(Type const& type) {
     Inspector inspector;
-    inspector.look(type);
+    inspector.inspect(type);
     return std::move(inspector.text);
 }
 

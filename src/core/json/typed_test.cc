@@ -68,7 +68,7 @@ template <class T> std::string text(T const& value) {
     return json ? std::string(json->text()) : "error: " + json.error().detail;
 }
 
-TEST(SchemaOf, APlainStructNamesItsFieldsInOrderAndWhichAreRequired) {
+TEST(SchemaOf, PlainStruct_NamesFieldsInOrderAndRequiredOnes) {
     EXPECT_EQ(schema<Deploy>().text(),
               R"({"type":"object","properties":{"service":{"type":"string",)"
               R"("description":"What to deploy, for example \"api\""},)"
@@ -134,7 +134,7 @@ struct Deep {
     std::vector<BrokenDefault> inner;
 };
 
-TEST(SchemaOf, MistakesThatNoCompilerSeesAreFound) {
+TEST(SchemaOf, MistakesBeyondTheCompiler_AreFound) {
     EXPECT_EQ(detail::mistakes(detail::type_of<Ruled>), "");
     EXPECT_TRUE(detail::mistakes(detail::type_of<BrokenPattern>)
                     .starts_with("the pattern of name is broken"));
@@ -142,7 +142,7 @@ TEST(SchemaOf, MistakesThatNoCompilerSeesAreFound) {
               "the default value of count breaks its own rule: it must be at most 5");
 }
 
-TEST(FromJson, FillsWhatIsThereAndKeepsInitialisers) {
+TEST(FromJson, FillsGivenFieldsAndKeepsInitialisers) {
     auto const ruled = from_json<Ruled>(
         Json::trusted(R"({"regions":["eu"],"name":"api","budget":9007199254740993})"));
     ASSERT_TRUE(ruled);
@@ -154,7 +154,7 @@ TEST(FromJson, FillsWhatIsThereAndKeepsInitialisers) {
               std::nullopt);
 }
 
-TEST(FromJson, IntegersAreExactHoweverTheyAreSpelled) {
+TEST(FromJson, Integers_AreExactInEverySpelling) {
     auto const integer = [](char const* text) {
         return from_json<std::int64_t>(Json::trusted(text)).value_or(-1);
     };
@@ -175,7 +175,7 @@ TEST(FromJson, IntegersAreExactHoweverTheyAreSpelled) {
     EXPECT_EQ(said<int>("true"), "it must be an integer, not true or false");
 }
 
-TEST(FromJson, AllThatIsWrongIsToldWithItsPointer) {
+TEST(FromJson, AllMistakes_AreReportedWithTheirPointer) {
     auto const wrong = from_json<Ruled>(Json::trusted(
         R"({"name":"A","replicas":10,"regions":[1,"b","c"],"share":0.2,"froce":true})"));
     ASSERT_FALSE(wrong);
@@ -190,26 +190,26 @@ TEST(FromJson, AllThatIsWrongIsToldWithItsPointer) {
     EXPECT_EQ(errors.at_pointer("/4/pointer").string(), "/regions/0");
 }
 
-TEST(FromJson, WhatIsMissingIsNamed) {
+TEST(FromJson, MissingField_IsNamed) {
     EXPECT_EQ(said<Ruled>("{}"), "/name is missing; /regions is missing");
     EXPECT_EQ(said<Ruled>("[]"), "it must be an object, not an array");
     EXPECT_EQ(said<Deploy>(R"({"service":null})"), "/service must be a string, not null");
 }
 
-TEST(FromJson, PointersEscapeWhatTheyMust) {
+TEST(FromJson, Pointers_AreEscaped) {
     using Map = std::map<std::string, int>;
     EXPECT_EQ(said<Map>(R"({"a/b~c":"x","d\u0022":2})"),
               "/a~1b~0c must be an integer, not a string");
 }
 
-TEST(FromJson, MistakesAreCountedOnlySoFar) {
+TEST(FromJson, Mistakes_AreReportedUpToALimit) {
     std::string items;
     for (int i = 0; i < 1'000; ++i) items += (i != 0 ? ",0" : "0");
     auto const many = from_json<std::vector<std::string>>(Json::trusted("[" + items + "]"));
     EXPECT_EQ(json::View(many.error().extra)["errors"].size(), 16U);
 }
 
-TEST(FromJson, EnumsAreNamesAndTheNearestIsTold) {
+TEST(FromJson, EnumName_Unknown_NearestIsSuggested) {
     EXPECT_EQ(from_json<Size>(Json::trusted("\"delete\"")).value(), Size::delete_);
     EXPECT_EQ(from_json<Size>(Json::trusted(R"("l\u0061rge")")).value(), Size::large);
     EXPECT_EQ(said<Size>("\"larg\""),
@@ -217,7 +217,7 @@ TEST(FromJson, EnumsAreNamesAndTheNearestIsTold) {
     EXPECT_EQ(said<Size>("5"), "it must be a string, not a number");
 }
 
-TEST(FromJson, VariantsAreToldApartByKindAndTag) {
+TEST(FromJson, Variants_AreToldApartByKindAndTag) {
     using Means = std::variant<std::monostate, Card, Cash, std::string>;
     auto const card = from_json<Means>(Json::trusted(R"({"number":"4","type":"card"})"));
     EXPECT_EQ(std::get<Card>(card.value()).number, "4");
@@ -231,7 +231,7 @@ TEST(FromJson, VariantsAreToldApartByKindAndTag) {
     EXPECT_EQ(said<Means>("[]"), "it must not be an array");
 }
 
-TEST(FromJson, DurationsBearTheirUnit) {
+TEST(FromJson, Durations_HaveTheirUnit) {
     EXPECT_EQ(from_json<std::chrono::milliseconds>(Json::trusted("\"250ms\"")).value(), 250ms);
     EXPECT_EQ(from_json<std::chrono::minutes>(Json::trusted("\"2h\"")).value(), 120min);
     EXPECT_EQ(said<std::chrono::seconds>("\"1500ms\""), "it must be a whole number of 1000 ms");
@@ -259,9 +259,9 @@ TEST(ToJson, EachType) {
     EXPECT_EQ(text(std::array<Limits, 2>{}), R"([{"cpus":2},{"cpus":2}])");
 }
 
-TEST(ToJson, WhatHasNoFormOrBreaksItsRuleIsAnErrorWithItsPlace) {
+TEST(ToJson, ValueWithoutForm_OrAgainstItsRule_IsAnErrorWithItsPlace) {
     EXPECT_EQ(text(std::map<std::string, double>{{"a", 1}, {"b", std::nan("")}}),
-              "error: /b is no finite number: it has no JSON form");
+              "error: /b is not a finite number and has no JSON form");
     EXPECT_EQ(text(static_cast<Size>(4)), "error: it has the value 4, which has no name");
     EXPECT_EQ(text(-5s), "error: it is below zero or too long for a duration");
     EXPECT_EQ(text(1'000'000'001ms), "error: it is below zero or too long for a duration");
@@ -269,7 +269,7 @@ TEST(ToJson, WhatHasNoFormOrBreaksItsRuleIsAnErrorWithItsPlace) {
               "error: /replicas must be at least 1");
 }
 
-// Types of functions and of templates, in unnamed namespaces and nested.
+// Struct types in functions, templates, unnamed namespaces and other structs.
 template <class T> struct Box {
     T content;
     struct Lid {
@@ -277,7 +277,7 @@ template <class T> struct Box {
     } lid;
 };
 
-TEST(Names, ComeFromAnyStruct) {
+TEST(Names, FieldNames_OfAnyStruct_AreFound) {
     struct Local {
         int depth;
         Box<int> box;
@@ -292,7 +292,7 @@ struct Wide {
         dd, ee, ff;
 };
 
-TEST(Names, UpToThirtyTwoFields) {
+TEST(Names, FieldNames_OfUpToThirtyTwoFields) {
     Wide wide{};
     wide.ff = 5;
     auto const json = to_json(wide);
@@ -306,7 +306,7 @@ struct Lookup {
     std::optional<std::string> word;
 };
 
-TEST(Typed, OptionalWithAValueOfItsOwn_IsEmptiedByNullAndComesBackEmpty) {
+TEST(Typed, OptionalWithAnInitialiser_IsEmptiedByNull) {
     Lookup none;
     none.max.reset();
     auto const written = to_json(none);

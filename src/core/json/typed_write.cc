@@ -12,7 +12,8 @@ using detail::Type;
 
 namespace {
 
-// A null stands where something had no form, so that the text stays JSON; it is not handed out.
+// Writes null for a value without a JSON form, so that the text stays JSON; the text is then not
+// returned.
 class Scribe {
 public:
     explicit Scribe(bool by_rules = true) : by_rules_(by_rules) {}
@@ -56,7 +57,7 @@ private:
     }
 
     void number(Rule const& rule, double number) {
-        if (!std::isfinite(number)) return no_form("is no finite number: it has no JSON form");
+        if (!std::isfinite(number)) return no_form("is not a finite number and has no JSON form");
         check_number(walk, rule, number);
         out.value(number);
     }
@@ -134,7 +135,7 @@ private:
         return field.type->shape == Shape::optional && field.type->access.get(place) == nullptr;
     }
 
-    // Whether field `i` holds a value in what {} makes: to leave it out would give it that one.
+    // Whether field `i` has its initial value, so that reading without the field would restore it.
     static bool has_initial(Type const& type, std::size_t i) {
         struct Asked {
             Type const& type;
@@ -181,7 +182,7 @@ std::string spelled(Type const& type, void const* object) {
     return scribe.out.take();
 }
 
-// As {} makes it.
+// The value that {} gives.
 bool is_zero(Type const& type, void const* object) {
     switch (type.shape) {
         case Shape::boolean: return !*static_cast<bool const*>(object);

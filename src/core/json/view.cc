@@ -1,11 +1,11 @@
-// The scanner behind View. The text has passed check(), so nothing is validated again; it is only
-// made sure that no read leaves the text.
+// The scanner of View. The text has passed check(), so it is not validated again; the scanner only
+// never reads outside the text.
 
 #include "json/json.h"
 #include "json/spell.h"
 #include "json/swar.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -38,7 +38,7 @@ char const* find_quote_or_backslash(char const* p, char const* end) {
     return p;
 }
 
-// `p` is at the opening quote; the answer is behind the closing one.
+// From the opening quote at `p` to after the closing one.
 char const* skip_string(char const* p, char const* end) {
     ++p;
     while ((p = find_quote_or_backslash(p, end)) < end) {
@@ -50,7 +50,7 @@ char const* skip_string(char const* p, char const* end) {
     return end;
 }
 
-// `p` is at the opening bracket; the answer is behind the one that closes it.
+// From the opening bracket at `p` to after its closing one.
 char const* skip_container(char const* p, char const* end) {
     std::size_t depth = 0;
     while (p < end) {
@@ -82,7 +82,7 @@ char const* skip_value(char const* p, char const* end) {
     return p;
 }
 
-// Walks the items of an array or the members of an object, one next() each.
+// Iterates over the items of an array or the members of an object.
 class Cursor {
 public:
     // REQUIRES: `container` begins and ends with its brackets.
@@ -94,7 +94,7 @@ public:
         return p_ >= end_;
     }
 
-    // What stands between the quotes of the next key, still escaped. REQUIRES: !done().
+    // The next key between its quotes, still escaped. REQUIRES: !done().
     [[nodiscard]] std::string_view take_key() {
         char const* const begin = p_ + 1;
         p_ = skip_string(p_, end_);
@@ -104,7 +104,7 @@ public:
         return key;
     }
 
-    // The next value and the comma behind it.
+    // The next value and the comma after it.
     [[nodiscard]] std::string_view take_value() {
         char const* const begin = skip_spaces(p_, end_);
         p_ = skip_value(begin, end_);

@@ -5,7 +5,7 @@
 namespace dormouse::json {
 namespace {
 
-// A view of text that is checked first, so that no test looks at what no caller may.
+// A view of text that is checked first, so that no test uses what callers cannot.
 View view(std::string_view text) {
     EXPECT_TRUE(check(text)) << text;
     return View(text);
@@ -22,7 +22,7 @@ TEST(View, KnowsTheKindFromTheText) {
     EXPECT_EQ(view("{}").kind(), Kind::object);
 }
 
-TEST(View, AbsentReadsAsNullAndSaysThatItIsAbsent) {
+TEST(View, Absent_ReadsAsNullAndIsNotPresent) {
     View const absent = view("{\"a\":null}")["b"];
     EXPECT_FALSE(absent.exists());
     EXPECT_TRUE(absent.is_null());
@@ -117,7 +117,7 @@ TEST(View, ElementsComeInOrder) {
     EXPECT_EQ(seen, "1;\"a,b]\";[[]];{\"a\":[]};null;");
 }
 
-TEST(View, OtherKindsHaveNeitherMembersNorElements) {
+TEST(View, OtherKinds_HaveNoMembersAndElements) {
     for (std::string_view const text : {"null", "1", "\"[1]\"", "true"}) {
         view(text).members([](std::string_view, View) { FAIL(); });
         view(text).elements([](View) { FAIL(); });
@@ -150,7 +150,7 @@ TEST(View, LookUpFindsOnlyTheOuterLevel) {
     EXPECT_FALSE(view("{\"x\":{\"a\":1},\"y\":\"\\\"a\\\":2\"}")["a"].exists());
 }
 
-TEST(View, StringsOfEveryLengthAndPlaceOfTheirEscapesAreSkipped) {
+TEST(View, Strings_OfEveryLengthAndEscapePlace_AreSkipped) {
     for (std::size_t length = 0; length < 40; ++length) {
         for (std::size_t place = 0; place <= length; ++place) {
             std::string body(length, 'x');

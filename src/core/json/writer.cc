@@ -18,7 +18,7 @@ template <class Integer> void append_integer(std::string& out, Integer number) {
 
 }  // namespace
 
-// What goes before a value. Inside an object its key has done that already.
+// Writes the comma before a value. Inside an object its key has done that.
 void Writer::separate() {
     if (have_key_) {
         have_key_ = false;

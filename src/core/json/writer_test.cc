@@ -54,7 +54,7 @@ TEST(Writer, WritesIntegersOfEverySize) {
     EXPECT_EQ(writer.take(), "[-9223372036854775808,18446744073709551615,-1,0]");
 }
 
-TEST(Writer, EscapesOnlyWhatMustBe) {
+TEST(Writer, EscapesOnlyWhatIsRequired) {
     EXPECT_EQ(quote(""), "\"\"");
     EXPECT_EQ(quote("\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
     EXPECT_EQ(quote(std::string_view("\0\x01\x1f\x7f", 4)), "\"\\u0000\\u0001\\u001f\x7f\"");
@@ -150,7 +150,7 @@ TEST(Writer, SampleNumbersOfRfc8785) {
     }
 }
 
-TEST(WriterDeathTest, MisuseIsABug) {
+TEST(WriterDeathTest, Misuse_StopsTheProcess) {
     EXPECT_DEATH(Writer().begin_object().value(1), "broken invariant");
     EXPECT_DEATH(Writer().begin_array().key("a"), "broken invariant");
     EXPECT_DEATH(Writer().key("a"), "broken invariant");

@@ -1,5 +1,5 @@
 #pragma once
-// Whoever does what sessions owe. Called from the loop.
+// Carries out the outstanding effects of sessions. Called from the loop.
 
 #include "port/world.h"
 #include "session/command.h"
@@ -11,15 +11,15 @@
 
 namespace dormouse::port {
 
-// The outcome of an effect is a command for the session that owed it.
+// The outcome of an effect is a command for the session that needs it.
 using Outcome = Fn<void(session::Command::Body)>;
 
-// Provisional text of a reply that is still coming; the durable event replaces it.
+// Provisional text of a reply in progress; the durable event replaces it.
 struct Delta {
     enum class Kind : std::uint8_t { text, reasoning, input };
     Kind kind = Kind::text;
     std::string text;
-    // Of kind input: which call of the reply, from 1, and its tool.
+    // Kind input: which call of the reply, from 1, and its tool.
     std::uint32_t call = 0;
     std::string tool = {};
 };
@@ -30,21 +30,21 @@ struct ModelRequest {
     session::AskModel ask;
     session::ModelView view;
     session::EffectId id = {};
-    std::optional<session::AgentContext> program = {};  // set: a program is prompted
+    std::optional<session::AgentContext> program = {};  // set: an external agent is prompted
 };
 
 struct TurnRequest {
     SessionId session;
     std::string agent;
     session::AskTurn ask;
-    session::ModelView view;  // as the turn began, or ended
+    session::ModelView view;  // at the turn's start or end
     session::EffectId id = {};
 };
 
-// Each start gets exactly one outcome, or none after stop(); a program that is prompted tells what
-// it does before it (AgentAttach, AgentNews, AgentAsk), and AgentNews after it too. Outcomes and
-// deltas come on the loop; an outcome may come before start returns. stop() of an effect that is
-// not running does nothing.
+// Each start gets exactly one outcome, or none after stop(). A prompted external agent also sends
+// AgentAttach, AgentNews and AgentAsk before it, and AgentNews after it. Outcomes and deltas come
+// on the loop; an outcome may come before start returns. stop() of an effect that is not running
+// does nothing.
 class Effects {
 public:
     virtual ~Effects() = default;
@@ -57,14 +57,14 @@ public:
                            session::PollTool poll, Outcome done) = 0;
     // Without interceptors every turn may begin.
     virtual void ask_turn(TurnRequest request, Outcome done) = 0;
-    // To the program that is prompted. Without outcome.
-    virtual void tell_agent(SessionId session, std::string const& agent,
-                            session::TellAgent const& what) = 0;
+    // To the external agent that is prompted. Has no outcome.
+    virtual void notify_agent(SessionId session, std::string const& agent,
+                              session::NotifyAgent const& what) = 0;
     virtual void stop(SessionId session, session::EffectId id) = 0;
-    // The session ended: what is kept running for it may end. Perhaps more than once.
+    // The session ended: processes kept for it may stop. May be called more than once.
     virtual void ended(SessionId session, std::string const& agent) = 0;
-    // Until when a request to a model that was asked for may take: for ever while it waits for its
-    // turn. nullopt: the default time.
+    // When a started model request is given up; unlimited while it waits for a free slot. nullopt:
+    // the default time.
     [[nodiscard]] virtual std::optional<Time> model_until(SessionId session,
                                                           session::EffectId id) const = 0;
 };
@@ -75,24 +75,24 @@ public:
     virtual ~AgentTerms() = default;
     // Asked when a session is loaded: calls wait for a gate that is not configured.
     [[nodiscard]] virtual bool has_gate(std::string const& gate) const = 0;
-    // How many tokens of a session's past the agent's model is shown; nullopt: all of them.
+    // How many tokens of a session's history the agent's model is shown; nullopt: all.
     [[nodiscard]] virtual std::optional<std::uint64_t> view_tokens(
         std::string const& agent) const = 0;
-    // Why this agent takes no session of that project; empty: it does, or there is no such agent.
+    // Why this agent takes no session of that project; empty: it does, or it is not configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;
-    // nullopt: there is no agent of this name (any more).
+    // nullopt: the agent is not configured.
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
         std::string const& agent) const = 0;
 };
 
-// Threads for code that may block: tools, gates, validators. `job` runs on one of them, `done` then
+// Threads for code that may block: tools, gates, validators. `job` runs on one of them, then `done`
 // on the loop.
 class Workers {
 public:
     virtual ~Workers() = default;
-    // The returned source asks the job to stop; dropping it changes nothing. A full queue runs
-    // `job` never and `done` with false; else `done` gets true.
+    // The returned source asks the job to stop; dropping it has no effect. If the queue is full,
+    // `job` does not run and `done` gets false.
     virtual std::stop_source run(Fn<void(std::stop_token)> job, Fn<void(bool ran)> done) = 0;
 };
 

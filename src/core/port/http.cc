@@ -68,7 +68,7 @@ std::optional<Duration> retry_after(HttpHead const& head, Time now) {
         return Duration(static_cast<std::int64_t>(*seconds * 1'000));
     auto const date = http_date(*text);
     if (!date) return std::nullopt;
-    // By the other side's own clock, if it tells it.
+    // By the peer's own clock, if it sends a Date.
     auto const sent = http_date(head.header("date").value_or(""));
     return std::max(*date - sent.value_or(now), Duration(0));
 }

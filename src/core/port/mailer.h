@@ -11,44 +11,45 @@
 namespace dormouse::port {
 
 struct Letter {
-    // Aliases or ids of sessions of the same project, "PROJECT/ALIAS" and ids of those to which the
-    // sender's project may write. Empty: every session of it that has an alias,
-    // except the sender.
+    // Aliases or ids of sessions of the same project; "PROJECT/ALIAS" or ids of projects to which
+    // the sender's project may write. Empty: every session of the sender's project that has an
+    // alias, except the sender.
     std::vector<std::string> to;
     std::string text;
     std::optional<session::MailId> reply_to = {};
-    session::Wake wake = session::Wake::usual;
-    std::optional<Duration> ttl =
-        {};  // unread for so long it is read by nobody; the sender is told
-    // The sender must be of this project; empty: of any.
+    session::Wake wake = session::Wake::standard;
+    // If no request has read it by then, none will; the sender is notified.
+    std::optional<Duration> ttl = {};
+    // The project that the sender must be in; empty: any.
     std::string project = {};
-    // False: sessions of this agent do not get it. Called on the store's thread; empty: all do.
+    // Returns false for agents whose sessions do not get it. Called on the store's thread; empty:
+    // all do.
     std::function<bool(std::string const& agent)> reaches = {};
 };
 
-// Who sends. The same key with the same digest sends once.
+// The sender. The same key with the same digest sends once.
 struct MailSender {
     session::Actor by;
     std::string idem_key = {};
     std::string idem_digest = {};
 };
 
-// What is known of one receiver so far.
+// The delivery to one receiver, as known so far.
 struct MailFate {
     enum class Status : std::uint8_t {
-        queued,     // stored, and not taken up yet
-        delivered,  // durable in the receiver's inbox; an idle one is awake
-        held,       // likewise, and only a person lets it wake the receiver
+        queued,       // stored, not yet delivered
+        delivered,    // durable in the receiver's inbox; an idle receiver is awake
+        quarantined,  // durable in the inbox; wakes the receiver when a person releases it
         failed,
     };
-    std::string name;  // as the letter says it
+    std::string name;  // as in the letter
     std::optional<SessionId> session;
     Status status = Status::queued;
-    std::string why = {};  // failed
+    std::string why = {};  // set when failed
 };
 
 struct MailPosted {
-    session::MailId id;  // zero: nobody could be found to send it to
+    session::MailId id;  // zero: no receiver was found
     std::vector<MailFate> fates;
     bool duplicate = false;
 };
@@ -56,8 +57,8 @@ struct MailPosted {
 class Mailer {
 public:
     virtual ~Mailer() = default;
-    // `done` gets what is known when every receiver has it, or after `wait`. The mail is durable
-    // then. Names that nobody has are failed, and keep no other from getting it.
+    // `done` gets what is known when every receiver has the mail, or after `wait`. The mail is
+    // durable then. An unknown name fails alone; the other receivers still get the mail.
     virtual void send(SessionId from, Letter letter, MailSender sender, Duration wait,
                       Fn<void(Result<MailPosted>)> done) = 0;
 };
@@ -66,7 +67,7 @@ public:
     switch (status) {
         case MailFate::Status::queued: return "queued";
         case MailFate::Status::delivered: return "delivered";
-        case MailFate::Status::held: return "held";
+        case MailFate::Status::quarantined: return "quarantined";
         case MailFate::Status::failed: break;
     }
     return "failed";

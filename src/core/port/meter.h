@@ -1,5 +1,5 @@
 #pragma once
-// Who counts what sessions do and what is done for them. On the loop; told as it happens.
+// Counts what sessions do and what is done for them, as it happens. Called on the loop.
 
 #include "session/command.h"
 #include "session/decide.h"
@@ -16,9 +16,9 @@ public:
     // Work for a session has begun: "model", "tool", "gate", "poll".
     virtual void started(std::string_view kind) = 0;
     virtual void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) = 0;
-    // One commit of so many appends.
+    // One commit, with one result for each append.
     virtual void committed(std::span<Result<void> const> results, Duration time) = 0;
-    // An outcome of a call was offered.
+    // An outcome was submitted for a call.
     virtual void submitted(Result<session::Answer> const& answer) = 0;
 };
 

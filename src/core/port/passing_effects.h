@@ -1,6 +1,6 @@
 #pragma once
-// Effects that pass everything on to others. A class that counts, checks or spoils some of them
-// overrides those. On the loop.
+// Forwards every call to other Effects. Classes that count, check or alter some effects override
+// those. Called on the loop.
 
 #include "port/effects.h"
 
@@ -10,7 +10,7 @@ namespace dormouse::port {
 
 class PassingEffects : public Effects {
 public:
-    // `to` outlives this.
+    // `to` must outlive this object.
     explicit PassingEffects(Effects& to) : to_(to) {}
 
     void ask_model(ModelRequest request, Fn<void(Delta)> delta, Outcome done) override {
@@ -31,9 +31,9 @@ public:
     void ask_turn(TurnRequest request, Outcome done) override {
         to_.ask_turn(std::move(request), std::move(done));
     }
-    void tell_agent(SessionId session, std::string const& agent,
-                    session::TellAgent const& what) override {
-        to_.tell_agent(session, agent, what);
+    void notify_agent(SessionId session, std::string const& agent,
+                      session::NotifyAgent const& what) override {
+        to_.notify_agent(session, agent, what);
     }
     void stop(SessionId session, session::EffectId id) override { to_.stop(session, id); }
     void ended(SessionId session, std::string const& agent) override { to_.ended(session, agent); }

@@ -1,5 +1,5 @@
 #pragma once
-// Programs that are run: what the world must offer for it. Implemented by io/process.h.
+// Runs child processes. Implemented by io/process/process.h.
 
 #include "port/world.h"
 
@@ -14,61 +14,62 @@ struct ProcessEnd {
     enum class How : std::uint8_t {
         exited,       // `status` is the exit status
         signalled,    // `status` is the signal
-        timed_out,    // its time was up, and it was ended
-        flooded,      // it wrote more than it may, and was ended
+        timed_out,    // time_limit passed; it was killed
+        flooded,      // it wrote too much; it was killed
         not_started,  // `error` says why; nothing ran
     };
     How how = How::exited;
     int status = 0;
     std::string output;      // standard output
     std::string error;       // the end of standard error
-    std::string side;        // what came on descriptor 3
-    bool try_again = false;  // not_started, and another time it may work
+    std::string side;        // what it wrote to descriptor 3
+    bool try_again = false;  // not_started, but a retry may succeed
 };
 
 struct ProcessSpec {
     std::vector<std::string> argv;  // no shell; argv[0] is looked up in PATH unless it has a slash
-    // The words that build a sandbox and run argv in it; empty: none. They get none of
-    // `environment`, which may be what the program asked for, and `cwd` holds no links then.
+    // Command prefix that builds a sandbox and runs argv in it; empty: none. It gets no variable of
+    // `environment`, which an untrusted program may have chosen, and `cwd` then holds no links.
     std::vector<std::string> sandbox = {};
     std::string cwd = {};                       // empty: that of this process
-    std::vector<std::string> environment = {};  // NAME=value: all that it gets
-    // Whose share of the processes it takes, as "agent coder, project team"; empty: the reserve,
-    // which others leave free.
+    std::vector<std::string> environment = {};  // NAME=value; the process gets no other variables
+    // The quota that the process counts against, as "agent coder, project team"; empty: the
+    // reserve, which others leave free.
     std::string share = {};
-    std::string input = {};        // its standard input
+    std::string input = {};        // standard input
     Duration time_limit{600'000};  // Duration::max(): none
     std::size_t output_max = std::size_t{1} << 20;
     std::size_t error_kept = std::size_t{16} << 10;
     std::size_t side_max = std::size_t{64} << 10;
-    // Asked when it has exited by itself: may what it left behind in its group go on? Empty: no.
+    // Asked when it has exited by itself: may processes that it left in its group continue? Empty:
+    // no.
     std::function<bool(ProcessEnd const&)> may_leave_behind = {};
-    // Set for one that is talked with: its output is handed over as it comes, and not kept; its
-    // input stays open for write(). On the loop; it may not stop the process from inside.
+    // Set for interactive processes: output is passed on as it comes and not stored; input stays
+    // open for write(). Called on the loop; must not stop the process.
     std::function<void(std::string_view)> on_output = {};
 };
 
-// Each program leads a session and a process group of its own, gets descriptors 0 to 3 and no
-// others, and leaves no zombie. When it ends, or this process does, however that dies, all that it
-// started ends with it, in whatever group or session. On the loop.
+// Each child leads its own session and process group, gets only the descriptors 0 to 3, and leaves
+// no zombie. When it ends, or this process dies in any way, everything that it started ends too, in
+// whatever group or session. Called on the loop.
 class Processes {
 public:
     using Number = std::uint64_t;
     virtual ~Processes() = default;
-    // `done` comes once, on the loop and not from inside start(); never after stop().
+    // `done` is called once, on the loop and not from inside start(); never after stop().
     virtual Number start(ProcessSpec spec, Fn<void(ProcessEnd)> done) = 0;
-    // Asks the group to end and soon ends all by force. Of one that has ended: nothing.
+    // Asks the group to end and soon kills what is left. Does nothing if the process has ended.
     virtual void stop(Number process) = 0;
-    // To the input of one that is talked with. One that does not read is ended once
+    // Writes to the input of an interactive process. One that does not read is ended once
     // `backlog_max` bytes wait for it.
     static constexpr std::size_t backlog_max = std::size_t{64} << 20;
     virtual void write(Number /*process*/, std::string_view /*bytes*/) {}
-    // As stop(), but its end is told.
+    // As stop(), but `done` is called.
     virtual void end(Number process) { stop(process); }
-    // As end(), without the time that it is given to end by itself first.
+    // As end(), without the time to end by itself.
     virtual void kill(Number process) { end(process); }
-    // It has nothing to do. When another finds no room, `give_way` of the one that has rested
-    // longest is called, once and on the loop; it may end the process.
+    // Marks the process as idle. If another process needs its place, `give_way` of the one that has
+    // been idle longest is called once, on the loop; it may end the process.
     virtual void rest(Number /*process*/, Fn<void()> /*give_way*/) {}
     virtual void work(Number /*process*/) {}  // takes rest() back
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The rows that a store keeps, and the filters of its lists. Plain values.
+// Rows that a store keeps, and the filters of its lists. Plain values.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -16,8 +16,8 @@
 
 namespace dormouse::port {
 
-// The events of one append, packed by wire/record.h. Opaque here. Checksummed by the store with its
-// key.
+// The events of one append, packed by wire/journal/record.h; opaque here. The store adds a checksum
+// over the frame and its key.
 struct Frame {
     Seq first = 0;            // sequence number of its first event
     std::uint32_t count = 0;  // number of events in it
@@ -46,23 +46,24 @@ struct SessionHead {
 
 enum class PendingStatus : std::uint8_t { waiting, completed, failed, expired, cancelled };
 
-// One pause of one call (table pending_tool_calls). Content stays in the journal: `paused` and
-// `settled` are the events that hold it.
+// One pause of one call (table pending_tool_calls). Its content stays in the journal, in the events
+// `paused` and `settled`.
 struct PendingRow {
     CallNo call = 0;
     Generation generation = 0;
     PendingStatus status = PendingStatus::waiting;
     std::string tool;
     Time created{};
-    std::optional<Time> timeout;    // deadline
-    Seq paused = 0;                 // tool_started, call_paused or gate_asked that opened it
-    Seq settled = 0;                // the settling event (its receipt); 0 while open
-    std::string external_ref = {};  // what the job calls itself; empty: nothing
+    std::optional<Time> timeout;  // deadline
+    // Event that opened it: tool_started, call_paused, gate_asked, agent_asked or in_doubt.
+    Seq paused = 0;
+    Seq settled = 0;                // settling event, with the receipt; 0 while open
+    std::string external_ref = {};  // the external job's own id; empty: none
 
     friend bool operator==(PendingRow const&, PendingRow const&) = default;
 };
 
-// What is closed is found by key. Never changed once written. `key` is short bytes (at most 64).
+// Finds a closed thing by key. Immutable once written. `key` has at most 64 bytes.
 struct KeyRow {
     std::string key;
     Seq seq = 0;
@@ -75,13 +76,13 @@ struct SnapshotRow {
     std::string state;
 };
 
-// Bytes that are too large for a record, kept under the event that names them.
+// Bytes too large for a record, stored under the event that names them.
 struct ArtifactRow {
     Seq seq = 0;
     std::shared_ptr<std::string const> bytes;  // never null
 };
 
-// What a session sends and does not wait for. Stored with the append that sends it.
+// An outbox message: sent by a session, stored in the append that sends it.
 struct PostKey {
     SessionId from;
     Seq seq = 0;  // the event that sends it
@@ -89,47 +90,60 @@ struct PostKey {
     friend auto operator<=>(PostKey const&, PostKey const&) = default;
 };
 
-// `dead` and `disabled` are tried no more, `delivered` is kept so that its outcome can be read.
+// `dead` and `disabled` are not tried again; `delivered` is kept so that its outcome can be read.
 enum class PostState : std::uint8_t { pending, delivered, dead, disabled };
 
 struct PostRow {
     PostKey key;
-    std::string kind;    // who delivers it: "session", "webhook"
-    std::string target;  // the id of a session, a URL
-    std::string body;    // opaque here. Checksummed by the store with its key.
-    // The session that its delivery makes. Its number is taken from now on.
+    std::string kind;    // which component delivers it: "session", "webhook"
+    std::string target;  // a session id or a URL
+    std::string body;    // Opaque here. The store adds a checksum over body and key.
+    // The session that its delivery creates. The number is reserved from now on.
     std::optional<SessionId> makes = {};
     PostState state = PostState::pending;
     Time created{};
-    Time next_at{};  // while it is pending: when it is to be tried; given up: since when
+    Time next_at{};  // Pending: when it is tried next. Given up: since when.
     std::uint32_t attempts = 0;
-    std::int32_t last_status = 0;  // of HTTP; 0: none
+    std::int32_t last_status = 0;  // HTTP status; 0: none
     std::string last_error = {};
     std::optional<Time> delivered = {};
     friend bool operator==(PostRow const&, PostRow const&) = default;
 };
 
-// A post to somebody who is no session, whose time has come.
+// A due message to a target other than a session.
 struct DuePost {
     PostKey key;
     std::string target;
-    std::uint32_t attempts = 0;  // that failed
+    std::uint32_t attempts = 0;  // failed attempts
     friend bool operator==(DuePost const&, DuePost const&) = default;
 };
 
-// What became of a post. Nothing else of its row ever changes.
+// A message that a chat service took, and that changes when the call is decided.
+struct SentRow {
+    CallNo call = 0;
+    Generation generation = 0;
+    std::string target;     // as in PostRow
+    std::string reference;  // its name in the service; unique for the target and the pause
+    std::string body = {};  // what it said, opaque here
+    friend bool operator==(SentRow const&, SentRow const&) = default;
+};
+
+// New delivery state of a message. No other column of its row ever changes.
 struct PostUpdate {
     PostKey key;
-    bool gone = false;  // its row goes; the rest says nothing
+    bool gone = false;  // deletes the row; the other members are ignored
     PostState state = PostState::pending;
     Time next_at{};
     std::uint32_t attempts = 0;
     std::int32_t last_status = 0;
     std::string last_error = {};
     std::optional<Time> delivered = {};
+    // Of the sender's session: a message that is remembered from now on, and one that is forgotten.
+    std::optional<SentRow> sent = {};
+    std::optional<SentRow> closed = {};
 };
 
-// What lists show of posts to others than sessions.
+// Filter of lists of messages to targets other than sessions.
 struct PostFilter {
     std::string project = {};
     std::optional<PostState> state = {};  // nullopt: all
@@ -137,20 +151,42 @@ struct PostFilter {
     std::uint32_t limit = 50;
 };
 
-// What signs the webhooks of one pause and is in no record. Replaces an older one.
+// Signs the webhooks of one pause; no record holds it. Replaces an older one.
 struct SecretRow {
     CallNo call = 0;
     Generation generation = 0;
     std::string secret;
 };
 
-// A delivery of a source that has been taken. `digest`: of its body.
+// A standing rule. `body` is opaque here; the store adds a checksum over it and the id.
+struct RuleRow {
+    std::string id;
+    std::string body;
+    // Set: it answers only in this session, and is removed with it.
+    std::optional<SessionId> session = {};
+    std::uint64_t uses = 0;
+    std::optional<Time> used = {};  // the newest use
+    friend bool operator==(RuleRow const&, RuleRow const&) = default;
+};
+struct RuleUse {
+    std::string id;
+    Time at{};
+};
+
+// Atomic, with its line in the audit log. If the rule does not exist: conflict, and nothing is
+// changed.
+struct RuleDrop {
+    std::string id;
+    std::string audit = {};  // a line; empty: none
+};
+
+// An accepted delivery of a source. `digest`: of its body.
 struct DeliveredRow {
     Bits128 key{};
     Bits128 digest{};
 };
 
-// A signed payload for which no call was there, kept until one comes.
+// A signed payload whose call does not exist yet; kept until it does.
 struct KeptRow {
     DeliveredRow delivery;
     std::string delivery_id;
@@ -161,59 +197,59 @@ struct KeptRow {
     std::string body;
 };
 
-// What stays of a session's oldest frames, which go: a frame in the place of the last of them,
-// which it has the place of. With them go the closed pending rows up to `through`, keys up to it
-// whose first byte is in `keys`, secrets of calls up to `call`, and artifacts up to it that are not
-// kept.
+// Replaces a session's oldest frames by one frame, at the place of the last of them. Also removed:
+// closed pending rows up to `through`, keys up to it whose first byte is in `keys`, secrets of
+// calls up to `call`, and artifacts up to `through` that are not listed.
 struct BaseRow {
     Frame frame;
     Seq through = 0;
     CallNo call = 0;
     std::string keys;
-    std::vector<Seq> artifacts;  // that stay
+    std::vector<Seq> artifacts;  // artifacts that stay
 };
 
-// One session's append: whole or not at all. Fails alone with conflict when the session's head is
-// not `after`.
+// One session's append: atomic. Fails alone with conflict if the session's head is not `after`.
 struct Append {
     SessionId session;
     Epoch epoch = 0;
-    Seq after = 0;  // the head that it was decided on
+    Seq after = 0;  // the head on which it was decided
     Frame frame;    // frame.first == after + 1
-    // The earliest time of outstanding work; nullopt: the session sleeps. Written only when
+    // The earliest time of outstanding work; nullopt: the session sleeps. Written only if
     // `wake_changed`.
     std::optional<Time> wake_at;
     bool wake_changed = true;
     std::optional<SessionRow> row;
-    // Fails alone with alias_taken when another session that aliases() lists has row->alias.
+    // Fails alone with alias_taken if another session listed by aliases() has row->alias.
     bool claims_alias = false;
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
-    std::vector<PostRow> posts;       // key.from == session; they stay when the session goes
-    std::vector<PostKey> taken = {};  // posts that it receives or gets back: their rows go
+    std::vector<PostRow> posts;  // key.from == session; they stay when the session is deleted
+    // Messages that it receives or gets back: their rows are deleted.
+    std::vector<PostKey> taken = {};
     std::vector<SecretRow> secrets = {};
-    // Remembered for every session; none of them is kept any more. Those that are known stay.
+    // Accepted deliveries, for all sessions; they are no longer kept. Known ones stay unchanged.
     std::vector<DeliveredRow> delivered = {};
-    // `pending` and `keys` are all that there are after event `anew_after`: what stood there goes
-    // first.
-    bool rows_anew = false;
-    Seq anew_after = 0;
-    std::optional<BaseRow> base = {};     // REQUIRES: base->frame is before this append's
+    // `pending` and `keys` are complete after event `rebuilt_after`: stored rows after it are
+    // deleted first.
+    bool rows_rebuilt = false;
+    Seq rebuilt_after = 0;
+    std::optional<BaseRow> base = {};     // REQUIRES: base->frame precedes the frame of this append
     std::optional<SnapshotRow> snapshot;  // replaces an older one
-    std::vector<std::string> audit;       // lines that are added to the audit
+    std::vector<RuleRow> rules = {};      // made by it; they have no uses
+    std::vector<RuleUse> rule_uses = {};  // of rules that exist; others are ignored
+    std::vector<std::string> audit;       // lines added to the audit log
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
-    // session_deleted: every row of the session goes, except its SessionRow (status "deleted") and
-    // create_key.
+    // session_deleted: all rows of the session are deleted, except its SessionRow (status
+    // "deleted") and create_key.
     bool erase = false;
 };
 
 struct Loaded {
-    std::optional<SessionRow>
-        row;  // nullopt: no such session (or another session under this number)
+    std::optional<SessionRow> row;  // nullopt: no such session (or another session has this number)
     std::optional<SnapshotRow> snapshot;
-    std::vector<Frame> tail;  // frames after the snapshot's seq (all, without one), in order
-    bool wake_known = false;  // `wake_at` below is what is stored
+    std::vector<Frame> tail;  // frames after the snapshot's seq (all, without a snapshot), in order
+    bool wake_known = false;  // `wake_at` below is the stored value
     std::optional<Time> wake_at;
 };
 
@@ -227,16 +263,16 @@ struct PendingFilter {
     std::vector<PendingStatus> statuses = {};  // empty: all
     std::string tool = {};                     // empty: all
     std::optional<SessionId> session = {};
-    std::string external_ref = {};  // empty: all. REQUIRES: `session` is not given with it.
-    // Page: rows before this one in the order newest session first, then call and generation
+    std::string external_ref = {};  // Empty: all. REQUIRES: not combined with `session`.
+    // Page: rows after this one in the order newest session first, then call and generation
     // descending.
-    std::optional<PendingId> before = {};  // nonce ignored
+    std::optional<PendingId> before = {};  // its nonce is ignored
     std::uint32_t limit = 50;
 };
 
-// The calls that wait, of all projects.
+// Waiting calls of all projects.
 struct OpenPending {
-    std::uint64_t count = 0;  // at most the limit that was asked for
+    std::uint64_t count = 0;  // at most the requested limit
     std::optional<Time> oldest;
     friend bool operator==(OpenPending const&, OpenPending const&) = default;
 };
@@ -247,42 +283,43 @@ struct PendingListed {
 };
 
 // The appends of all sessions in the order of their commits, numbered from 1; only the newest are
-// kept. What follows a project goes on from a number.
+// stored. Readers of a project continue after a number.
 struct FeedRow {
     std::uint64_t n = 0;
     SessionId session;
-    Frame frame;           // no bytes when `deleted`; count 0: the append cannot be read
-    bool deleted = false;  // the append that deleted the session; frame.first is its event
-    Time at{};             // when `deleted`
+    Frame frame;           // No bytes if `deleted`. Count 0: the append cannot be read.
+    bool deleted = false;  // the append deleted the session; frame.first is its event
+    Time at{};             // set if `deleted`
 };
 struct FeedPage {
-    std::vector<FeedRow> rows;  // of the project that was asked for
-    std::uint64_t next = 0;     // where to go on: everything up to this number has been looked at
-    bool more = false;          // there is something after `next`
-    bool gone =
-        false;  // rows after the number asked for are not kept any more; nothing else is set
+    std::vector<FeedRow> rows;  // of the requested project
+    std::uint64_t next = 0;     // where to continue: everything up to this number has been read
+    bool more = false;          // rows after `next` exist
+    bool gone = false;  // rows after the requested number are no longer stored; nothing else is set
 };
 
-// A secret that lets somebody in, and what for. The secret itself is nowhere: only its digest.
+// A secret that grants access. The secret itself is not stored, only its digest.
 struct TokenRow {
     std::string id;
-    std::string kind;                        // token, link (spent once), cookie
-    std::string name;                        // who it is for
+    std::string kind;                        // token, link (used once), cookie
+    std::string name;                        // whom it is for
     std::string role;                        // admin, operate, answer, read
     std::vector<std::string> projects = {};  // empty: all
-    std::vector<std::string> agents = {};    // that may be started; empty: the defaults; "*": all
-    Sha256 secret{};                         // of the secret's bytes
+    // Agents that it may start; empty: the defaults; "*": all.
+    std::vector<std::string> agents = {};
+    Sha256 secret{};  // digest of the secret's bytes
     Time created{};
     std::optional<Time> expires = {};
 
     friend bool operator==(TokenRow const&, TokenRow const&) = default;
 };
 
-// Whole or not at all, with its line in the audit.
+// Atomic, with its line in the audit log.
 struct TokenChange {
     std::optional<TokenRow> put = {};  // inserted, or replaces the row with its id
-    std::string drop = {};             // an id; empty: none. No such row: conflict, nothing is done
-    std::string audit = {};            // a line; empty: none
+    // An id; empty: none. If the row does not exist: conflict, and nothing is changed.
+    std::string drop = {};
+    std::string audit = {};  // a line; empty: none
 };
 
 }  // namespace dormouse::port

@@ -1,5 +1,5 @@
 #pragma once
-// What the runner asks of the world. Implemented by io/ for real and by sim/ on virtual time.
+// Interfaces of the runner to the outside world. Implemented by io/, and by sim/ on virtual time.
 
 #include <dormouse/error.h>
 #include <dormouse/time.h>
@@ -28,31 +28,33 @@ public:
     [[nodiscard]] virtual Random random() = 0;
 };
 
-// One thread that runs what is posted, in order. Only post() may be called from other threads.
+// One thread that runs posted work in order. Only post() may be called from other threads.
 class Loop {
 public:
     virtual ~Loop() = default;
     virtual void post(Fn<void()> work) = 0;
-    // Runs `work` on the loop after `delay`. There is no cancelling: work must know whether it
-    // still matters.
+    // Runs `work` on the loop after `delay`. Cannot be cancelled: `work` must check whether it is
+    // still needed.
     virtual void after(Duration delay, Fn<void()> work) = 0;
 };
 
-// A Store behind its threads. Completions come from the loop, never from inside the call that
-// asked, and in the order of the calls of the same kind. Called from the loop only.
+// A Store behind its threads. Completions come on the loop, never from inside the call that started
+// the work, in the order of calls of the same kind. Called only from the loop.
 class Journal {
 public:
     virtual ~Journal() = default;
     virtual void commit(std::vector<Append> appends, Fn<void(std::vector<Result<void>>)> done) = 0;
-    // Runs `work` where commits are made, between two of them: what is not an append. Then `done`
-    // with its result on the loop.
+    // Runs `work`, which is not an append, on the writer's thread between two commits. Then calls
+    // `done` with its result on the loop.
     virtual void write(Fn<Result<void>(Store&)> work, Fn<void(Result<void>)> done) = 0;
-    // Runs `work` where it may block on the store's reading members; then `done` on the loop.
+    // Runs `work` on a thread where it may block on the store's reading members; then `done` on the
+    // loop.
     virtual void read(Fn<void(Store&)> work, Fn<void()> done) = 0;
 };
 
-// read() with a result: ask(journal, [id](Store& s) { return s.load(id); }, [](Result<Loaded>
-// loaded) { … });
+// read() with a result:
+//   ask(journal, [id](Store& s) { return s.load(id); },
+//       [](Result<Loaded> loaded) { … });
 template <class Question, class Done> void ask(Journal& journal, Question question, Done done) {
     using Answer = std::invoke_result_t<Question&, Store&>;
     auto answer = std::make_shared<std::optional<Answer>>();
@@ -61,8 +63,8 @@ template <class Question, class Done> void ask(Journal& journal, Question questi
                  [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
 }
 
-// The part of a journal's store that its holder may use, for example Part<AuditStore>. A value: a
-// copy asks the same store.
+// The part of a journal's store that its holder may use, such as Part<AuditStore>. A copy accesses
+// the same store.
 template <class Of> class Part {
 public:
     Part(Journal& journal) : journal_(&journal) {}  // NOLINT(*-explicit-*): a store has each part

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-// One function an event. Nothing here decides: what an event says has happened, and the state
-// follows.
+// One function for each event. Nothing here decides: an event has happened, and the state follows.
 namespace dormouse::session {
 
 namespace {
@@ -46,7 +45,7 @@ struct Fold {
             state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task, e.answer});
             return;
         }
-        if (e.answers) return;  // the submission beside it is what the turn takes up
+        if (e.answers) return;  // the submission in the same append is what the turn consumes
         state.turn->newest_item = event.seq;
         state.turn->steered = true;
     }
@@ -84,7 +83,7 @@ struct Fold {
         begin_with_mail(state);
         if (e.terms.before.empty()) return;
         state.turn->unchecked = event.seq;
-        owe(state, effect_of(*state.turn));
+        add_effect(state, effect_of(*state.turn));
     }
 
     void operator()(ModelRequested const& e) const {
@@ -124,8 +123,7 @@ struct Fold {
         set_timer(state, 0, TimerKind::model_retry, e.retry_at);
         turn.retry.reset();
         if (e.retry_at) turn.retry = ModelRetry{*e.retry_at, e.error};
-        // Not tried again: the turn ends, or a prompt interrupted it, which is no failure of the
-        // model.
+        // No retry: the turn ends, or a prompt interrupted it, which is not the model's failure.
         turn.failures = e.retry_at ? turn.failures + 1 : 0;
     }
 
@@ -141,10 +139,10 @@ struct Fold {
         call.epoch = e.epoch;
         call.pause.reset();
         call.claim.reset();
-        call.owed_since = event.seq;
+        call.outstanding_since = event.seq;
         RunTool run{e.pending,    e.attempt,         call.spec.tool, call.spec.input,
                     call.resumed, turn_of(state).no, call.kept};
-        owe(state, {{event.seq, call.no}, std::move(run)});
+        add_effect(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }
 
@@ -188,7 +186,7 @@ struct Fold {
     }
 
     void operator()(GateMissing const& e) const {
-        set_phase(state, call_of(state, e.call), CallPhase::held);
+        set_phase(state, call_of(state, e.call), CallPhase::awaiting_gate);
     }
 
     void operator()(GateBack const& e) const {
@@ -197,9 +195,10 @@ struct Fold {
 
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
-        bool const goes_on = e.what.approved && !call.spec.then.empty();  // the next one is asked
+        // The next pause of the call follows.
+        bool const goes_on = e.what.approved && !call.spec.then.empty();
         if (call.spec.ask != 0 && !goes_on)
-            add_verdict(state, event.seq, call, e.what.approved, false);
+            add_permission(state, event.seq, call, e.what.approved, false);
         if (call.question && call.question->pending == e.receipt.pending)
             return close_question(call);
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
@@ -226,7 +225,8 @@ struct Fold {
         Pause& pause = pause_of(call);
         call.claim.reset();
         pause.terms.answer.from = e.answerers;
-        pause.terms.escalate_to.clear();
+        if (!e.by) pause.terms.escalate_to.clear();
+        pause.terms.definition.reset();  // other people are asked: their rules would answer for all
         pause.deadline = e.deadline;
         pause.near_at = near_of(pause, event.at);
         pause.remind_at = reminder_of(pause.terms, event.at);
@@ -272,7 +272,7 @@ struct Fold {
 
     void operator()(Expired const& e) const {
         Call const& call = call_of(state, e.receipt.pending.call);
-        if (call.spec.ask != 0) add_verdict(state, event.seq, call, false, false);
+        if (call.spec.ask != 0) add_permission(state, event.seq, call, false, false);
         close_call(state, e.receipt.pending.call, event.seq);
     }
 
@@ -281,7 +281,7 @@ struct Fold {
         bool const question_only =
             e.receipt && call.question && call.question->pending == e.receipt->pending;
         if (question_only) return close_question(call);
-        if (call.spec.ask != 0) add_verdict(state, event.seq, call, false, true);
+        if (call.spec.ask != 0) add_permission(state, event.seq, call, false, true);
         close_call(state, e.call, event.seq);
     }
 
@@ -297,7 +297,7 @@ struct Fold {
         bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
         terms.reason = outside ? PauseReason::tool_result : PauseReason::handoff;
         call.in_doubt = true;
-        // What is asked again is the question; the result comes by itself.
+        // Reminders are for the question; the result needs none.
         terms.remind_after = e.remind_after;
         terms.remind_every = e.remind_every;
         Pause pause{terms, e.deadline, event.at, event.seq, false};
@@ -313,19 +313,19 @@ struct Fold {
     void operator()(TurnEnded const& e) const {
         FITS(state.turn && state.turn->no == e.turn && state.calls.empty());
         OpenTurn& turn = *state.turn;
-        // What was cancelled is not told with the next prompt, whether it was delivered or not.
+        // The next prompt does not repeat what was cancelled, whether it was delivered or not.
         if (turn.terms.program && e.finish == FinishReason::cancelled)
             state.program_seen = std::max(state.program_seen, state.asked_view);
-        // What such a turn began with the program had before the session did.
+        // The agent had the input of such a turn before the session did.
         if (turn.terms.program && turn.cause == InputSource::external)
             state.program_seen = std::max(state.program_seen, event.seq);
         abandon_request(turn);
-        if (turn.unchecked != 0) disown(state, {turn.unchecked, 0});
+        if (turn.unchecked != 0) remove_effect(state, {turn.unchecked, 0});
         set_timer(state, 0, TimerKind::model_retry, std::nullopt);
         if (!turn.terms.after.empty()) {
-            state.untold.push_back(
+            state.unnotified.push_back(
                 {turn.no, event.seq, e.finish, e.error, e.usage, turn.terms.after});
-            owe(state, effect_of(state.untold.back()));
+            add_effect(state, effect_of(state.unnotified.back()));
         }
         state.last_turn =
             LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
@@ -337,15 +337,15 @@ struct Fold {
 
     void operator()(TurnChecked const&) const {
         OpenTurn& turn = turn_of(state);
-        disown(state, {turn.unchecked, 0});
+        remove_effect(state, {turn.unchecked, 0});
         turn.unchecked = 0;
     }
 
-    void operator()(TurnTold const& e) const {
-        auto const told = std::ranges::find(state.untold, e.turn, &EndedTurn::no);
-        FITS(told != state.untold.end());
-        disown(state, {told->since, 0});
-        state.untold.erase(told);
+    void operator()(TurnNotified const& e) const {
+        auto const told = std::ranges::find(state.unnotified, e.turn, &EndedTurn::no);
+        FITS(told != state.unnotified.end());
+        remove_effect(state, {told->since, 0});
+        state.unnotified.erase(told);
     }
 
     void operator()(StatusChanged const& e) const {
@@ -381,8 +381,8 @@ struct Fold {
     }
 
     void operator()(SessionDeleted const&) const {
-        for (EndedTurn const& turn : state.untold) disown(state, {turn.since, 0});
-        state.untold.clear();
+        for (EndedTurn const& turn : state.unnotified) remove_effect(state, {turn.since, 0});
+        state.unnotified.clear();
         state.lifecycle = Lifecycle::deleted;
         state.ended = event.at;
     }
@@ -443,7 +443,7 @@ struct Fold {
         state.acp_session = e.acp_session;
     }
     void operator()(AgentDetached const& e) const { detach_program(state, event, e); }
-    void operator()(AgentUpdate const& e) const { hear_program(state, event, e); }
+    void operator()(AgentUpdate const& e) const { receive_from_program(state, event, e); }
     void operator()(AgentReplied const& e) const { end_prompt(state, e); }
     void operator()(AgentAsked const& e) const { ask_for_program(state, event, e); }
     void operator()(AgentGranted const& e) const { grant_to_program(state, event, e); }
@@ -454,7 +454,7 @@ private:
         task.parts = queued ? parts : Json();
     }
 
-    // A prompt that was queued, or the mail that woke the session.
+    // The input is a queued prompt, or the mail that woke the session.
     void begin_with_input(OpenTurn& turn, Seq seq) const {
         auto const input = std::ranges::find(state.queue, seq, &QueuedInput::seq);
         if (input != state.queue.end()) {
@@ -470,7 +470,7 @@ private:
     }
     void abandon_request(OpenTurn& turn) const { session::abandon_request(state, turn); }
 
-    // The verdicts of its gates hold, but for other arguments: of those all are asked again.
+    // The decisions of its gates stay valid unless the arguments changed: then all are asked again.
     void resume(Call& call, Submission const& what) const {
         call.resumed = what;
         call.kept = call.pause->terms.state;
@@ -480,7 +480,7 @@ private:
         call.gates_passed = 0;
     }
 
-    // The old phase is left before the pause is replaced: its deadline belongs to the old one.
+    // Leaves the old phase before replacing the pause, whose deadline belongs to that phase.
     void wait(Call& call, Pause pause) const {
         call.pause = std::move(pause);
         call.pause->near_at = near_of(*call.pause, event.at);
@@ -513,12 +513,12 @@ Result<void> replay(State& state, Event const& event) {
 std::optional<Time> wake_at(State const& state) {
     if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted)
         return std::nullopt;
-    if (!state.owed.empty() || !state.held.empty()) return from_ms(0);
+    if (!state.outstanding.empty() || !state.awaiting_gate.empty()) return from_ms(0);
     return next_timer(state);
 }
 
 std::optional<Time> next_timer(State const& state) {
-    // Of a session that is not active only deadlines go on: nothing is driven in it.
+    // In a session that is not active only deadlines count: nothing runs in it.
     bool const active = state.lifecycle == Lifecycle::active;
     for (Timer const& timer : state.timers) {
         if (active || timer.kind == TimerKind::deadline) return timer.at;
@@ -544,7 +544,7 @@ std::map<EffectId, Effect> due_polls(State const& state, Time now) {
 Activity activity(State const& state) {
     if (!state.turn) return Activity::idle;
     if (state.turn->unchecked != 0) return Activity::busy;
-    // A program that has asked people waits for them, whatever else it does.
+    // An external agent that has asked people waits for them, whatever else it does.
     if (state.turn->terms.program && state.waiting > 0) return Activity::waiting_async;
     if (state.turn->request || state.in_work > 0 || !state.ready.empty()) return Activity::busy;
     if (state.turn->retry || state.calls.size() > state.waiting) return Activity::retry;
@@ -556,7 +556,7 @@ Call const* open_pause(State const& state, PendingId const& pending) {
     if (found == state.calls.end()) return nullptr;
     Call const& call = found->second;
     bool const past = call.phase == CallPhase::ready || call.phase == CallPhase::gating ||
-                      call.phase == CallPhase::held;
+                      call.phase == CallPhase::awaiting_gate;
     bool const newest = call.pending == pending && !past;
     bool const question = call.question && call.question->pending == pending;
     return newest || question ? &call : nullptr;
@@ -573,23 +573,25 @@ Derived derive(State const& state) {
         if (call.phase == CallPhase::ready && gate_first) derived.to_gate.insert(no);
         if (call.phase == CallPhase::gating || call.phase == CallPhase::running) {
             ++derived.in_work;
-            derived.owed.insert({call.owed_since, no});
+            derived.outstanding.insert({call.outstanding_since, no});
         }
-        if (call.phase == CallPhase::held) derived.held.insert(no);
-        if (call.phase == CallPhase::held || call.phase == CallPhase::waiting) ++derived.waiting;
+        if (call.phase == CallPhase::awaiting_gate) derived.awaiting_gate.insert(no);
+        if (call.phase == CallPhase::awaiting_gate || call.phase == CallPhase::waiting)
+            ++derived.waiting;
         if (call.phase != CallPhase::waiting) continue;
         if (call.pause->terms.continuation == Continuation::message)
             derived.message_pauses.insert(no);
     }
     if (state.turn && state.turn->request) {
-        derived.owed.insert({state.turn->request->since, 0});
-        for (Verdict const& verdict : state.turn->program.verdicts) {
+        derived.outstanding.insert({state.turn->request->since, 0});
+        for (PermissionAnswer const& verdict : state.turn->program.permissions) {
             if (verdict.attempt == state.turn->request->attempt)
-                derived.owed.insert({verdict.seq, verdict.call});
+                derived.outstanding.insert({verdict.seq, verdict.call});
         }
     }
-    if (state.turn && state.turn->unchecked != 0) derived.owed.insert({state.turn->unchecked, 0});
-    for (EndedTurn const& turn : state.untold) derived.owed.insert({turn.since, 0});
+    if (state.turn && state.turn->unchecked != 0)
+        derived.outstanding.insert({state.turn->unchecked, 0});
+    for (EndedTurn const& turn : state.unnotified) derived.outstanding.insert({turn.since, 0});
     return derived;
 }
 

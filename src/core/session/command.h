@@ -1,21 +1,23 @@
 #pragma once
-// Commands: what is asked of a session, and the context in which it is decided: time, randomness,
-// limits, and what was found by key. Together they carry all that decide() needs, so that it has no
-// clock, no chance and no I/O.
+// Commands: requests to a session, and the context in which they are decided (time, randomness,
+// limits, and what was found by key). Together they are the whole input of decide(), which has no
+// clock, no randomness and no I/O of its own.
 
 #include "session/event.h"
 #include "session/limits.h"
 #include "session/post.h"
+#include "session/standing.h"
 
 namespace dormouse::session {
 
-// An image or a file of an input, kept as an artifact. Its id becomes the member artifactID of its
+// An image or file of an input, stored as an artifact. Its id becomes the member artifactID of its
 // part.
 struct InputFile {
     Artifact artifact;
-    std::size_t place = 0;  // in the text of the parts: where the object of its part is closed
+    std::size_t place = 0;  // offset in the text of the parts at which the part's object is closed
 };
 
+// Creates a session: empty, with a first prompt, or as a fork or import.
 struct Create {
     SessionId id;
     std::string project;
@@ -34,36 +36,37 @@ struct Create {
         Seq seq = 0;
         Json messages;
         std::uint32_t message_count = 0;
-        // Those that the messages name, by their events in the original; the fork has its own
+        // Artifacts that the messages name, by their events in the original. The fork stores
         // copies.
         std::vector<std::pair<Seq, Artifact>> artifacts = {};
     };
     std::optional<ForkOf> fork;
 };
 
-// First command of a lane that was loaded under a new epoch: gives each intent of an older one its
-// verdict (rule 3), and asks anew the gates that are there again.
+// The first command of a lane that was loaded under a new epoch. Resolves the intents of older
+// epochs (rule 3) and asks gates that are configured again.
 struct Adopt {
-    std::vector<std::string> missing_gates = {};  // of those that open calls wait for
+    std::vector<std::string> missing_gates = {};  // among the gates that open calls wait for
 };
 
-// Does what has become possible; writes nothing when nothing has.
+// Does what has become possible; writes nothing if nothing has.
 struct Tick {};
 
+// Text, images and files from a user. `when` and `answers`: rule 7.
 struct Prompt {
     Json parts;
     std::size_t text_bytes = 0;
     std::optional<PromptMode> when;
     std::optional<PendingId> answers;
     bool reopen = false;
-    // The text of the prompt as the output of the call that it may answer, and its digest as a
-    // result.
+    // The prompt's text as the output of the call that it answers, and its digest as a result.
     Json answer_output;
     Sha256 answer_digest = {};
     std::vector<InputFile> files = {};  // in the order of their parts
-    bool only_text = true;              // else it is no answer to a call
+    bool only_text = true;              // otherwise it cannot answer a call
 };
 
+// Outcome of AskModel: the reply of the model.
 struct ModelReply {
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -74,15 +77,17 @@ struct ModelReply {
     Usage usage;
 };
 
+// Outcome of AskModel: the request failed.
 struct ModelFailure {
     TurnNo turn = 0;
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
     Trouble error;
     bool may_retry = false;
-    std::optional<Duration> retry_after;  // the provider's word
+    std::optional<Duration> retry_after;  // as requested by the provider
 };
 
+// Outcome of RunTool: a result, a failure, a pause, or an operation on tasks.
 struct ToolOutcome {
     PendingId pending;
     std::uint32_t attempt = 0;
@@ -94,18 +99,19 @@ struct ToolOutcome {
     };
     struct Failed {
         std::string message;
-        bool may_retry = false;  // nothing ran, or the tool is idempotent: try again later
+        bool may_retry = false;  // nothing ran, or the tool is idempotent
     };
-    // Nobody knows what the attempt did: the tool's crash policy decides, as if a crash had cut it
-    // off (rule 3), only that a retry waits.
+    // What the attempt did is unknown. The tool's crash policy decides as after a crash (rule 3),
+    // except that a retry waits.
     struct Lost {
         std::string message;
-        std::optional<Duration> retry_after = {};  // the other side's word
+        std::optional<Duration> retry_after = {};  // as requested by the service
     };
     std::variant<Done, Failed, PauseTerms, Lost, TaskAsk> what;
     Sha256 digest = {};  // of the outcome, for a note if it comes too late
 };
 
+// Outcome of AskGate.
 struct GateOutcome {
     CallNo call = 0;
     std::string gate;
@@ -116,63 +122,82 @@ struct GateOutcome {
     struct Deny {
         std::string message;
     };
-    struct Gone {};  // no gate of that name is there: the call waits for it (rule 14)
+    struct Gone {};  // no gate of that name is configured: the call waits for it (rule 14)
     std::variant<Allow, Deny, PauseTerms, Gone> what;
 };
 
-// Of the interceptors of a turn. Of one that has ended: they were told.
+// Outcome of AskTurn. With `ended`: the interceptors were notified.
 struct TurnOutcome {
     TurnNo turn = 0;
     bool ended = false;
-    std::optional<std::string> refused = {};  // why it may not begin
+    std::optional<std::string> refused = {};  // why the turn must not begin
     Json context = {};  // null, or the parts of a message that the model sees after the input
 };
 
+// Outcome of PollTool.
 struct PollOutcome {
     PendingId pending;
-    Seq since = 0;  // of the effect
+    Seq since = 0;  // seq in the id of the effect
     struct Done {
         Json output;
         std::string title;
         Json metadata;
         Attached attached = {};
     };
-    struct Failed {  // the job did
+    struct Failed {  // the job itself failed
         std::string message;
     };
     struct NotYet {
-        std::string error = {};  // set: it could not be asked, or what it said means nothing
-        std::optional<Duration> retry_after = {};  // the other side's word
+        std::string error = {};  // set: the poll failed, or the response was invalid
+        std::optional<Duration> retry_after = {};  // as requested by the service
     };
     std::variant<NotYet, Done, Failed> what;
     Sha256 digest = {};  // of the outcome, as for a submission of it
 };
 
+// An outcome for a pending call, from a person, a worker or a webhook.
 struct Submit {
     PendingId pending;
     Submission what;
     std::string via;
     std::string delivery_id;
-    std::optional<Sha256>
-        input_digest;  // what the answerer was shown; nullopt: not required of this principal
+    // Digest of what the answerer was shown; nullopt: this principal need not send one.
+    std::optional<Sha256> input_digest;
     Attached attached = {};
-    // Under these the delivery that brought it is remembered once it has settled the call, with a
-    // digest of its body. Not looked at when deciding.
+    // Files that a person attached to the answer, and the array of their parts.
+    std::vector<InputFile> files = {};
+    Json file_parts = {};
+    // Keys under which the delivery that brought it is remembered once it settles the call, with a
+    // digest of the delivery's body. Not used by decide().
     std::vector<Bits128> delivery_keys = {};
     Bits128 delivery_digest = {};
 };
 
+// Progress of an open call. `key` makes a repeat a duplicate.
 struct Progress {
     PendingId pending;
     Json payload;
     std::string key;
 };
 
+// Keeps other workers away from a waiting call for some time.
 struct Claim {
     PendingId pending;
-    Duration time{};  // 0: given back
+    Duration time{};  // 0: releases the claim
 };
 
+// Asks other people to answer a waiting call, instead of those who were asked before.
+struct Reassign {
+    struct To {
+        std::string name;  // of a person, or "role:…"
+        // Roles that each person of this name has ("role:answer").
+        std::vector<std::string> roles = {};
+    };
+    PendingId pending;
+    std::vector<To> to;
+};
+
+// Cancels one call, the turn, or everything (rule 10).
 struct Cancel {
     enum class Scope : std::uint8_t { call, turn, all };
     Scope scope = Scope::turn;
@@ -180,34 +205,37 @@ struct Cancel {
     std::string reason = {};  // for people and the model; may be empty
 };
 
+// Changes the status of the session (requirement C7).
 struct Move {
     enum class To : std::uint8_t { pause, resume, fail, end, retry };
     To to = To::end;
     std::string why;
 };
 
+// Changes title, alias or labels; nullopt: unchanged.
 struct Change {
     std::optional<std::string> title;
     std::optional<std::string> alias;
     std::optional<Json> labels;
-    std::optional<Seq> if_match;  // 412 unless the head is this
-    bool unless_titled = false;   // a title that is there stays
+    std::optional<Seq> if_match;  // fails with 412 unless it equals the head
+    bool unless_titled = false;   // keeps an existing title
 };
 
+// Settles everything and deletes the session.
 struct Delete {
-    std::optional<Seq> if_match = {};  // 412 unless the head is this
-    bool only_completed = false;       // wrong_state while it is anything else
+    std::optional<Seq> if_match = {};  // fails with 412 unless it equals the head
+    bool only_completed = false;       // fails with wrong_state in any other status
 };
 
-// A post has come. It is taken up once (applied), whatever the session is by now; a repeat is a
-// duplicate; what can never be taken is refused, and its sender gets Undelivered.
+// An outbox message has arrived. It is applied once, in any status of the session; a repeat is a
+// duplicate. One that can never be applied is refused, and its sender gets Undelivered.
 struct Deliver {
     PostKey key;
     PostBody what;
-    std::optional<Create::ForkOf> past = {};  // of a StartRun that forks
+    std::optional<Create::ForkOf> past = {};  // the history for a StartRun that forks
 };
 
-// Back to the sender: what it sent to `to` was refused for good.
+// Tells the sender of a message that `to` refused it for good.
 struct Undelivered {
     PostKey key;
     SessionId to;
@@ -215,51 +243,51 @@ struct Undelivered {
     Trouble error;
 };
 
-// Written by the lane with all rows of the session made anew from its journal.
+// Written by the lane when it rebuilds all rows of the session from its journal.
 struct Repair {
-    std::string what;  // was found wrong
+    std::string what;  // description of what was wrong
 };
 
-// Takes what is old out of the journal. Planned on the journal as it was after `after` (its base).
+// Removes old events from the journal. Planned on the journal whose base was `after`.
 struct CutHistory {
     Seq after = 0;
     HistoryCut what;
-    // What stays of the frames that go: the one in their place, from `first` to `last`, and the
-    // artifacts of these events. Not looked at when deciding.
+    // What remains of the removed frames: one frame in their place, from `first` to `last`, and the
+    // artifacts of these events. Not used by decide().
     Seq first = 0, last = 0;
     std::shared_ptr<std::string const> frame = {};
     std::vector<Seq> artifacts = {};
 };
 
-// To other sessions, in this one's name.
+// Mail from this session to other sessions.
 struct SendMail {
     std::vector<MailTarget> to;
     std::string text;
     std::optional<MailId> reply_to = {};
-    Wake wake = Wake::usual;
+    Wake wake = Wake::standard;
     std::optional<Duration> ttl = {};
 };
 
-// From a person to this session.
+// Mail from a person to this session.
 struct TakeMail {
     Mail mail;
     std::optional<Duration> ttl = {};
 };
 
-// A mail that waits wakes now.
-// What follows of an import that began the session (Create::fork), in its order.
+// A further part of an import that began the session (Create::fork). Parts come in order.
 struct ImportMore {
     std::uint32_t part = 0;  // from 2
     Json messages;
     std::uint32_t message_count = 0;
-    std::vector<std::pair<Seq, Artifact>> artifacts = {};  // as ForkOf has them
+    std::vector<std::pair<Seq, Artifact>> artifacts = {};  // as in ForkOf
 };
 
+// Wakes the session with a mail that is on hold.
 struct ReleaseMail {
     MailId mail;
 };
 
-// The program is there and has a session of its own for this one.
+// The external agent runs and has its own session for this one.
 struct AgentAttach {
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -268,26 +296,28 @@ struct AgentAttach {
     std::string how;
     std::string program;
     bool told = false;
-    std::string mode = {};  // that the program's session is in; empty: unknown
+    std::string mode = {};  // mode of the agent's session; empty: unknown
 };
 
-// What somebody typed on the program's own screen. Offered again it is taken once: by its time.
+// Text typed in the external agent's own terminal. `at` makes a repeat a duplicate.
 struct AgentTyped {
     Json parts;           // an array of text parts
-    std::int64_t at = 0;  // ms since the epoch, as the program says; in the order of typing
-    Json answer = {};  // what the program said to it while nobody listened: an array of text parts
+    std::int64_t at = 0;  // ms since the epoch by the agent's clock, increasing
+    // What the agent replied while no server was running: an array of text parts.
+    Json answer = {};
 };
 
+// An update from the external agent.
 struct AgentNews {
     TurnNo turn = 0;
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
     std::uint32_t number = 0;  // 0: it came after the answer
     News what;
-    bool by_itself = false;  // long after it: the program was set going by somebody else
+    bool by_itself = false;  // it came long after the answer: something else made the agent work
 };
 
-// Stands behind the news of the numbers up to `updates`.
+// The agent's answer to the prompt. Follows the updates numbered up to `updates`.
 struct AgentReply {
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -295,9 +325,10 @@ struct AgentReply {
     std::uint32_t updates = 0;
     FinishReason finish = FinishReason::stop;
     Usage usage = {};
-    std::optional<News> last = {};  // what it said at the end
+    std::optional<News> last = {};  // the last update, sent with the answer
 };
 
+// A permission that the external agent asks for.
 struct AgentAsk {
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -305,16 +336,19 @@ struct AgentAsk {
     std::uint32_t updates = 0;
     CallSpec spec;  // REQUIRES: ask and ask_attempt are set
     PauseTerms terms;
-    std::vector<std::string> names = {};  // of the tool, by which gates know it besides spec.tool
-    std::string own = {};  // a tool of Dormouse's own, which it gates itself: nobody is asked
-    // Why a gate denies it without asking a person; empty: none does.
+    // Other names of the tool that gates match, besides spec.tool.
+    std::vector<std::string> names = {};
+    // Set for a tool of Dormouse's own, which has its own gates: no person is asked.
+    std::string own = {};
+    // Why a gate denies it without asking a person; empty: it is not denied.
     std::string denied = {};
 };
 
+// The prompt of the external agent failed.
 struct AgentFailure {
     enum class How : std::uint8_t {
-        died,     // or could not be reached: it may be started again
-        refused,  // trying again would give the same
+        died,     // it exited or could not be reached; it may be started again
+        refused,  // trying again would give the same result
     };
     TurnNo turn = 0;
     std::uint32_t step = 0;
@@ -325,9 +359,9 @@ struct AgentFailure {
 
 // What was found by key before deciding. The lane looks up what wanted() in key.h names.
 struct Found {
-    std::optional<Receipt> receipt;  // of the pause that the command names, when that is closed
-    std::uint32_t notes = 0;         // how many notes that pause has
-    bool note_known = false;         // one with this digest is among them
+    std::optional<Receipt> receipt;  // of the pause that the command names, if it is closed
+    std::uint32_t notes = 0;         // number of notes of that pause
+    bool note_known = false;         // a note with this digest exists
     bool progress_known = false;     // progress with this key was taken
     struct Earlier {                 // what the same Idempotency-Key led to
         Seq seq = 0;
@@ -337,18 +371,18 @@ struct Found {
         TurnNo behind = 0;  // InputReceived::behind
     };
     std::optional<Earlier> earlier;
-    bool gone = false;   // it was taken before, and what it led to is not kept any more
-    bool taken = false;  // this post, or that it could not be delivered, was taken up before
+    bool gone = false;   // the request was handled before, and retention removed what it led to
+    bool taken = false;  // this message, or its Undelivered, was applied before
 };
 
 using CommandChoice =
     std::variant<Create, Adopt, Tick, Prompt, ModelReply, ModelFailure, ToolOutcome, GateOutcome,
-                 TurnOutcome, PollOutcome, Submit, Progress, Claim, Cancel, Move, Change, Delete,
-                 Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail, TakeMail, ReleaseMail,
-                 AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure, ImportMore,
-                 AgentTyped>;
+                 TurnOutcome, PollOutcome, Submit, Progress, Claim, Reassign, Cancel, Move, Change,
+                 Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail, TakeMail,
+                 ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure,
+                 ImportMore, AgentTyped>;
 
-// One of them; copied, moved and destroyed in command.cc, as EventBody.
+// One command body. Its copy, move and destructor are defined in command.cc (see EventBody).
 class CommandBody : public CommandChoice {
 public:
     using CommandChoice::CommandChoice;
@@ -361,7 +395,7 @@ public:
     ~CommandBody();
 };
 
-// What a caller says, or an effect's outcome.
+// A request of a caller, or the outcome of an effect.
 struct Command {
     using Body = CommandBody;
     Actor by{};
@@ -370,37 +404,38 @@ struct Command {
     Body body;
 };
 
-// What the values that a submission brings are worth, found before it is decided.
+// Checks of a submission's values, made before it is decided.
 struct Checked {
-    // Null: the output fits the call's schema and its tool's validator; else an array of
-    // {pointer, message}.
+    // Null: the output fits the call's schema and the tool's validator; else an array of {pointer,
+    // message}.
     Json invalid = {};
-    // Nothing of it can be taken now: a tool or gate that the call returns to is not configured,
-    // edited arguments do not fit, or the validator gave no answer.
+    // Why no submission can be accepted now: a tool or gate that the call returns to is not
+    // configured, edited arguments are invalid, or the validator gave no answer.
     std::optional<Error> refused = {};
 };
 
-// What the lane adds to a command before it is decided: everything that decide() reads beside the
-// state and that no caller says.
+// What the lane adds to a command: everything that decide() reads besides the state and the
+// command.
 struct Context {
     Time at{};        // when the command arrived
     Random random{};  // drawn for this command alone
-    Epoch epoch = 0;  // who drives; intents are written under it
-    Limits limits = usual_limits;
+    Epoch epoch = 0;  // epoch of this process; intents are written under it
+    Limits limits = default_limits;
     TurnTerms terms = {};  // the agent's terms, for a turn that this command may start
-    // When the open request to the model is given up, if later than its time limit says: one that
-    // waits for its turn is given up only after it was sent.
+    // When the open model request is given up, if later than its time limit. The limit of a request
+    // that waits for a free slot starts when it is sent.
     std::optional<Time> model_until = {};
-    // The number for the next session that this command starts; the others follow it.
+    // Number of the first session that this command creates; others follow.
     std::uint64_t next_session = 0;
     MailPolicy mail = {};  // of the session's project
     // If not empty: why the agent cannot serve the project of the session or task that this command
     // creates.
     std::string refused = {};
-    // Roles as which the caller may answer ("role:approve"), besides its name; nullopt: all.
+    // Roles in which the caller may answer ("role:approve"), besides its name; nullopt: all.
     std::optional<std::vector<std::string>> roles = {};
     Found found = {};
     Checked checked = {};
+    MatchingRules rules = {};  // for the question of a GateOutcome
 };
 
 }  // namespace dormouse::session

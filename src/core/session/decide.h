@@ -1,6 +1,7 @@
 #pragma once
-// decide: what becomes of a command. Pure: no clock, no chance, no I/O; the same state and command
-// give the same decision, byte for byte. One file a family of commands under decide/.
+// decide: turns a command into events. Pure: no clock, no randomness, no I/O; the same state and
+// command give the same decision, byte for byte. Each file under decide/ handles one family of
+// commands.
 
 #include "session/command.h"
 #include "session/key.h"
@@ -10,7 +11,7 @@
 
 namespace dormouse::session {
 
-// What a command that was taken is answered with; which fields are set depends on the command.
+// The answer to an accepted command; which fields are set depends on the command.
 struct Answer {
     enum class Outcome : std::uint8_t { applied, duplicate, counted };
     Outcome outcome = Outcome::applied;
@@ -18,12 +19,13 @@ struct Answer {
     Seq seq = 0;                          // prompts: the message; else the head after the command
     TurnNo turn = 0;                      // prompts
     std::optional<TurnNo> behind = {};    // prompts that wait: the turn that is open
-    std::vector<Vote> votes = {};         // counted
-    TaskNo task = 0;                      // what is asked of one
-    bool held = false;                    // mail: only a person lets it wake
+    std::vector<Vote> votes = {};         // set with `counted`
+    TaskNo task = 0;                      // task commands
+    bool held = false;                    // mail: quarantined until a person releases it
+    bool rule = false;                    // it made a standing rule, named after the receipt
 };
 
-// Bytes to keep under the event that names them.
+// Bytes to store under the event that names them.
 struct KeptArtifact {
     Seq seq = 0;
     std::shared_ptr<std::string const> bytes;
@@ -32,21 +34,22 @@ struct KeptArtifact {
 struct Decision {
     std::vector<Event> events;
     Result<Answer> answer;
-    std::vector<PendingChange> pending = {};  // what the events do to the rows of pending calls
+    std::vector<PendingChange> pending = {};  // changes of the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
     std::vector<Post> posts = {};
-    std::uint64_t sessions = 0;  // numbers used, from Context::next_session on
-    // The post that the command brought was taken up: it is remembered with this append.
+    std::uint64_t sessions = 0;  // session numbers used, from Context::next_session on
+    // The outbox message that the command applied; it is remembered with this append.
     std::optional<PostKey> took = {};
+    std::vector<StandingRule> rules = {};  // made by the command
 };
 
-// Brings `state` forward by exactly the events it returns. Expiries that are due by the command's
-// time come first, also when the command itself is refused (rule 9).
+// Advances `state` by exactly the events that it returns. What is due by the command's time comes
+// first, even if the command itself is refused (rule 9).
 [[nodiscard]] Decision decide(State& state, Command const& command, Context const& context);
 
-// The open call for which the submission is decided by the values that it brings, so that the
-// schemas and the validator of its tool must be asked first; nullptr: it is refused, or answered by
-// a receipt, whatever it brings. The same checks as decide() makes, in the same order.
+// Returns the open call whose schema and validator must check the submission before it is decided.
+// nullptr: the values do not matter, because the submission is refused or answered by a receipt.
+// Makes the same checks as decide(), in the same order.
 [[nodiscard]] Call const* call_to_check(State const& state, Command const& command,
                                         Context const& context);
 

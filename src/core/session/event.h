@@ -1,8 +1,8 @@
 #pragma once
-// Events: what happened, durable. State is the fold of events. One struct an alternative; the
-// members of each are the fields of its public JSON (docs/reference/events.md). Messages, turns and
-// receipts are named by numbers in the session (message = the event that brought it); their text
-// ids are made at the edge (dormouse/id.h).
+// Events: the durable facts of a session. Its state is the fold of its events. Each struct is one
+// event type; its members are the fields of the public JSON (docs/reference/events.md). Events
+// refer to messages, turns and receipts by number (a message by the seq of the event that added
+// it); text ids are built only at the API boundary (dormouse/id.h).
 
 #include "session/mail.h"
 #include "session/program.h"
@@ -13,7 +13,7 @@
 
 namespace dormouse::session {
 
-// Where an input comes from.
+// Origin of an input.
 enum class InputSource : std::uint8_t { prompt, mail, task, result, external, timer };
 
 struct SessionCreated {
@@ -24,37 +24,39 @@ struct SessionCreated {
     std::string cwd;
     Json labels;  // object or null
     Actor by;
-    std::string idem;  // digest of the request that bore an Idempotency-Key
+    std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
     std::optional<Parent> parent = {};
 };
 
-// A user message. Belongs to turn `turn`, at once (steer, or an idle session) or later (queue).
+// A user message. Belongs to turn `turn`: now (steer, or an idle session) or later (queue).
 struct InputReceived {
     TurnNo turn = 0;
     InputSource source = InputSource::prompt;
     PromptMode when = PromptMode::queue;
     Json parts;  // array of {"type":"text"|"image"|"file",…} (docs/reference/events.md)
     Actor by;
-    // This input is the answer to that pause; the model sees it as the call's outcome.
+    // The pause that this input answers; the model sees the input as the call's outcome.
     std::optional<PendingId> answers;
     std::string idem;
-    std::uint32_t run = 0;  // of the task that this session is; 0: none
-    TaskNo task = 0;        // of its own: this is the notice that its run has ended
-    // On the own screen of the agent's program, which has it already: when, by the program's clock
-    // (ms). 0: it was not.
+    std::uint32_t run = 0;  // run of the task that this session is; 0: none
+    TaskNo task = 0;        // set in the notice that a run of this task has ended; 0: none
+    // When it was typed in the external agent's own terminal, by the agent's clock (ms); the agent
+    // has it already. 0: it was not typed there.
     std::int64_t typed_at = 0;
-    Json answer = {};   // what the program said to it while nobody listened: an array, or null
-    TurnNo behind = 0;  // the turn that was open when this was queued; 0: none was
+    // What the agent replied while no server was running: an array of text parts, or null.
+    Json answer = {};
+    TurnNo behind = 0;  // the turn that was open when this input was queued; 0: none
 };
 
+// A queued input was removed before its turn began.
 struct InputDropped {
     Seq input = 0;
     std::string why;
-    std::string reason = {};  // as in Cancelled
+    std::string reason = {};  // Cancelled::reason of the request that dropped it
 };
 
-// Opens (or, with `again`, reopens after a failure) the turn of the envelope with the message
-// `input`, which says by whom.
+// Opens turn `turn` with the message `input`, or reopens it after a failure (`again`). The message
+// says who sent it.
 struct TurnStarted {
     TurnNo turn = 0;
     Seq input = 0;
@@ -63,7 +65,7 @@ struct TurnStarted {
     bool again = false;
 };
 
-// Intent: the model is asked; it sees everything up to `view_seq` (rule 6).
+// Intent: the model is about to be asked; it sees everything up to `view_seq` (rule 6).
 struct ModelRequested {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
@@ -71,6 +73,7 @@ struct ModelRequested {
     Epoch epoch = 0;
 };
 
+// The model answered a step. Its calls are open from now on.
 struct ModelReplied {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
@@ -81,6 +84,7 @@ struct ModelReplied {
     Usage usage;
 };
 
+// A model request failed or was interrupted. `retry_at`: when it is repeated.
 struct ModelFailed {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
@@ -88,24 +92,26 @@ struct ModelFailed {
     std::optional<Time> retry_at;
 };
 
-// Intent: the tool runs. The pendingID is durable before it does, and is its idempotency key on
-// every attempt.
+// Intent: the tool is about to run. The pendingID is durable before the tool runs and is its
+// idempotency key on every attempt.
 struct ToolStarted {
     PendingId pending;
     std::uint32_t attempt = 0;
     Epoch epoch = 0;
 };
 
+// The tool settled the call, or the call could not run (attempt 0).
 struct ToolFinished {
     CallNo call = 0;
     std::uint32_t attempt = 0;
-    std::optional<ErrorReason> error_reason;  // nullopt: it worked
+    std::optional<ErrorReason> error_reason;  // nullopt: success
     Json output;
     std::string error;
     std::string title;
     Json metadata;
 };
 
+// An attempt of a tool failed; the next one starts at `retry_at`.
 struct ToolFailed {
     CallNo call = 0;
     std::uint32_t attempt = 0;
@@ -113,12 +119,14 @@ struct ToolFailed {
     Time retry_at;
 };
 
+// The tool paused: the outcome of the call comes from outside.
 struct CallPaused {
     PendingId pending;
     PauseTerms terms;
     std::optional<Time> deadline;
 };
 
+// A gate paused the call to ask someone; the answer returns to the gate.
 struct GateAsked {
     PendingId pending;
     std::string gate;
@@ -126,34 +134,39 @@ struct GateAsked {
     std::optional<Time> deadline;
 };
 
+// A gate decided. A denial settles the call.
 struct GateDecided {
     CallNo call = 0;
     std::string gate;
     bool allowed = false;
     std::string message;        // why it was denied
-    std::optional<Json> input;  // edited arguments, checked against the tool's schema
-    Sha256 input_digest{};      // of them
+    std::optional<Json> input;  // edited arguments, valid under the tool's schema
+    Sha256 input_digest{};      // digest of `input`
+    // The standing rule that allowed it, and who made it; empty: the gate itself decided.
+    std::string rule = {};
+    Actor by = {};
 };
 
-// The gate whose turn it is is not there (rule 14): the call waits for it, and runs nothing.
+// The call's next gate is not configured (rule 14). The call waits for it and runs nothing.
 struct GateMissing {
     CallNo call = 0;
     std::string gate;
 };
 
-// The gate that was missing, or was being asked when the runtime went down for longer than a gate
-// may take, is asked anew.
+// The gate is asked again: it is configured again, or it was being asked when the runtime stopped
+// for longer than gate_time_limit.
 struct GateBack {
     CallNo call = 0;
     std::string gate;
 };
 
-// An outcome settled a pause. Its receipt's seq is this event's.
+// An outcome settled a pause. The receipt's seq is the seq of this event.
 struct Submitted {
     Receipt receipt;
     Submission what;
 };
 
+// One of several required votes (AnswerTerms::need) on a pause.
 struct Voted {
     PendingId pending;
     Actor by;
@@ -162,82 +175,87 @@ struct Voted {
     Submission what;
 };
 
-// At the deadline nobody had answered, and others are asked (PauseTerms::escalate_to). The pause
-// goes on under the same id.
+// Other people are asked: a person reassigned the call (`by`), or the deadline passed without an
+// answer (PauseTerms::escalate_to). The pause keeps its id.
 struct Reassigned {
     PendingId pending;
     std::vector<std::string> answerers;
     std::optional<Time> deadline;
+    std::optional<Actor> by = {};  // nullopt: the deadline passed
 };
 
-// The deadline comes in PauseTerms::warn_before, and nobody has answered.
+// Nobody has answered, and PauseTerms::warn_before is left until the deadline.
 struct DeadlineNear {
     PendingId pending;
     std::optional<Time> deadline;
 };
 
-// It has waited for so long that whoever is asked is told again (PauseTerms::remind_after).
+// Nobody has answered, and the answerers are reminded (PauseTerms::remind_after).
 struct Reminded {
     PendingId pending;
-    std::uint32_t number = 0;  // 1: the first
+    std::uint32_t number = 0;  // from 1
     std::optional<Time> next;
 };
 
+// A worker reported progress of an open call. `key` makes a repeat a duplicate.
 struct Progressed {
     PendingId pending;
     std::string key;
     Json payload;
 };
 
-// The service that a call waits for was asked, and had no result yet. Also how often in a row it
-// did not say so much.
+// The service that a call waits for was polled and had no result yet. `failures` counts the polls
+// in a row that failed.
 struct Polled {
     PendingId pending;
     Time next;
     std::uint32_t failures = 0;
-    std::string error;  // of the newest failure; empty: it said that it is not done
+    std::string error;  // of the newest failure; empty: the service answered "not done yet"
 };
 
+// A worker claimed a waiting call until `until`; outcomes of others are still accepted.
 struct Claimed {
     PendingId pending;
     Actor by;
     Time until;
 };
 
-// At the deadline nobody had answered. `denied`: by policy that is a no; in doubt: reason unknown.
+// The deadline passed without an answer. Reason `denied`: the policy denies; `unknown`: the call
+// was in doubt.
 struct Expired {
     Receipt receipt;
     ErrorReason reason = ErrorReason::expired;
 };
 
+// A call, or the question about it, was cancelled. `may_have_run`: its tool had been started.
 struct Cancelled {
     CallNo call = 0;
     std::optional<Receipt> receipt;  // for the generation that had a pendingID
     bool may_have_run = false;
     std::string why;
-    std::string reason = {};  // that the caller gave; empty: none
+    std::string reason = {};  // given by the caller; empty: none
 };
 
-// After a crash in mid-run the outcome is unknown (rule 3). With `question` a person is asked under
-// that id.
+// The outcome of an attempt is unknown (rule 3). With `question`, a person is asked under that
+// pendingID.
 struct InDoubt {
     PendingId pending;
     CrashPolicy policy = CrashPolicy::never;
     std::optional<PendingId> question;
     std::optional<Time> deadline;
     std::string why = {};  // empty: a crash cut the attempt off
-    // Of the question: as in PauseTerms.
+    // Reminders of the question, as in PauseTerms.
     std::optional<Duration> remind_after = {};
     std::optional<Duration> remind_every = {};
 };
 
-// Something that came too late to change anything: kept once per digest.
+// An outcome that came too late to change anything. Stored once per digest.
 struct Note {
     CallNo call = 0;
     Generation generation = 0;
     std::string about;  // late_result, conflict, late_outcome
     Sha256 digest;
-    std::uint32_t number = 0;  // the how many-th of this pause, from 1
+    std::uint32_t number = 0;  // ordinal within the pause, from 1
     std::string text;
 };
 
@@ -246,7 +264,7 @@ struct TurnEnded {
     FinishReason finish = FinishReason::stop;
     Usage usage;
     std::optional<Trouble> error;
-    std::string reason = {};  // of a cancel, as in Cancelled
+    std::string reason = {};  // Cancelled::reason of the cancel that ended it
 };
 
 struct StatusChanged {
@@ -255,7 +273,7 @@ struct StatusChanged {
     std::string why;
 };
 
-// The transcript that a fork begins with: an array of messages as GET …/messages shows them.
+// The transcript with which a fork begins: an array of messages as GET …/messages returns them.
 struct Forked {
     SessionId from;
     Seq seq = 0;
@@ -277,32 +295,31 @@ struct SessionDeleted {
     Actor by;
 };
 
-// Bytes are kept under this event: art_<session>_<seq>. It comes before the outcome or the input
-// that brought them; in a fork there is none.
+// An artifact is stored under this event: art_<session>_<seq>. The event precedes the outcome or
+// input that brought the bytes.
 struct ArtifactEmitted {
     std::string name;
     std::string mime;
     std::uint64_t bytes = 0;
     Sha256 digest{};
-    CallNo call = 0;  // 0: none
+    CallNo call = 0;  // 0: none. Always 0 in a fork.
 };
 
-// What stood beside the journal and did not agree with it was made anew from it: an entry for
-// audits.
+// Data derived from the journal disagreed with it and was rebuilt. Written for audits.
 struct Repaired {
     std::string what;
     Actor by;
 };
 
-// The turn's interceptors let it begin. What they add comes right after it, as an input.
+// The interceptors let the turn begin. A message that they add follows as an input.
 struct TurnChecked {};
 
-// Its interceptors were told that this turn had ended.
-struct TurnTold {
+// The interceptors `after` the turn have been notified of its end.
+struct TurnNotified {
     TurnNo turn = 0;
 };
 
-// A child session is wanted. Unless it is queued its first run begins with this event.
+// A task was started. Unless it is queued, its first run begins with this event.
 struct TaskStarted {
     TaskNo task = 0;
     SessionId child = {};
@@ -311,85 +328,87 @@ struct TaskStarted {
     Json parts = {};
     bool queued = false;
     bool notify = false;
-    CallNo call = 0;  // the task is that call: an agent as a tool; 0: it lives until it is cleared
+    // The call that the task serves (an agent as a tool); 0: the task lives until it is cleared.
+    CallNo call = 0;
     Actor by = {};
     std::string idem = {};
-    std::string mark = {};  // of a call that is a task (TaskAsk::mark)
-    bool fork = false;      // the child begins with what was said here so far
+    std::string mark = {};  // TaskAsk::mark
+    bool fork = false;      // the child begins with a copy of this session's history
 };
 
+// A task got a new run, progress, or the end of its run.
 struct TaskChanged {
     TaskNo task = 0;
     TaskStatus status = TaskStatus::running;
     std::uint32_t run = 0;
-    Json parts = {};      // of a run that was asked for
-    bool queued = false;  // … it waits for a place
-    bool begins = false;  // its message leaves with this event
-    bool stops = false;   // that it is not wanted any more does
-    bool gone = false;    // the child's session is
-    bool notify = false;  // from now on the session is to be told how the run ends
+    Json parts = {};      // input of a newly requested run; null: no new run
+    bool queued = false;  // the new run waits for a free slot
+    bool begins = false;  // sends the run's input to the child
+    bool stops = false;   // asks the child to stop the run
+    bool gone = false;    // the child session no longer exists
+    bool notify = false;  // the session is to be notified when the run ends
     Json result = {};
     std::string error = {};
     std::string idem = {};
-    Actor by = {};              // who asked for the run
-    std::string progress = {};  // what the child has told of its run
-    std::string reason = {};    // of a cancel, as in Cancelled
+    Actor by = {};              // who requested the run
+    std::string progress = {};  // newest progress that the child reported
+    std::string reason = {};    // Cancelled::reason of a cancel
 };
 
-// What this session, a task, tells its parent of the run that goes on.
+// This session, a task, reports progress of its current run to its parent.
 struct RunReported {
     std::uint32_t run = 0;
     std::string text;
 };
 
-// The session has done with it, and its child ends.
+// The task was removed from the session, and its child session ends.
 struct TaskCleared {
     TaskNo task = 0;
     std::string why = {};
 };
 
-// The receivers are these, whoever has their aliases later.
+// The receivers are fixed here, even if their aliases move later.
 struct MailSent {
     std::vector<MailTarget> to;
     std::string text;
     std::optional<MailId> reply_to;
     MailId conversation;
     std::uint32_t hops = 0;
-    Wake wake = Wake::usual;
+    Wake wake = Wake::standard;
     Actor by;
-    std::string idem;  // of the request that bore an Idempotency-Key
+    std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
     std::optional<Time> expires = {};
 };
 
-// A user message, for the next request to the model.
+// A mail in the inbox. The next request to the model shows it as a user message.
 struct MailReceived {
     Mail mail;
     std::uint64_t number = 0;  // in this inbox, from 1 without gaps
     MailHold hold = MailHold::none;
-    std::optional<Time> until = {};  // hold minute
+    std::optional<Time> until = {};  // end of the hold, for MailHold::minute
     std::string idem = {};
 };
 
-// They wake from now on: their minute is over, or a person says so.
+// These mails wake the session from now on: their minute is over, or a person released them.
 struct MailReleased {
     std::vector<std::uint64_t> numbers;
     Actor by = {};
 };
 
-// Their time to live is over, and no request has seen them. Their senders are told.
+// These mails were not read before they expired. Their senders are notified.
 struct MailExpired {
     std::vector<std::uint64_t> numbers;
 };
 
-// One that this session has sent can not be delivered to one of its receivers. Also a user message,
-// for whatever is asked next: it wakes nobody.
+// A mail that this session sent cannot be delivered to one receiver. The next request shows it as a
+// user message; it wakes nothing.
 struct MailBounced {
-    Seq mail = 0;  // mail_sent
+    Seq mail = 0;  // seq of the mail_sent event
     MailTarget to;
     Trouble error;
 };
 
-// Intent: the agent's program is prompted with everything up to `view_seq`.
+// Intent: the external agent is about to be prompted with everything up to `view_seq`.
 struct AgentPrompted {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
@@ -398,34 +417,35 @@ struct AgentPrompted {
     std::string marker;
 };
 
-// The program has a session of its own for this one: a new one, or the one that it had.
+// The external agent opened its own session for this one: a new one, or the one it had before.
 struct AgentAttached {
     std::string acp_session;
-    std::string how;        // new, load, resume
-    std::string program;    // its name and version
-    bool told = false;      // the past was told to it, because it had lost it
-    std::string mode = {};  // in which it asks for permissions, or does not; empty: unknown
+    std::string how;      // "new", "load" or "resume"
+    std::string program;  // name and version of the agent
+    bool told = false;    // the prompt repeats the history, because the agent had lost it
+    // The agent's session mode, which decides whether it asks for permissions; empty: unknown.
+    std::string mode = {};
 };
 
-// The prompt that was under way has no answer: the program is gone, or refused.
+// The current prompt has no answer: the agent exited or refused it.
 struct AgentDetached {
     Trouble error;
-    std::optional<Time> retry_at;   // when it is started again
-    std::vector<std::string> lost;  // its tool calls whose outcome nobody knows
+    std::optional<Time> retry_at;   // when the agent is started again; nullopt: it is not
+    std::vector<std::string> lost;  // titles of tool calls whose outcome is unknown
     bool died = false;
 };
 
-// What it told. A message, or a tool call, of the message `message`; of the event's own number when
-// it begins one.
+// An update from the external agent: part of a message, a tool call, or a plan. `message` is the
+// message that it belongs to, or the seq of this event when it begins one.
 struct AgentUpdate {
-    std::uint32_t attempt = 0;  // 0: after the prompt had its answer
+    std::uint32_t attempt = 0;  // 0: it came after the prompt was answered
     std::uint32_t number = 0;   // in the attempt, from 1 without gaps
     TurnNo turn = 0;
     Seq message = 0;
     News what;
 };
 
-// The prompt has its answer.
+// The external agent answered the prompt.
 struct AgentReplied {
     std::uint32_t step = 0;
     std::uint32_t attempt = 0;
@@ -433,34 +453,34 @@ struct AgentReplied {
     Usage usage;
 };
 
-// The program asks whether it may.
+// The external agent asks for permission to run one of its tools.
 struct AgentAsked {
     PendingId pending;
     CallSpec spec;
     std::uint32_t step = 0;
-    Seq message = 0;  // whose tool call it is; the event's own number when it begins one
+    Seq message = 0;  // message of the tool call; the seq of this event when it begins one
     PauseTerms terms;
     std::optional<Time> deadline;
 };
 
-// It may without a person being asked: what was allowed after it had died, once; or a tool of
-// Dormouse's own.
+// The external agent was allowed to run a tool without asking a person: the agent died after an
+// approval and asked again (once), or the tool is Dormouse's own.
 struct AgentGranted {
-    CallNo call = 0;  // that was approved; 0: none was
+    CallNo call = 0;  // the approved call; 0: none
     std::uint32_t attempt = 0;
     std::uint32_t ask = 0;
     std::string tool_call;
-    std::string own = {};  // with call 0: the program's name of the tool
+    std::string own = {};  // with call 0: the agent's name of the tool
 };
 
-// By retention: of what was up to `through`, which ended a turn, only what was still to be used is
+// Retention removed the journal up to `through`, the end of a turn. What was still in use then is
 // kept.
 struct HistoryCut {
     Seq through = 0;
-    std::uint64_t messages = 0;        // that went
-    std::uint64_t artifact_bytes = 0;  // likewise
-    TurnNo turn = 0;                   // the newest that went
-    CallNo call = 0;                   // likewise
+    std::uint64_t messages = 0;        // number of messages removed
+    std::uint64_t artifact_bytes = 0;  // bytes of artifacts removed
+    TurnNo turn = 0;                   // newest turn removed
+    CallNo call = 0;                   // newest call removed
     Actor by;
 };
 
@@ -470,13 +490,13 @@ using EventChoice =
                  GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
                  Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
                  StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                 ArtifactEmitted, Repaired, TurnChecked, TurnTold, DeadlineNear, TaskStarted,
+                 ArtifactEmitted, Repaired, TurnChecked, TurnNotified, DeadlineNear, TaskStarted,
                  TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
                  AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked,
                  AgentGranted, Reminded, MailExpired, RunReported, HistoryCut>;
 
-// One of them. Copied, moved and destroyed in event.cc: what a choice among so many makes of that
-// is compiled once, not in each source.
+// One event body. Its copy, move and destructor are defined in event.cc, so that this large variant
+// is instantiated once and not in each source file.
 class EventBody : public EventChoice {
 public:
     using EventChoice::EventChoice;
@@ -493,14 +513,14 @@ struct Event {
     using Body = EventBody;
     Seq seq = 0;
     Time at{};
-    TurnNo turn = 0;                        // the open turn when it happened; 0: none
-    std::optional<Activity> activity = {};  // after it, if it changed
+    TurnNo turn = 0;                        // the turn that was open when it happened; 0: none
+    std::optional<Activity> activity = {};  // new activity, if this event changed it
     Body body;
 };
 
-// "model_replied": the type on the wire.
+// Wire name of the type, such as "model_replied".
 [[nodiscard]] std::string_view type_name(Event::Body const& body);
-// All of them.
+// Wire names of all types.
 [[nodiscard]] std::span<std::string_view const> event_types();
 
 }  // namespace dormouse::session

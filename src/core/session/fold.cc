@@ -17,7 +17,7 @@ bool in_work(CallPhase phase) { return phase == CallPhase::gating || phase == Ca
 void leave_phase(State& state, Call const& call) {
     if (in_work(call.phase)) {
         --state.in_work;
-        disown(state, {call.owed_since, call.no});
+        remove_effect(state, {call.outstanding_since, call.no});
         set_timer(state, call.no, TimerKind::give_up, std::nullopt);
     }
     if (call.phase == CallPhase::waiting) {
@@ -28,9 +28,9 @@ void leave_phase(State& state, Call const& call) {
         set_timer(state, call.no, TimerKind::near, std::nullopt);
         set_timer(state, call.no, TimerKind::remind, std::nullopt);
     }
-    if (call.phase == CallPhase::held) {
+    if (call.phase == CallPhase::awaiting_gate) {
         --state.waiting;
-        state.held.erase(call.no);
+        state.awaiting_gate.erase(call.no);
     }
     if (call.phase == CallPhase::retry_wait)
         set_timer(state, call.no, TimerKind::tool_retry, std::nullopt);
@@ -50,9 +50,9 @@ void enter_phase(State& state, Call const& call) {
         state.ready.insert(call.no);
         if (wants_gate(call)) state.to_gate.insert(call.no);
     }
-    if (call.phase == CallPhase::held) {
+    if (call.phase == CallPhase::awaiting_gate) {
         ++state.waiting;
-        state.held.insert(call.no);
+        state.awaiting_gate.insert(call.no);
     }
     if (call.phase != CallPhase::waiting) return;
     FITS(call.pause.has_value());
@@ -95,10 +95,10 @@ void set_timer(State& state, CallNo call, TimerKind kind, std::optional<Time> at
     state.timers.insert({*at, kind, call});
 }
 
-void owe(State& state, Effect effect) {
+void add_effect(State& state, Effect effect) {
     auto const id = effect.id;
-    FITS(state.owed.emplace(id, std::move(effect)).second);
-    FITS(state.owed.size() <= limits::owed_max);
+    FITS(state.outstanding.emplace(id, std::move(effect)).second);
+    FITS(state.outstanding.size() <= limits::outstanding_max);
 }
 
 Effect effect_of(OpenTurn const& turn) {
@@ -126,22 +126,23 @@ void begin_request(State& state, Event const& event, std::uint32_t step, Request
     turn.finish.reset();
     set_timer(state, 0, TimerKind::model_retry, std::nullopt);
     set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
-    owe(state,
-        {{event.seq, 0},
-         AskModel{turn.no, step, request.attempt, request.view_seq, turn.failures, of_program}});
+    add_effect(state, {{event.seq, 0},
+                       AskModel{turn.no, step, request.attempt, request.view_seq, turn.failures,
+                                of_program}});
 }
 
 void abandon_request(State& state, OpenTurn& turn) {
     if (!turn.request) return;
-    disown(state, {turn.request->since, 0});
-    for (Verdict const& verdict : turn.program.verdicts) {
-        if (verdict.attempt == turn.request->attempt) disown(state, {verdict.seq, verdict.call});
+    remove_effect(state, {turn.request->since, 0});
+    for (PermissionAnswer const& verdict : turn.program.permissions) {
+        if (verdict.attempt == turn.request->attempt)
+            remove_effect(state, {verdict.seq, verdict.call});
     }
     set_timer(state, 0, TimerKind::give_up, std::nullopt);
     turn.request.reset();
 }
 
-void disown(State& state, EffectId id) { FITS(state.owed.erase(id) == 1); }
+void remove_effect(State& state, EffectId id) { FITS(state.outstanding.erase(id) == 1); }
 
 void close_call(State& state, CallNo no, Seq seq) {
     Call& call = call_of(state, no);
@@ -150,7 +151,7 @@ void close_call(State& state, CallNo no, Seq seq) {
     auto step = turn.open_steps.find(call.step);
     FITS(step != turn.open_steps.end());
     if (++step->second.settled == step->second.calls) turn.open_steps.erase(step);
-    // A program that waits for it is told at once, and no prompt is owed for it.
+    // An external agent that waits for it is notified at once, so no new prompt is needed.
     bool const told = call.spec.ask != 0 && turn.request;
     if (!told) turn.newest_item = seq;
     state.calls.erase(no);
@@ -161,9 +162,9 @@ void promote_gates(State& state, Seq seq) {
     while (!state.to_gate.empty() && state.in_work < state.turn->terms.tool_concurrency) {
         Call& call = call_of(state, *state.to_gate.begin());
         set_phase(state, call, CallPhase::gating);
-        call.owed_since = seq;
+        call.outstanding_since = seq;
         AskGate ask{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision};
-        owe(state, {{seq, call.no}, std::move(ask)});
+        add_effect(state, {{seq, call.no}, std::move(ask)});
         set_timer(state, call.no, TimerKind::give_up, state.updated + limits::gate_time_limit);
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The few ways in which apply() changes State; each keeps the derived parts (sets, counters,
-// timers, owed) true. For apply() and for reading snapshots back.
+// The functions by which apply() changes State. Each keeps the derived members (sets, counters,
+// timers, outstanding effects) consistent. Used by apply() and when snapshots are decoded.
 
 #include "session/state.h"
 
@@ -8,10 +8,9 @@
 
 namespace dormouse::session {
 
-// Thrown when a state lacks what an event, or another part of a snapshot, requires. Of bytes that
-// were read from a disk it is damage, and replay() answers with an error. Of an event that was just
-// decided it is a broken invariant: the lane writes nothing, and gives the session up as
-// unreadable.
+// Thrown when a state lacks what an event, or another part of a snapshot, requires. For bytes read
+// from disk it means damage, and replay() returns an error. For an event that was just decided it
+// means a broken invariant: the lane writes nothing and marks the session unreadable.
 struct Misfit : std::logic_error {
     using std::logic_error::logic_error;
 };
@@ -31,46 +30,46 @@ struct Misfit : std::logic_error {
     return *call.pause;
 }
 
-[[nodiscard]] Call& call_of(State& state, CallNo no);  // REQUIRES: it is open
+[[nodiscard]] Call& call_of(State& state, CallNo no);  // REQUIRES: the call is open
 
 void add_call(State& state, Call call);  // REQUIRES: its phase is ready
 void set_phase(State& state, Call& call, CallPhase phase);
-// For a call that was just placed by a snapshot: it enters `phase` without leaving one.
+// For a call just placed by a snapshot: enters `phase` without leaving another one.
 void restore_phase(State& state, Call& call, CallPhase phase);
-// When whoever is asked is first told again, if the asking begins at `at`.
+// Time of the first reminder of a pause that begins at `at`.
 [[nodiscard]] inline std::optional<Time> reminder_of(PauseTerms const& terms, Time at) {
     return terms.remind_after ? std::optional(at + *terms.remind_after) : std::nullopt;
 }
 void set_timer(State& state, CallNo call, TimerKind kind,
-               std::optional<Time> at);  // nullopt: clears
-void owe(State& state, Effect effect);
-// What a turn that is not checked yet, or has ended and is not told yet, owes.
+               std::optional<Time> at);  // nullopt: clears the timer
+void add_effect(State& state, Effect effect);
+// The outstanding effect of a turn whose interceptors have not been asked, or not been notified.
 [[nodiscard]] Effect effect_of(OpenTurn const& turn);
 [[nodiscard]] Effect effect_of(EndedTurn const& turn);
-// Removes the effect of a call that is gating or running, or of the model or a turn (call 0).
-void disown(State& state, EffectId id);
+// Removes the effect of a gating or running call, or of the request or a turn (call 0).
+void remove_effect(State& state, EffectId id);
 
-// The call is settled by the event `seq`: it leaves the state and counts for its step's join.
+// The event `seq` settles the call: it leaves the state and counts for its step's join.
 void close_call(State& state, CallNo no, Seq seq);
 
-// The open turn's step is asked for by `event`, of a model or of a program, and owed from now on.
+// `event` starts the request of the open turn's step; its effect is outstanding from now on.
 void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
                    bool of_program);
-// The request to the model, or the prompt of the program, is not owed any more.
+// Drops the open request, or prompt, and its effects.
 void abandon_request(State& state, OpenTurn& turn);
 
 // fold_program.cc
 void prompt_program(State& state, Event const& event, AgentPrompted const& e);
 void detach_program(State& state, Event const& event, AgentDetached const& e);
-void hear_program(State& state, Event const& event, AgentUpdate const& e);
+void receive_from_program(State& state, Event const& event, AgentUpdate const& e);
 void end_prompt(State& state, AgentReplied const& e);
 void ask_for_program(State& state, Event const& event, AgentAsked const& e);
 void grant_to_program(State& state, Event const& event, AgentGranted const& e);
-// REQUIRES: the call is a permission that it asked for, and still open.
-void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
-[[nodiscard]] Effect effect_of(Verdict const& verdict);
+// REQUIRES: the call is an open permission of the external agent.
+void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
+[[nodiscard]] Effect effect_of(PermissionAnswer const& verdict);
 
-// title.cc: of the first line of the first text of parts, or of messages; perhaps empty.
+// title.cc: the first line of the first text in parts or messages; may be empty.
 [[nodiscard]] std::string title_in(Json const& parts);
 
 // fold_mail.cc
@@ -79,14 +78,13 @@ void release_mail(State& state, Event const& event, MailReleased const& e);
 void expire_mail(State& state, MailExpired const& e);
 // A turn has begun.
 void begin_with_mail(State& state);
-// A request sees all up to `view`; a step has committed; the turn has ended.
+// `view`: up to where a request sees; commit: a step has committed; end: the turn has ended.
 void show_mail(State& state, Seq view);
 void commit_mail(State& state);
 void end_mail(State& state);
 void restore_mail_timer(State& state);
 
-// Gates of calls that are ready are asked as slots come free. No event of its own: it follows from
-// the state.
+// Asks gates of ready calls as slots come free. Writes no event: it follows from the state.
 void promote_gates(State& state, Seq seq);
 
 }  // namespace dormouse::session

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-// Mail in the fold: what lies in the inbox, and how often conversations have woken the session.
+// Mail in the fold: the inbox, and how often conversations have woken the session.
 namespace dormouse::session {
 
 namespace {
@@ -27,7 +27,7 @@ bool one_wakes_already(State const& state) {
     });
 }
 
-// A mail that the next request sees anyway costs no wake.
+// Called only for a mail that the next request would not have seen anyway.
 void count_wake(State& state, MailId const& conversation, Time at) {
     auto& known = state.conversations;
     auto found = std::ranges::find(known, conversation, &ConversationState::id);
@@ -88,7 +88,7 @@ void release_mail(State& state, Event const& event, MailReleased const& e) {
     set_mail_timer(state);
 }
 
-// What the open turn was to see because of it alone it has not to see any more.
+// The open turn need not continue for mails that have expired, if nothing else is new.
 void expire_mail(State& state, MailExpired const& e) {
     auto const its = [&](InboxItem const& item) {
         return std::ranges::find(e.numbers, item.number) != e.numbers.end();
@@ -110,7 +110,7 @@ void expire_mail(State& state, MailExpired const& e) {
     set_mail_timer(state);
 }
 
-// A request sees all that has come, so what is new to it are messages of the turn from now on.
+// The request sees all mail up to `view`; mail that is new to it becomes messages of the turn.
 void show_mail(State& state, Seq view) {
     Seq const before = state.asked_view;
     state.asked_view = view;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-// Sessions whose agent is a program: the fold of what was observed of it.
+// Sessions of external agents: the fold of what was observed.
 namespace dormouse::session {
 
 std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step) {
@@ -24,33 +24,33 @@ AgentContext agent_context(State const& state) {
     return out;
 }
 
-Effect effect_of(Verdict const& verdict) {
-    TellAgent tell{verdict.attempt, verdict.ask, verdict.approved, verdict.cancelled};
+Effect effect_of(PermissionAnswer const& verdict) {
+    NotifyAgent tell{verdict.attempt, verdict.ask, verdict.approved, verdict.cancelled};
     return {{verdict.seq, verdict.call}, tell};
 }
 
 namespace {
 
-// One whose tool call is over, or that was told long ago, need not be kept.
-void forget_verdicts(State& state, auto which) {
+// Drops permissions whose tool call has ended, or that are older than the newest permissions_max.
+void forget_permissions(State& state, auto which) {
     OpenTurn& turn = turn_of(state);
-    std::erase_if(turn.program.verdicts, [&](Verdict const& verdict) {
+    std::erase_if(turn.program.permissions, [&](PermissionAnswer const& verdict) {
         if (!which(verdict)) return false;
-        bool const owed = turn.request && verdict.attempt == turn.request->attempt;
-        if (owed) disown(state, {verdict.seq, verdict.call});
+        bool const outstanding = turn.request && verdict.attempt == turn.request->attempt;
+        if (outstanding) remove_effect(state, {verdict.seq, verdict.call});
         return true;
     });
 }
 
-void keep(State& state, Verdict verdict) {
+void keep(State& state, PermissionAnswer verdict) {
     OpenTurn& turn = turn_of(state);
-    if (turn.program.verdicts.size() >= limits::verdicts_max) {
-        Seq const oldest = turn.program.verdicts.front().seq;
-        forget_verdicts(state, [&](Verdict const& v) { return v.seq == oldest; });
+    if (turn.program.permissions.size() >= limits::permissions_max) {
+        Seq const oldest = turn.program.permissions.front().seq;
+        forget_permissions(state, [&](PermissionAnswer const& v) { return v.seq == oldest; });
     }
-    bool const owed = turn.request && verdict.attempt == turn.request->attempt;
-    if (owed) owe(state, effect_of(verdict));
-    turn.program.verdicts.push_back(std::move(verdict));
+    bool const outstanding = turn.request && verdict.attempt == turn.request->attempt;
+    if (outstanding) add_effect(state, effect_of(verdict));
+    turn.program.permissions.push_back(std::move(verdict));
 }
 
 }  // namespace
@@ -78,10 +78,10 @@ void detach_program(State& state, Event const& event, AgentDetached const& e) {
         state.program_deaths.erase(state.program_deaths.begin());
 }
 
-void hear_program(State& state, Event const& event, AgentUpdate const& e) {
+void receive_from_program(State& state, Event const& event, AgentUpdate const& e) {
     bool const begins = e.message == event.seq;
     if (begins) ++state.messages;
-    // What the turn began with is nothing that the program must be told.
+    // The agent need not be given what the turn began with.
     bool const by_itself = state.turn && state.turn->cause == InputSource::external;
     if (e.attempt == 0 && by_itself) state.program_seen = event.seq;
     if (!state.turn || !state.turn->request || e.attempt == 0) return;
@@ -97,7 +97,8 @@ void hear_program(State& state, Event const& event, AgentUpdate const& e) {
         return;
     }
     program.tools.erase(e.what.tool_call);
-    forget_verdicts(state, [&](Verdict const& v) { return v.tool_call == e.what.tool_call; });
+    forget_permissions(state,
+                       [&](PermissionAnswer const& v) { return v.tool_call == e.what.tool_call; });
 }
 
 void end_prompt(State& state, AgentReplied const& e) {
@@ -144,38 +145,38 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e) {
 void grant_to_program(State& state, Event const& event, AgentGranted const& e) {
     ProgramTurn& program = turn_of(state).program;
     if (e.call == 0) {
-        Verdict own{0, event.seq, e.attempt, e.ask, e.tool_call, e.own};
+        PermissionAnswer own{0, event.seq, e.attempt, e.ask, e.tool_call, e.own};
         own.approved = own.granted = own.told = true;
         return keep(state, std::move(own));
     }
-    auto const given = std::ranges::find(program.verdicts, e.call, &Verdict::call);
-    FITS(given != program.verdicts.end());
-    Verdict again = *given;
+    auto const given = std::ranges::find(program.permissions, e.call, &PermissionAnswer::call);
+    FITS(given != program.permissions.end());
+    PermissionAnswer again = *given;
     again.seq = event.seq;
     again.attempt = e.attempt;
     again.ask = e.ask;
     again.tool_call = e.tool_call;
     again.granted = true;
-    program.verdicts.erase(given);
+    program.permissions.erase(given);
     keep(state, std::move(again));
 }
 
-void add_verdict(State& state, Seq seq, Call const& call, bool approved, bool cancelled) {
+void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled) {
     if (!state.turn) return;
-    Verdict verdict{call.no,
-                    seq,
-                    call.spec.ask_attempt,
-                    call.spec.ask,
-                    call.spec.model_id,
-                    call.spec.tool,
-                    call.spec.input_digest,
-                    approved,
-                    cancelled};
+    PermissionAnswer verdict{call.no,
+                             seq,
+                             call.spec.ask_attempt,
+                             call.spec.ask,
+                             call.spec.model_id,
+                             call.spec.tool,
+                             call.spec.input_digest,
+                             approved,
+                             cancelled};
     verdict.told = state.turn->request && state.turn->request->attempt == verdict.attempt;
     verdict.shown = call.spec.shown;
     bool const denied = !approved && !cancelled && verdict.shown;
-    if (denied) {  // a later no takes back what is left of an earlier yes
-        forget_verdicts(state, [&](Verdict const& v) {
+    if (denied) {  // a denial revokes what is left of an earlier approval
+        forget_permissions(state, [&](PermissionAnswer const& v) {
             return v.shown == verdict.shown && v.approved && !v.told && !v.granted;
         });
     }

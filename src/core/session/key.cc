@@ -1,6 +1,6 @@
 #include "session/key.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <span>
 
@@ -24,6 +24,7 @@ struct Wants {
         if (!c.key.empty()) out.progress = progress_key(c.pending, c.key);
     }
     void operator()(Claim const& c) const { closed(c.pending, std::nullopt); }
+    void operator()(Reassign const& c) const { closed(c.pending, std::nullopt); }
     void operator()(Cancel const& c) const {
         if (c.pending) closed(*c.pending, std::nullopt);
     }
@@ -34,8 +35,8 @@ struct Wants {
     template <class Other> void operator()(Other const&) const {}
 
 private:
-    // A command in the same append may close it first: then the receipt is among what this lane has
-    // just written, and found there.
+    // A command in the same append may close it first; then the lane finds the receipt among the
+    // events that it has just written.
     void closed(PendingId const& pending, std::optional<Sha256> note) const {
         if (open_pause(state, pending)) return;
         out.receipt = pending;
@@ -62,10 +63,11 @@ PendingChange settled(Receipt const& receipt, Call const& call, Event const& eve
         change.webhook_url = call.pause->terms.webhook_url;
         change.reason = call.pause->terms.reason;
     } else {
-        change.paused = call.owed_since;  // early: the pause was never made, tool_started opened it
+        change.paused =
+            call.outstanding_since;  // early: the pause was never made; tool_started opened it
         change.reason = PauseReason::tool_result;
     }
-    // Also of an attempt that a crash cut off, whose pause says nothing of its own.
+    // Also for an attempt that a crash cut off, whose pause has no terms of its own.
     bool const unsaid = !call.pause || call.in_doubt;
     bool const own = !call.question || call.question->pending != receipt.pending;
     if (unsaid && own && change.webhook_url.empty())
@@ -113,7 +115,7 @@ private:
         if (Call const* const call = call_of(receipt.pending.call))
             out.push_back(settled(receipt, *call, event));
     }
-    // nullptr: the event was read, and is damaged; replay() says so.
+    // nullptr: the event was read from disk and is damaged; replay() reports it.
     [[nodiscard]] Call const* call_of(CallNo no) const {
         auto const found = before.calls.find(no);
         return found == before.calls.end() ? nullptr : &found->second;

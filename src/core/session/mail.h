@@ -1,5 +1,5 @@
 #pragma once
-// Mail: what one agent says to another, or a person to one of them.
+// Mail: messages from agents or people to agents.
 
 #include "session/vocabulary.h"
 
@@ -7,61 +7,61 @@
 
 namespace dormouse::session {
 
-// Whose journal it was first written in, and by which event: its sender's, or its receiver's when a
-// person sent it.
+// The session and event that first stored the mail: the sender's, or the receiver's if a person
+// sent it.
 struct MailId {
     SessionId session;
     Seq seq = 0;
     friend auto operator<=>(MailId const&, MailId const&) = default;
 };
 
-// Whether it may wake its receiver. usual: an idle one, and one that waits goes on waiting; always:
-// also one that waits; never: it is read with whatever is asked next.
-enum class Wake : std::uint8_t { usual, always, never };
+// Whether a mail wakes its receiver. standard: if it is idle, but not if calls wait; always: also
+// if calls wait; never: the next request reads it.
+enum class Wake : std::uint8_t { standard, always, never };
 
-// Why a mail that has come makes nobody read it yet.
+// Why a received mail does not wake its receiver.
 enum class MailHold : std::uint8_t {
     none,    // it wakes
-    quiet,   // it was not to wake
-    minute,  // its conversation has woken the receiver often in this minute: in the next
-    held,    // its conversation has gone on for long enough: until a person says so
+    quiet,   // sent with Wake::never
+    minute,  // its conversation woke the receiver too often in this minute: wakes in the next one
+    quarantined,  // its conversation is too long: wakes when a person releases it
 };
 
 struct MailTarget {
     SessionId session;
-    std::string alias = {};  // by which it was named; empty: by its id
+    std::string alias = {};  // the name used by the sender; empty: the id
     friend bool operator==(MailTarget const&, MailTarget const&) = default;
 };
 
 struct Mail {
-    MailId id = {};  // zero in a command that brings a person's
+    MailId id = {};  // zero in a command that brings a person's mail
     std::string project = {};
     std::optional<SessionId> from = {};  // nullopt: a person
     std::string from_alias = {};
     std::string to_alias = {};
     std::string text = {};
     std::optional<MailId> reply_to = {};
-    MailId conversation = {};  // the first mail of it
-    std::uint32_t hops = 0;    // how many mails led to this one
-    Wake wake = Wake::usual;
+    MailId conversation = {};  // the first mail of the conversation
+    std::uint32_t hops = 0;    // number of mails that led to this one
+    Wake wake = Wake::standard;
     Actor by = {};
     Time sent = {};
-    std::optional<Time> expires = {};  // unread until then, it is read by nobody
+    std::optional<Time> expires = {};  // if no request has read it by then, none will
     friend bool operator==(Mail const&, Mail const&) = default;
 };
 
-// Which conversation of mails led to what is going on, and how long it has become.
+// The mail conversation that led to the current work, and its length.
 struct Thread {
     MailId conversation;
     std::uint32_t hops = 0;
     friend bool operator==(Thread const&, Thread const&) = default;
 };
 
-// What a project makes of mail that comes to one of its sessions.
+// How a project delivers mail to its sessions.
 struct MailPolicy {
-    Wake usual = Wake::usual;       // of mail that does not say whether it wakes
-    bool tells_the_parent = false;  // the parent of a session hears of mail that comes to it
-    bool from_elsewhere = false;  // the mail that comes is of another project, which may write here
+    Wake default_wake = Wake::standard;  // of mail that does not say whether it wakes
+    bool notifies_parent = false;  // the parent of a session is notified of mail to the session
+    bool from_elsewhere = false;   // the mail comes from another project that may write to this one
     friend bool operator==(MailPolicy const&, MailPolicy const&) = default;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Posts: what a session sends to another and does not wait for. Derived from events; stored as rows
-// in their append, keyed (sender, event, n), until the other's append takes them up.
+// Outbox messages: one-way messages between sessions. Derived from events and stored as rows in the
+// same append, keyed (sender, event, n), until the receiver's append applies them.
 
 #include "session/mail.h"
 
@@ -9,7 +9,7 @@
 
 namespace dormouse::session {
 
-// Which post: also the key under which the receiver remembers that it has it.
+// Identifies a message; the receiver remembers applied messages by this key.
 struct PostKey {
     SessionId from;
     Seq seq = 0;
@@ -17,7 +17,7 @@ struct PostKey {
     friend auto operator<=>(PostKey const&, PostKey const&) = default;
 };
 
-// To a child, from its parent: a run begins with this message. The first run makes the session.
+// To a child, from its parent: begins a run with this message. The first run creates the session.
 struct StartRun {
     TaskNo task = 0;  // of the parent
     std::uint32_t run = 1;
@@ -28,11 +28,11 @@ struct StartRun {
     Json parts = {};
     Actor by = {};  // who asked the parent
     std::uint32_t depth = 1;
-    bool fork = false;  // the session begins with what its parent has said so far
+    bool fork = false;  // the session begins with a copy of its parent's history
     friend bool operator==(StartRun const&, StartRun const&) = default;
 };
 
-// To a child: the run is not wanted any more. `ends`: nor is the session.
+// To a child: the run is no longer wanted. `ends`: the session ends, too.
 struct StopRun {
     TaskNo task = 0;
     std::uint32_t run = 0;
@@ -42,23 +42,23 @@ struct StopRun {
     friend bool operator==(StopRun const&, StopRun const&) = default;
 };
 
-// To a parent: what became of a run.
-// The trouble of a run's turn that ended because its session did.
+// Code of the trouble of a run's turn that ended because its session did.
 inline constexpr std::string_view child_gone = "task_session_gone";
 
+// To a parent: how a run ended.
 struct RunEnded {
     TaskNo task = 0;
     std::uint32_t run = 0;
     FinishReason finish = FinishReason::stop;
-    // What the child said last: the parts of its reply where they leave, a JSON string of their
-    // text where they arrive (wire/post_json.h).
+    // The child's last message: the parts of its reply when sent, a JSON string of their text when
+    // received (wire/post_json.h).
     Json said = {};
     std::string error = {};  // why it failed; empty: it did not
-    bool gone = false;       // the child's session was ended or deleted
+    bool gone = false;       // the child session was ended or deleted
     friend bool operator==(RunEnded const&, RunEnded const&) = default;
 };
 
-// To a parent: what a run tells of itself while it goes on.
+// To a parent: progress of a run that continues.
 struct RunProgress {
     TaskNo task = 0;
     std::uint32_t run = 0;
@@ -66,7 +66,7 @@ struct RunProgress {
     friend bool operator==(RunProgress const&, RunProgress const&) = default;
 };
 
-// Back to the sender of a mail: nobody has read it within its time to live.
+// To the sender of a mail: the mail expired unread.
 struct MailLost {
     MailId mail;
     MailTarget to;

@@ -12,7 +12,7 @@ struct Sends {
     Time at;
     std::vector<Post>& out;
 
-    // A run of the task that this session is has ended with the turn that it began.
+    // A turn that began as a run of this session's task has ended.
     void operator()(TurnEnded const& e) const {
         if (!before.parent || before.turn->run == 0) return;
         RunEnded ended{before.parent->task, before.turn->run, e.finish, said(), {}, false};
@@ -20,7 +20,7 @@ struct Sends {
         ended.gone = e.error && e.error->code == child_gone;
         send(before.parent->session, std::move(ended));
     }
-    // A run that had not begun.
+    // A run that had not begun was dropped.
     void operator()(InputDropped const& e) const {
         for (QueuedInput const& input : before.queue) {
             if (input.seq != e.input || input.run == 0 || !before.parent) continue;
@@ -49,7 +49,7 @@ struct Sends {
         if (before.parent)
             send(before.parent->session, RunProgress{before.parent->task, e.run, e.text});
     }
-    // Whatever of it the parent has not heard of yet.
+    // The parent may not know yet that the session is gone.
     void operator()(SessionEnded const&) const { gone("The session was ended."); }
     void operator()(SessionDeleted const&) const { gone("The session was deleted."); }
     void operator()(TaskStarted const& e) const {
@@ -87,7 +87,7 @@ private:
         send(before.parent->session,
              RunEnded{before.parent->task, 0, FinishReason::cancelled, {}, std::move(why), true});
     }
-    // The reply that ends a turn stands in its append.
+    // The reply that ends a turn is in the same append.
     Json said() const {
         for (auto event = earlier.rbegin(); event != earlier.rend(); ++event) {
             if (auto const* reply = std::get_if<ModelReplied>(&event->body)) return reply->parts;

@@ -1,5 +1,5 @@
 #pragma once
-// Which posts an event sends.
+// The outbox messages that an event sends.
 
 #include "session/post.h"
 #include "session/state.h"
@@ -8,8 +8,8 @@
 
 namespace dormouse::session {
 
-// REQUIRES: `before` is the state that `event` is applied to; `earlier` are the events before it in
-// its append.
+// REQUIRES: `before` is the state to which `event` is applied; `earlier` are the events before it
+// in its append.
 [[nodiscard]] std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
                                          Event const& event);
 

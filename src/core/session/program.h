@@ -1,6 +1,6 @@
 #pragma once
-// Agents that are programs (ACP): what the core knows of one that is prompted. It observes; the
-// program's requests to its model, its tools and its own memory are the program's.
+// External agents (ACP): what the core knows of an agent that is prompted. The core only observes:
+// the agent makes its own model requests, runs its own tools and keeps its own memory.
 
 #include "session/vocabulary.h"
 
@@ -8,7 +8,8 @@
 
 namespace dormouse::session {
 
-// What a program tells while it works: a piece of a message, a tool call of its own, its plan.
+// What an external agent reports while it works: part of a message, a tool call of its own, its
+// plan.
 enum class NewsKind : std::uint8_t { message, tool, plan };
 enum class AgentToolStatus : std::uint8_t { pending, in_progress, completed, failed };
 [[nodiscard]] std::string_view text(NewsKind v);
@@ -19,19 +20,19 @@ enum class AgentToolStatus : std::uint8_t { pending, in_progress, completed, fai
 
 struct News {
     NewsKind kind = NewsKind::message;
-    // Of a message, an array of text and reasoning parts; else an object
+    // Of a message: an array of text and reasoning parts; else an object
     // (docs/reference/events.md).
     Json body = {};
-    bool begins = false;  // of a message: not the rest of the one before
+    bool begins = false;  // of a message: begins a new one
     std::string tool_call = {};
     std::string title = {};
     AgentToolStatus status = AgentToolStatus::pending;
     friend bool operator==(News const&, News const&) = default;
 };
 
-// What was decided on a permission that the program asked for.
-struct Verdict {
-    CallNo call = 0;  // 0: nobody was asked, because the tool is one of Dormouse's own
+// The decision on a permission that the external agent asked for.
+struct PermissionAnswer {
+    CallNo call = 0;  // 0: no person was asked, because the tool is Dormouse's own
     Seq seq = 0;      // the event that settled it, or granted it again
     std::uint32_t attempt = 0;
     std::uint32_t ask = 0;
@@ -39,40 +40,41 @@ struct Verdict {
     std::string tool = {};
     Sha256 input_digest = {};
     bool approved = false;
-    bool cancelled = false;  // nobody said anything
-    bool granted = false;  // an approval that was asked for again, and given without asking: spent
-    bool told = false;     // the program that had asked was there: it may have done it
+    bool cancelled = false;  // nobody decided
+    // The agent asked again for an approved request, and got it without asking a person; used up.
+    bool granted = false;
+    bool told = false;  // the agent that asked was running: it may have used the approval
     std::optional<Sha256> shown = {};  // CallSpec::shown
-    friend bool operator==(Verdict const&, Verdict const&) = default;
+    friend bool operator==(PermissionAnswer const&, PermissionAnswer const&) = default;
 };
 
-// Of the open turn of a session whose agent is a program.
+// The open turn of a session whose agent is an external agent.
 struct ProgramTurn {
-    Seq seen = 0;               // what it was told before this step goes up to there
-    std::uint32_t updates = 0;  // of this attempt, that were taken
-    Seq message = 0;            // to which what it says next belongs; 0: none yet
-    bool heard = false;         // it had the prompt of this step: something came back
-    bool go_on = false;         // a person said that it is to go on
-    std::map<std::string, std::string> tools = {};  // open ones: its id → title
-    std::vector<std::string> lost = {};             // titles of those whose outcome nobody knows
-    std::vector<Verdict> verdicts = {};             // oldest first
+    Seq seen = 0;               // the agent received everything up to this event before this step
+    std::uint32_t updates = 0;  // updates of this attempt that were stored
+    Seq message = 0;            // the message that its next update belongs to; 0: none yet
+    bool heard = false;         // something came back, so it received the prompt of this step
+    bool go_on = false;         // a person told the session to continue
+    std::map<std::string, std::string> tools = {};  // open tool calls: the agent's id → title
+    std::vector<std::string> lost = {};             // titles of tool calls whose outcome is unknown
+    std::vector<PermissionAnswer> permissions = {};  // oldest first
     friend bool operator==(ProgramTurn const&, ProgramTurn const&) = default;
 };
 
-// What whoever drives the program must know beside what the session has said.
+// What the driver of an external agent must know besides the transcript.
 struct AgentContext {
-    std::string acp_session;  // the program's own id of it; empty: none yet
+    std::string acp_session;  // the agent's own id of the session; empty: none yet
     std::string cwd;
-    Seq seen = 0;        // the program was told all up to this event
-    bool again = false;  // an attempt before this one may have reached the program
+    Seq seen = 0;        // the agent received everything up to this event
+    bool again = false;  // an earlier attempt may have reached the agent
     ProgramTurn turn = {};
     std::string project = {};
-    bool titled = false;  // its title is a person's, or was given before
-    Time began{};         // its turn
+    bool titled = false;  // the title was set by a person, or earlier
+    Time began{};         // start of the turn
 };
 
-// In each prompt, so that one that was delivered is known again in a replay: this, and the number
-// of the attempt.
+// Part of each prompt, followed by the attempt, so that a delivered prompt is recognised when the
+// agent replays its session.
 [[nodiscard]] std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step);
 
 }  // namespace dormouse::session

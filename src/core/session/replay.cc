@@ -11,17 +11,17 @@ namespace {
 
 bool has_gate(Call const& call) { return call.gates_passed < call.spec.terms.gates.size(); }
 
-// What commands and effects rely on when they look at an open call.
+// Checks what commands and effects assume about an open call.
 void check_call(State const& state, CallNo no, Call const& call) {
     auto const own = [&](PendingId const& id) { return id.call == no; };
     FITS(call.no == no && no > 0 && no <= state.calls_ever);
     bool const has_id = call.phase == CallPhase::running || call.phase == CallPhase::waiting;
     FITS(own(call.pending) || (!has_id && call.pending == PendingId()));
     FITS(!call.question || own(call.question->pending));
-    FITS(call.phase <= CallPhase::held);
+    FITS(call.phase <= CallPhase::awaiting_gate);
     FITS(call.phase != CallPhase::waiting || call.pause);
     FITS(call.phase == CallPhase::ready || call.spec.ask == 0 || call.pause);
-    bool const by_gate = call.phase == CallPhase::gating || call.phase == CallPhase::held;
+    bool const by_gate = call.phase == CallPhase::gating || call.phase == CallPhase::awaiting_gate;
     FITS(!by_gate || has_gate(call));
     FITS(!call.pause || !call.pause->by_gate || call.phase != CallPhase::waiting || has_gate(call));
     FITS(!call.decision || has_gate(call));
@@ -69,11 +69,12 @@ void check_timers(State const& state) {
 
 void check_outstanding(State const& state) {
     Derived const derived = derive(state);
-    FITS(derived.ready == state.ready && derived.held == state.held);
+    FITS(derived.ready == state.ready && derived.awaiting_gate == state.awaiting_gate);
     FITS(derived.message_pauses == state.message_pauses);
     FITS(derived.in_work == state.in_work && derived.waiting == state.waiting);
-    FITS(state.owed.size() <= limits::owed_max && state.owed.size() == derived.owed.size());
-    for (auto const& [id, effect] : state.owed) FITS(derived.owed.contains(id));
+    FITS(state.outstanding.size() <= limits::outstanding_max &&
+         state.outstanding.size() == derived.outstanding.size());
+    for (auto const& [id, effect] : state.outstanding) FITS(derived.outstanding.contains(id));
 }
 
 void check_parts(State const& state) {

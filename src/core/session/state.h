@@ -1,7 +1,7 @@
 #pragma once
-// State: what is open in one session, and nothing else. Its size follows what is open, never how
-// long the session has lived: text, arguments and outputs that are settled stay in the journal,
-// what is closed is found by key. Owned by one lane and changed in place by apply() alone.
+// State: what is open in one session, and nothing else. Its size depends on what is open, not on
+// the age of the session: settled text, arguments and outputs stay in the journal, and closed
+// things are found by key. Owned by one lane; only apply() changes it.
 
 #include "session/effect.h"
 #include "session/event.h"
@@ -13,30 +13,31 @@
 namespace dormouse::session {
 
 enum class CallPhase : std::uint8_t {
-    ready,       // may start when a slot is free (its gates come first)
-    gating,      // a gate is being asked
-    running,     // the tool runs: tool_started is durable
-    retry_wait,  // an attempt failed; the next one has a time
-    waiting,     // paused: its outcome comes from outside
-    held,        // its gate is not there: it waits until that is
+    ready,          // can start when a slot is free (its gates are asked first)
+    gating,         // a gate is being asked
+    running,        // the tool runs; tool_started is durable
+    retry_wait,     // an attempt failed; the next one is scheduled
+    waiting,        // paused; the outcome comes from outside
+    awaiting_gate,  // its gate is not configured
 };
 
 struct Pause {
     PauseTerms terms;
     std::optional<Time> deadline;
     Time since{};
-    Seq opened = 0;  // call_paused, gate_asked or in_doubt
+    Seq opened = 0;  // seq of call_paused, gate_asked, agent_asked or in_doubt
     bool by_gate = false;
     std::optional<Time> poll_at = {};
-    Seq polled = 0;  // call_paused, or the newest polled: the id of the next poll
+    Seq polled = 0;  // seq of call_paused or the newest polled event; the id of the next poll
     std::uint32_t poll_failures = 0;
-    std::optional<Time> near_at = {};  // when deadline_near is due; nullopt: it came, or never will
+    // When deadline_near is due; nullopt: already written, or never due.
+    std::optional<Time> near_at = {};
     std::optional<Time> remind_at = {};
-    std::uint32_t reminders = 0;  // since its answerers were asked
+    std::uint32_t reminders = 0;  // since the current answerers were asked
     friend bool operator==(Pause const&, Pause const&) = default;
 };
 
-struct Question {  // policy ask: what became of an attempt that a crash cut off?
+struct Question {  // crash policy `ask`: a person is asked how the lost attempt ended
     PendingId pending;
     Time since{};
     Seq opened = 0;
@@ -63,29 +64,30 @@ struct Call {
     CallSpec spec;
     CallPhase phase = CallPhase::ready;
     std::uint32_t gates_passed = 0;
-    std::optional<Submission> decision = {};  // for the gate that asked, until its verdict
-    std::optional<Submission> resumed = {};   // for the tool, whose own pause it answered
-    Json kept = {};                           // with that: what the pause kept for its tool
-    Generation generation = 0;                // of the newest pendingID
-    PendingId pending =
-        {};  // of the run or pause that is open (generation may be older than a question's)
+    // The answer to the gate's pause, until the gate decides.
+    std::optional<Submission> decision = {};
+    std::optional<Submission> resumed = {};  // the answer to the tool's own pause
+    Json kept = {};                          // with `resumed`: PauseTerms::state of that pause
+    Generation generation = 0;               // of the newest pendingID
+    // Of the open run or pause; its generation can be older than that of a question.
+    PendingId pending = {};
     std::uint32_t attempt = 0;
-    Epoch epoch = 0;  // who wrote the newest tool_started
+    Epoch epoch = 0;  // of the newest tool_started
     Time created{};
     Time started{};
-    Seq owed_since = 0;  // gating, running: the effect's id
+    Seq outstanding_since = 0;  // gating or running: seq in the id of its effect
     std::optional<Pause> pause = {};
-    bool in_doubt = false;  // a crash cut an attempt off; also while it runs again
+    bool in_doubt = false;  // A crash cut an attempt off. Stays set while the tool runs again.
     std::optional<Question> question = {};
     std::vector<Vote> votes = {};
     std::optional<ClaimState> claim = {};
     std::uint32_t progress_count = 0;
-    std::int64_t progress_second = 0;      // the second in which the newest progress came …
-    std::uint32_t progress_in_second = 0;  // … and how many came in it
+    std::int64_t progress_second = 0;      // the second in which the newest progress came
+    std::uint32_t progress_in_second = 0;  // number of progress events in that second
     friend bool operator==(Call const&, Call const&) = default;
 };
 
-// A step that still has open calls.
+// A step that has open calls.
 struct StepState {
     CallNo first = 0;
     std::uint32_t calls = 0;
@@ -109,26 +111,28 @@ struct ModelRetry {
 
 struct OpenTurn {
     TurnNo no = 0;
-    Seq unchecked =
-        0;  // its interceptors are asked: the effect's id; 0: they are not, or have been
+    // Set while its interceptors are asked: seq in the id of that effect; 0: not asked, or done.
+    Seq unchecked = 0;
     Seq input = 0;
     InputSource cause = InputSource::prompt;
     Actor by;
     Time started{};
     TurnTerms terms;
-    std::uint32_t run = 0;       // of the task that this session is; 0: none
-    std::uint32_t step = 0;      // the newest step, asked or committed
-    std::uint32_t attempt = 0;   // the newest attempt of that step
-    bool committed = true;       // that step has its reply
-    std::uint32_t failures = 0;  // of that step, in a row
+    std::uint32_t run = 0;       // run of the task that this session is; 0: none
+    std::uint32_t step = 0;      // newest step, requested or committed
+    std::uint32_t attempt = 0;   // newest attempt of that step
+    bool committed = true;       // the step has its reply
+    std::uint32_t failures = 0;  // failures of that step in a row
     std::optional<Request> request = {};
     std::optional<ModelRetry> retry = {};
     std::map<std::uint32_t, StepState> open_steps = {};
-    Seq newest_item = 0;  // the newest settlement or steer; consumed once committed_view reaches it
+    // Newest settlement, input or mail; consumed once committed_view reaches it.
+    Seq newest_item = 0;
     bool steered = false;                     // overrides the joins once
-    std::optional<FinishReason> finish = {};  // the newest reply asked for nothing more
+    std::optional<FinishReason> finish = {};  // set when the newest reply has no tool calls
     Usage usage = {};
-    std::optional<Thread> thread = {};  // of the longest conversation that it has read from
+    // The longest mail conversation that the turn has read from.
+    std::optional<Thread> thread = {};
     ProgramTurn program = {};
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
@@ -147,10 +151,10 @@ struct LastTurn {
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
 };
 
-// Its interceptors are being told.
+// A turn whose `after` interceptors are being notified.
 struct EndedTurn {
     TurnNo no = 0;
-    Seq since = 0;  // turn_ended
+    Seq since = 0;  // seq of turn_ended
     FinishReason finish = FinishReason::stop;
     std::optional<Trouble> error = {};
     Usage usage = {};
@@ -173,51 +177,51 @@ struct QueuedInput {
 struct InboxItem {
     MailId id;
     std::uint64_t number = 0;
-    Seq seq = 0;  // mail_received
+    Seq seq = 0;  // seq of mail_received
     MailHold hold = MailHold::none;
-    Time until{};  // hold minute
+    Time until{};  // end of the hold, for MailHold::minute
     Thread thread;
     Actor by;
     std::optional<Time> expires = {};
-    // The event by which the open turn has something new to see, and what was newest before.
+    // The value of OpenTurn::newest_item that this mail set, and the value before it.
     Seq raised = 0, before = 0;
     friend bool operator==(InboxItem const&, InboxItem const&) = default;
 };
 
-// How often a conversation has woken this session.
+// Wakes of this session by one mail conversation.
 struct ConversationState {
     MailId id;
     std::uint32_t wakes = 0;
-    Time minute{};  // began with the first wake that is counted in in_minute
+    Time minute{};  // time of the first wake counted in in_minute
     std::uint32_t in_minute = 0;
     friend bool operator==(ConversationState const&, ConversationState const&) = default;
 };
 
-// Times at which something falls due.
+// Kinds of things that fall due at a time.
 enum class TimerKind : std::uint8_t {
-    deadline,
-    tool_retry,
-    model_retry,
-    give_up,
-    poll,
-    near,
-    mail,
-    remind
+    deadline,     // of a pause
+    tool_retry,   // next attempt of a tool
+    model_retry,  // next attempt of a model request or prompt
+    give_up,      // time limit of an effect
+    poll,         // next poll of a paused call
+    near,         // deadline_near
+    mail,         // a mail's hold or expiry ends
+    remind        // next reminder of a pause
 };
 struct Timer {
     Time at{};
     TimerKind kind = TimerKind::deadline;
-    CallNo call = 0;  // 0: the model
+    CallNo call = 0;  // 0: the model request, or mail
     friend auto operator<=>(Timer const&, Timer const&) = default;
 };
 
-// What retention has taken out of the journal: all up to an event that ended a turn, but for what
-// was still to be used then.
+// What retention has removed from the journal: everything up to the end of a turn, except what was
+// still in use then.
 struct HistoryBase {
-    Seq through = 0;             // 0: the journal is whole
-    TurnNo turn = 0;             // the newest that is gone
-    CallNo call = 0;             // likewise
-    std::uint64_t messages = 0;  // that are gone, of State::messages
+    Seq through = 0;             // 0: nothing was removed
+    TurnNo turn = 0;             // newest turn removed
+    CallNo call = 0;             // newest call removed
+    std::uint64_t messages = 0;  // messages removed, counted in State::messages
     friend bool operator==(HistoryBase const&, HistoryBase const&) = default;
 };
 
@@ -228,12 +232,12 @@ struct State {
     Lifecycle lifecycle = Lifecycle::none;
 
     std::string project, agent, alias, title, cwd;
-    std::string auto_title;  // of the first prompt; shown while it has no other
+    std::string auto_title;  // from the first prompt; shown while `title` is empty
     Json labels;
     Actor created_by;
-    std::string created_idem;  // of the request that created it, if that bore an Idempotency-Key
+    std::string created_idem;  // SessionCreated::idem
     std::optional<SessionId> forked_from;
-    std::uint32_t imports = 0;  // parts of an import that it began with
+    std::uint32_t imports = 0;  // parts of an import that were added
     std::optional<Parent> parent;
     Time created{};
     Time updated{};
@@ -241,105 +245,107 @@ struct State {
 
     std::optional<OpenTurn> turn;
     std::optional<LastTurn> last_turn;
-    std::vector<EndedTurn> untold;   // oldest first
-    std::map<CallNo, Call> calls;    // open ones, in request order
-    std::vector<QueuedInput> queue;  // oldest first
-    std::map<TaskNo, Task> tasks;    // those that are not cleared
+    std::vector<EndedTurn> unnotified;  // oldest first
+    std::map<CallNo, Call> calls;       // open calls, in request order
+    std::vector<QueuedInput> queue;     // oldest first
+    std::map<TaskNo, Task> tasks;       // tasks that are not cleared
 
     TurnNo turns = 0;  // counters over the session's life
     CallNo calls_ever = 0;
     TaskNo tasks_ever = 0;
-    // Those that lists show, or showed before they were cut: neither dropped prompts, nor mail and
-    // bounces that no request has seen.
+    // Messages that lists show, or showed before retention removed them. Excludes dropped prompts,
+    // and mail and bounces that no request has seen.
     std::uint64_t messages = 0;
     std::uint64_t steps = 0;
     Usage usage;
     Seq committed_view = 0;  // view_seq of the newest committed step
     std::uint64_t artifact_bytes = 0;
 
-    std::vector<InboxItem> inbox;                  // oldest first
-    std::uint64_t mails = 0;                       // that ever came
-    Seq asked_view = 0;                            // view_seq of the newest request
-    std::uint64_t new_bounces = 0;                 // that no request has seen
-    std::vector<ConversationState> conversations;  // the newest ones; whoever woke last is last
+    std::vector<InboxItem> inbox;   // oldest first
+    std::uint64_t mails = 0;        // mails ever received
+    Seq asked_view = 0;             // view_seq of the newest request
+    std::uint64_t new_bounces = 0;  // bounces that no request has seen
+    // Bounded; the one that woke the session last is last.
+    std::vector<ConversationState> conversations;
 
-    Seq program_seen = 0;              // view_seq of the newest prompt that it surely had
-    std::string acp_session;           // the agent's program's own id of it
-    std::set<std::string> acp_left;    // those that it had before, as the program's data
-    std::int64_t program_typed = 0;    // InputReceived::typed_at of the newest one
-    std::vector<Time> program_deaths;  // the newest ones, oldest first
-    std::optional<Trouble> trouble;    // in status error: why
+    Seq program_seen = 0;     // the external agent has surely received everything up to this event
+    std::string acp_session;  // the external agent's own id of the session
+    // Ids that the agent used for it before; the agent still stores them.
+    std::set<std::string> acp_left;
+    std::int64_t program_typed = 0;    // newest InputReceived::typed_at
+    std::vector<Time> program_deaths;  // newest ones, oldest first
+    std::optional<Trouble> trouble;    // cause of lifecycle error
 
-    // Kept by apply(), equal to what the rest of the state says (a property test recomputes them).
+    // Derived by apply() from the members above; a property test compares them with derive().
     std::set<CallNo> ready;    // phase ready
-    std::set<CallNo> to_gate;  // phase ready, and a gate comes first; empty while a slot is free
+    std::set<CallNo> to_gate;  // phase ready with a gate to ask first; empty while a slot is free
     std::set<CallNo> message_pauses;  // waiting with continuation message
-    std::uint32_t in_work = 0;        // phases gating and running
-    std::set<CallNo> held;            // phase held
-    std::uint32_t waiting = 0;        // phases waiting and held
+    std::uint32_t in_work = 0;        // number of calls in phase gating or running
+    std::set<CallNo> awaiting_gate;   // phase awaiting_gate
+    std::uint32_t waiting = 0;        // number of calls in phase waiting or awaiting_gate
     std::set<Timer> timers;
-    std::map<std::pair<CallNo, TimerKind>, Time> timer_at;  // the same by whose they are
-    std::map<EffectId, Effect> owed;
+    std::map<std::pair<CallNo, TimerKind>, Time> timer_at;  // the same timers, by call and kind
+    std::map<EffectId, Effect> outstanding;
 
     friend bool operator==(State const&, State const&) = default;
 };
 
-// The only way that state changes. REQUIRES: event.seq == state.head + 1.
+// Applies an event; nothing else changes a state. REQUIRES: event.seq == state.head + 1.
 void apply(State& state, Event const& event);
 
-// What the session owes, by id. The runner starts `outstanding - running` and stops `running -
+// Outstanding effects by id. The runner starts `outstanding - running` and stops `running -
 // outstanding`.
 [[nodiscard]] inline std::map<EffectId, Effect> const& outstanding(State const& state) {
-    return state.owed;
+    return state.outstanding;
 }
 
-// Polls of calls that wait and whose time has come, by id. Not among what is owed: a session of
-// which only polls are left sleeps between them.
+// Polls that are due, by id. They are not outstanding effects: a session that only polls sleeps
+// between the polls.
 [[nodiscard]] std::map<EffectId, Effect> due_polls(State const& state, Time now);
 
-// When the session must next be looked at: nullopt it sleeps, the epoch (0) something is owed or a
-// gate is waited for (each process looks whether it is there), else the next time.
+// When the session must be loaded next. nullopt: never, it sleeps. Time 0: now, because an effect
+// is outstanding or a gate is not configured (each process checks again). Else the next timer.
 [[nodiscard]] std::optional<Time> wake_at(State const& state);
 
-// The next time at which a tick would do something, owed effects aside.
+// The next time at which a Tick changes something, outstanding effects aside.
 [[nodiscard]] std::optional<Time> next_timer(State const& state);
 
 [[nodiscard]] Activity activity(State const& state);
 
-// How many messages its lists show.
+// Number of messages that lists show.
 [[nodiscard]] inline std::uint64_t message_count(State const& state) {
     return state.messages - std::min(state.messages, state.base.messages);
 }
 
-// That somebody gave it, or the one of its own making; perhaps empty.
+// `title`, or the automatic title if it is empty. May be empty.
 [[nodiscard]] inline std::string const& shown_title(State const& state) {
     return state.title.empty() ? state.auto_title : state.title;
 }
 
-// The open call that this pause (or in-doubt question) belongs to; nullptr when that is closed or
-// never was.
+// The open call of this pause or in-doubt question; nullptr: it is closed or never existed.
 [[nodiscard]] Call const* open_pause(State const& state, PendingId const& pending);
 
-// REQUIRES: the session's program is prompted.
+// REQUIRES: a turn is open and the agent is an external agent.
 [[nodiscard]] AgentContext agent_context(State const& state);
 
-// nullptr: it has not woken this session lately.
+// nullptr: it has not woken this session recently.
 [[nodiscard]] ConversationState const* conversation_of(State const& state,
                                                        MailId const& conversation);
-// It has a time to live, and nothing that goes on is sure to read it: no request has seen it, and
-// the open turn did not begin with it.
+// The mail has an expiry and is not sure to be read: no request has seen it, and the open turn did
+// not begin with it.
 [[nodiscard]] bool may_expire(State const& state, InboxItem const& item);
-// The oldest mail that wakes; nullptr: none does.
+// The oldest mail that wakes the session; nullptr: none.
 [[nodiscard]] InboxItem const* waking_mail(State const& state);
 
-// The gate whose turn it is. REQUIRES: the call has one that has not decided.
+// The next gate of the call. REQUIRES: a gate of the call has not decided.
 [[nodiscard]] std::string const& gate_of(Call const& call);
 
-// Rebuilds what apply() keeps beside the rest, for the property test and for verify.
+// The derived members of State, recomputed from the others. Used by the property test and by
+// check_sound().
 struct Derived {
-    std::set<CallNo> ready, to_gate, message_pauses, held;
+    std::set<CallNo> ready, to_gate, message_pauses, awaiting_gate;
     std::uint32_t in_work = 0, waiting = 0;
-    std::set<EffectId> owed;
+    std::set<EffectId> outstanding;
 };
 [[nodiscard]] Derived derive(State const& state);
 

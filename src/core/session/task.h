@@ -1,6 +1,6 @@
 #pragma once
-// Tasks: child sessions that a session runs in the background, or as tools. State holds those that
-// are not cleared; what a child says stays in its own journal.
+// Tasks: child sessions that a session runs in the background or as tools. State holds the tasks
+// that are not cleared; a child's messages stay in its own journal.
 
 #include "session/vocabulary.h"
 
@@ -9,37 +9,37 @@
 
 namespace dormouse::session {
 
-// Requirement D2. `resumed`: a later run is under way; after it the task is completed again,
-// however it went.
+// Requirement D2. `resumed`: a later run is active; after it the task is `completed` again,
+// whatever the outcome.
 enum class TaskStatus : std::uint8_t { running, completed, error, cancelled, resumed };
 
 [[nodiscard]] std::string_view text(TaskStatus v);
 template <> std::optional<TaskStatus> parse(std::string_view word);
 
-// What is asked of a session's tasks: by a tool of it (ToolOutcome), or from outside (a command).
+// An operation on a session's tasks, by one of its tools (ToolOutcome) or from outside (a command).
 struct TaskAsk {
     enum class What : std::uint8_t {
         start,   // agent, description, parts
-        call,    // the same, and the call that asks waits for the end: an agent as a tool
+        call,    // as start; the asking call waits for the end: an agent as a tool
         output,  // task, block, timeout
         resume,  // task, parts, block, timeout
-        cancel,  // task; empty: all that run
+        cancel,  // task; empty: all active ones
         clear,   // task; empty: all
         list,    // only
-        report,  // description: of the task that this session is, to its parent
+        report,  // description: progress of the task that this session is, to its parent
     };
     What what = What::start;
-    std::string task = {};  // an id, or the beginning of one
+    std::string task = {};  // an id, or a prefix of one
     std::string agent = {};
     std::string description = {};
     Json parts = {};
     bool block = false;
     std::optional<Duration> timeout = {};  // of a block; nullopt: none
     std::optional<TaskStatus> only = {};
-    // Set with `start`: the task is one call of a tool, which a program made that is the session's
-    // agent. Of those with equal marks one is open at a time.
+    // Set with `start`: the task is one tool call made by the external agent of the session. At
+    // most one task of a mark is open.
     std::string mark = {};
-    bool fork = false;        // with `start`: the child begins with what was said here so far
+    bool fork = false;  // with `start`: the child begins with a copy of this session's history
     std::string reason = {};  // with `cancel`: Cancel::reason
 };
 
@@ -50,24 +50,25 @@ struct Task {
     std::string description = {};
     TaskStatus status = TaskStatus::running;
     std::uint32_t run = 1;
-    bool by_call = false;    // it lives as long as the call that waits for it
-    Seq queued = 0;          // the event since which its run waits for a place; 0: it does not
-    Json parts = {};         // … and what it begins with
-    bool notify = false;     // the session is to be told how the run ends
-    bool gone = false;       // its session is
+    bool by_call = false;  // it lives as long as the call that waits for it
+    Seq queued = 0;   // the event since which its run waits for a free slot; 0: it does not wait
+    Json parts = {};  // input of the waiting run
+    bool notify = false;     // the session is to be notified when the run ends
+    bool gone = false;       // the child session no longer exists
     Json result = {};        // of the newest run: a JSON string
-    std::string error = {};  // instead of one
+    std::string error = {};  // of the newest run, instead of a result
     Actor by = {};
-    std::string mark = {};      // set: the session is told its outcome, and it is cleared with that
-    bool fork = false;          // its session begins with what was said in this one
-    std::string progress = {};  // what it has told of its newest run
+    // TaskAsk::mark. The session is notified of the outcome, which clears the task.
+    std::string mark = {};
+    bool fork = false;          // its session begins with a copy of this session's history
+    std::string progress = {};  // newest progress of its newest run
     friend bool operator==(Task const&, Task const&) = default;
 
     [[nodiscard]] bool active() const {
         return status == TaskStatus::running || status == TaskStatus::resumed;
     }
     [[nodiscard]] bool is_call() const { return !mark.empty(); }
-    // Its session was asked for.
+    // Its child session has been requested.
     [[nodiscard]] bool begun() const { return run > 1 || queued == 0; }
 };
 

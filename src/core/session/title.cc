@@ -1,10 +1,10 @@
 #include "session/fold.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 
-// How a session is called that nobody gave a title.
+// The automatic title of a session.
 namespace dormouse::session {
 
 namespace {
@@ -13,8 +13,8 @@ constexpr std::size_t title_max = 80;
 
 bool is_blank(char c) { return c == ' '; }
 
-// The first line of a JSON string that begins after its quote, as far as a title needs it. What is
-// no character of its own there (a control character) is a blank.
+// The first line of a JSON string that begins after its quote, as far as a title needs it. Control
+// characters become blanks.
 std::string first_line(std::string_view quoted) {
     std::string out;
     for (std::size_t at = 0; at < quoted.size() && quoted[at] != '"'; ++at) {
@@ -34,7 +34,7 @@ std::string first_line(std::string_view quoted) {
     return out;
 }
 
-// At a word, if one ends in its second half; never inside of a character.
+// Cuts at a word if one ends in the second half; never inside a character.
 std::string cut_at_a_word(std::string line) {
     constexpr std::string_view more = "…";
     if (line.size() > title_max) {
@@ -50,7 +50,7 @@ std::string cut_at_a_word(std::string line) {
 }  // namespace
 
 std::string title_in(Json const& parts) {
-    // As whoever writes parts and messages writes them; it can not stand inside of a JSON string.
+    // The form in which parts and messages are written. It cannot occur inside a JSON string.
     constexpr std::string_view before = R"("type":"text","text":")";
     std::string_view const text = parts.text();
     for (auto at = text.find(before); at != std::string_view::npos;

@@ -6,7 +6,7 @@ namespace dormouse::session {
 
 namespace {
 
-// In the order of Event::Body.
+// In the order of EventChoice.
 constexpr std::array<std::string_view, std::variant_size_v<EventChoice>> names{
     "session_created",
     "input_received",

@@ -1,6 +1,6 @@
 #pragma once
-// The model's view (rule 5), as values: what one request sees. Built by wire/view.h from the
-// journal.
+// The model's view (rule 5) as values: what one request sees. Built from the journal by
+// wire/view/view.h.
 
 #include "session/event.h"
 #include "session/vocabulary.h"
@@ -21,7 +21,7 @@ struct ViewCall {
     std::string tool;
     Json input;
     bool open = false;                 // `output` is the placeholder
-    std::optional<ErrorReason> error;  // set: `error_text` is the answer, not `output`
+    std::optional<ErrorReason> error;  // set: the answer is `error_text`, not `output`
     std::string error_text;
     Json output;
 };
@@ -31,17 +31,17 @@ struct ViewMessage {
     Role role = Role::user;
     InputSource source = InputSource::prompt;  // of a user message; `result`: a late outcome
     Json parts;                                // array of parts as in the journal
-    // Assistant: its calls, each answered right after it, in request order. Late outcome: the one
-    // call.
+    // Assistant: its calls in request order, each answered right after the message. Late outcome:
+    // the one call.
     std::vector<ViewCall> calls;
-    Seq seq = 0;  // the event that brought an input; of others it may be 0
+    Seq seq = 0;  // the event that brought an input; may be 0 for others
 };
 
 struct ModelView {
     std::vector<ViewMessage> messages;
     Seq view_seq = 0;
-    // The bytes of the images and files that the messages name, by artifactID. Read when a request
-    // is built; those that are left out of it are not here.
+    // Bytes of the images and files in the messages, by artifactID. Read when a request is built;
+    // files that the request omits are not included.
     std::map<std::string, std::shared_ptr<std::string const>, std::less<>> files = {};
 };
 

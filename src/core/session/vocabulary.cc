@@ -1,3 +1,5 @@
+#include "session/vocabulary.h"
+
 #include "base/enum_words.h"
 #include "session/program.h"
 #include "session/task.h"
@@ -19,6 +21,7 @@ std::string_view text(CallStatus v) { return word_of(v); }
 std::string_view text(ErrorReason v) { return word_of(v); }
 std::string_view text(ActorType v) { return word_of(v); }
 std::string_view text(OnRestart v) { return word_of(v); }
+std::string_view text(RuleScope v) { return word_of(v); }
 std::string_view text(NewsKind v) { return word_of(v); }
 std::string_view text(AgentToolStatus v) { return word_of(v); }
 std::string_view text(TaskStatus v) { return word_of(v); }
@@ -37,6 +40,7 @@ template std::optional<CallStatus> parse(std::string_view);
 template std::optional<ErrorReason> parse(std::string_view);
 template std::optional<ActorType> parse(std::string_view);
 template std::optional<OnRestart> parse(std::string_view);
+template std::optional<RuleScope> parse(std::string_view);
 template std::optional<NewsKind> parse(std::string_view);
 template std::optional<AgentToolStatus> parse(std::string_view);
 template <> std::optional<TaskStatus> parse(std::string_view word) {
@@ -49,8 +53,8 @@ bool allowed(PauseReason reason, Continuation continuation) {
         case PauseReason::user_input: return continuation == Continuation::message;
         case PauseReason::approval:
         case PauseReason::elicitation: return continuation == Continuation::reentry;
-        // A pause that the runtime itself answers (a child session, a timer) may also just end with
-        // its outcome.
+        // A pause that the runtime answers (a child session, a timer) may also just end with its
+        // outcome.
         case PauseReason::handoff: return continuation != Continuation::message;
     }
     return false;

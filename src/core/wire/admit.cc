@@ -1,7 +1,7 @@
 #include "wire/admit.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "json/stored.h"
 #include "wire/post_fields.h"
 
@@ -12,7 +12,7 @@ namespace dormouse::wire {
 
 namespace {
 
-// Hands each text and each JSON value of a command to `visit(name, value)`.
+// Passes each text and each JSON value of a command to `visit(name, value)`.
 template <class Visit> struct Fields {
     Visit& visit;
 
@@ -24,11 +24,11 @@ template <class Visit> struct Fields {
     template <class T> void of(std::string_view name, std::vector<T>& values) const {
         for (T& value : values) of(name, value);
     }
-    // Numbers, times, words and ids hold no text from outside.
+    // Numbers, times, enums and ids hold no text from outside.
     template <class T>
         requires(std::is_trivially_copyable_v<T> && !Described<T>)
     void of(std::string_view, T&) const {}
-    // By the names that its JSON has.
+    // By the names of its JSON members.
     template <Described S> void of(std::string_view, S& value) const { all(rows<S>, value); }
     void of(std::string_view, Actor& by) const { of("by", by.name); }
     void of(std::string_view, Artifact& artifact) const {
@@ -38,6 +38,7 @@ template <class Visit> struct Fields {
     void of(std::string_view name, InputFile& file) const { of(name, file.artifact); }
     void of(std::string_view name, std::pair<Seq, Artifact>& copy) const { of(name, copy.second); }
     void of(std::string_view name, Attached& attached) const { of(name, attached.list); }
+    void of(std::string_view name, Reassign::To& to) const { of(name, to.name); }
     void of(std::string_view, MailTarget& to) const { of("to", to.alias); }
 
     void of(std::string_view, TaskAsk& ask) const {
@@ -99,7 +100,10 @@ template <class Visit> struct Fields {
         of("via", c.via);
         of("deliveryID", c.delivery_id);
         of("artifacts", c.attached);
+        of("files", c.files);
+        of("files", c.file_parts);
     }
+    void operator()(Reassign& c) const { of("to", c.to); }
     void operator()(Progress& c) const {
         of("payload", c.payload);
         of("key", c.key);
@@ -144,7 +148,7 @@ template <class Visit> struct Fields {
         of("artifacts", c.artifacts);
     }
     void operator()(AgentTyped& c) const { of("parts", c.parts); }
-    // These bring neither a text nor a value from outside.
+    // These have neither a text nor a value from outside.
     void operator()(Adopt&) const {}
     void operator()(Tick&) const {}
     void operator()(Claim&) const {}
@@ -172,12 +176,12 @@ private:
         all(result_rows, what);
         all(decision_rows, what);
     }
-    // What is derived, and rows that hold an id or a word.
+    // Derived members, and rows that hold an id or an enum.
     template <class S, class F> void part_of(Derived<F> const&, S&) const {}
     void part_of(ContinuationRow const&, PauseTerms&) const {}
     void part_of(ConversationRow const&, Mail&) const {}
 
-    // What a tool, a gate or a poll came to.
+    // The outcome of a tool, a gate or a poll.
     void outcome(PauseTerms& terms) const { of("pause", terms); }
     void outcome(TaskAsk& ask) const { of("task", ask); }
     void outcome(GateOutcome::Allow& allow) const { of("input", allow.input); }
@@ -195,8 +199,8 @@ private:
     }
 };
 
-// Why it cannot be taken; nullopt: it can. What can is without surrounding white space and line
-// breaks afterwards.
+// Why the value is refused; nullopt: it is valid. Removes surrounding white space and line breaks
+// from a valid value.
 std::optional<std::string> wrong(Json& value, bool repairs) {
     auto checked = repairs ? json::repaired(value) : json::check(value.text());
     if (!checked) return "is not JSON: " + checked.error().detail;
@@ -205,9 +209,9 @@ std::optional<std::string> wrong(Json& value, bool repairs) {
     return std::nullopt;
 }
 
-// The first field that cannot be taken, and why.
+// Finds the first invalid field, and why it is invalid.
 struct Inspect {
-    bool repairs = false;  // texts are
+    bool repairs = false;  // texts are repaired
     std::string why = {};
 
     void operator()(std::string_view name, std::string& text) {
@@ -231,8 +235,8 @@ struct Count {
     void operator()(std::string_view, Json const& value) { bytes += value.size(); }
 };
 
-// What an effect brought, as far as it can be told when a value in it is not JSON. nullopt: the
-// command was asked for, and is refused.
+// Replaces an effect's outcome that holds invalid JSON. nullopt: the command came from a caller and
+// is refused.
 struct Unusable {
     std::string const& why;
     using Body = std::optional<Command::Body>;

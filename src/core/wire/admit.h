@@ -1,8 +1,8 @@
 #pragma once
-// The admission check: everything that enters a session, by HTTP, by the library, from a tool, a
-// model, a gate, an interceptor or an external agent, is a command, and passes here before it is
-// decided on. So every text in a journal is UTF-8, and every value in it is JSON as json::check()
-// takes it: nested at most 64 deep, no key twice, no line break between its tokens.
+// The admission check. Everything that enters a session (from HTTP, the library, a tool, a model, a
+// gate, an interceptor or an external agent) is a command and passes admit() before it is decided.
+// So every text in a journal is UTF-8, and every value is JSON as json::check() accepts it: nested
+// at most 64 deep, without duplicate keys, without line breaks between tokens.
 
 #include <dormouse/error.h>
 
@@ -10,16 +10,16 @@
 
 namespace dormouse::wire {
 
-// What somebody asks for is refused: bad_value, with the name of the field. What a tool, a model or
-// another effect brought is repaired, because there is nobody to refuse it to: in texts U+FFFD
-// takes the place of each ill-formed sequence, and an outcome with a value that is not JSON becomes
-// a failure that says so (a tool's error, a gate's denial, a model's failure).
+// Refuses bad commands of callers: bad_value, with the name of the field. Repairs outcomes of
+// effects, which cannot be refused: in texts U+FFFD replaces each ill-formed sequence, and an
+// outcome with a value that is not JSON becomes a failure that says so (a tool's error, a gate's
+// denial, a model's failure).
 [[nodiscard]] Result<void> admit(session::Command& command);
 
-// From so many bytes on, work on a value holds up everybody else on the loop for too long.
+// Work on a value of this size or more takes too long on the loop.
 inline constexpr std::size_t large_bytes = std::size_t{64} << 10;
 
-// Bytes of the texts and values that admit() looks at.
+// Bytes of the texts and values that admit() checks.
 [[nodiscard]] std::size_t bytes_of(session::Command& command);
 
 }  // namespace dormouse::wire

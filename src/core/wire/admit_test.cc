@@ -12,7 +12,7 @@ using namespace dormouse::session;
 std::string const deep = std::string(100'000, '[');
 std::string const bad_text = "\xff\xfe go";
 
-// Values that are no JSON, each for another reason.
+// Values that are not JSON, each for another reason.
 std::vector<Json> bad_values() {
     std::vector<Json> out;
     for (std::string const& text : {std::string(R"({"what":"a")"), std::string("{not json"),
@@ -32,7 +32,7 @@ std::string refusal(Command::Body body) {
     return admitted.error().detail;
 }
 
-// What an outcome has become.
+// What an outcome was replaced by.
 template <class T> T admitted(T outcome) {
     Command command;
     command.body = std::move(outcome);
@@ -56,7 +56,7 @@ TEST(Admit, Submit_ValueThatIsNotJson_IsRefusedWithItsField) {
     EXPECT_TRUE(refusal(decision).starts_with("content is not JSON"));
 }
 
-TEST(Admit, Asked_TextThatIsNotUtf8_IsRefusedWithItsField) {
+TEST(Admit, CallersCommand_TextNotUtf8_IsRefusedWithItsField) {
     Submit error;
     error.what.error = bad_text;
     EXPECT_EQ(refusal(error), "error is not UTF-8");
@@ -72,7 +72,7 @@ TEST(Admit, Asked_TextThatIsNotUtf8_IsRefusedWithItsField) {
     EXPECT_EQ(admit(command).error().detail, "by is not UTF-8");
 }
 
-TEST(Admit, Asked_EveryOtherValue_IsLookedAt) {
+TEST(Admit, CallersCommand_EveryOtherValue_IsChecked) {
     Json const bad = Json::trusted("[1");
     EXPECT_TRUE(refusal(Progress{{}, bad, ""}).starts_with("payload"));
     EXPECT_TRUE(refusal(Change{{}, {}, bad, {}}).starts_with("labels"));
@@ -91,7 +91,7 @@ TEST(Admit, Asked_EveryOtherValue_IsLookedAt) {
     EXPECT_TRUE(refusal(deliver).starts_with("parts"));
 }
 
-TEST(Admit, LineBreaksAndSpaces_AroundAndInAValue_AreLeftOut) {
+TEST(Admit, Value_LineBreaksAndOuterSpaces_AreRemoved) {
     Command command;
     command.body = submit_of(Json::trusted(" {\n \"a\": 1\r\n} "));
     ASSERT_TRUE(admit(command));

@@ -49,6 +49,15 @@ struct LineOf {
         line.receipt(e.receipt);
         if (e.receipt.kind == SubmissionKind::decision)
             line.more().member("approved", e.what.approved);
+        if (e.what.rule) line.more().member("rule", numbered_id("rul_", session, event.seq));
+        return line.take();
+    }
+    // Gates that decide for themselves are no decisions of people.
+    Text operator()(GateDecided const& e) const {
+        if (e.rule.empty()) return std::nullopt;
+        Line line(session, event);
+        line.by(e.by).more().member("callID", call_text(e.call)).member("gate", e.gate);
+        line.more().member("approved", e.allowed).member("rule", e.rule);
         return line.take();
     }
     Text operator()(Voted const& e) const {
@@ -94,7 +103,7 @@ std::string trimmed_line(AuditTrim const& trim, Time at, Actor const& by) {
 }
 
 std::optional<AuditTrim> read_trimmed(std::string_view line) {
-    if (!line.contains(trimmed)) return std::nullopt;  // most are not
+    if (!line.contains(trimmed)) return std::nullopt;  // most lines are of other types
     auto const checked = json::check(line);
     if (!checked) return std::nullopt;
     json::View const view(*checked);

@@ -1,7 +1,7 @@
 #pragma once
-// What of a session's life stands in the audit: who decided, settled or claimed what, and when.
+// Audit lines of events: who decided, settled or claimed what, and when.
 
-#include "wire/record.h"
+#include "wire/journal/record.h"
 
 #include <optional>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace dormouse::wire {
 
-// {"type","at","sessionID","seq","by","pendingID", …}: digests, never contents. nullopt: such an
-// event has no line.
+// {"type","at","sessionID","seq","by","pendingID", …}: digests, never contents. nullopt: events of
+// this type are not audited.
 [[nodiscard]] std::optional<std::string> audit_line(SessionId const& session,
                                                     session::Event const& event);
 
-// The beginning of the audit that was removed: so many lines, up to this one, whose hash it was.
+// The removed beginning of the audit log: `lines` lines up to line `through`, which had `hash`.
 struct AuditTrim {
     std::uint64_t lines = 0;
     std::uint64_t through = 0;
@@ -22,9 +22,9 @@ struct AuditTrim {
 };
 // {"type":"audit_trimmed","at","by","lines","through","hash"}
 [[nodiscard]] std::string trimmed_line(AuditTrim const& trim, Time at, session::Actor const& by);
-// nullopt: it is another line.
+// nullopt: another kind of line.
 [[nodiscard]] std::optional<AuditTrim> read_trimmed(std::string_view line);
-// nullopt: it does not say.
+// nullopt: the line has no time.
 [[nodiscard]] std::optional<Time> line_time(std::string_view line);
 
 }  // namespace dormouse::wire

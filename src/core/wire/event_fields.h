@@ -1,13 +1,13 @@
 #pragma once
-// The fields of each event's `data`, in the order in which they are written. A journal keeps what
-// older releases wrote, so a new field is a maybe() whose default means what was before it.
+// The fields of each event's `data`, in the order of writing. A journal keeps records of older
+// releases, so a new field is a maybe() whose default means the previous behaviour.
 
 #include "session/event.h"
 #include "wire/part_fields.h"
 
 namespace dormouse::wire {
 
-// The id that the event itself gives to what it brings: of its session and its number. Not read.
+// The id of the message or artifact that the event itself adds: session and seq. Not read.
 struct OwnId {
     std::string_view name;
     std::string_view prefix;
@@ -18,7 +18,7 @@ struct OwnId {
 };
 inline constexpr OwnId own_message{"messageID", "msg_"};
 
-// The number of a message, task or mail of this session.
+// The number of a message, task or mail of this session, as its text id.
 template <char... Prefix> struct NumberForm {
     static constexpr char prefix[] = {Prefix..., '_', '\0'};
     static void write(json::Writer& out, std::uint64_t number, Whose const& whose) {
@@ -33,7 +33,7 @@ using MessageForm = NumberForm<'m', 's', 'g'>;
 using TaskForm = NumberForm<'t', 's', 'k'>;
 using MailForm = NumberForm<'m', 'a', 'i', 'l'>;
 
-// callID, pendingID, and the generation of all but the first pause of a call.
+// callID, pendingID, and the generation, which the first pause of a call omits.
 void write_pause_id(json::Writer& out, PendingId const& pending);
 [[nodiscard]] PendingId read_pause_id(Members& from);
 
@@ -46,7 +46,7 @@ template <class E> struct PauseId {
 };
 template <class E> PauseId(PendingId E::*) -> PauseId<E>;
 
-// The same, and the receipt.
+// The same with the receipt.
 struct ReceiptRow {
     static void write(json::Writer& out, Receipt const& receipt, Whose const& whose);
     [[nodiscard]] static Receipt read(Members& from, Whose const& whose);
@@ -101,7 +101,7 @@ struct PartsForm : Form<Json> {
         return view.exists() ? view.copy() : Json::trusted("[]");
     }
 };
-// The calls with their numbers, which follow the first one's.
+// The calls with their numbers, which follow the first call's.
 struct CallsRow {
     static void write(json::Writer& out, ModelReplied const& from, Whose const& whose);
     static void read(Members& from, ModelReplied& to, Whose const& whose);
@@ -161,7 +161,8 @@ inline constexpr auto rows<GateDecided> = std::tuple(
     field<AllowForm>("verdict", &GateDecided::allowed), maybe("message", &GateDecided::message),
     maybe("arguments", &GateDecided::input), Derived([](GateDecided& e) {
         if (e.input) e.input_digest = sha256(json::canonical(*e.input));
-    }));
+    }),
+    maybe("rule", &GateDecided::rule), maybe("by", &GateDecided::by));
 
 template <>
 inline constexpr auto rows<GateMissing> =
@@ -192,7 +193,7 @@ inline constexpr auto rows<Reminded> =
 template <>
 inline constexpr auto rows<Reassigned> =
     std::tuple(PauseId(&Reassigned::pending), field("from", &Reassigned::answerers),
-               maybe("timeout", &Reassigned::deadline));
+               maybe("timeout", &Reassigned::deadline), maybe("by", &Reassigned::by));
 template <>
 inline constexpr auto rows<Polled> =
     std::tuple(PauseId(&Polled::pending), field("next", &Polled::next),
@@ -208,7 +209,7 @@ template <>
 inline constexpr auto rows<Expired> =
     std::tuple(ReceiptRow(), maybe("reason", &Expired::reason, ErrorReason::expired));
 
-// The receipt, of a call that had a pendingID; of others the callID.
+// The receipt of a call that had a pendingID; otherwise the callID.
 struct CancelledRow {
     static void write(json::Writer& out, Cancelled const& from, Whose const& whose);
     static void read(Members& from, Cancelled& to, Whose const& whose);
@@ -237,7 +238,7 @@ inline constexpr auto rows<TurnEnded> =
                maybe("error", &TurnEnded::error), maybe("reason", &TurnEnded::reason));
 
 template <> inline constexpr auto rows<TurnChecked> = std::tuple();
-template <> inline constexpr auto rows<TurnTold> = std::tuple();
+template <> inline constexpr auto rows<TurnNotified> = std::tuple();
 template <>
 inline constexpr auto rows<StatusChanged> =
     std::tuple(field("from", &StatusChanged::from), field("to", &StatusChanged::to),
@@ -295,7 +296,7 @@ inline constexpr auto rows<HistoryCut> = std::tuple(
     field("artifactBytes", &HistoryCut::artifact_bytes), field("turn", &HistoryCut::turn),
     field("call", &HistoryCut::call), field("by", &HistoryCut::by));
 
-// Left out: the mail begins its conversation.
+// Absent: the mail begins its conversation.
 struct SentConversationRow {
     static void write(json::Writer& out, MailSent const& from, Whose const& whose) {
         if (from.conversation != MailId{whose.session, whose.seq})

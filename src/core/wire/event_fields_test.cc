@@ -33,7 +33,7 @@ std::string list_of(std::string const& items) {
 
 // The schema of what a form writes.
 template <class F> struct Schema {
-    static std::string text() { return std::string(text_type); }  // ids, words, digests
+    static std::string text() { return std::string(text_type); }  // ids, enums, digests
 };
 template <> struct Schema<Form<Json>> {
     static std::string text() { return "{}"; }
@@ -57,7 +57,7 @@ template <class T> struct Schema<Form<std::vector<T>>> {
 };
 template <class T> struct Schema<OneOfForm<T>> : Schema<Form<std::vector<T>>> {};
 
-// The properties of one object. A row that is no field names what it writes here.
+// The properties of one object. A row that is not a field lists its members here.
 class Fields {
 public:
     template <class... Row> explicit Fields(std::tuple<Row...> const& list) { add(list); }

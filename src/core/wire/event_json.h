@@ -1,5 +1,5 @@
 #pragma once
-// The `data` of each event type, written and read as event_fields.h describes it.
+// Writes and reads the `data` of each event type, as described in event_fields.h.
 
 #include "json/json.h"
 #include "session/event.h"
@@ -8,7 +8,7 @@ namespace dormouse::wire {
 
 void write_event_data(json::Writer& out, SessionId const& session, session::Event const& event);
 
-// nullopt: a type that this release does not know.
+// nullopt: this release does not know the type.
 [[nodiscard]] std::optional<session::Event::Body> read_event_data(SessionId const& session, Seq seq,
                                                                   std::string_view type,
                                                                   json::View data);

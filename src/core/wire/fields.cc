@@ -1,3 +1,5 @@
+#include "wire/fields.h"
+
 #include "wire/part_fields.h"
 
 namespace dormouse::wire {

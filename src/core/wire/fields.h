@@ -1,14 +1,14 @@
 #pragma once
-// One description of the fields of a struct, from which its JSON is written, read and documented.
+// One description of the fields of a struct, by which its JSON is written, read and documented.
 // rows<S> is a tuple of rows in the order of the members on the wire, so a new field is one row:
 //
 //     template <> inline constexpr auto rows<Trouble> =
 //         std::tuple(field("code", &Trouble::code), maybe("message", &Trouble::message));
 //
-// field() is always written. maybe() is left out when it has its default: that of its type, or the
-// one that the row names. What is absent or unreadable is read as the default. Form<T> says how a
-// value of T looks; a row may name another form: field<CallForm>("callID", &Note::call). Everything
-// is resolved when it is compiled.
+// field() is always written. maybe() is omitted if it has its default: that of its type, or the one
+// that the row names. An absent or unreadable member is read as the default. Form<T> defines the
+// JSON of a T; a row may name another form: field<CallForm>("callID", &Note::call). Everything is
+// resolved at compile time.
 
 #include "json/json.h"
 #include "session/vocabulary.h"
@@ -28,20 +28,19 @@ namespace dormouse::wire {
 struct Timers;
 inline constexpr SessionId no_session{};
 
-// Whose fields these are: the text ids of a session's own things are made of it.
+// Context of the fields: the session, from which text ids are built.
 struct Whose {
     SessionId const& session = no_session;
     Seq seq = 0;               // of the event; 0: not of an event
     Timers* timers = nullptr;  // of a snapshot (state_json.cc)
 };
 
-// The members of an object. A search begins after the member that was found last, so that reading
-// in the order of writing compares each name once.
+// The members of an object. A search starts after the member found last, so reading in the order of
+// writing compares each name once.
 class Members {
 public:
     explicit Members(json::View object);
-    // As View::operator[], except that a name with escapes is not found: no writer of ours makes
-    // one.
+    // As View::operator[], but does not find names with escapes, which our writers never produce.
     [[nodiscard]] json::View operator[](std::string_view name);
 
 private:
@@ -54,8 +53,8 @@ template <class S> inline constexpr auto rows = nullptr;
 template <class S>
 concept Described = !std::same_as<std::remove_const_t<decltype(rows<S>)>, std::nullptr_t>;
 
-// How a value of T looks in JSON: write(out, value, whose), and read(view, whose), which returns
-// nullopt for what is absent or no T.
+// The JSON form of T: write(out, value, whose), and read(view, whose), which returns nullopt for
+// what is absent or not a T.
 template <class T> struct Form;
 
 template <class T> inline constexpr bool is_optional = false;
@@ -90,7 +89,7 @@ template <class S, class T, class F, class D> struct Row {
     std::string_view name;
     T S::* member;
     bool required;
-    D fallback;  // of an optional: what a value that cannot be read becomes
+    D fallback;  // of an optional: the value that replaces an unreadable one
 
     [[nodiscard]] bool left_out(T const& value) const {
         if (required) return false;
@@ -127,7 +126,7 @@ template <class S, class T, class F, class D> struct Row {
     }
 };
 
-// REQUIRES: the member is no std::optional.
+// REQUIRES: the member is not a std::optional.
 template <class F = void, class S, class T, class D = TypeDefault>
 [[nodiscard]] constexpr auto field(std::string_view name, T S::* member, D fallback = {}) {
     static_assert(!is_optional<T>);
@@ -164,7 +163,7 @@ void read_choice(std::variant<E...>& to, std::size_t index, Members& from, Whose
     readers.at(index)(to, from, whose);
 }
 
-// The fields of a member that is a struct, without an object around them.
+// The fields of a struct member, without an object around them.
 template <class S, class T> struct Inline {
     T S::* member;
     void write(json::Writer& out, S const& from, Whose const& whose) const {
@@ -176,7 +175,7 @@ template <class S, class T> struct Inline {
 };
 template <class S, class T> Inline(T S::*) -> Inline<S, T>;
 
-// Rows that are written only of some values.
+// Rows that are written only if `when` holds.
 template <class When, class... Row> struct Only {
     When when;
     std::tuple<Row...> list;
@@ -191,7 +190,7 @@ template <class When, class... Row> [[nodiscard]] constexpr auto only(When when,
     return Only<When, Row...>{when, std::tuple(list...)};
 }
 
-// An object under a name that holds some of the fields.
+// An object under a name, with some of the fields.
 template <class... Row> struct Nested {
     std::string_view name;
     std::tuple<Row...> list;
@@ -209,7 +208,7 @@ template <class... Row> [[nodiscard]] constexpr auto nested(std::string_view nam
     return Nested<Row...>{name, std::tuple(list...)};
 }
 
-// What is not on the wire and follows from the rest: runs when the rows before it have been read.
+// A member that is not on the wire: computed once the rows before it have been read.
 template <class Finish> struct Derived {
     Finish finish;
     template <class S> void write(json::Writer&, S const&, Whose const&) const {}
@@ -276,7 +275,7 @@ template <> struct Form<Time> {
     }
 };
 
-// An array; elements that cannot be read are left out.
+// An array; unreadable elements are dropped.
 template <class List> struct ListForm {
     using Value = typename List::value_type;
     static void write(json::Writer& out, List const& list, Whose const& whose) {

@@ -29,7 +29,7 @@ void write_part_head(json::Writer& out, Place const& place, std::size_t index,
     out.member("sessionID", place.state.id.text()).member("type", type);
 }
 
-// Text, reasoning and data parts as they stand in the journal, with their ids.
+// Writes text, reasoning and data parts as in the journal, with their ids.
 void write_content_part(json::Writer& out, Place const& place, std::size_t index, json::View part) {
     std::string const type = part["type"].string_or("text");
     write_part_head(out, place, index, type);
@@ -115,7 +115,7 @@ void write_tool_part(json::Writer& out, Place const& place, std::size_t index,
     out.end_object().end_object();
 }
 
-// What the program told of a tool call of its own.
+// A tool call as an external agent reported it.
 class AgentToolPart {
 public:
     AgentToolPart(json::Writer& out, AgentToolView const& tool)
@@ -123,7 +123,7 @@ public:
 
     [[nodiscard]] std::string name() const { return "acp:" + body_["kind"].string_or("other"); }
 
-    // While it wants to be allowed.
+    // While it waits for permission.
     void waiting(PauseView const& pause) {
         begin("waiting_async");
         out_.member("pendingID", pause.pending.text()).member_null("output");

@@ -1,9 +1,9 @@
 #pragma once
-// Messages and tool parts as people read them (docs/reference/http.md), and as a fork begins with
+// Messages and tool parts as the API shows them (docs/reference/http.md) and as a fork begins with
 // them.
 
 #include "session/state.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 #include <string>
 

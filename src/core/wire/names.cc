@@ -1,7 +1,7 @@
 #include "wire/names.h"
 
 #include "base/enum_words.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace dormouse::wire {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Texts of small things as they stand in records and on every surface.
+// Texts of small values, the same in records and in every interface.
 
 #include "session/event.h"
 #include "session/vocabulary.h"
@@ -9,10 +9,10 @@
 
 namespace dormouse::wire {
 
-[[nodiscard]] std::string call_text(CallNo call);                       // call_7
-[[nodiscard]] std::optional<CallNo> parse_call(std::string_view text);  // nullopt: not such a text
+[[nodiscard]] std::string call_text(CallNo call);                       // "call_7"
+[[nodiscard]] std::optional<CallNo> parse_call(std::string_view text);  // nullopt: another form
 
-// "token:alice"; the name may hold colons.
+// "token:alice"; the name may contain colons.
 [[nodiscard]] std::string actor_text(session::Actor const& actor);
 [[nodiscard]] session::Actor parse_actor(std::string_view text);
 

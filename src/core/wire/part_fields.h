@@ -1,5 +1,5 @@
 #pragma once
-// The fields of what several events, the snapshot and outbox messages share.
+// Fields shared by several events, the snapshot and outbox messages.
 
 #include "session/mail.h"
 #include "session/program.h"
@@ -8,9 +8,9 @@
 
 namespace dormouse::wire {
 
-using namespace dormouse::session;  // codecs alone include this
+using namespace dormouse::session;  // included only by codecs
 
-// Milliseconds, or "none": a deadline that never comes.
+// Milliseconds; "none": unlimited.
 template <> struct Form<Duration> {
     static void write(json::Writer& out, Duration value, Whose const& whose);
     [[nodiscard]] static std::optional<Duration> read(json::View view, Whose const& whose);
@@ -36,7 +36,7 @@ template <> struct Form<InputSource> {
         return parse_source(view.string_or(""));
     }
 };
-// An id that has a text of its own.
+// An id with a text form of its own.
 template <class Id> struct IdForm {
     static void write(json::Writer& out, Id const& id, Whose const&) { out.value(id.text()); }
     [[nodiscard]] static std::optional<Id> read(json::View view, Whose const&) {
@@ -52,7 +52,7 @@ template <> struct Form<MailId> {
     }
 };
 
-// An array of exactly one.
+// An array of exactly one element.
 template <class T> struct OneOfForm {
     static void write(json::Writer& out, T const& value, Whose const& whose) {
         out.begin_array();
@@ -65,7 +65,7 @@ template <class T> struct OneOfForm {
     }
 };
 
-// "call_7"
+// "call_7".
 struct CallForm {
     static void write(json::Writer& out, CallNo call, Whose const&) { out.value(call_text(call)); }
     [[nodiscard]] static std::optional<CallNo> read(json::View view, Whose const&) {
@@ -99,7 +99,7 @@ inline constexpr auto rows<AnswerTerms> = std::tuple(
     maybe("need", &AnswerTerms::need, 1), maybe("forbidRequester", &AnswerTerms::forbid_requester),
     maybe("from", &AnswerTerms::from));
 
-// Left out when it is the reason's own.
+// Omitted if it is the default of the reason.
 struct ContinuationRow {
     static void write(json::Writer& out, PauseTerms const& from, Whose const&) {
         if (from.continuation != default_continuation(from.reason))
@@ -123,7 +123,8 @@ inline constexpr auto rows<PauseTerms> = std::tuple(
     maybe("warnBefore", &PauseTerms::warn_before), maybe("remindAfter", &PauseTerms::remind_after),
     maybe("remindEvery", &PauseTerms::remind_every), maybe("escalateTo", &PauseTerms::escalate_to),
     maybe("pollEvery", &PauseTerms::poll_every), maybe("task", &PauseTerms::task),
-    Inline(&PauseTerms::answer));
+    maybe("files", &PauseTerms::files), maybe("alwaysAsk", &PauseTerms::always_ask),
+    maybe("definition", &PauseTerms::definition), Inline(&PauseTerms::answer));
 
 template <>
 inline constexpr auto rows<ToolTerms> = std::tuple(
@@ -143,10 +144,16 @@ inline constexpr auto rows<CallSpec> = std::tuple(
     maybe("atOnce", &CallSpec::at_once),
     Derived([](CallSpec& spec) { spec.input_digest = sha256(json::canonical(spec.input)); }));
 
+template <>
+inline constexpr auto rows<RuleTerms> =
+    std::tuple(field("scope", &RuleTerms::scope), maybe("match", &RuleTerms::match),
+               maybe("forMs", &RuleTerms::lifetime));
+
 inline constexpr auto decision_rows =
     std::tuple(field("approved", &Submission::approved), maybe("reason", &Submission::reason),
                maybe("arguments", &Submission::arguments), maybe("content", &Submission::content),
-               maybe("action", &Submission::action), maybe("output", &Submission::output));
+               maybe("action", &Submission::action), maybe("output", &Submission::output),
+               maybe("rule", &Submission::rule));
 inline constexpr auto result_rows =
     std::tuple(maybe("title", &Submission::title), field("output", &Submission::output),
                maybe("metadata", &Submission::metadata));
@@ -158,7 +165,7 @@ struct SubmissionRow {
 };
 template <> inline constexpr auto rows<Submission> = std::tuple(SubmissionRow());
 
-// Its time and number are the event's, and its pendingID is beside it.
+// Time and seq are those of the event; the pendingID is written beside it.
 template <>
 inline constexpr auto rows<Receipt> =
     std::tuple(field("kind", &Receipt::kind), field("status", &Receipt::status),
@@ -169,7 +176,7 @@ template <>
 inline constexpr auto rows<MailTarget> =
     std::tuple(field("sessionID", &MailTarget::session), maybe("alias", &MailTarget::alias));
 
-// Left out: the mail begins its conversation.
+// Omitted if the mail begins its conversation.
 struct ConversationRow {
     static void write(json::Writer& out, Mail const& from, Whose const&) {
         if (from.conversation != from.id) out.member("conversation", text(from.conversation));

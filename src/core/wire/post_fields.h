@@ -1,12 +1,12 @@
 #pragma once
-// The fields of messages between sessions.
+// Fields of messages between sessions.
 
 #include "session/post.h"
 #include "wire/part_fields.h"
 
 namespace dormouse::wire {
 
-// Parts of a reply, of which the receiver gets the text (RunEnded::said).
+// RunEnded::said: parts of a reply at the sender, written as their text for the receiver.
 struct SaidForm : Form<Json> {
     static void write(json::Writer& out, Json const& said, Whose const& whose);
 };

@@ -1,6 +1,6 @@
 #include "wire/post_json.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "json/stored.h"
 #include "session/limits.h"
 #include "wire/post_fields.h"
@@ -16,8 +16,7 @@ namespace {
 constexpr std::array<std::string_view, std::variant_size_v<PostBody>> kinds{
     "start_run", "stop_run", "run_ended", "mail", "run_progress", "mail_lost"};
 
-// The text parts of a reply, one after the other, as one JSON string: no longer than a parent may
-// keep.
+// The text parts of a reply, joined, as one JSON string of at most task_result_bytes_max.
 Json text_of(Json const& parts) {
     std::string text;
     json::View(parts).elements([&](json::View part) {
@@ -44,13 +43,13 @@ std::string write_post(PostBody const& what) {
 }
 
 Result<PostBody> read_post(std::string_view text) {
-    if (!json::is_json(text)) return fail(Code::internal, "A stored post is damaged.");
+    if (!json::is_json(text)) return fail(Code::internal, "A stored outbox message is damaged.");
     Members members{json::View(text)};
     std::string const kind = members["kind"].string_or("");
     auto const found = std::ranges::find(kinds, kind);
     if (found == kinds.end())
         return fail(Code::newer_format,
-                    "A post of kind '" + kind + "' was written by a newer release.");
+                    "An outbox message of kind '" + kind + "' was written by a newer release.");
     PostBody what;
     read_choice(what, static_cast<std::size_t>(found - kinds.begin()), members, {});
     return what;

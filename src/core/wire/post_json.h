@@ -1,5 +1,5 @@
 #pragma once
-// Posts between sessions as the bytes of their rows.
+// Messages between sessions as bytes of outbox rows.
 
 #include <dormouse/error.h>
 
@@ -12,7 +12,7 @@ namespace dormouse::wire {
 
 // {"kind":"start_run",…}
 [[nodiscard]] std::string write_post(session::PostBody const& what);
-// REQUIRES: `text` was written by write_post, of this release or another. Errors: newer_format.
+// REQUIRES: `text` was written by write_post() of this or another release. Errors: newer_format.
 [[nodiscard]] Result<session::PostBody> read_post(std::string_view text);
 
 }  // namespace dormouse::wire

@@ -8,13 +8,13 @@
 
 namespace dormouse::wire {
 
-// The state's timers that are not in what they belong to.
+// Timers of the state that their owners do not store.
 struct Timers {
-    decltype(State::timer_at) const* of_state = nullptr;  // when it is written
-    decltype(State::timer_at) found;                      // when it is read
+    decltype(State::timer_at) const* of_state = nullptr;  // when writing
+    decltype(State::timer_at) found;                      // when reading
 };
 
-// A time of a call, or (call 0) of the request to the model, that the state keeps among its timers.
+// A time of a call, or of the model request (call 0), that the state keeps among its timers.
 struct TimerRow {
     std::string_view name;
     TimerKind kind;
@@ -39,7 +39,7 @@ template <class V> void write_cell(json::Writer& out, V const& value, Whose cons
     Form<V>::write(out, value, whose);
 }
 
-// Reads the elements of an array one after the other; fewer than `least` are damage.
+// Reads the elements of an array in order; fewer than `least` are damage.
 class CellReader {
 public:
     CellReader(json::View array, std::size_t least, Whose const& whose) : place_(whose) {
@@ -57,7 +57,7 @@ private:
     std::size_t next_ = 0;
 };
 
-// A struct as an array of its members, of which older releases wrote at least `least`.
+// A struct as an array of its members; older releases wrote at least `least` of them.
 template <class S, std::size_t least, auto... members> struct Cells {
     static void write(json::Writer& out, S const& value, Whose const& whose) {
         out.begin_array();
@@ -73,7 +73,7 @@ template <class S, std::size_t least, auto... members> struct Cells {
     }
 };
 
-// A map as an array of arrays: the key, and the value or those of its members.
+// A map as an array of arrays: the key, and the value or its members.
 template <class Map, auto... members> struct EntriesForm {
     using Key = typename Map::key_type;
     using Value = typename Map::mapped_type;
@@ -143,12 +143,12 @@ template <> struct Form<CallPhase> {
     }
     [[nodiscard]] static std::optional<CallPhase> read(json::View view, Whose const&) {
         auto const number = view.integer_or(0);
-        FITS(number >= 0 && number <= static_cast<std::int64_t>(CallPhase::held));
+        FITS(number >= 0 && number <= static_cast<std::int64_t>(CallPhase::awaiting_gate));
         return static_cast<CallPhase>(number);
     }
 };
 
-// With its digest, which in an event the receipt has.
+// With its digest, which an event stores in the receipt.
 struct DigestedForm {
     static constexpr auto list = std::tuple(SubmissionRow(), field("digest", &Submission::digest));
     static void write(json::Writer& out, Submission const& what, Whose const& whose) {
@@ -192,7 +192,7 @@ inline constexpr auto rows<Call> = std::tuple(
     field("generation", &Call::generation), field("attempt", &Call::attempt),
     field("epoch", &Call::epoch), maybe("pendingID", &Call::pending),
     field("created", &Call::created), field("started", &Call::started),
-    field("owedSince", &Call::owed_since), field("inDoubt", &Call::in_doubt),
+    field("owedSince", &Call::outstanding_since), field("inDoubt", &Call::in_doubt),
     field("progressCount", &Call::progress_count), field("progressSecond", &Call::progress_second),
     field("progressInSecond", &Call::progress_in_second), maybe("pause", &Call::pause),
     maybe<DigestedForm>("decided", &Call::decision), maybe<DigestedForm>("resumed", &Call::resumed),
@@ -212,22 +212,23 @@ template <>
 inline constexpr auto rows<Thread> =
     std::tuple(field("conversation", &Thread::conversation), field("hops", &Thread::hops));
 
-// `told` is absent in what was written before it was known: a person is asked again.
+// `told` is absent in older snapshots. It is read as true, so that a person is asked again.
 template <>
-inline constexpr auto rows<Verdict> =
-    std::tuple(field("call", &Verdict::call), field("seq", &Verdict::seq),
-               field("attempt", &Verdict::attempt), field("ask", &Verdict::ask),
-               field("toolCallID", &Verdict::tool_call), field("tool", &Verdict::tool),
-               field("digest", &Verdict::input_digest), field("approved", &Verdict::approved),
-               field("cancelled", &Verdict::cancelled), field("granted", &Verdict::granted),
-               field("told", &Verdict::told, true), maybe("shown", &Verdict::shown));
+inline constexpr auto rows<PermissionAnswer> = std::tuple(
+    field("call", &PermissionAnswer::call), field("seq", &PermissionAnswer::seq),
+    field("attempt", &PermissionAnswer::attempt), field("ask", &PermissionAnswer::ask),
+    field("toolCallID", &PermissionAnswer::tool_call), field("tool", &PermissionAnswer::tool),
+    field("digest", &PermissionAnswer::input_digest),
+    field("approved", &PermissionAnswer::approved),
+    field("cancelled", &PermissionAnswer::cancelled), field("granted", &PermissionAnswer::granted),
+    field("told", &PermissionAnswer::told, true), maybe("shown", &PermissionAnswer::shown));
 template <>
 inline constexpr auto rows<ProgramTurn> =
     std::tuple(field("seen", &ProgramTurn::seen), field("updates", &ProgramTurn::updates),
                field("message", &ProgramTurn::message), field("heard", &ProgramTurn::heard),
                field("goOn", &ProgramTurn::go_on),
                field<EntriesForm<decltype(ProgramTurn::tools)>>("tools", &ProgramTurn::tools),
-               field("lost", &ProgramTurn::lost), field("verdicts", &ProgramTurn::verdicts));
+               field("lost", &ProgramTurn::lost), field("verdicts", &ProgramTurn::permissions));
 
 template <>
 inline constexpr auto rows<OpenTurn> = std::tuple(
@@ -288,7 +289,7 @@ struct StateParentRow {
     }
 };
 
-// What is derived from these (the sets of calls, timers, outstanding effects) is not written.
+// Derived members (sets of calls, timers, outstanding effects) are not written.
 template <>
 inline constexpr auto rows<State> = std::tuple(
     field("head", &State::head), field("lifecycle", &State::lifecycle),
@@ -303,7 +304,7 @@ inline constexpr auto rows<State> = std::tuple(
     maybe("base", &State::base), maybe("artifactBytes", &State::artifact_bytes),
     field("steps", &State::steps), field("committedView", &State::committed_view),
     field("usage", &State::usage), maybe("turn", &State::turn),
-    maybe("lastTurn", &State::last_turn), maybe("untold", &State::untold),
+    maybe("lastTurn", &State::last_turn), maybe("untold", &State::unnotified),
     field<NumberedForm<decltype(State::calls)>>("calls", &State::calls),
     field("queue", &State::queue),
     only([](State const& state) { return state.tasks_ever != 0; },
@@ -319,7 +320,7 @@ inline constexpr auto rows<State> = std::tuple(
 namespace {
 
 Effect effect_of(Call const& call, TurnNo turn) {
-    EffectId const id{call.owed_since, call.no};
+    EffectId const id{call.outstanding_since, call.no};
     if (call.phase == CallPhase::running) {
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
                             call.resumed, turn, call.kept}};
@@ -328,26 +329,28 @@ Effect effect_of(Call const& call, TurnNo turn) {
 }
 
 void restore_turn(State& state, OpenTurn const& turn) {
-    if (turn.unchecked != 0) owe(state, session::effect_of(turn));
+    if (turn.unchecked != 0) add_effect(state, session::effect_of(turn));
     if (turn.request) {
-        owe(state, {{turn.request->since, 0},
+        add_effect(state,
+                   {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
                              turn.failures, turn.terms.program.has_value()}});
-        for (Verdict const& verdict : turn.program.verdicts) {
-            if (verdict.attempt == turn.request->attempt) owe(state, session::effect_of(verdict));
+        for (PermissionAnswer const& verdict : turn.program.permissions) {
+            if (verdict.attempt == turn.request->attempt)
+                add_effect(state, session::effect_of(verdict));
         }
     }
     if (turn.retry) set_timer(state, 0, TimerKind::model_retry, turn.retry->at);
 }
 
-// What apply() keeps beside the rest. Throws Misfit.
+// Restores the members that apply() derives. Throws Misfit.
 void restore_derived(State& state, Timers const& timers) {
     if (state.turn) restore_turn(state, *state.turn);
-    for (EndedTurn const& turn : state.untold) owe(state, session::effect_of(turn));
+    for (EndedTurn const& turn : state.unnotified) add_effect(state, session::effect_of(turn));
     for (auto& [no, call] : state.calls) {
         restore_phase(state, call, call.phase);
         if (call.phase == CallPhase::gating || call.phase == CallPhase::running)
-            owe(state, effect_of(call, state.turn ? state.turn->no : 0));
+            add_effect(state, effect_of(call, state.turn ? state.turn->no : 0));
     }
     for (auto const& [key, at] : timers.found) set_timer(state, key.first, key.second, at);
     restore_mail_timer(state);

@@ -1,6 +1,6 @@
 #pragma once
-// The snapshot: State as JSON. A cache of the fold, never the truth: an unreadable or older format
-// is ignored and the journal is folded from its start.
+// The snapshot: State as JSON. A cache of the fold: an unreadable snapshot, or one of an older
+// format, is ignored and the journal is folded from its start.
 
 #include <dormouse/error.h>
 
@@ -14,10 +14,10 @@ namespace dormouse::wire {
 
 // 4: State::messages counts what lists show.
 inline constexpr std::uint32_t snapshot_format = 4;
-// Of the state that a journal begins with whose older part is gone (wire/record.h). That is no
-// cache: a release that changes this format continues to read the older ones. It has the members of
-// snapshot format 4; in one that release 0.1 wrote, `messages` counts all that came, and so does
-// the `history_cut` that belongs to it.
+// Format of the state with which a journal begins after retention removed its older part
+// (wire/journal/record.h). Not a cache: a release that changes this format must still read older
+// ones. It has the members of snapshot format 4. In states written by release 0.1, `messages`
+// counts all messages ever received, and so does the `history_cut` event that belongs to them.
 inline constexpr std::uint32_t base_format = 3;
 
 [[nodiscard]] std::string write_state(session::State const& state);

@@ -1,7 +1,7 @@
 #include "wire/state_json.h"
 
 #include "json/json.h"
-#include "wire/record.h"
+#include "wire/journal/record.h"
 #include "wire/testing/story.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ void expect_same_after_a_round_trip(Given const& given) {
     EXPECT_EQ(outstanding(*back), outstanding(given.state));
 }
 
-TEST(StateJson, ASnapshotOfAnyStoryIsTheFoldOfItsJournal) {
+TEST(StateJson, Snapshot_OfAnyScenario_EqualsTheFold) {
     for (std::uint32_t seed = 0; seed < 400; ++seed) {
         SCOPED_TRACE(seed);
         auto const told = wire::testing::story(seed, 10 + static_cast<int>(seed % 50));
@@ -31,9 +31,9 @@ TEST(StateJson, ASnapshotOfAnyStoryIsTheFoldOfItsJournal) {
     }
 }
 
-// A lane goes on from a snapshot as it would from the fold: the rest of the journal leads to the
-// same state.
-TEST(StateJson, TheRestOfTheJournalGoesOnFromASnapshot) {
+// A lane continues from a snapshot as from the fold: the rest of the journal leads to the same
+// state.
+TEST(StateJson, Snapshot_PlusTheRestOfTheJournal_EqualsTheFold) {
     for (std::uint32_t seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
         auto const told = wire::testing::story(seed, 40);
@@ -52,7 +52,7 @@ TEST(StateJson, TheRestOfTheJournalGoesOnFromASnapshot) {
     }
 }
 
-TEST(StateJson, WhatPeopleHaveGivenStandsInIt) {
+TEST(StateJson, Snapshot_HasClaimProgressQueueAndLabels) {
     Given given;
     given.waits_for({job(), gated(job())});
     ASSERT_EQ(said(given.gate(2, pause_for(PauseReason::approval))), "applied");
@@ -65,7 +65,7 @@ TEST(StateJson, WhatPeopleHaveGivenStandsInIt) {
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, VotesDecisionsAndQuestionsStandInIt) {
+TEST(StateJson, Snapshot_HasVotesDecisionsAndQuestions) {
     Given given;
     PauseTerms two = pause_for(PauseReason::approval);
     two.answer = {{"ann", "bob", "eve"}, 2};
@@ -82,12 +82,12 @@ TEST(StateJson, VotesDecisionsAndQuestionsStandInIt) {
     (void)given.submit(given.pending(1), edited);
     ASSERT_TRUE(given.call(1).resumed);
     expect_same_after_a_round_trip(given);
-    (void)given.restart();  // cut off in mid-run: a person is asked
+    (void)given.restart();  // cut off during a run: a person is asked
     ASSERT_TRUE(given.call(2).question);
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, RetriesAndTheLastTurnStandInIt) {
+TEST(StateJson, Snapshot_HasRetriesAndTheLastTurn) {
     Given given;
     given.asks_for({plain()});
     (void)given.tool_fails(1, true);
@@ -104,7 +104,7 @@ TEST(StateJson, RetriesAndTheLastTurnStandInIt) {
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, TurnsThatAreNotCheckedOrNotToldStandInIt) {
+TEST(StateJson, Snapshot_HasUncheckedAndUnnotifiedTurns) {
     Given given;
     given.terms.before = {"limits", "notes"};
     given.terms.after = {"audit"};
@@ -114,12 +114,12 @@ TEST(StateJson, TurnsThatAreNotCheckedOrNotToldStandInIt) {
     expect_same_after_a_round_trip(given);
     (void)given.when(TurnOutcome{1, false, "not today", {}});
     (void)given.prompt("and now?");
-    ASSERT_EQ(given.state.untold.size(), 1U);
-    ASSERT_TRUE(given.state.untold[0].error);
+    ASSERT_EQ(given.state.unnotified.size(), 1U);
+    ASSERT_TRUE(given.state.unnotified[0].error);
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
+TEST(StateJson, Snapshot_HasAnExternalAgentDuringATurn) {
     Given given;
     given.terms.program = OnRestart::ask;
     (void)given.create();
@@ -137,8 +137,8 @@ TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
     (void)given.when(ask);
     expect_same_after_a_round_trip(given);
     (void)given.submit(given.pending(1), decision(true));
-    ASSERT_EQ(given.turn().program.verdicts.size(), 1U);
-    ASSERT_TRUE(given.turn().program.verdicts[0].shown);
+    ASSERT_EQ(given.turn().program.permissions.size(), 1U);
+    ASSERT_TRUE(given.turn().program.permissions[0].shown);
     expect_same_after_a_round_trip(given);
     (void)given.when(AgentFailure{1, 1, 1, {"agent_crashed", "gone"}, AgentFailure::How::died});
     ASSERT_EQ(given.state.lifecycle, Lifecycle::paused);
@@ -150,7 +150,7 @@ TEST(StateJson, AProgramInTheMiddleOfATurnStandsInIt) {
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, ASessionThatWasForkedKeepsItsOrigin) {
+TEST(StateJson, Snapshot_OfAFork_KeepsItsOrigin) {
     Given given;
     SessionId const origin = SessionId::make(3, {});
     Create::ForkOf const fork{origin, 12, Json::trusted("[]"), 4};
@@ -160,7 +160,7 @@ TEST(StateJson, ASessionThatWasForkedKeepsItsOrigin) {
     expect_same_after_a_round_trip(given);
 }
 
-TEST(StateJson, WhatIsNoSnapshotIsIgnored) {
+TEST(StateJson, NoSnapshot_IsIgnored) {
     for (std::string_view const text : {"null", "[]", "{}", "7", "\"x\"", R"({"tail":1})"}) {
         EXPECT_FALSE(read_state(SessionId(), text)) << text;
     }

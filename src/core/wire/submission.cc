@@ -1,6 +1,7 @@
 #include "wire/submission.h"
 
 #include "json/json.h"
+#include "wire/part_fields.h"
 
 namespace dormouse::wire {
 
@@ -15,6 +16,20 @@ Submission submitted_result(Json output, std::string title, Json metadata) {
     return out;
 }
 
+Sha256 digest_with_files(Submission const& what, std::vector<InputFile> const& files) {
+    json::Writer out;
+    out.begin_object().key("files").begin_array();
+    for (InputFile const& file : files) {
+        out.begin_object()
+            .member("name", file.artifact.name)
+            .member("mime", file.artifact.mime)
+            .member("digest", digest_text(file.artifact.digest))
+            .end_object();
+    }
+    out.end_array().member("output", what.output);
+    return sha256(json::canonical(out.end_object().json()));
+}
+
 Submission submitted_error(std::string text) {
     Submission out;
     out.kind = SubmissionKind::error;
@@ -23,7 +38,8 @@ Submission submitted_error(std::string text) {
     return out;
 }
 
-Submission submitted_decision(bool approved, std::string reason, Json arguments, Json content) {
+Submission submitted_decision(bool approved, std::string reason, Json arguments, Json content,
+                              std::optional<RuleTerms> rule) {
     Submission out;
     out.kind = SubmissionKind::decision;
     out.approved = approved;
@@ -32,6 +48,7 @@ Submission submitted_decision(bool approved, std::string reason, Json arguments,
     digested.begin_object().member("approved", approved);
     if (!arguments.is_null()) digested.member("arguments", arguments);
     if (!content.is_null()) digested.member("content", content);
+    if (rule) Form<RuleTerms>::write(digested.key("rule"), *rule, {});
     out.digest = sha256(json::canonical_object("decision", digested.end_object().json()));
     json::View const form(content);
     out.action = form["action"].string_or("");
@@ -39,6 +56,7 @@ Submission submitted_decision(bool approved, std::string reason, Json arguments,
     if (!arguments.is_null()) out.arguments_digest = sha256(json::canonical(arguments));
     out.arguments = std::move(arguments);
     out.content = std::move(content);
+    out.rule = std::move(rule);
     return out;
 }
 

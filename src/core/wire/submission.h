@@ -1,19 +1,23 @@
 #pragma once
-// What callers submit, as values of the core with the digests by which receipts are compared: the
-// same for HTTP, webhooks and the library.
+// Submissions of callers as values of the core, with the digests by which receipts are compared.
+// The same for HTTP, webhooks and the library.
 
 #include "session/command.h"
 
 namespace dormouse::wire {
 
-// The digest is SHA-256 over the canonical form of {"output":…}, {"error":…} or {"decision":…}.
+// The digest is SHA-256 of the canonical form of {"output":…}, {"error":…} or {"decision":…}.
 [[nodiscard]] session::Submission submitted_result(Json output, std::string title = {},
                                                    Json metadata = {});
 [[nodiscard]] session::Submission submitted_error(std::string text);
-// `arguments` and `content`: null where there are none.
+// `arguments` and `content`: null if absent. A decision with a rule differs from one without.
 [[nodiscard]] session::Submission submitted_decision(bool approved, std::string reason,
-                                                     Json arguments, Json content);
-// "sha256:" and 64 hex digits; nullopt: anything else.
+                                                     Json arguments, Json content,
+                                                     std::optional<session::RuleTerms> rule = {});
+// The digest of a result that has files: of {"files":[{"name","mime","digest"}…],"output":…}.
+[[nodiscard]] Sha256 digest_with_files(session::Submission const& what,
+                                       std::vector<session::InputFile> const& files);
+// "sha256:" and 64 hex digits; nullopt: any other form.
 [[nodiscard]] std::optional<Sha256> parse_digest(std::string_view text);
 
 // A person's text as a prompt.

@@ -2,9 +2,9 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -31,10 +31,10 @@ std::optional<PendingId> Capabilities::check(std::string_view token) const {
     auto const pending =
         PendingId::parse(std::string(pending_prefix) + std::string(token.substr(0, end - 1)));
     if (!pending || token[end - 1] != '_') return std::nullopt;
-    // Digests of the texts, so that all lengths and spellings are compared alike.
+    // Compares digests of the texts, so that the time does not depend on length or content.
     bool const same =
         same_digest(sha256(token.substr(end)), sha256(base64url(signature(key_, *pending))));
     return same ? pending : std::nullopt;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

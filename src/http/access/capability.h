@@ -1,6 +1,6 @@
 #pragma once
-// Capabilities: the right to answer one pause, in a URL or as a bearer token. Nothing is stored for
-// one: it is the pendingID with a signature under a key of the server.
+// Capabilities: the right to answer one pause, in a URL or as a bearer token. A capability is the
+// pendingID with a signature under a key of the server; the server stores nothing for it.
 
 #include <dormouse/id.h>
 
@@ -8,22 +8,23 @@
 #include <string>
 #include <string_view>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Capabilities {
 public:
     static constexpr std::string_view prefix = "cap_";
 
-    // An empty key: there are none, and none is taken.
+    // With an empty key no capability exists and none is accepted.
     explicit Capabilities(std::string key) : key_(std::move(key)) {}
 
     // REQUIRES: the key is not empty.
     [[nodiscard]] std::string token(PendingId const& pending) const;
-    // The pause that a token is for; nullopt unless it was made under this key. In constant time.
+    // Returns the pause of a token; nullopt unless the token was made with this key. Runs in
+    // constant time.
     [[nodiscard]] std::optional<PendingId> check(std::string_view token) const;
 
 private:
     std::string key_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 PendingId pending(CallNo call = 7) {
@@ -16,7 +16,7 @@ PendingId pending(CallNo call = 7) {
     return out;
 }
 
-TEST(Capabilities, ATokenIsForThePauseThatItWasMadeFor) {
+TEST(Capabilities, Token_ReturnsThePauseItWasMadeFor) {
     Capabilities const ours(std::string(32, 'k'));
     std::string const token = ours.token(pending());
     EXPECT_TRUE(token.starts_with("cap_"));
@@ -24,17 +24,17 @@ TEST(Capabilities, ATokenIsForThePauseThatItWasMadeFor) {
     EXPECT_EQ(token.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                       "0123456789_-"),
               std::string::npos)
-        << "it stands in a path as it is";
+        << "it needs no escapes in a path";
     EXPECT_NE(ours.token(pending(8)), token);
 }
 
-TEST(Capabilities, AnotherKeyTakesNoneOfThem) {
+TEST(Capabilities, Token_OfAnotherKey_IsRefused) {
     std::string const token = Capabilities(std::string(32, 'k')).token(pending());
     EXPECT_EQ(Capabilities(std::string(32, 'l')).check(token), std::nullopt);
     EXPECT_EQ(Capabilities("").check(token), std::nullopt);
 }
 
-TEST(Capabilities, ACharacterMoreOrLessOrOtherIsNone) {
+TEST(Capabilities, Token_ChangedByOneCharacter_IsRefused) {
     Capabilities const ours(std::string(32, 'k'));
     std::string const token = ours.token(pending());
     EXPECT_EQ(ours.check(token + "A"), std::nullopt);
@@ -49,4 +49,4 @@ TEST(Capabilities, ACharacterMoreOrLessOrOtherIsNone) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

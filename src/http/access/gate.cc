@@ -1,21 +1,25 @@
 #include "http/access/gate.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 
 #include "http/transport/address_count.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
 constexpr std::string_view capability_path = "/c/";
-// One source takes as many bad signatures in a second as so many addresses may send.
+constexpr std::string_view mail_path = "/sign-in/email";
+// One source accepts as many bad signatures in a second as this many addresses may send.
 constexpr std::uint32_t bad_signatures_of_addresses = 10;
+// E-mails with a sign-in link, of one client and to one address.
+constexpr std::uint32_t mails_at_once = 5;
+constexpr Duration mail_window{600'000};
 
-// What a capability is good for, when it comes as a token.
+// Returns true for the routes that accept a capability as a token.
 bool takes_capability(HttpRequest const& head) {
     return head.method == "POST" &&
            (head.path == "/async-tool/result" || head.path == "/async-tool/error" ||
@@ -30,8 +34,8 @@ std::string_view bearer(HttpRequest const& head) {
     return value.substr(scheme.size());
 }
 
-// The value of our cookie; empty: there is none, or two that differ. Over TLS it is the one with
-// the prefix, which no other host and no plain HTTP can set.
+// Returns the value of the server's cookie; empty: absent, or two different ones. Over TLS it is
+// the one with the prefix, which no other host and no plain HTTP can set.
 std::string_view cookie(HttpRequest const& head) {
     std::string_view const name = head.secure ? "__Host-dormouse=" : "dormouse=";
     std::string_view rest = head.header("cookie");
@@ -71,11 +75,16 @@ bool has_body(HttpRequest const& head) {
 
 bool is_webhook(HttpRequest const& head) {
     constexpr std::string_view path = "/async-tool/webhook";
-    return head.path == path || head.path.starts_with(std::string(path) + "/");
+    return head.path == path || head.path.starts_with(std::string(path) + "/") || is_press(head);
 }
 
+bool is_press(HttpRequest const& head) { return head.path == "/async-tool/slack"; }
+
 bool is_page_form(HttpRequest const& head) {
-    return head.method == "POST" && (head.path.starts_with("/a/") || head.path == "/sign-out");
+    if (head.method != "POST") return false;
+    // The sign-in is JSON too, which its script sends.
+    if (head.path == "/sign-in") return is_form(head.header("content-type"));
+    return head.path.starts_with("/a/") || head.path == "/sign-out" || head.path == mail_path;
 }
 
 Gate::Gate(GateOptions options, port::Clock const& clock)
@@ -86,9 +95,10 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       by_token_(clock, options_.submissions_per_token_per_s),
       by_call_(clock, options_.submissions_per_call_per_s),
       bad_by_address_(clock, options_.failed_auth_per_address_per_s),
-      bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s) {
+      bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s),
+      mails_(clock, mails_at_once, mail_window) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
-    options_.tokens.clear();  // their digests are enough
+    options_.tokens.clear();  // their digests suffice from here on
     for (std::string& host : options_.allowed_hosts) host = lower_case(host);
 }
 
@@ -114,7 +124,7 @@ std::string Gate::base_url() const {
     return "http://127.0.0.1:" + std::to_string(options_.port);
 }
 
-// Of the page that this server itself gave out.
+// Returns true if the request comes from a page of this server.
 bool Gate::own_origin(HttpRequest const& head) const {
     std::string const origin = lower_case(head.header("origin"));
     std::string const host = lower_case(head.header("host"));
@@ -166,7 +176,7 @@ std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal 
     return Error{Code::rate_limited, "Too many outcomes in one second.", {}, 1000};
 }
 
-std::optional<Error> Gate::refuse(HttpRequest const& head) {
+std::optional<Error> Gate::refuse(HttpRequest const& head, bool open) {
     if (!host_allowed(head.header("host"))) {
         return Error{Code::wrong_host,
                      "This Host is not served here; add it to allowed_hosts if it should be."};
@@ -178,14 +188,19 @@ std::optional<Error> Gate::refuse(HttpRequest const& head) {
             "Pages of this origin may not call; add it to allowed_origins if they should."};
     }
     if (head.path == "/healthz" || head.path == "/readyz") return std::nullopt;
-    // Without a token `/` and /a/ show how to sign in, and tell nothing.
+    // Without a token `/` and /a/ show how to sign in, and nothing else.
     bool const page = head.path == "/" || head.path.starts_with("/a/");
-    bool const open =
-        (head.path == "/sign-in" && head.method != "DELETE") || (page && head.method != "POST");
+    open = open || (head.path == "/sign-in" && head.method != "DELETE") ||
+           (head.path == mail_path && head.method == "POST") || head.path == "/sign-in/link" ||
+           (page && head.method != "POST");
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }
     bool const form = is_form(head.header("content-type"));
+    bool const signs_in = head.path == "/sign-in" || head.path == mail_path;
+    if (signs_in && is_page_form(head) && !own_origin(head)) {
+        return Error{Code::origin_refused, "Only the page of this server itself may sign in."};
+    }
     if (is_page_form(head) && has_body(head) && !form) {
         return Error{Code::unsupported_media_type,
                      "Send the form as `Content-Type: application/x-www-form-urlencoded`."};
@@ -203,7 +218,7 @@ std::optional<Error> Gate::refuse_asker(HttpRequest const& head) {
     if (!in_path && !bearer(head).starts_with(Capabilities::prefix)) {
         PrincipalPtr const who = principal(head);
         if (!who) return failed_auth(head);
-        // A browser sends a cookie for whatever page asks it to.
+        // A browser sends the cookie with requests of any page.
         bool const reads = head.method == "GET" || head.method == "HEAD";
         if (!who->is_cookie() || reads || own_origin(head)) return std::nullopt;
         return Error{Code::origin_refused,
@@ -212,12 +227,13 @@ std::optional<Error> Gate::refuse_asker(HttpRequest const& head) {
     if (!capability(head)) {
         Error error = failed_auth(head);
         if (in_path && error.code == Code::unauthenticated)
-            error = {Code::not_found, "There is nothing with this id."};
+            error = {Code::not_found, "This id was not found."};
         return error;
     }
     if (in_path || takes_capability(head)) return std::nullopt;
-    return Error{Code::forbidden,
-                 "A capability is for the result, the error and the progress of its own call."};
+    return Error{
+        Code::forbidden,
+        "A capability allows only the result, the error and the progress of its own call."};
 }
 
 std::optional<PendingId> Gate::capability(HttpRequest const& head) const {
@@ -236,4 +252,4 @@ session::Actor Gate::actor(HttpRequest const& head, Principal const* principal) 
     return {session::ActorType::token, principal->row.name};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

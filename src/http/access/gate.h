@@ -1,8 +1,7 @@
 #pragma once
-// Who may call: checked before a body is read and before routing (docs/reference/http.md, "Rules
-// for all routes").
-// Host names against rebinding, Origin against other pages, JSON bodies against forms, a token
-// against everybody else.
+// Checks who may call, before a body is read and before routing (docs/reference/http.md, "Rules for
+// all routes"). Host names protect against DNS rebinding, Origin against pages of other sites, JSON
+// bodies against forms, and a token against everyone without one.
 
 #include "base/sha256.h"
 #include "http/access/capability.h"
@@ -15,30 +14,33 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 struct Token {
-    std::string name;  // who: the receipt's by.name
+    std::string name;  // the receipt's by.name
     std::string secret;
 };
 
 struct GateOptions {
-    std::vector<Token> tokens;                 // all of role admin, for every project
-    std::vector<std::string> allowed_hosts;    // besides loopback names with our port
+    std::vector<Token> tokens;               // all of role admin, for every project
+    std::vector<std::string> allowed_hosts;  // in addition to loopback names with the server's port
     std::vector<std::string> allowed_origins;  // exact
     std::uint16_t port = 0;
     std::uint32_t failed_auth_per_address_per_s = 10;
-    std::string capability_key = {};  // empty: no capability is taken
+    std::string capability_key = {};  // empty: capabilities are refused
     std::uint32_t submissions_per_token_per_s = 1'000;
     std::uint32_t submissions_per_call_per_s = 200;
-    std::set<std::string, std::less<>> programs = {};  // agents that run programs of this machine
-    std::string public_url = {};                       // empty: not known
+    std::set<std::string, std::less<>> programs =
+        {};                       // external agents: they run programs on this machine
+    std::string public_url = {};  // empty: unknown
 };
 
-// Bears a signature in place of a token; its own handler checks that.
+// Returns true for webhooks, which have a signature in place of a token; their handler checks it.
 [[nodiscard]] bool is_webhook(HttpRequest const& head);
+// Returns true for presses of buttons in Slack, which are one kind of them.
+[[nodiscard]] bool is_press(HttpRequest const& head);
 [[nodiscard]] bool has_body(HttpRequest const& head);
-// What the form of a page sends.
+// Returns true if the body of the request is a form of the server's own pages.
 [[nodiscard]] bool is_page_form(HttpRequest const& head);
 
 class Gate {
@@ -46,40 +48,44 @@ public:
     Gate(GateOptions options, port::Clock const& clock);
     void set_port(std::uint16_t port) { options_.port = port; }
 
-    // Why the request may not go on; nullopt: it may.
-    [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head);
-    // Who asks; nullptr: whoever has a capability, or nobody. REQUIRES: refuse() let it through.
+    // Returns why the request is refused; nullopt: it may continue. `open`: needs no token.
+    [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head, bool open = false);
+    // Returns the token of the request; nullptr: it has a capability or no token. REQUIRES:
+    // refuse() returned nullopt.
     [[nodiscard]] PrincipalPtr principal(HttpRequest const& head) const;
     [[nodiscard]] session::Actor actor(HttpRequest const& head) const;
     [[nodiscard]] session::Actor actor(HttpRequest const& head, Principal const* principal) const;
-    // One more outcome is offered for a call. nullopt: it may be.
+    // Counts one submission for a call. Returns the error when there are too many in this second.
     [[nodiscard]] std::optional<Error> refuse_submission(HttpRequest const& head,
                                                          Principal const* principal,
                                                          PendingId const& pending);
-    // What a form of our own pages must bear, and nobody else can know: it is made of the secret of
-    // the cookie. Empty: no cookie came.
+    // Returns the secret that a form of the server's own pages must contain. It is made from the
+    // secret of the cookie, so other sites cannot know it. Empty: the request has no cookie.
     [[nodiscard]] std::string form_token(HttpRequest const& head, PendingId const& pending) const;
-    // What is guessed wrong is counted by address.
+    // Counts a request without a valid token, by address, and returns its error.
     [[nodiscard]] Error failed_auth(HttpRequest const& head);
-    // Before a signature is looked at. Whoever sent too many bad ones in this second waits; so
-    // does, while many come for one source, whoever sent one. nullopt: it may be looked at.
+    // Called before a signature is checked. Refuses an address that sent too many bad signatures in
+    // this second; while a source receives too many, also each address that sent one. nullopt: the
+    // signature may be checked.
     [[nodiscard]] std::optional<Error> refuse_signature(HttpRequest const& head,
                                                         std::string const& source) const;
+    // Counts an e-mail that a person without a token asks for. False: too many for this key.
+    [[nodiscard]] bool may_ask_mail(std::string const& key) { return mails_.take(key); }
     void count_bad_signature(HttpRequest const& head, std::string const& source);
     [[nodiscard]] Tokens& tokens() { return tokens_; }
     [[nodiscard]] bool runs_programs(std::string const& agent) const {
         return options_.programs.contains(agent);
     }
-    // "https://dm.example.org": what links begin with.
+    // Returns the beginning of links: "https://dm.example.org".
     [[nodiscard]] std::string base_url() const;
-    // The pause whose capability the request bears, in its path or as its token. It is let in for
-    // the outcome and the progress of that one call and for nothing else.
+    // Returns the pause whose capability the request has in its path or as its token. A capability
+    // allows the outcome and the progress of that one call only.
     [[nodiscard]] std::optional<PendingId> capability(HttpRequest const& head) const;
     [[nodiscard]] Capabilities const& capabilities() const { return capabilities_; }
 
 private:
     [[nodiscard]] bool host_allowed(std::string_view host) const;
-    // `secure`: the request came over TLS, as the own pages do then.
+    // `secure`: the request came over TLS, so the server's own pages have https origins.
     [[nodiscard]] bool origin_allowed(std::string_view origin, bool secure) const;
     [[nodiscard]] bool own_origin(HttpRequest const& head) const;
     [[nodiscard]] std::optional<Error> refuse_asker(HttpRequest const& head);
@@ -90,8 +96,9 @@ private:
     Rate failures_;        // by address
     Rate by_token_;        // submissions, by the token's id
     Rate by_call_;         // submissions, by pause
-    Rate bad_by_address_;  // signatures
+    Rate bad_by_address_;  // bad signatures, by address
     Rate bad_by_source_;
+    Rate mails_;  // by client, and by address
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 class GateTest : public ::testing::Test {
@@ -18,7 +18,7 @@ protected:
         out.peer_address = "192.0.2.7";
         return out;
     }
-    // A request that is let in, with one header changed or added.
+    // Returns a request that is accepted, with one header changed or added.
     static HttpRequest good(std::string name = "x-none", std::string value = "",
                             std::string path = "/api") {
         std::vector<std::pair<std::string, std::string>> headers{
@@ -42,7 +42,7 @@ protected:
     Gate gate{options, clock};
 };
 
-TEST_F(GateTest, LoopbackNamesWithOurPortAndAllowedHostsAreServed) {
+TEST_F(GateTest, LoopbackNamesAndAllowedHosts_AreServed) {
     for (std::string const host : {"127.0.0.1:3676", "localhost:3676", "LOCALHOST:3676",
                                    "[::1]:3676", "dm.example.org", "DM.example.org"}) {
         EXPECT_EQ(said(good("host", host)), "in") << host;
@@ -54,13 +54,13 @@ TEST_F(GateTest, LoopbackNamesWithOurPortAndAllowedHostsAreServed) {
     }
 }
 
-TEST_F(GateTest, OnPort80TheNameAloneIsEnough) {
+TEST_F(GateTest, Port80_NameWithoutPort_IsServed) {
     gate.set_port(80);
     EXPECT_EQ(said(good("host", "localhost")), "in");
     EXPECT_EQ(said(good("host", "localhost:3676")), "wrong_host");
 }
 
-TEST_F(GateTest, PagesOfOtherOriginsMayNotCall) {
+TEST_F(GateTest, OtherOrigin_IsRefused) {
     for (std::string const origin :
          {"http://127.0.0.1:3676", "http://localhost:3676", "https://page.example.org"}) {
         EXPECT_EQ(said(good("origin", origin)), "in") << origin;
@@ -125,7 +125,7 @@ TEST_F(CookieTest, TwoDifferentCookies_NoneCounts) {
     EXPECT_EQ(who("__Host-dormouse=dmc_mallory; __Host-dormouse=dmc_alice", true), "nobody");
 }
 
-TEST_F(GateTest, ATokenSaysWhoAsks) {
+TEST_F(GateTest, Token_NamesTheActor) {
     EXPECT_EQ(said(good("authorization", "Bearer s3cret")), "in");
     EXPECT_EQ(said(good("authorization", "bearer other")), "in");
     EXPECT_EQ(gate.actor(good()), (session::Actor{session::ActorType::token, "alice"}));
@@ -139,7 +139,7 @@ TEST_F(GateTest, ATokenSaysWhoAsks) {
     EXPECT_EQ(gate.actor(good("authorization", "")), session::Actor());
 }
 
-TEST_F(GateTest, HealthNeedsNoTokenButAnAllowedHost) {
+TEST_F(GateTest, Health_NeedsAllowedHostButNoToken) {
     for (std::string const path : {"/healthz", "/readyz"}) {
         EXPECT_EQ(said(good("authorization", "", path)), "in");
         EXPECT_EQ(said(request({{"host", "evil.org"}}, path)), "wrong_host");
@@ -166,11 +166,11 @@ TEST_F(GateTest, BodiesMustBeJson) {
     EXPECT_EQ(said(good("transfer-encoding", "chunked")), "unsupported_media_type");
 }
 
-TEST_F(GateTest, FailedTokensAreCountedByAddressAndSecond) {
+TEST_F(GateTest, FailedTokens_CountedByAddressAndSecond) {
     HttpRequest const bad = good("authorization", "Bearer wrong");
     for (int i = 0; i < 10; ++i) EXPECT_EQ(said(bad), "unauthenticated");
     EXPECT_EQ(said(bad), "rate_limited");
-    EXPECT_EQ(said(good()), "in");  // a good token is not punished for its neighbours
+    EXPECT_EQ(said(good()), "in");  // bad tokens do not affect a good one
     HttpRequest other = bad;
     other.peer_address = "192.0.2.8";
     EXPECT_EQ(said(other), "unauthenticated");
@@ -244,7 +244,7 @@ protected:
     std::string token;
 };
 
-TEST_F(CapabilityGateTest, InItsPathItNeedsNoOtherToken) {
+TEST_F(CapabilityGateTest, InPath_NeedsNoOtherToken) {
     HttpRequest const head = asks("POST", "/c/" + token);
     EXPECT_EQ(says(head), "in");
     EXPECT_EQ(with_key->capability(head), pending);
@@ -252,7 +252,7 @@ TEST_F(CapabilityGateTest, InItsPathItNeedsNoOtherToken) {
     EXPECT_EQ(says(asks("POST", "/c/" + token, "", "text/plain")), "unsupported_media_type");
 }
 
-TEST_F(CapabilityGateTest, AsATokenItIsForOutcomesAndProgressOnly) {
+TEST_F(CapabilityGateTest, AsToken_AllowsOutcomesAndProgressOnly) {
     for (std::string const path :
          {"/async-tool/result", "/async-tool/error", "/async-tool/progress"})
         EXPECT_EQ(says(asks("POST", path, token)), "in") << path;
@@ -263,7 +263,7 @@ TEST_F(CapabilityGateTest, AsATokenItIsForOutcomesAndProgressOnly) {
     EXPECT_EQ(says(asks("GET", "/async-tool/result", token)), "forbidden");
 }
 
-TEST_F(CapabilityGateTest, OneThatIsNoneIsNotFoundAndCounted) {
+TEST_F(CapabilityGateTest, Invalid_IsNotFoundAndCounted) {
     EXPECT_EQ(says(asks("POST", "/c/" + token + "x")), "not_found");
     EXPECT_EQ(says(asks("POST", "/c/")), "not_found");
     EXPECT_EQ(says(asks("POST", "/async-tool/result", "cap_x")), "unauthenticated");
@@ -274,4 +274,4 @@ TEST_F(CapabilityGateTest, OneThatIsNoneIsNotFoundAndCounted) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

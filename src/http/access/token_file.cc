@@ -1,6 +1,6 @@
 #include "http/access/token_file.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -20,8 +20,8 @@ std::string read_token(std::filesystem::path const& file) {
     return token;
 }
 
-// Written beside and moved into place, so that a reader never sees half of it; readable by nobody
-// else from the start.
+// Writes a new file and renames it, so that a reader never sees half of it; readable by its owner
+// only from the start.
 Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
     auto const beside = file.string() + ".new";
     int const fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -78,4 +78,4 @@ Result<std::string> load_capability_key(std::filesystem::path const& directory,
     return key;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

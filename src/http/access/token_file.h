@@ -1,6 +1,6 @@
 #pragma once
-// The first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), made when there
-// is none.
+// Loads the first token: $DORMOUSE_TOKEN when set, and the one in DIR/token (mode 0600), which is
+// created when absent.
 
 #include <dormouse/error.h>
 
@@ -10,14 +10,14 @@
 #include <filesystem>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 [[nodiscard]] Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
                                                      port::Entropy& entropy);
 
-// What callback URLs are signed with: DIR/callback.key (mode 0600), made when there is none.
-// Errors: internal when it is damaged.
+// Returns the key that signs callback URLs, from DIR/callback.key (mode 0600), created when absent.
+// Errors: internal when the file is damaged.
 [[nodiscard]] Result<std::string> load_capability_key(std::filesystem::path const& directory,
                                                       port::Entropy& entropy);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 std::string_view text(Role role) { return word_of(role); }
 
@@ -65,7 +65,7 @@ void Tokens::add_program(SessionId session, std::string_view secret) {
     Principal made;
     std::string const name = program_name(session);
     made.row = {.id = name, .kind = "token", .name = name, .role = "operate"};
-    made.row.agents = {"*"};  // it is a program of this server's user itself
+    made.row.agents = {"*"};  // it is itself a program of the server's user
     made.row.secret = sha256(secret);
     made.role = Role::operate;
     made.built_in = true;
@@ -78,6 +78,13 @@ void Tokens::put(Principal principal) {
     auto const secret = principal.row.secret;
     secret_of_.insert_or_assign(principal.row.id, secret);
     by_secret_.insert_or_assign(secret, std::make_shared<Principal>(std::move(principal)));
+}
+
+void Tokens::note_maker(std::string const& id, std::string name) {
+    auto const secret = secret_of_.find(id);
+    if (secret == secret_of_.end()) return;
+    if (auto const found = by_secret_.find(secret->second); found != by_secret_.end())
+        found->second->made_by = std::move(name);
 }
 
 void Tokens::remove(std::string const& id) {
@@ -119,4 +126,4 @@ std::vector<std::string> Tokens::expired() const {
     return out;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

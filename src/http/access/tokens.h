@@ -1,6 +1,6 @@
 #pragma once
-// Who may come in, as it stands in memory: every request is judged by it. A secret is found by its
-// digest, so neither time nor order tells anything about those that are there. On the loop.
+// The valid tokens, links and cookies in memory, against which every request is checked. A secret
+// is found by its digest, so lookup time reveals nothing about other secrets. On the loop.
 
 #include "base/sha256.h"
 #include "port/world.h"
@@ -12,27 +12,30 @@
 #include <unordered_map>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// Each contains those before it. `anyone`: whoever the transport lets in.
+// Each role contains those before it. `anyone`: needs no role; the transport admits the request.
 enum class Role : std::uint8_t { anyone, read, answer, operate, admin };
 [[nodiscard]] std::string_view text(Role role);
-[[nodiscard]] std::optional<Role> parse_role(std::string_view word);  // but `anyone`
+[[nodiscard]] std::optional<Role> parse_role(
+    std::string_view word);  // accepts every role but `anyone`
 
-// Who asks, and what for.
+// The holder of a token and what it permits.
 struct Principal {
     port::TokenRow row;
     Role role = Role::read;
-    bool built_in = false;  // of the environment or of the data directory; not in the store
+    bool built_in = false;  // from the environment or the data directory; not in the store
     bool revoked = false;
-    // Of the program that is this session's agent: it makes calls, starts tasks and sends mail for
-    // its session. Of others it sees nothing, and it gives no call its outcome.
+    std::string made_by =
+        {};  // of a link: who made it; empty: unknown, because a restart forgets it
+    // Set for the token of a session's external agent: it makes calls, starts tasks and sends mail
+    // for its session. It sees no other session and cannot settle a call.
     std::optional<SessionId> session = {};
 
     [[nodiscard]] bool is_cookie() const { return row.kind == "cookie"; }
     [[nodiscard]] bool for_all_projects() const { return row.projects.empty(); }
     [[nodiscard]] bool is_for(std::string_view project) const;
-    // `runs_programs`: the agent can do what this server's user can.
+    // `runs_programs`: the agent can do everything that the server's user can.
     [[nodiscard]] bool may_start(std::string_view agent, bool runs_programs) const;
     [[nodiscard]] bool may_start_all() const;
     [[nodiscard]] bool valid(Time now) const;
@@ -45,22 +48,25 @@ public:
 
     explicit Tokens(port::Clock const& clock) : clock_(clock) {}
 
-    // An admin of all projects.
+    // Adds an admin of all projects.
     void add_built_in(std::string const& name, std::string_view secret);
-    // A row whose role is no word of ours lets nobody in.
+    // Adds a row. A row with an unknown role permits nothing.
     void add(port::TokenRow row);
-    // Takes the place of the one that the session's program had before; gone with this process.
+    // Adds the token of a session's external agent and removes the session's earlier one. It ends
+    // with this process.
     void add_program(SessionId session, std::string_view secret);
     void remove_program(SessionId const& session);
-    void remove(std::string const& id);  // who holds it sees that it is revoked
+    // Notes who made a link. Does nothing if it is unknown.
+    void note_maker(std::string const& id, std::string name);
+    void remove(std::string const& id);  // holders of the pointer see that it is revoked
 
-    // nullptr: nobody, or not any more.
+    // Returns nullptr when unknown, expired or revoked.
     [[nodiscard]] PrincipalPtr find(std::string_view kind, std::string_view secret) const;
     [[nodiscard]] PrincipalPtr find_id(std::string const& id) const;
-    // By id; those that have expired, and those of programs, are left out.
+    // Returns all by id, without expired ones and those of external agents.
     [[nodiscard]] std::vector<PrincipalPtr> all() const;
     [[nodiscard]] std::size_t size() const { return by_secret_.size(); }
-    // Ids of those that have expired.
+    // Returns the ids of those that have expired.
     [[nodiscard]] std::vector<std::string> expired() const;
 
 private:
@@ -74,4 +80,4 @@ private:
     std::unordered_map<std::string, Sha256> secret_of_;  // by id
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

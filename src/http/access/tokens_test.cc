@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 class TokensTest : public ::testing::Test {
@@ -22,7 +22,7 @@ protected:
     Tokens tokens{clock};
 };
 
-TEST_F(TokensTest, ASecretIsFoundUntilItIsRevokedAndWhoHoldsItSeesThat) {
+TEST_F(TokensTest, Revoked_SecretIsNotFoundAndHolderSeesIt) {
     tokens.add(row("tok_a", "s3cret"));
     auto const found = tokens.find("token", "s3cret");
     ASSERT_TRUE(found);
@@ -37,7 +37,7 @@ TEST_F(TokensTest, ASecretIsFoundUntilItIsRevokedAndWhoHoldsItSeesThat) {
     EXPECT_FALSE(tokens.find("token", "s3cret"));
 }
 
-TEST_F(TokensTest, ItEndsWithItsTime) {
+TEST_F(TokensTest, Expired_SecretIsNotFound) {
     auto brief = row("tok_a", "s3cret");
     brief.expires = clock.now() + Duration(1'000);
     tokens.add(brief);
@@ -49,7 +49,7 @@ TEST_F(TokensTest, ItEndsWithItsTime) {
     EXPECT_TRUE(tokens.all().empty());
 }
 
-TEST_F(TokensTest, ARoleThatIsNoWordOfOursLetsNobodyIn) {
+TEST_F(TokensTest, UnknownRole_PermitsNothing) {
     for (std::string const role : {"", "anyone", "root", "Admin", "admin "}) {
         auto odd = row("tok_a", "s3cret");
         odd.role = role;
@@ -58,7 +58,7 @@ TEST_F(TokensTest, ARoleThatIsNoWordOfOursLetsNobodyIn) {
     }
 }
 
-TEST_F(TokensTest, ANewRowOfTheSameIdTakesThePlaceOfTheOld) {
+TEST_F(TokensTest, NewRowOfTheSameId_ReplacesTheOld) {
     tokens.add(row("tok_a", "old"));
     tokens.add(row("tok_a", "new"));
     EXPECT_FALSE(tokens.find("token", "old"));
@@ -82,7 +82,7 @@ TEST_F(TokensTest, ProjectsAndAgentsAreThoseOfTheRow) {
     EXPECT_TRUE(one.may_start("coder", true));
 }
 
-TEST_F(TokensTest, ARateCountsByKeyAndSecondInBoundedMemory) {
+TEST_F(TokensTest, Rate_CountsByKeyAndSecondInBoundedMemory) {
     Rate rate(clock, 2);
     EXPECT_TRUE(rate.take("a"));
     EXPECT_TRUE(rate.take("a"));
@@ -104,4 +104,4 @@ TEST_F(TokensTest, TokensOfPrograms_AreNotListed) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,11 +1,11 @@
 #include "http/objects/body.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 Error unknown_field(std::string const& parent, std::string_view name,
                     std::vector<std::string_view> const& known) {
@@ -27,17 +27,83 @@ Error bad_value(std::string const& pointer, std::string const& why) {
     return {Code::bad_value, where + ": " + why, extra.json(), 0};
 }
 
-Body::Body(json::View object, std::string pointer, std::initializer_list<std::string_view> known)
+Body::Body(json::View object, std::string pointer, std::vector<std::string_view> const& known)
     : object_(object), pointer_(std::move(pointer)) {
+    check_names(known);
+}
+
+Body::Body(json::View object, Request const& request, std::string pointer, std::string_view implied)
+    : object_(object), pointer_(std::move(pointer)) {
+    std::vector<std::string_view> names;
+    for (Member const& member : request.members) names.push_back(member.name);
+    check_names(names);
+    if (error_) return;
+    for (Member const& member : request.members) {
+        json::View const value = object_[member.name];
+        bool const absent = !value.exists() || value.is_null();
+        if (!absent || member.name != implied) check(member);
+    }
+}
+
+void Body::check_names(std::vector<std::string_view> const& known) {
     if (object_.kind() != json::Kind::object) {
         error_ = bad_value(pointer_, "must be a JSON object");
         return;
     }
-    std::vector<std::string_view> const names(known);
     object_.members([&](std::string_view name, json::View) {
-        bool const is_known = std::ranges::find(names, name) != names.end();
-        if (!is_known && !error_) error_ = unknown_field(pointer_ + "/", name, names);
+        bool const is_known = std::ranges::find(known, name) != known.end();
+        if (!is_known && !error_) error_ = unknown_field(pointer_ + "/", name, known);
     });
+}
+
+void Body::check(Member const& member) {
+    using Type = Member::Type;
+    json::View value = object_[member.name];
+    switch (member.type) {
+        case Type::text: value = get(member.name, json::Kind::string, "a string"); break;
+        case Type::integer: value = get(member.name, json::Kind::number, "an integer"); break;
+        case Type::flag: value = get(member.name, json::Kind::boolean, "true or false"); break;
+        case Type::object: value = get(member.name, json::Kind::object, "an object"); break;
+        case Type::list: value = get(member.name, json::Kind::array, "an array"); break;
+        case Type::any: break;
+    }
+    if (value.exists()) return check_bounds(member, value);
+    if (!member.required) return;
+    bool const is_null = object_[member.name].exists();
+    std::string_view why = is_null ? member.why : "";
+    if (why.empty()) why = member.missing;
+    if (why.empty() && member.type == Type::text) why = "is missing: it must be a string";
+    if (why.empty() && member.type == Type::flag) why = "is missing: true or false";
+    refuse(member.name, std::string(why.empty() ? "is missing" : why));
+}
+
+// What is counted, and how it is refused.
+void Body::check_bounds(Member const& member, json::View value) {
+    using Type = Member::Type;
+    std::int64_t count = member.least;
+    std::string why = "must be at most " + std::to_string(member.most) + " bytes";
+    if (member.type == Type::integer) {
+        auto const number = value.integer();
+        if (!number) return refuse(member.name, "must be an integer");
+        count = *number;
+        bool const open = member.most == std::numeric_limits<std::int64_t>::max();
+        why = "must be " + std::to_string(member.least) +
+              (open ? " or more" : " to " + std::to_string(member.most));
+    } else if (member.type == Type::text) {
+        count = static_cast<std::int64_t>(value.raw().size()) - 2;  // escapes are longer
+        if (count > member.most) count = static_cast<std::int64_t>(value.string()->size());
+        if (count < member.least) why = "must not be empty";
+    } else if (member.type == Type::object || member.type == Type::list) {
+        count = static_cast<std::int64_t>(value.size());
+        why = "must have at most " + std::to_string(member.most) + " members";
+    }
+    if (!member.why.empty()) why = member.why;
+    if (count < member.least || count > member.most) refuse(member.name, why);
+    if (member.facts.words.empty()) return;
+    std::vector<std::string_view> words;
+    for (auto const word : std::views::split(member.facts.words, ' ')) words.emplace_back(word);
+    if (std::ranges::find(words, *value.string()) == words.end())
+        refuse(member.name, "must be " + one_of(words));
 }
 
 json::View Body::get(std::string_view name, json::Kind kind, std::string_view word) {
@@ -87,10 +153,6 @@ std::string Body::required_string(std::string_view name) {
     return text.value_or("");
 }
 
-void Body::require(std::string_view name) {
-    if (!object_[name].exists()) refuse(name, "is missing");
-}
-
 void Body::refuse(std::string_view name, std::string const& why) {
     refuse(bad_value(pointer_ + "/" + std::string(name), why));
 }
@@ -99,4 +161,4 @@ void Body::refuse(Error error) {
     if (!error_) error_ = std::move(error);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,10 +1,11 @@
 #pragma once
 // Strict request bodies: what is not expected is refused with its nearest name, what has the wrong
-// type with its JSON pointer. Reads happen in any order; the first error wins and is asked for at
-// the end.
+// type or is out of its bounds with its JSON pointer. Reads happen in any order; the first error
+// wins and is asked for at the end.
 
 #include <dormouse/error.h>
 
+#include "http/objects/requests.h"
 #include "json/json.h"
 
 #include <initializer_list>
@@ -13,12 +14,16 @@
 #include <string_view>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Body {
 public:
-    // `pointer`: where this object stands in the request ("" for the body itself).
-    Body(json::View object, std::string pointer, std::initializer_list<std::string_view> known);
+    // Checked by its rows. `pointer`: where this object is in the request. `implied`: a required
+    // member that may be absent, because something else in the request says it; empty: none.
+    explicit Body(json::View object, Request const& request, std::string pointer = "",
+                  std::string_view implied = "");
+    // One of several shapes: only names are checked.
+    Body(json::View object, std::string pointer, std::vector<std::string_view> const& known);
 
     // Absent or null: nullopt. Of another type: bad_value.
     [[nodiscard]] std::optional<std::string> string(std::string_view name);
@@ -29,8 +34,10 @@ public:
     // Any value, without insignificant white space; nullopt only when absent.
     [[nodiscard]] std::optional<Json> any(std::string_view name);
 
+    [[nodiscard]] std::string string_or_empty(std::string_view name) {
+        return string(name).value_or("");
+    }
     [[nodiscard]] std::string required_string(std::string_view name);
-    void require(std::string_view name);  // it must be there; it may be null
     void refuse(std::string_view name, std::string const& why);
     void refuse(Error error);
 
@@ -38,6 +45,9 @@ public:
     [[nodiscard]] std::string const& pointer() const { return pointer_; }  // to this object
 
 private:
+    void check_names(std::vector<std::string_view> const& known);
+    void check(Member const& member);
+    void check_bounds(Member const& member, json::View value);
     [[nodiscard]] json::View get(std::string_view name, json::Kind kind, std::string_view word);
 
     json::View object_;
@@ -50,4 +60,4 @@ private:
                                   std::vector<std::string_view> const& known);
 [[nodiscard]] Error bad_value(std::string const& pointer, std::string const& why);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,9 +1,9 @@
 #include "http/objects/etag.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/objects/body.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -40,4 +40,4 @@ Result<std::optional<Seq>> if_match(HttpRequest const& request) {
     return seq;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,5 +1,5 @@
 #pragma once
-// Entity tags of sessions (RFC 9110, 8.8.3): the sequence number of the newest event, in quotes.
+// Entity tags of sessions (RFC 9110, 8.8.3): the sequence number of the newest event in quotes.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
@@ -10,12 +10,12 @@
 #include <optional>
 #include <string>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 [[nodiscard]] std::string etag(session::State const& state);
-// Whether If-None-Match names `tag`, alone or in a list, weak or not, or is `*`.
+// Returns true if If-None-Match contains `tag`, alone or in a list, weak or strong, or is `*`.
 [[nodiscard]] bool none_match_names(HttpRequest const& request, std::string_view tag);
-// The sequence number that If-Match asks for; nullopt: nothing is asked for, or `*`.
+// Returns the sequence number in If-Match; nullopt: no header, or `*`.
 [[nodiscard]] Result<std::optional<Seq>> if_match(HttpRequest const& request);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

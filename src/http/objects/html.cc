@@ -1,7 +1,7 @@
 #include "http/objects/html.h"
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -9,39 +9,52 @@
 #include <cstdint>
 #include <ctime>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
-// Buttons are at least 44 px high, and so far apart that a thumb meets one of them.
+// The colours and sizes of the web page (web/src/tokens.css). Buttons are at least 44 px high, and
+// far enough apart for a thumb.
 constexpr std::string_view style =
-    ":root{color-scheme:light dark;--yes:#1a6b34;--no:#b3261e;--line:#8888}"
-    "@media(prefers-color-scheme:dark){:root{--no:#ff9a91}}"
-    "body{font:1rem/1.5 system-ui,sans-serif;max-width:45rem;margin:auto;padding:1rem;"
-    "overflow-wrap:anywhere}"
-    "h1{font-size:1.4rem;line-height:1.3;white-space:pre-line;margin:.5rem 0 1rem}"
-    "h2{font-size:1.1rem;margin-top:2rem}"
-    ".said{white-space:pre-line}.dim{opacity:.75}"
+    ":root{color-scheme:light dark;--bg:#f6f6f8;--surface:#fff;--sunken:#f0f0f4;--text:#1a1b22;"
+    "--text-2:#4e505b;--text-3:#666874;--field:#878995;--line:#e4e4ea;--focus:#1f62d8}"
+    "@media(prefers-color-scheme:dark){:root{--bg:#0e0f13;--surface:#15161b;--sunken:#101116;"
+    "--text:#ececf2;--text-2:#aeb0bc;--text-3:#8e909d;--field:#717482;--line:#272931;"
+    "--focus:#7fb0ff}}"
+    "body{font:.9375rem/1.5 system-ui,sans-serif;margin:0;padding:1rem;overflow-wrap:anywhere;"
+    "background:var(--bg);color:var(--text)}"
+    "main{max-width:40rem;margin:auto;box-sizing:border-box;padding:1rem 1.25rem;"
+    "background:var(--surface);border:1px solid var(--line);border-radius:10px}"
+    "a{color:inherit}:focus-visible{outline:2px solid var(--focus);outline-offset:2px}"
+    "h1{font-size:1.25rem;font-weight:620;line-height:1.3;white-space:pre-line;margin:.5rem 0 1rem}"
+    "h2{font-size:1rem;font-weight:620;margin-top:2rem}"
+    ".said{white-space:pre-line}.dim{color:var(--text-3)}"
     ".md ul{list-style:disc}.md ul,.md ol{padding-left:1.5rem}.md li{border:0;padding:0}"
     "del,ins{text-decoration:none;display:block}ins{font-weight:bold}"
-    "nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:center}"
+    "nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:center;color:var(--text-2)}"
     "nav a,li a{display:inline-block;min-height:44px;line-height:44px}"
-    "summary{min-height:44px;line-height:44px;cursor:pointer}"
-    "li a{line-height:1.5;padding:.6rem 0;box-sizing:border-box}"
+    "summary{min-height:44px;line-height:44px;cursor:pointer;color:var(--text-2)}"
+    "li a{line-height:1.5;padding:.6rem 0;box-sizing:border-box;font-weight:550}"
     "ul{list-style:none;padding:0}li{border-top:1px solid var(--line);padding:.25rem 0}"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);"
-    "border-radius:.4rem;padding:.5rem;margin:.25rem 0}"
-    "dl{display:grid;grid-template-columns:minmax(5rem,auto) 1fr;gap:.3rem 1rem}"
-    "dt{font-weight:bold}dd{margin:0;min-width:0}dd dl{margin:0}"
-    "textarea,input[type=text]{width:100%;font:inherit;box-sizing:border-box;padding:.5rem}"
+    "pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);font-size:13px;"
+    "background:var(--sunken);border-radius:8px;padding:.5rem .75rem;margin:.25rem 0}"
+    "dl{display:grid;grid-template-columns:minmax(5rem,auto) 1fr;gap:.4rem 1rem}"
+    "dt{color:var(--text-2)}dd{margin:0;min-width:0}"
+    "dd dl{margin:0;padding:.5rem .75rem;border:1px solid var(--text);border-radius:8px;"
+    "font:13px/1.5 ui-monospace,monospace}"
+    "textarea,input[type=text]{width:100%;font:inherit;font-size:1rem;box-sizing:border-box;"
+    "padding:.5rem;color:inherit;background:var(--surface);border:1px solid var(--field);"
+    "border-radius:8px}"
     "input[type=text]{min-height:44px}"
-    "button{font:inherit;min-height:44px;padding:.5rem 1.5rem;border-radius:.5rem;"
-    "border:2px solid;background:Canvas;color:inherit;cursor:pointer}"
-    "button.yes{background:var(--yes);border-color:var(--yes);color:#fff;font-weight:bold}"
-    "button.no{border-color:var(--no);color:var(--no);font-weight:bold}"
+    "fieldset{border:1px solid var(--line);border-radius:8px;margin:1rem 0}"
+    ".pick{display:block;padding:.65rem 0}"
+    "button{font:inherit;font-weight:550;min-height:44px;padding:.5rem 1.5rem;border-radius:8px;"
+    "border:1px solid var(--field);background:var(--surface);color:inherit;cursor:pointer}"
+    "button.yes{background:var(--text);border-color:var(--text);color:var(--surface)}"
     ".actions{display:flex;flex-wrap:wrap;gap:1rem 2rem;position:sticky;bottom:0;"
-    "background:Canvas;padding:.75rem 0}"
-    "@media(max-width:30rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}";
+    "background:var(--surface);padding:.75rem 0}"
+    "@media(max-width:30rem){body{padding:0}main{border:0;border-radius:0;min-height:100vh}"
+    "dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}";
 
 std::string distance(std::int64_t ms) {
     std::int64_t const minutes = (ms + 30'000) / 60'000;
@@ -52,13 +65,16 @@ std::string distance(std::int64_t ms) {
     return std::to_string((hours + 12) / 24) + " days";
 }
 
-// In plain words, for those who are not the ones that run the server.
+// Advice in plain words for users who do not run the server.
 std::string advice(int status) {
     switch (status) {
         case 401: return "Ask your administrator for a sign-in link, and open it on this device.";
-        case 403: return "You are signed in, but this is not for you to do.";
+        case 403: return "You are signed in, but your role does not allow this.";
         case 404: return "The link may be incomplete, or what it led to is gone.";
         case 405: return "This address is for programs.";
+        case 409: return "Nothing was changed. Load the page again to see what happened meanwhile.";
+        case 413: return "What you sent is too large. Send less, and try again.";
+        case 421: return "Open the server by the address that you were given.";
         case 410: return "It came too late: this is over.";
         case 429: return "Wait a moment, then load the page again.";
         default: return status >= 500 ? "Load the page again in a moment." : "";
@@ -108,14 +124,17 @@ std::string time_html(Time at, Time now) {
     return utc_text(at) + " <span class=\"dim\">(" + words + ")</span>";
 }
 
+std::string_view html_style() { return style; }
+std::string html_style_source() { return "'sha256-" + base64(sha256(style)) + "'"; }
+
 HttpReply html_reply(int status, std::string_view title, std::string_view body) {
-    // The policy hides the page's address from others, and not from our own form: without an Origin
-    // that form would be refused.
+    // The policy hides the page's address from other sites, but not from its own form: without an
+    // Origin that form would be refused.
     return {status,
             "text/html; charset=utf-8",
             {{"Content-Security-Policy",
-              "default-src 'none'; style-src 'sha256-" + base64(sha256(style)) +
-                  "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+              "default-src 'none'; style-src " + html_style_source() +
+                  "; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
              {"X-Content-Type-Options", "nosniff"},
              {"Referrer-Policy", "same-origin"},
              {"Cache-Control", "no-store"}},
@@ -153,7 +172,7 @@ HttpReply for_browser(HttpReply reply, HttpRequest const& request) {
     return out;
 }
 
-// Browsers take '\' for '/', and leave tabs and line ends out: "/\t/evil" is another server.
+// Browsers treat '\' as '/' and remove tabs and line ends: "/\t/evil" is another server.
 std::string safe_next(std::string_view path) {
     constexpr std::size_t most = 512;
     constexpr std::string_view plain = "/-_.~?=&%";
@@ -165,4 +184,4 @@ std::string safe_next(std::string_view path) {
     return own && simple ? std::string(path) : "/";
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,34 +1,37 @@
 #pragma once
-// Pages for people, as HTML without scripts. What comes from agents, tools and people is shown as
-// text, whatever it holds.
+// HTML pages for people, without scripts. All text of agents, tools and people is escaped.
 
 #include "http/transport/http.h"
 
 #include <string>
 #include <string_view>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// As text of a page. What is not seen, or turns the direction of writing, is spelt out, so that a
-// person reads what the tool gets. Line breaks stay.
+// Escapes a text for a page. Invisible characters, and those that change the direction of text, are
+// spelled out, so that a person sees what the tool gets. Keeps line breaks.
 [[nodiscard]] std::string html_text(std::string_view text);
-// The first line of a text, for a title; at most 80 bytes and `…`.
+// Returns the first line of a text, for a title; at most 80 bytes and `…`.
 [[nodiscard]] std::string title_text(std::string_view text);
 
-// "2026-11-22 14:01 UTC"
+// Formats a time as "2026-11-22 14:01 UTC".
 [[nodiscard]] std::string utc_text(Time at);
-// The same as HTML, with how far it is from `now`: "(in 5 h)", "(3 min ago)".
+// The same as HTML, with the distance from `now`: "(in 5 h)", "(3 min ago)".
 [[nodiscard]] std::string time_html(Time at, Time now);
 
-// A whole page. `title` is text; `body` is HTML and holds the heading.
+// Returns a whole page. `title` is text; `body` is HTML and contains the heading.
 [[nodiscard]] HttpReply html_reply(int status, std::string_view title, std::string_view body);
 
-// True when the request is a browser's that shows the answer to a person.
+// The style of these pages, and its source in a Content-Security-Policy.
+[[nodiscard]] std::string_view html_style();
+[[nodiscard]] std::string html_style_source();
+
+// Returns true if the request comes from a browser that shows the answer to a person.
 [[nodiscard]] bool wants_html(HttpRequest const& request);
-// An error of the API as a page, when the request wants one.
+// Converts an error of the API to a page, if the request wants one.
 [[nodiscard]] HttpReply for_browser(HttpReply reply, HttpRequest const& request);
 
-// The path that a sign-in leads to: `path` if it is one of this server, else "/".
+// Returns where a sign-in leads: `path` if it is one of this server, else "/".
 [[nodiscard]] std::string safe_next(std::string_view path);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,7 +18,7 @@ TEST(SafeNext, PathOfThisServer_IsKept) {
     }
 }
 
-TEST(SafeNext, AnotherServer_IsTheFirstPage) {
+TEST(SafeNext, AnotherServer_LeadsToTheFirstPage) {
     for (std::string_view const path :
          {"", "//evil.test", "/\\evil.test", "\\\\evil.test", "https://evil.test", "evil.test",
           "/\t/evil.test", "/\n/evil.test", "/ /evil.test", "javascript:alert(1)", "///evil.test",
@@ -63,7 +63,7 @@ TEST(ForBrowser, Problem_BecomesAPageWithItsStatusAndHeaders) {
     }
 }
 
-TEST(ForBrowser, ProgramsAndOtherAnswers_StayAsTheyAre) {
+TEST(ForBrowser, ApiClientsAndOtherReplies_StayUnchanged) {
     auto request = from_browser();
     HttpReply const json{.status = 200, .body = "{}"};
     EXPECT_EQ(for_browser(json, request).content_type, "application/json");
@@ -74,7 +74,7 @@ TEST(ForBrowser, ProgramsAndOtherAnswers_StayAsTheyAre) {
 
 TEST(HtmlText, MarkupAndInvisibleCharacters_AreShown) {
     EXPECT_EQ(html_text("<a href='x'>&\"\n"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;\n");
-    EXPECT_THAT(html_text("\xe2\x80\xae"), HasSubstr("202"));  // turns the direction of writing
+    EXPECT_THAT(html_text("\xe2\x80\xae"), HasSubstr("202"));  // reverses the direction of text
 }
 
 TEST(TitleText, LongQuestion_IsCutBetweenCharacters) {
@@ -93,4 +93,4 @@ TEST(TimeHtml, Distance_IsRounded) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -4,10 +4,10 @@
 
 #include "json/json.h"
 #include "session/state.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 #include "wire/message_json.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 [[nodiscard]] std::string session_object(session::State const& state);
 [[nodiscard]] std::string turn_object(session::State const& state, wire::History const& history,
@@ -34,6 +34,16 @@ using wire::tool_part_object;
     return time ? std::optional(to_ms(*time)) : std::nullopt;
 }
 void write_actor(json::Writer& out, session::Actor const& actor);  // the object {"type","name"}
-[[nodiscard]] std::string_view pending_status(wire::PauseView const& pause, Time now);
 
-}  // namespace dormouse::server
+// The status of a PendingCall: open, claimed, or how it ended.
+enum class CallState : std::uint8_t {
+    waiting,
+    processing,
+    completed,
+    failed,
+    expired,
+    cancelled,
+};
+[[nodiscard]] CallState pending_status(wire::PauseView const& pause, Time now);
+
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #include "http/objects/objects.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -90,4 +90,4 @@ std::string event_subject(State const& state, wire::History const& history, Even
     return std::visit(Subject{state, history, event, now}, event.body);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

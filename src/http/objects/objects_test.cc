@@ -1,12 +1,12 @@
 #include "http/objects/objects.h"
 
 #include "session/testing/given.h"
-#include "wire/record.h"
+#include "wire/journal/record.h"
 
 #include <gtest/gtest.h>
 
-// Every field of an object is always there, null when it has no value.
-namespace dormouse::server {
+// Tests that every member of an object is present, null when it has no value.
+namespace dormouse::http {
 namespace {
 
 using namespace session;
@@ -27,7 +27,7 @@ protected:
         for (Event const& event : archive.log) history.add(*wire::record(id, event));
         return history;
     }
-    // Checked: an object must be JSON.
+    // Checks that an object is JSON.
     static dormouse::Json checked(std::string const& text) {
         auto const value = dormouse::json::check(text);
         EXPECT_TRUE(value) << text;
@@ -47,7 +47,7 @@ protected:
         wire::History const h = history();
         return checked(pending_object(state, h, *h.pause(pending), now));
     }
-    // What the tool part of call `index` of the newest reply says of itself.
+    // Returns the state of the tool part of call `index` of the newest reply.
     dormouse::Json part_state(std::size_t index = 0) const {
         dormouse::Json const message = last_message();
         std::vector<dormouse::Json> parts;
@@ -61,7 +61,7 @@ protected:
     }
 };
 
-TEST_F(Objects, ASessionHasAllItsFieldsFromTheStart) {
+TEST_F(Objects, Session_HasAllItsMembersFromTheStart) {
     (void)create();
     EXPECT_EQ(names(session_json()),
               (Names{"id", "projectID", "agentID", "alias", "title", "status", "activity",
@@ -81,7 +81,7 @@ TEST_F(Objects, ASessionHasAllItsFieldsFromTheStart) {
     EXPECT_EQ(text(session_json(), "/time/ended"), std::to_string(to_ms(now)));
 }
 
-TEST_F(Objects, ActivitySaysWhatGoesOn) {
+TEST_F(Objects, ActivitySaysWhatContinues) {
     (void)create();
     (void)prompt("please");
     std::string const turn = "\"" + numbered_id("trn_", id, 1) + "\"";
@@ -101,7 +101,7 @@ TEST_F(Objects, ActivitySaysWhatGoesOn) {
     EXPECT_EQ(text(waiting, "/tool"), "\"a\"");
 }
 
-TEST_F(Objects, ATurnIsQueuedThenRunsThenWaitsThenEnds) {
+TEST_F(Objects, Turn_IsQueuedThenRunsThenWaitsThenEnds) {
     waits_for({job()});
     (void)prompt("later", PromptMode::queue);
     EXPECT_EQ(names(turn_json()),
@@ -127,7 +127,7 @@ TEST_F(Objects, ATurnIsQueuedThenRunsThenWaitsThenEnds) {
     EXPECT_EQ(text(turn_json(2), "/error/code"), "\"model_failed\"");
 }
 
-TEST_F(Objects, MessagesSayWhereTheyComeFrom) {
+TEST_F(Objects, Message_HasItsSource) {
     (void)create();
     (void)prompt("please");
     dormouse::Json const input = last_message();
@@ -145,7 +145,7 @@ TEST_F(Objects, MessagesSayWhereTheyComeFrom) {
     EXPECT_EQ(text(last_message(), "/usage/outputTokens"), "5");
 }
 
-TEST_F(Objects, AToolPartHasTheFieldsOfItsState) {
+TEST_F(Objects, ToolPart_HasTheMembersOfItsState) {
     terms.tool_concurrency = 1;
     asks_for({job(), job(), plain()});
     EXPECT_EQ(names(part_state(0)), (Names{"status", "input", "title", "metadata", "time"}));
@@ -164,40 +164,25 @@ TEST_F(Objects, AToolPartHasTheFieldsOfItsState) {
     EXPECT_EQ(text(part_state(1), "/reason"), "\"failed\"");
 }
 
-TEST_F(Objects, APendingCallHasAllItsFieldsWhileItWaitsAndAfterwards) {
+TEST_F(Objects, PendingCall_HasAllItsMembersBeforeAndAfterSettling) {
     waits_for({job()});
     PendingId const call = pending(1);
-    Names const fields{"id",
-                       "projectID",
-                       "sessionID",
-                       "turnID",
-                       "messageID",
-                       "callID",
-                       "generation",
-                       "tool",
-                       "input",
-                       "modelInput",
-                       "inputDigest",
-                       "status",
-                       "reason",
-                       "continuation",
-                       "message",
-                       "form",
-                       "schema",
-                       "placeholder",
-                       "webhookURL",
-                       "externalRef",
-                       "estimatedDuration",
-                       "timeout",
-                       "answer",
-                       "progress",
-                       "progressCount",
-                       "inDoubt",
-                       "time",
-                       "result",
-                       "error",
-                       "decision",
-                       "cancelReason",
+    Names const fields{"id",          "projectID",
+                       "sessionID",   "turnID",
+                       "messageID",   "callID",
+                       "generation",  "tool",
+                       "input",       "modelInput",
+                       "inputDigest", "status",
+                       "reason",      "continuation",
+                       "message",     "form",
+                       "schema",      "files",
+                       "placeholder", "webhookURL",
+                       "externalRef", "estimatedDuration",
+                       "timeout",     "answer",
+                       "progress",    "progressCount",
+                       "inDoubt",     "time",
+                       "result",      "error",
+                       "decision",    "cancelReason",
                        "receipt"};
     EXPECT_EQ(names(pending_json(call)), fields);
     EXPECT_EQ(text(pending_json(call), "/status"), "\"waiting\"");
@@ -225,7 +210,7 @@ TEST_F(Objects, APendingCallHasAllItsFieldsWhileItWaitsAndAfterwards) {
     EXPECT_EQ(text(pending_json(call), "/receipt/deliveryID"), "null");
 }
 
-TEST_F(Objects, ADecisionAnErrorAndAnExpiryStandWhereTheyBelong) {
+TEST_F(Objects, DecisionErrorAndExpiry_AreInTheirMembers) {
     asks_for({pausing(PauseReason::approval), job(), job()});
     (void)pauses(1, pause_for(PauseReason::approval));
     (void)pauses(2);
@@ -244,4 +229,4 @@ TEST_F(Objects, ADecisionAnErrorAndAnExpiryStandWhereTheyBelong) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,7 +2,7 @@
 
 #include "json/json.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -12,10 +12,10 @@ std::int64_t retry_after_ms(Error const& error, CodeInfo const& about) {
     return waits ? 1'000 : 0;
 }
 
-// A prompt that says so opens a completed session again.
+// A prompt with `reopen` reopens a completed session.
 Next next_of(Error const& error, CodeInfo const& about) {
     json::View const extra(error.extra);
-    // Trying again does not mend what is on the disk.
+    // A retry does not repair data on disk.
     if (error.code == Code::internal && extra["unreadable"].boolean_or(false)) return Next::stop;
     bool const reopens = error.code == Code::wrong_state &&
                          extra["from"].string_or("") == "completed" &&
@@ -27,7 +27,7 @@ Next next_of(Error const& error, CodeInfo const& about) {
 
 namespace {
 
-// Problems end up in logs: a capability in the path does not.
+// Problems are logged: the capability in the path must not be.
 std::string shown_path(HttpRequest const& request) {
     return request.path.starts_with("/c/") ? "/c/…" : request.path;
 }
@@ -59,4 +59,4 @@ HttpReply problem_reply(Error const& error, HttpRequest const& request) {
     return reply;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,13 +1,13 @@
 #pragma once
-// Errors on the wire: application/problem+json (RFC 9457) with stable codes.
+// Errors as application/problem+json (RFC 9457) with stable codes.
 
 #include "http/transport/http.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// {"type","title","status","code","detail","instance","next","retryAfter","requestID", and the
-// error's extra members}. retryAfter is in ms, null when waiting does not help; the header
-// Retry-After says the same in whole seconds.
+// Writes {"type","title","status","code","detail","instance","next","retryAfter","requestID", and
+// the error's extra members}. retryAfter is in ms, null when waiting does not help; the header
+// Retry-After has the same in whole seconds.
 [[nodiscard]] HttpReply problem_reply(Error const& error, HttpRequest const& request);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 HttpRequest request() {
@@ -21,7 +21,7 @@ std::string header(HttpReply const& reply, std::string_view name) {
     return found == reply.headers.end() ? "" : found->second;
 }
 
-TEST(Problem, HasEveryMemberForEveryCode) {
+TEST(Problem, EveryCode_HasEveryMember) {
     for (CodeInfo const& about : codes()) {
         HttpReply const reply = problem_reply({about.code}, request());
         EXPECT_EQ(reply.status, about.http);
@@ -32,7 +32,7 @@ TEST(Problem, HasEveryMemberForEveryCode) {
         EXPECT_EQ(body["title"].string(), about.title);
         EXPECT_EQ(body["status"].integer(), about.http);
         EXPECT_EQ(body["code"].string(), about.text);
-        EXPECT_EQ(body["detail"].string(), about.title);  // when nobody knows better
+        EXPECT_EQ(body["detail"].string(), about.title);  // the default, if the error has no detail
         EXPECT_EQ(body["instance"].string(), "/async-tool/pending/pnd_1");
         EXPECT_EQ(body["next"].string(), text(about.next));
         EXPECT_EQ(body["requestID"].string(), "req_9");
@@ -40,7 +40,7 @@ TEST(Problem, HasEveryMemberForEveryCode) {
     }
 }
 
-TEST(Problem, WaitingIsSaidTwiceOrNotAtAll) {
+TEST(Problem, RetryAfter_IsInHeaderAndBodyOrInNeither) {
     for (CodeInfo const& about : codes()) {
         bool const waits =
             about.http == 429 || (about.http == 503 && about.code != Code::newer_format);
@@ -53,7 +53,7 @@ TEST(Problem, WaitingIsSaidTwiceOrNotAtAll) {
     EXPECT_EQ(json::View(exact.body)["retryAfter"].integer(), 1'500);
 }
 
-TEST(Problem, TheCodesOwnFieldsStandBesideTheOthers) {
+TEST(Problem, ExtraMembers_AreNextToTheOthers) {
     Error error{Code::conflict, "Settled \"before\".",
                 Json::trusted(R"({"digest":"sha256:x","receipt":{"id":"rcp_1"}})"), 0};
     HttpReply const reply = problem_reply(error, request());
@@ -63,13 +63,13 @@ TEST(Problem, TheCodesOwnFieldsStandBesideTheOthers) {
     EXPECT_EQ(json::View(reply.body)["detail"].string(), "Settled \"before\".");
 }
 
-TEST(Problem, WithoutATokenItSaysHowToSendOne) {
+TEST(Problem, Unauthenticated_SaysHowToSendAToken) {
     EXPECT_EQ(header(problem_reply({Code::unauthenticated}, request()), "WWW-Authenticate"),
               "Bearer realm=\"dormouse\"");
     EXPECT_EQ(header(problem_reply({Code::forbidden}, request()), "WWW-Authenticate"), "");
 }
 
-TEST(Problem, ACompletedSessionMayBeReopenedByAPrompt) {
+TEST(Problem, CompletedSession_SuggestsReopen) {
     auto const next = [](std::string extra) {
         Error const error{Code::wrong_state, "", Json::trusted(std::move(extra)), 0};
         HttpReply const reply = problem_reply(error, request());
@@ -81,4 +81,4 @@ TEST(Problem, ACompletedSessionMayBeReopenedByAPrompt) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,12 +1,12 @@
 #include "http/objects/question_html.h"
 
-#include "base/markdown.h"
+#include "base/text/markdown.h"
 #include "http/objects/html.h"
 
 #include <algorithm>
 #include <span>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -18,7 +18,7 @@ std::string tag(Piece const& piece, std::string_view name) {
     return (piece.edge == Edge::end ? "</" : "<") + std::string(name) + ">";
 }
 
-// With its own number: browsers count for themselves.
+// Writes the number, because browsers would count from 1.
 std::string item_tag(Piece const& piece) {
     if (piece.edge == Edge::end) return "</li>\n";
     return piece.text.empty() ? "<li>" : "<li value=\"" + piece.text + "\">";
@@ -44,7 +44,7 @@ std::string html_of(std::span<Piece const> pieces) {
     return out;
 }
 
-// Only text and its breaks, which are shown as they were written.
+// Returns false if there is only text and line breaks, which are shown as written.
 bool is_marked(std::span<Piece const> pieces) {
     return std::ranges::any_of(pieces, [](Piece const& piece) {
         return piece.mark != Mark::text && piece.mark != Mark::line_break &&
@@ -79,4 +79,4 @@ QuestionHtml question_html(std::string_view question, std::string_view heading) 
     return {head, body};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ TEST(QuestionHtml, PlainText_IsTheHeading) {
     EXPECT_THAT(question_html(big, "Waiting").heading, HasSubstr("&lt;&lt;&lt;"));
 }
 
-TEST(QuestionHtml, MarkdownOfAModel_IsReadable) {
+TEST(QuestionHtml, Markdown_IsRendered) {
     auto const html = question_html(
         "Which **region**?\n\n- eu-central-1\n- `us-east-1`\n\n2. a\n5. *b*\n\n```\n<x>\n```",
         "Waiting");
@@ -53,4 +53,4 @@ TEST(QuestionHtml, HtmlInAnyPlace_StaysText) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

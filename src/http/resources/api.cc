@@ -1,6 +1,6 @@
 #include "http/resources/api.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/trace.h"
 #include "http/objects/body.h"
 #include "http/objects/html.h"
@@ -18,11 +18,11 @@
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
-constexpr std::size_t body_usual = std::size_t{1} << 20;
+constexpr std::size_t default_body_max = std::size_t{1} << 20;
 
 std::vector<std::string_view> split(std::string_view path) {
     std::vector<std::string_view> out;
@@ -41,7 +41,7 @@ template <class Segments> bool matches(Route const& route, Segments const& segme
                               });
 }
 
-// "/api/sessions/{}": what logs and metrics call a route.
+// Returns a route as logs and metrics name it: "/api/sessions/{}".
 std::string text_of(Route const& route) {
     std::string out;
     for (std::string_view const segment : route.pattern) out.append("/").append(segment);
@@ -58,7 +58,7 @@ std::vector<std::string_view> words(std::string_view text) {
     return out;
 }
 
-// A parameter that is not taken would be ignored, and one that is given twice half of the time.
+// A refused parameter would otherwise be ignored; of one that is given twice, one value would be.
 std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
     auto const known = words(route.query);
     for (auto it = request.query.begin(); it != request.query.end(); ++it) {
@@ -117,6 +117,7 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep),
+      web_page_(services.web_files),
       routes_(all_routes()) {
     cutter_.on_cut([this](SessionId session, runner::CutReport const& cut) {
         services_.log.info("oldest messages removed", {{"session", session.text()},
@@ -142,16 +143,17 @@ void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
 }
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
-    auto error = services_.gate.refuse(head);
+    bool const reads = head.method == "GET" || head.method == "HEAD";
+    auto error = services_.gate.refuse(head, reads && web_page_.has(head.path));
     if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
     auto reply = problem_reply(*error, head);
     services_.metrics.answered(head.method, {}, reply.status);
     return for_browser(std::move(reply), head);
 }
 
-// What the head alone says is not taken is refused before its body takes memory.
+// Refuses by the head alone, before the body takes memory.
 std::optional<HttpReply> Api::refuse_before_body(HttpRequest const& head) {
-    // What is too long is told so, wherever it was sent to.
+    // A body that is too long is reported as such on every path; the transport does that.
     auto const length = parse_number(head.header("content-length"));
     if (length && *length > body_limit(head.method, head.path)) return std::nullopt;
     Route const* const route = find(head.method, head.segments);
@@ -185,7 +187,7 @@ std::size_t Api::body_limit(std::string_view method, std::string_view path) cons
     for (Route const& route : routes_) {
         if (route.method == method && matches(route, segments)) return route.body_max;
     }
-    return body_usual;
+    return default_body_max;
 }
 
 void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
@@ -197,10 +199,9 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     exchange->principal = services_.gate.principal(exchange->request);
     exchange->by = services_.gate.actor(exchange->request, exchange->principal.get());
     observed->of(exchange->principal,
-                 [this, principal = exchange->principal,
-                  alive = std::weak_ptr(alive_)](std::shared_ptr<EventStream> const& stream) {
-                     if (!alive.expired()) keep_stream(principal, stream);
-                 });
+                 scope_.guard([this, principal = exchange->principal](auto const& stream) {
+                     keep_stream(principal, stream);
+                 }));
     exchange->capability = services_.gate.capability(exchange->request);
     route(exchange, *observed);
 }
@@ -219,14 +220,13 @@ void Api::beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> t
     }
     services_.workers->run(
         [work = std::move(work)](std::stop_token const&) mutable { work(); },
-        [x, then = std::move(then), alive = std::weak_ptr(alive_)](bool ran) mutable {
-            if (alive.expired()) return;
+        scope_.guard([x, then = std::move(then)](bool ran) mutable {
             if (!ran) return x->fail({Code::overloaded, "Too many large bodies wait.", {}, 1'000});
             then();
-        });
+        }));
 }
 
-// Nothing of a webhook is read before its signature has been checked.
+// Reads the JSON body, except of a webhook, whose signature must be checked first.
 void Api::read_body(ExchangePtr const& x, port::Fn<void()> then) {
     x->body = Json::trusted("{}");
     if (x->request.body.empty() || is_webhook(x->request) || is_page_form(x->request))
@@ -256,12 +256,11 @@ void Api::keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream
 }
 
 void Api::watch_streams() {
-    services_.loop.after(Duration(1'000), [this, alive = std::weak_ptr(alive_)] {
-        if (alive.expired()) return;
+    services_.loop.after(Duration(1'000), scope_.guard([this] {
         close_revoked();
         watching_ = !opened_.empty();
         if (watching_) watch_streams();
-    });
+    }));
 }
 
 void Api::close_revoked() {
@@ -287,7 +286,8 @@ Route const* Api::find(std::string_view method, std::vector<std::string> const& 
 }
 
 HttpReply Api::no_route(HttpRequest const& request) const {
-    std::string const methods = allowed_methods(routes_, request.segments);
+    std::string const methods =
+        web_page_.has(request.path) ? "GET, HEAD" : allowed_methods(routes_, request.segments);
     if (methods.empty()) return problem_reply({Code::not_found, "There is no such path."}, request);
     HttpReply reply =
         problem_reply({Code::method_not_allowed, "This path takes " + methods + "."}, request);
@@ -295,11 +295,23 @@ HttpReply Api::no_route(HttpRequest const& request) const {
     return reply;
 }
 
+// A file or a view of the web page, or nothing that is known here.
+HttpReply Api::without_route(Exchange const& exchange, Observed& observed) const {
+    HttpRequest const& request = exchange.request;
+    bool const reads = request.method == "GET" || request.method == "HEAD";
+    if (!reads || !web_page_.has(request.path)) return no_route(request);
+    observed.matched("web page", {});
+    auto page =
+        web_page_.get(request, exchange.principal && !exchange.principal->session.has_value());
+    if (page) return *std::move(page);
+    return problem_reply({Code::not_found, "There is no such file."}, request);
+}
+
 void Api::route(ExchangePtr const& exchange, Observed& observed) {
     trace();
     HttpRequest const& request = exchange->request;
     Route const* const route = find(request.method, request.segments);
-    if (!route) return exchange->responder->reply(no_route(request));
+    if (!route) return exchange->responder->reply(without_route(*exchange, observed));
     for (std::size_t i = 0; i < route->pattern.size(); ++i) {
         if (route->pattern[i] == "{}") exchange->params.push_back(request.segments[i]);
     }
@@ -310,4 +322,4 @@ void Api::route(ExchangePtr const& exchange, Observed& observed) {
                 [this, exchange, handle] { read_body(exchange, handle); });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,16 +1,21 @@
 #pragma once
-// The HTTP API: request → command → reply. Routes stand in one table (routes.cc); each handler
-// reads its request, gives the runner a command or a question, and writes the answer as JSON. On
-// the loop.
+// The HTTP API: request → command → reply. All routes are in one table (routes.cc); each handler
+// reads its request, sends the runner a command or a read, and writes the answer as JSON. On the
+// loop.
 
+#include "base/scope.h"
 #include "http/access/gate.h"
+#include "http/access/people.h"
 #include "http/objects/problem.h"
+#include "http/resources/operations/facts.h"
+#include "http/resources/pages/web_page.h"
 #include "http/resources/rights.h"
 #include "http/transport/http.h"
 #include "io/log.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
-#include "runner/cut.h"
+#include "port/http.h"
+#include "runner/lane/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "webhook/source.h"
@@ -21,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Changes;
 class FeedStreams;
@@ -32,14 +37,14 @@ class Streams;
 class Waits;
 class Webhooks;
 
-// What [retention] says; nullopt: such things are kept.
+// The ages of [retention]; nullopt: nothing is deleted.
 struct Ages {
     std::optional<Duration> completed = {};
     std::optional<Duration> audit = {};
-    std::optional<Duration> given_up = {};  // webhooks out
+    std::optional<Duration> given_up = {};  // given-up webhook deliveries
 };
 
-// What handlers need; all outlive the API.
+// What handlers need; all of it outlives the API.
 struct Services {
     port::Loop& loop;
     port::Journal& journal;
@@ -51,21 +56,26 @@ struct Services {
     port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
     Ages ages = {};
-    runner::Keep keep = {};  // of each session, by itself
-    // For work on large bodies, which would hold up everybody else; null: it is done on the loop.
+    runner::Keep keep = {};  // how much of each session's history is kept automatically
+    // Runs work on large bodies off the loop; null: it runs on the loop.
     port::Workers* workers = nullptr;
+    WebFiles web_files = {};  // none: there is no web page
+    People people = {};
+    port::HttpClient* client = nullptr;           // null: nothing is sent
+    std::vector<std::string> webhook_hosts = {};  // see webhook::way_to()
+    ServerFacts facts = {};
 };
 
-// One request on its way. Handlers keep it (shared) until they have answered.
+// One request and its answer. Handlers hold it (shared) until they have answered.
 struct Exchange {
     HttpRequest request;
-    std::vector<std::string> params;  // what the pattern's {} stood for, in order
+    std::vector<std::string> params;  // the path segments that match {}, in order
     session::Actor by;
-    PrincipalPtr principal;               // null: a capability, or nobody
-    std::optional<PendingId> capability;  // all that it may ask about
+    PrincipalPtr principal;               // null: a capability, or no token
+    std::optional<PendingId> capability;  // the only call that the request may access
     std::shared_ptr<Responder> responder;
-    Json body;                     // checked; {} when there was none; not that of a webhook
-    std::string body_digest = {};  // of its canonical form, when there is an Idempotency-Key
+    Json body;                     // checked; {} when absent; not set for webhooks
+    std::string body_digest = {};  // of the canonical body, when there is an Idempotency-Key
 
     void json(int status, std::string text,
               std::vector<std::pair<std::string, std::string>> headers = {}) {
@@ -74,7 +84,7 @@ struct Exchange {
     void fail(Error const& error) { responder->reply(problem_reply(error, request)); }
     void empty(int status) { responder->reply({status, "", {}, ""}); }
 
-    // The asker with the request's Idempotency-Key, if it bears one.
+    // Returns the caller with the request's Idempotency-Key, if it has one.
     [[nodiscard]] runner::Asker asker() const;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
@@ -83,10 +93,10 @@ using Handler = void (*)(class Api&, ExchangePtr const&);
 
 struct Route {
     std::string_view method;
-    std::vector<std::string_view> pattern;  // segments; "{}" takes any one
+    std::vector<std::string_view> pattern;  // segments; "{}" matches any one
     std::size_t body_max;
     Handler handler;
-    std::string_view query = {};  // names of the query's parameters, a space between them
+    std::string_view query = {};  // names of the query parameters, separated by spaces
     Right right = {};
 };
 
@@ -95,7 +105,7 @@ public:
     explicit Api(Services services);
     ~Api() override;
 
-    // As those of runner::Observer: the runner's observer calls them.
+    // Called by the runner's observer; these match runner::Observer.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
     void delivered(session::PostKey const& key, Result<session::Answer> const& answer) {
@@ -118,14 +128,16 @@ public:
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
+    [[nodiscard]] WebPage const& web_page() const { return web_page_; }
 
-    // Runs `work` and then `then`, on the loop; with a large body in `x`, `work` runs beside it. It
-    // may use of `x` what does not change. `then` is dropped when the API has ended.
+    // Runs `work`, then `then` on the loop. With a large body in `x`, `work` runs on a worker
+    // thread and may use only what does not change in `x`. `then` is dropped when the API has been
+    // destroyed.
     void aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
-    // The same with a body of any size: `work` takes time.
+    // The same on a worker thread for a body of any size: `work` takes long.
     void beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
 
-    // Ends the streams of those who may not come in any more. Soon after each change, and every
+    // Closes the streams of revoked and expired tokens. Runs soon after each change and every
     // second.
     void close_revoked();
 
@@ -134,9 +146,10 @@ private:
     void keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream);
     void route(ExchangePtr const& exchange, Observed& observed);
     void read_body(ExchangePtr const& x, port::Fn<void()> then);
-    // Null: there is none.
+    // Returns null when there is no such route.
     [[nodiscard]] Route const* find(std::string_view method,
                                     std::vector<std::string> const& segments) const;
+    [[nodiscard]] HttpReply without_route(Exchange const& exchange, Observed& observed) const;
     [[nodiscard]] HttpReply no_route(HttpRequest const& request) const;
     [[nodiscard]] std::optional<HttpReply> refuse_before_body(HttpRequest const& head);
 
@@ -147,8 +160,7 @@ private:
 
     Services services_;
     std::vector<Opened> opened_;
-    bool watching_ = false;  // close_revoked() will be called
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    bool watching_ = false;  // a call of close_revoked() is scheduled
     std::unique_ptr<Streams> streams_;
     std::unique_ptr<FeedStreams> feed_streams_;
     std::unique_ptr<Waits> waits_;
@@ -157,9 +169,11 @@ private:
     std::unique_ptr<Readiness> readiness_;
     runner::Postmaster mail_;
     runner::HistoryCutter cutter_;
+    WebPage const web_page_;
     std::vector<Route> const routes_;
+    Scope scope_;
 };
 
 [[nodiscard]] std::vector<Route> all_routes();  // routes.cc
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,15 +1,15 @@
 #include "http/resources/testing/api_fixture.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
-// Artifacts through the whole API: outputs too long for a record, and their copies in forks.
-namespace dormouse::server {
+// Tests artifacts through the whole API: outputs too long for a record, and their copies in forks.
+namespace dormouse::http {
 namespace {
 
 class ArtifactTest : public ApiTest {
 protected:
-    // The id of the artifact that the newest large result was put aside into.
+    // Returns the id of the artifact that the newest large result was stored in.
     std::string put_aside(std::string const& pending, std::string const& output) {
         EXPECT_EQ(result(pending, output).status, 200);
         effects.reply();
@@ -24,7 +24,7 @@ protected:
     std::string session_path;
 };
 
-TEST_F(ArtifactTest, AResultOverTheLimitIsFetchedWholeAndItsRepeatsMeetTheReceipt) {
+TEST_F(ArtifactTest, LargeResult_ReadWhole_RepeatReturnsReceipt) {
     std::string const pending = waiting_call();
     std::string const artifact = put_aside(pending, json::quote(text));
     HttpReply const whole = fetch(artifact);
@@ -46,7 +46,7 @@ TEST_F(ArtifactTest, AResultOverTheLimitIsFetchedWholeAndItsRepeatsMeetTheReceip
     EXPECT_EQ(member(other, "/digest"), digest);
 }
 
-TEST_F(ArtifactTest, WhatABrowserMightRunIsForDownloadOnly) {
+TEST_F(ArtifactTest, ActiveContent_IsForDownloadOnly) {
     std::string const artifact = put_aside(waiting_call(), "[" + json::quote(text) + "]");
     HttpReply const whole = fetch(artifact);
     EXPECT_EQ(whole.content_type, "application/json");
@@ -55,7 +55,7 @@ TEST_F(ArtifactTest, WhatABrowserMightRunIsForDownloadOnly) {
     EXPECT_EQ(header(whole, "Content-Security-Policy"), "default-src 'none'; sandbox");
 }
 
-TEST_F(ArtifactTest, ItsTagIsItsDigestAndSparesTheBytes) {
+TEST_F(ArtifactTest, IfNoneMatch_Digest_ReturnsNotModified) {
     std::string const artifact = put_aside(waiting_call(), json::quote(text));
     std::string const tag = header(fetch(artifact), "ETag");
     HttpReply const known = fetch(artifact, {{"if-none-match", tag}});
@@ -65,7 +65,7 @@ TEST_F(ArtifactTest, ItsTagIsItsDigestAndSparesTheBytes) {
     EXPECT_EQ(fetch(artifact, {{"if-none-match", "\"other\""}}).status, 200);
 }
 
-TEST_F(ArtifactTest, AnythingElseIsNotFound) {
+TEST_F(ArtifactTest, OtherIds_AreNotFound) {
     std::string const artifact = put_aside(waiting_call(), json::quote(text));
     std::string const before = artifact.substr(0, artifact.rfind('_') + 1);
     for (std::string const& id : {std::string("art_1"), artifact + "0", before + "1", before + "0",
@@ -76,7 +76,7 @@ TEST_F(ArtifactTest, AnythingElseIsNotFound) {
     EXPECT_EQ(code(fetch(artifact)), "not_found");
 }
 
-TEST_F(ArtifactTest, BytesThatAreGoneFromTheStoreAreDamageAndNamed) {
+TEST_F(ArtifactTest, MissingBytes_AreReportedAsDamage) {
     std::string const artifact = put_aside(waiting_call(), json::quote(text));
     for (auto& [id, kept] : journal.disk->sessions) kept.artifacts.clear();
     HttpReply const damaged = fetch(artifact);
@@ -91,7 +91,7 @@ TEST_F(ArtifactTest, LargeBody_ReadInPieces) {
     EXPECT_EQ(pieces, 4);
 }
 
-TEST_F(ArtifactTest, DamagedBytes_NeverGivenOutWhole) {
+TEST_F(ArtifactTest, DamagedBytes_NeverSentWhole) {
     std::string const artifact = put_aside(waiting_call(), json::quote(text));
     for (auto& [id, kept] : journal.disk->sessions) {
         for (auto& [seq, bytes] : kept.artifacts) {
@@ -118,7 +118,7 @@ TEST_F(ArtifactTest, Head_ReadsNoBytes) {
     EXPECT_EQ(replies.back().source->size(), text.size());
 }
 
-TEST_F(ArtifactTest, AForkHasItsOwnAlsoWhenTheOriginalIsGone) {
+TEST_F(ArtifactTest, Fork_OriginalDeleted_KeepsItsArtifacts) {
     std::string const artifact = put_aside(waiting_call(), json::quote(text));
     HttpReply const forked = send("POST", session_path + "/fork", "{}");
     EXPECT_EQ(forked.status, 201);
@@ -136,8 +136,8 @@ TEST_F(ArtifactTest, AForkHasItsOwnAlsoWhenTheOriginalIsGone) {
     EXPECT_EQ(fetch(member(send("GET", last + "/messages"), at + "/artifactID")).body, text);
 }
 
-// 8 artifacts of 8 MiB are 64 MiB; one byte more is too much for a fork, and not for a session.
-TEST_F(ArtifactTest, AForkCopiesAtMost64MiB) {
+// 8 artifacts of 8 MiB are 64 MiB; one byte more is too much for a fork, but not for a session.
+TEST_F(ArtifactTest, Fork_CopiesAtMost64MiB) {
     auto const bytes = std::make_shared<std::string const>(std::string(std::size_t{8} << 20, 'x'));
     session::Artifact const large{"x.txt", "text/plain", bytes, sha256(*bytes)};
     session::Artifact const small{"y.txt", "text/plain", std::make_shared<std::string const>("y"),
@@ -163,4 +163,4 @@ TEST_F(ArtifactTest, AForkCopiesAtMost64MiB) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,13 +1,13 @@
 #include "http/resources/testing/api_fixture.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
-// Results through the whole API: one, in batches, against schemas and by callback URL.
-namespace dormouse::server {
+// Tests results through the whole API: single, in batches, against schemas and by callback URL.
+namespace dormouse::http {
 namespace {
 
-TEST_F(ApiTest, AResultIsAppliedOnceAndItsRepeatsMeetTheReceipt) {
+TEST_F(ApiTest, DuplicateResult_ReturnsTheFirstReceipt) {
     std::string const pending = waiting_call();
     HttpReply const applied = result(pending, R"({"ok":1})");
     EXPECT_EQ(applied.status, 200);
@@ -22,7 +22,7 @@ TEST_F(ApiTest, AResultIsAppliedOnceAndItsRepeatsMeetTheReceipt) {
     EXPECT_EQ(member(other, "/digest"), member(applied, "/receipt/digest"));
 }
 
-TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
+TEST_F(ApiTest, UnknownAndForeignIds_AreNotFound) {
     std::string const pending = waiting_call();
     auto other = *PendingId::parse(pending);
     other.nonce[0] ^= 1;
@@ -30,7 +30,7 @@ TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
          {other.text(), std::string("pnd_x"), pending + "x", std::string("")}) {
         HttpReply const reply = result(id, "1");
         EXPECT_EQ(reply.status, 404) << id;
-        EXPECT_EQ(member(reply, "/detail"), "There is nothing with this id.");
+        EXPECT_EQ(member(reply, "/detail"), "This id was not found.");
     }
     for (std::string const& id : {SessionId::make(9, {}).text(), std::string("ses_x")}) {
         EXPECT_EQ(send("GET", "/api/sessions/" + id).status, 404);
@@ -39,7 +39,7 @@ TEST_F(ApiTest, UnknownAndForeignIdsLookTheSame) {
     }
 }
 
-TEST_F(ApiTest, AResultMustHaveAnOutputThatMayBeNull) {
+TEST_F(ApiTest, Result_OutputRequired_MayBeNull) {
     std::string const pending = waiting_call();
     HttpReply const missing = send("POST", "/async-tool/result",
                                    R"({"pendingID":")" + pending + R"(","result":{"title":"x"}})");
@@ -50,7 +50,7 @@ TEST_F(ApiTest, AResultMustHaveAnOutputThatMayBeNull) {
 
 class SchemaTest : public ApiTest {
 protected:
-    // A call that waits with this schema, or runs when there is none.
+    // Returns a call that waits with this schema, or one that runs if there is none.
     std::string call_with(std::optional<std::string> schema) {
         (void)send("POST", prompt_path(create()), R"({"text":"please"})");
         effects.reply({session::testing::job()});
@@ -66,7 +66,7 @@ protected:
     static constexpr auto wants_url = R"({"type":"object","required":["url"]})";
 };
 
-TEST_F(SchemaTest, AResultThatDoesNotFitIsRefusedAndTheCallGoesOnWaiting) {
+TEST_F(SchemaTest, ResultNotMatching_Refused_CallStillWaits) {
     std::string const pending = call_with(wants_url);
     HttpReply const refused = result(pending, "{}");
     EXPECT_EQ(refused.status, 422);
@@ -74,17 +74,17 @@ TEST_F(SchemaTest, AResultThatDoesNotFitIsRefusedAndTheCallGoesOnWaiting) {
     EXPECT_NE(member(refused, "/errors/0/message"), "absent");
     EXPECT_EQ(member(send("GET", "/async-tool/pending/" + pending), "/status"), "waiting");
     EXPECT_EQ(result(pending, R"({"url":"x"})").status, 200);
-    EXPECT_EQ(code(result(pending, "{}")), "conflict") << "what is settled is not measured again";
+    EXPECT_EQ(code(result(pending, "{}")), "conflict") << "a settled call is not validated again";
 }
 
-TEST_F(SchemaTest, AnEarlyResultIsMeasuredByWhatTheToolDeclares) {
+TEST_F(SchemaTest, EarlyResult_CheckedAgainstTheToolsSchema) {
     std::string const pending = call_with(std::nullopt);
     catalogue.declared = Json::trusted(wants_url);
     EXPECT_EQ(code(result(pending, "1")), "invalid_result");
     EXPECT_EQ(result(pending, R"({"url":"x"})").status, 200);
 }
 
-TEST_F(SchemaTest, AnErrorFitsEverySchema) {
+TEST_F(SchemaTest, Error_IsNotCheckedAgainstTheSchema) {
     std::string const pending = call_with(wants_url);
     EXPECT_EQ(
         send("POST", "/async-tool/error", R"({"pendingID":")" + pending + R"(","error":"no"})")
@@ -104,7 +104,7 @@ protected:
     HttpReply call_back(std::string body) { return ask("POST", "/c/" + token, std::move(body)); }
 };
 
-TEST_F(CapabilityTest, ACallbackSettlesItsCallAndIsToldLittle) {
+TEST_F(CapabilityTest, Callback_SettlesItsCall_GetsBriefReceipt) {
     HttpReply const applied = call_back(R"({"result":{"output":"ok"}})");
     EXPECT_EQ(applied.status, 200);
     EXPECT_EQ(member(applied, "/outcome"), "applied");
@@ -119,7 +119,7 @@ TEST_F(CapabilityTest, ACallbackSettlesItsCallAndIsToldLittle) {
     EXPECT_EQ(member(other, "/instance"), "/c/…") << "problems are logged";
 }
 
-TEST_F(CapabilityTest, ItsBodyIsOneOutcomeAndItsPendingIDMayBeLeftOut) {
+TEST_F(CapabilityTest, Body_HasOneOutcome_PendingIDOptional) {
     EXPECT_EQ(code(call_back("{}")), "bad_value");
     EXPECT_EQ(code(call_back(R"({"result":{"output":1},"error":"x"})")), "bad_value");
     EXPECT_EQ(code(call_back(R"({"result":{"output":1},"sessionID":"x"})")), "unknown_field");
@@ -129,7 +129,7 @@ TEST_F(CapabilityTest, ItsBodyIsOneOutcomeAndItsPendingIDMayBeLeftOut) {
     EXPECT_EQ(call_back(R"({"error":"x","pendingID":")" + pending + "\"}").status, 200);
 }
 
-TEST_F(CapabilityTest, AsATokenItIsForItsOwnCall) {
+TEST_F(CapabilityTest, AsToken_AllowsItsOwnCallOnly) {
     Headers const bearer{{"authorization", "Bearer " + token}};
     std::string const other = waiting_call();
     EXPECT_EQ(code(ask("POST", "/async-tool/result",
@@ -139,7 +139,7 @@ TEST_F(CapabilityTest, AsATokenItIsForItsOwnCall) {
     EXPECT_EQ(ask("POST", "/async-tool/result", R"({"result":{"output":1}})", bearer).status, 200);
 }
 
-TEST_F(CapabilityTest, AGetShowsAndNeverSettles) {
+TEST_F(CapabilityTest, Get_ShowsAndNeverSettles) {
     HttpReply const shown = ask("GET", "/c/" + token);
     EXPECT_EQ(shown.status, 200);
     EXPECT_EQ(member(shown, "/status"), "waiting");
@@ -150,7 +150,7 @@ TEST_F(CapabilityTest, AGetShowsAndNeverSettles) {
     EXPECT_EQ(member(ask("GET", "/c/" + token), "/receipt/status"), "completed");
 }
 
-TEST_F(ApiTest, ABatchIsOneAppendForEachSessionAndAnOutcomeForEachItem) {
+TEST_F(ApiTest, Batch_OneAppendPerSession_OneOutcomePerItem) {
     std::string const first = waiting_call();
     std::string const other = waiting_call();
     auto const session = PendingId::parse(first)->session;
@@ -174,7 +174,7 @@ TEST_F(ApiTest, ABatchIsOneAppendForEachSessionAndAnOutcomeForEachItem) {
     EXPECT_EQ(frames(), before + 1);
 }
 
-TEST_F(ApiTest, ABatchWithOneBadItemChangesNothing) {
+TEST_F(ApiTest, Batch_OneBadItem_ChangesNothing) {
     std::string const pending = waiting_call();
     std::string const good = R"({"pendingID":")" + pending + R"(","result":{"output":1}})";
     for (std::string const bad : {R"({"pendingID":"x","result":{}})", R"({"pendingID":"x"})",
@@ -188,4 +188,4 @@ TEST_F(ApiTest, ABatchWithOneBadItemChangesNothing) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

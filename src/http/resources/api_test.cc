@@ -1,15 +1,15 @@
 #include "http/resources/testing/api_fixture.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
 #include <functional>
 
-// Requests as values through the whole API, without sockets.
-namespace dormouse::server {
+// Sends requests as values through the whole API, without sockets.
+namespace dormouse::http {
 namespace {
-TEST_F(ApiTest, UnknownPathsAndMethodsAreToldApart) {
+TEST_F(ApiTest, UnknownPathsAndMethods_HaveDifferentErrors) {
     EXPECT_EQ(code(send("GET", "/nowhere")), "not_found");
     EXPECT_EQ(code(send("GET", "/api/sessions/")), "not_found");
     HttpReply const wrong = send("PUT", "/api/sessions/ses_1");
@@ -18,12 +18,12 @@ TEST_F(ApiTest, UnknownPathsAndMethodsAreToldApart) {
     EXPECT_EQ(header(send("GET", "/async-tool/result"), "Allow"), "POST");
 }
 
-TEST_F(ApiTest, HeadIsAskedAsGet) {
+TEST_F(ApiTest, Head_IsAnsweredAsGet) {
     EXPECT_EQ(send("HEAD", "/healthz").status, 200);
     EXPECT_EQ(send("HEAD", "/async-tool/result").status, 405);
 }
 
-TEST_F(ApiTest, ABodyThatIsNoJsonIsRefusedBeforeAnythingElse) {
+TEST_F(ApiTest, BodyNotJson_IsRefusedFirst) {
     EXPECT_EQ(code(send("POST", "/async-tool/result", "{")), "bad_json");
     EXPECT_EQ(code(send("POST", "/async-tool/result", std::string(65, '[') + std::string(65, ']'))),
               "bad_json");
@@ -31,14 +31,14 @@ TEST_F(ApiTest, ABodyThatIsNoJsonIsRefusedBeforeAnythingElse) {
     EXPECT_EQ(code(send("POST", "/async-tool/result", "[]")), "bad_value");
 }
 
-TEST_F(ApiTest, ARouteSaysHowLargeItsBodyMayBe) {
+TEST_F(ApiTest, Route_LimitsItsBody) {
     EXPECT_EQ(api.body_limit("POST", "/async-tool/result"), std::size_t{8} << 20);
     EXPECT_EQ(api.body_limit("POST", "/api/sessions/ses_x/prompt"), std::size_t{8} << 20);
     EXPECT_EQ(api.body_limit("PATCH", "/api/sessions/ses_x"), std::size_t{1} << 20);
     EXPECT_EQ(api.body_limit("POST", "/nowhere"), std::size_t{1} << 20);
 }
 
-TEST_F(ApiTest, TheGateStandsBeforeEverything) {
+TEST_F(ApiTest, Gate_IsCheckedFirst) {
     HttpRequest head;
     head.path = "/nowhere";
     head.headers = {{"host", "evil.org"}};
@@ -49,7 +49,7 @@ TEST_F(ApiTest, TheGateStandsBeforeEverything) {
     EXPECT_FALSE(api.refuse(head));
 }
 
-TEST_F(ApiTest, ASessionIsMadeAndFound) {
+TEST_F(ApiTest, CreatedSession_IsFound) {
     HttpReply const made =
         send("POST", sessions, R"({"agentID":"demo","title":"Ship","labels":{"a":"b"}})");
     EXPECT_EQ(made.status, 201);
@@ -63,7 +63,7 @@ TEST_F(ApiTest, ASessionIsMadeAndFound) {
     EXPECT_EQ(send("GET", path).status, 404);
 }
 
-TEST_F(ApiTest, WhatCanNotBeMadeIsRefusedWithItsPlace) {
+TEST_F(ApiTest, InvalidSession_IsRefusedWithItsPointer) {
     EXPECT_EQ(member(send("POST", sessions, R"({"agentID":"nobody"})"), "/pointer"), "/agentID");
     EXPECT_EQ(member(send("POST", sessions), "/pointer"), "/agentID");  // no body means {}
     HttpReply const typo = send("POST", sessions, R"({"agentId":"demo"})");
@@ -76,7 +76,7 @@ TEST_F(ApiTest, WhatCanNotBeMadeIsRefusedWithItsPlace) {
     EXPECT_TRUE(journal.disk->sessions.empty());
 }
 
-TEST_F(ApiTest, AKeyMakesCreatingSafeToRepeatQuotedOrBare) {
+TEST_F(ApiTest, Create_SameKey_ReturnsTheFirstSession) {
     std::string const first = create({{"idempotency-key", "k1"}});
     EXPECT_EQ(create({{"idempotency-key", "\"k1\""}}), first);
     EXPECT_NE(create({{"idempotency-key", "k2"}}), first);
@@ -85,10 +85,10 @@ TEST_F(ApiTest, AKeyMakesCreatingSafeToRepeatQuotedOrBare) {
     EXPECT_EQ(code(other), "idempotency_mismatch");
     HttpReply const spaced =
         send("POST", sessions, "{ \"agentID\" : \"demo\" }", {{"idempotency-key", "k1"}});
-    EXPECT_EQ(member(spaced, "/id"), first);  // the same body, written otherwise
+    EXPECT_EQ(member(spaced, "/id"), first);  // the same body, formatted differently
 }
 
-TEST_F(ApiTest, APromptIsTakenAndSaysWhatItWaitsBehind) {
+TEST_F(ApiTest, Prompt_IsAccepted_NamesWhatItWaitsBehind) {
     std::string const session = create();
     HttpReply const first = send("POST", prompt_path(session), R"({"text":"hello"})");
     EXPECT_EQ(first.status, 202);
@@ -106,7 +106,7 @@ TEST_F(ApiTest, APromptIsTakenAndSaysWhatItWaitsBehind) {
     EXPECT_EQ(code(send("POST", prompt_path(session), "{}")), "bad_value");
 }
 
-TEST_F(ApiTest, AFailedStoreIsSaidAsSuch) {
+TEST_F(ApiTest, StoreFailed_IsReported) {
     std::string const session = create();
     journal.fault = runner::testing::Fault::lost;
     HttpReply const reply = send("POST", prompt_path(session), R"({"text":"hello"})");
@@ -116,7 +116,7 @@ TEST_F(ApiTest, AFailedStoreIsSaidAsSuch) {
     EXPECT_EQ(send("POST", prompt_path(session), R"({"text":"hello"})").status, 202);
 }
 
-TEST_F(ApiTest, ReadyIsSaidOnceTheFirstScanIsDone) {
+TEST_F(ApiTest, Ready_AfterTheFirstScan) {
     EXPECT_EQ(code(send("GET", "/readyz")), "recovering");
     runner->start();
     loop.run();
@@ -126,7 +126,7 @@ TEST_F(ApiTest, ReadyIsSaidOnceTheFirstScanIsDone) {
     EXPECT_EQ(send("GET", "/healthz").status, 200);
 }
 
-TEST_F(ApiTest, EventsArePagedOldestFirst) {
+TEST_F(ApiTest, Events_ArePagedOldestFirst) {
     std::string const session = create();
     for (int i = 0; i < 5; ++i) {
         (void)send("PATCH", "/api/sessions/" + session,
@@ -145,7 +145,7 @@ TEST_F(ApiTest, EventsArePagedOldestFirst) {
     EXPECT_EQ(code(send("GET", path + "?limit=201")), "bad_value");
 }
 
-TEST_F(ApiTest, MailToSeveral_StoreFull_IsThat503AndTheRepeatDelivers) {
+TEST_F(ApiTest, MailToSeveral_StoreFull_Is503AndRepeatDelivers) {
     for (char const* alias : {"alice", "bob"})
         (void)send("POST", sessions, R"({"agentID":"demo","alias":")" + std::string(alias) + "\"}");
     Headers const key{{"idempotency-key", "\"k1\""}};
@@ -166,7 +166,7 @@ TEST_F(ApiTest, MailToSeveral_StoreFull_IsThat503AndTheRepeatDelivers) {
     EXPECT_EQ(send("POST", "/api/mail", mail, key).status, 503) << "it may have been delivered";
 }
 
-// The repeat and the deletion are judged in one append.
+// The repeat and the deletion are decided in one append.
 TEST_F(ApiTest, CreateRepeatedDuringDeletion_SaysSessionGone) {
     Headers const key{{"idempotency-key", "\"k1\""}};
     auto const id = SessionId::parse(create(key)).value();
@@ -184,7 +184,7 @@ TEST_F(ApiTest, CreateRepeatedDuringDeletion_SaysSessionGone) {
     EXPECT_EQ(code(send("POST", sessions, R"({"agentID":"demo"})", key)), "session_gone");
 }
 
-TEST_F(ApiTest, ThePathsOfSessionManagersSpeakTheirOwnSpelling) {
+TEST_F(ApiTest, SessionManagerPaths_UseTheirSpelling) {
     std::string const path = "/api/projects/default/acp/session";
     HttpReply const made = send("POST", path, R"({"agentId":"demo","labels":{"fooID":"x"}})");
     ASSERT_EQ(made.status, 201) << made.body;
@@ -201,11 +201,14 @@ TEST_F(ApiTest, ThePathsOfSessionManagersSpeakTheirOwnSpelling) {
     EXPECT_EQ(send("GET", "/api/projects/other/acp/session/" + id).status, 404);
     EXPECT_EQ(member(send("POST", path, R"({"agentID":"demo"})"), "/nearest"), "agentId");
     EXPECT_EQ(member(send("POST", path, R"({"agentId":"nobody"})"), "/pointer"), "/agentId");
+    std::string const cancel = path + "/" + id + "/cancel";
+    EXPECT_EQ(send("POST", cancel, R"({"all":true,"reason":"wrong place"})").status, 200);
+    EXPECT_EQ(member(send("POST", cancel, R"({"pendingID":"pnd_x"})"), "/nearest"), "pendingId");
     EXPECT_EQ(send("DELETE", path + "/" + id).status, 204);
     EXPECT_EQ(send("GET", "/api/sessions/" + id).status, 404);
 }
 
-// A session with `turns` turns, of which each said `bytes`.
+// Creates a session with `turns` turns of `bytes` each.
 class PagesTest : public ApiTest {
 protected:
     std::string talk(int turns, std::size_t bytes) {
@@ -213,7 +216,7 @@ protected:
         live_on(id, turns, bytes);
         return "/api/sessions/" + id;
     }
-    // Few turns and long ones: what a turn costs the sanitizers grows with the turns before it.
+    // Adds few and long turns: with sanitizers a turn costs more, the more turns precede it.
     void live_on(std::string const& id, int turns, std::size_t bytes) {
         std::string const text(bytes, 'x');
         for (int i = 0; i < turns; ++i) {
@@ -222,7 +225,7 @@ protected:
             loop.run();
         }
     }
-    // All ids of a list, by pages.
+    // Returns all ids of a list, page by page.
     std::vector<std::string> ids(std::string const& path, int limit) {
         std::vector<std::string> out;
         std::optional<std::string> cursor = "";
@@ -257,7 +260,7 @@ protected:
     }
 };
 
-TEST_F(PagesTest, OfAnySizeTellTheSame) {
+TEST_F(PagesTest, AnyPageSize_ReturnsTheSameItems) {
     std::string const session = talk(7, 1);
     for (std::string const what : {"/messages", "/turns"}) {
         auto const whole = ids(session + what, 200);
@@ -267,9 +270,9 @@ TEST_F(PagesTest, OfAnySizeTellTheSame) {
     }
 }
 
-// What a page reads does not grow with the session.
-TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
-    std::string const session = talk(150, 16'000);  // 2.4 MB and more
+// A page reads the same amount, however long the session is.
+TEST_F(PagesTest, LongSession_ReadTheirOwnPartOnly) {
+    std::string const session = talk(150, 16'000);  // at least 2.4 MB
     for (std::string const what : {"/messages", "/turns"}) {
         journal.store->bytes_read = 0;
         HttpReply const first = list(session + what, 5, "");
@@ -286,7 +289,7 @@ TEST_F(PagesTest, ReadOnlyTheirOwnPartOfTheJournal) {
     }
 }
 
-// Nor does what one call costs: showing it, and the repeat of its result.
+// So does one call: showing it, and repeating its result.
 TEST_F(PagesTest, PendingCall_LongSession_ReadsItsOwnPartOnly) {
     std::string const pending = waiting_call();
     ASSERT_EQ(result(pending, "1").status, 200);
@@ -309,7 +312,7 @@ TEST_F(PagesTest, PendingCall_LongSession_ReadsItsOwnPartOnly) {
     EXPECT_EQ(member(result(pending, "1"), "/receipt/consumed/step"), "2");
 }
 
-// Nor what lists of a session's calls cost, the page of one, and what is explained of it.
+// So do lists of a session's calls, the page of one, and its explanation.
 TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     std::string const settled = waiting_call();
     ASSERT_EQ(result(settled, "1").status, 200);
@@ -319,7 +322,7 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     std::string const receipt =
         member(send("GET", "/async-tool/pending/" + settled), "/receipt/id");
     live_on(session, 150, 8'000);
-    loop.advance(Duration(60'000));  // this process knows all that changed since
+    loop.advance(Duration(60'000));  // this process knows every change since then
     std::string const as_of =
         header(send("GET", "/async-tool/pending?sessionID=" + session), "Dormouse-As-Of");
     (void)send("POST", prompt_path(session), R"({"text":"please"})");
@@ -349,8 +352,8 @@ TEST_F(PagesTest, ListsOfCalls_LongSession_ReadTheirOwnPartOnly) {
     EXPECT_LE(reads("/api/explain/" + receipt, settled), runner::Runner::page_bytes + 200'000);
 }
 
-// A page in the past with a call that still waits reads up to its pause, and no further.
-TEST_F(PagesTest, ACallThatWaitsIsShownWithoutReadingAllThatCameAfterIt) {
+// A page in the past that shows a waiting call reads up to its pause and no further.
+TEST_F(PagesTest, WaitingCall_LongSession_ReadsUpToItsPauseOnly) {
     std::string const id = create();
     (void)send("POST", prompt_path(id), R"({"text":"please"})");
     effects.reply({session::testing::job()});
@@ -371,7 +374,7 @@ TEST_F(PagesTest, ACallThatWaitsIsShownWithoutReadingAllThatCameAfterIt) {
     EXPECT_EQ(ids("/api/sessions/" + id + "/turns", 50).size(), 1U);
 }
 
-TEST_F(PagesTest, ACursorThatIsNoneIsRefused) {
+TEST_F(PagesTest, InvalidCursor_IsRefused) {
     std::string const session = talk(1, 1);
     for (std::string const cursor : {"x", "0", "-1", "999", "c", "cx"}) {
         for (std::string const what : {"/messages", "/turns"})
@@ -380,4 +383,4 @@ TEST_F(PagesTest, ACursorThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

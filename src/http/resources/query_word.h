@@ -1,12 +1,12 @@
 #pragma once
-// A query parameter that takes the words of an enumeration.
+// Reads a query parameter that takes the words of an enumeration.
 
 #include "base/enum_words.h"
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// nullopt: absent, or query.error says that it is none of them.
+// Returns nullopt when absent or unknown; query.error is then set for unknown words.
 template <class E> [[nodiscard]] std::optional<E> query_word(Query& query, std::string_view name) {
     auto const given = query.request.query_value(name);
     if (!given) return std::nullopt;
@@ -15,4 +15,4 @@ template <class E> [[nodiscard]] std::optional<E> query_word(Query& query, std::
     return value;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

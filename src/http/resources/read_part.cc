@@ -1,8 +1,8 @@
 #include "http/resources/read_part.h"
 
-#include "runner/read_history.h"
+#include "runner/read/read_history.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snapshot>)> done) {
     runner::read_pending(api.services().runner, api.services().journal, pending, std::move(done));
@@ -17,4 +17,4 @@ void read_open_calls(Api& api, SessionId session, port::Fn<void(Result<Snapshot>
     runner::read_open_calls(api.services().runner, session, std::move(done));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,11 +1,11 @@
 #pragma once
-// Parts of a session's history (door/read_pending.h), for handlers. See also handlers.h.
+// Reads the part of a session's history that handlers of pending calls need. See also shared.h.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// With all that is known of the calls that are open.
+// Reads the session with all events that its open calls need.
 void read_open_calls(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

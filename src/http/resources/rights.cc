@@ -1,11 +1,11 @@
 #include "http/resources/rights.h"
 
 #include "http/resources/shared.h"
-#include "runner/unreadable.h"
+#include "runner/repair/unreadable.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -18,7 +18,7 @@ Error needs_role(Role role) {
     return needs(role, "This needs a token of role " + std::string(text(role)) + " or above.");
 }
 
-// What a request names: sessions by their ids, and a project.
+// The sessions and the project that a request names.
 struct Named {
     std::vector<SessionId> sessions = {};
     std::optional<std::string> project = {};
@@ -52,18 +52,19 @@ Named named_by(Exchange const& x, Names names) {
     return out;
 }
 
-// A list that names nothing is one of the token's only project.
+// A list without a project is of the token's only project.
 std::optional<Error> add_project(Exchange& x, Named& named) {
     if (named.project || x.request.query_value("sessionID")) return std::nullopt;
     auto const& projects = x.principal->row.projects;
     if (projects.size() > 1)
-        return Error{Code::project_required, "This token is for several projects; say ?project=."};
+        return Error{Code::project_required, "This token is for several projects; give ?project=."};
     named.project = projects.front();
     x.request.query.emplace_back("project", projects.front());
     return std::nullopt;
 }
 
-// An id that tells no session is nobody's: what can not be judged is not let through.
+// Returns true if the request must name a session; without one there is nothing to check, and it is
+// refused.
 bool wants_session(Names names) {
     return names == Names::body || names == Names::id || names == Names::project_session;
 }
@@ -78,7 +79,7 @@ struct Sessions {
 
 void check_sessions(std::shared_ptr<Sessions> const& s);
 
-// Its row, of a session that cannot be read; nullopt: there is none.
+// Reads the row of a session that cannot be loaded; nullopt: there is none.
 void find_row(Api& api, SessionId const& session,
               port::Fn<void(Result<std::optional<port::SessionRow>>)> then) {
     auto question = [session](port::MaintenanceStore& store) {
@@ -104,13 +105,13 @@ void check_unreadable(std::shared_ptr<Sessions> const& s, SessionId const& sessi
     });
 }
 
-// One after the other. What is not there is told here too, before the handler may find something
-// else wrong with the request: else a foreign id could be told from an unknown one.
+// Checks one session after the other. Reports a missing one here, before the handler can find
+// another error in the request: otherwise a foreign id would differ from an unknown one.
 void check_sessions(std::shared_ptr<Sessions> const& s) {
     if (s->left.empty()) return std::exchange(s->go, {})();
     SessionId const session = s->left.back();
     s->left.pop_back();
-    s->api.services().runner.look(
+    s->api.services().runner.read_lane(
         session, [s, session](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane && runner::is_unreadable(lane.error())) return check_unreadable(s, session);
             if (!lane) return s->x->fail(lane.error());
@@ -131,8 +132,8 @@ void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> 
     go();
 }
 
-// Checks that what the request names is of the token's projects, and that the token may give work
-// to the agents of its sessions.
+// Checks that everything the request names belongs to projects of the token, and that the token may
+// give work to the agents of its sessions.
 void check_named(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
     bool const works = right.works && !x->principal->may_start_all();
     Named named = named_by(*x, right.names);
@@ -210,4 +211,4 @@ std::optional<Error> refuse_agent(Api& api, Exchange const& x, std::string const
                  Json::trusted(R"({"role":"operate"})"), 0};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

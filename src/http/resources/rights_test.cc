@@ -2,10 +2,10 @@
 
 #include "http/resources/testing/api_fixture.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
-TEST_F(ApiTest, Head_OfABodyThatIsNotTaken_RefusedAtOnce) {
+TEST_F(ApiTest, Head_BodyNotAccepted_RefusedAtOnce) {
     port::TokenRow reader{.id = "tok_r", .kind = "token", .name = "r", .role = "read"};
     reader.secret = sha256("dm_reader");
     gate.tokens().add(reader);
@@ -36,7 +36,7 @@ TEST_F(ApiTest, Head_OfABodyThatIsNotTaken_RefusedAtOnce) {
 
 class TokenTest : public ApiTest {
 protected:
-    // A token of the store's, and its secret.
+    // Adds a token to the store and returns its secret.
     std::string token(std::string const& name, std::string const& role,
                       std::vector<std::string> projects = {}) {
         port::TokenRow row{.id = "tok_" + name, .kind = "token", .name = name, .role = role};
@@ -90,7 +90,7 @@ TEST_F(TokenTest, ForeignAndUnknownIds_WrongBody_LookTheSame) {
     EXPECT_EQ(as(foreign, "POST", prompt_path(unknown.session.text()), "{").status, 404);
 }
 
-TEST_F(TokenTest, AnswerAskedOfARole_HigherRoleAnswersToo) {
+TEST_F(TokenTest, QuestionToARole_HigherRoleMayAnswer) {
     (void)send("POST", prompt_path(create()), R"({"text":"please"})");
     effects.reply({session::testing::job()});
     loop.run();
@@ -105,7 +105,7 @@ TEST_F(TokenTest, AnswerAskedOfARole_HigherRoleAnswersToo) {
     EXPECT_EQ(member(applied, "/outcome"), "applied") << applied.body;
 }
 
-TEST_F(TokenTest, Page_WithATokenInsteadOfACookie_HasNoForm) {
+TEST_F(TokenTest, Page_TokenInPlaceOfCookie_HasNoForm) {
     std::string const pending = waiting_call();
     HttpReply const page = send("GET", "/a/" + pending);
     EXPECT_EQ(page.status, 200);
@@ -124,4 +124,4 @@ TEST_F(TokenTest, Progress_TooOftenForOneCall_Limited) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

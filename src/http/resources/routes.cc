@@ -3,26 +3,30 @@
 #include "http/resources/mail/handlers.h"
 #include "http/resources/operations/handlers.h"
 #include "http/resources/pages/handlers.h"
+#include "http/resources/rules/handlers.h"
 #include "http/resources/sessions/handlers.h"
 #include "http/resources/tasks/handlers.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/webhooks/handlers.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
-constexpr std::size_t usual = std::size_t{1} << 20;
+constexpr std::size_t plain = std::size_t{1} << 20;
 constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
-constexpr std::size_t small = std::size_t{4} << 10;  // a word or two, from anybody
+constexpr std::size_t small = std::size_t{4} << 10;  // a word or two, without a token
 constexpr std::string_view pending_query =
-    "sessionID project status tool reason externalRef changedSince wait limit cursor";
+    "sessionID project status tool reason externalRef changedSince view wait limit cursor";
 constexpr Right admin_server{Role::admin, Names::server};
 constexpr Right answer_body{Role::answer, Names::body};
 constexpr Right answer_items{Role::answer, Names::items};
 constexpr Right answer_id{Role::answer, Names::id};
+// The handler knows the rule's project, also that of a deleted session.
+constexpr Right answer_rule{Role::answer, Names::nothing};
 constexpr Right anyone{Role::anyone, Names::nothing};
 constexpr Right operate_id{Role::operate, Names::id};
 constexpr Right operate_list{Role::operate, Names::list};
+constexpr Right operate_server{Role::operate, Names::server};
 constexpr Right operate_project{Role::operate, Names::project};
 constexpr Right operate_project_session{Role::operate, Names::project_session};
 constexpr Right program_id{Role::operate, Names::id, true};
@@ -47,18 +51,20 @@ std::vector<Route> call_routes() {
         {"POST", {"async-tool", "results"}, large, post_results, "", answer_items},
         {"POST", {"async-tool", "error"}, large, post_error, "", answer_body},
         {"POST", {"async-tool", "decision"}, large, post_decision, "", answer_body},
-        {"POST", {"async-tool", "progress"}, usual, post_progress, "", answer_body},
-        {"POST", {"async-tool", "webhook"}, usual, post_webhook, "", anyone},
-        {"POST", {"async-tool", "webhook", "{}"}, usual, post_webhook, "", anyone},
+        {"POST", {"async-tool", "progress"}, plain, post_progress, "", answer_body},
+        {"POST", {"async-tool", "webhook"}, plain, post_webhook, "", anyone},
+        {"POST", {"async-tool", "webhook", "{}"}, plain, post_webhook, "", anyone},
+        {"POST", {"async-tool", "slack"}, plain, post_slack, "", anyone},
         {"POST", {"c", "{}"}, large, post_capability, "", anyone},
-        {"GET", {"c", "{}"}, usual, get_capability, "", anyone},
-        {"GET", {}, usual, get_home, "", anyone},
-        {"GET", {"a", "{}"}, usual, get_page, "", anyone},
-        {"POST", {"a", "{}"}, usual, post_page, "", answer_id},
-        {"GET", {"async-tool", "pending"}, usual, list_pending, pending_query, read_list},
-        {"GET", {"async-tool", "pending", "{}"}, usual, get_pending, "wait", read_id},
-        {"DELETE", {"async-tool", "pending", "{}"}, usual, delete_pending, "reason", operate_id},
-        {"POST", {"async-tool", "pending", "{}", "claim"}, usual, post_claim, "", answer_id},
+        {"GET", {"c", "{}"}, plain, get_capability, "", anyone},
+        {"GET", {}, plain, get_home, "for open", anyone},
+        {"GET", {"a", "{}"}, plain, get_page, "", anyone},
+        {"POST", {"a", "{}"}, plain, post_page, "", answer_id},
+        {"GET", {"async-tool", "pending"}, plain, list_pending, pending_query, read_list},
+        {"GET", {"async-tool", "pending", "{}"}, plain, get_pending, "view wait", read_id},
+        {"DELETE", {"async-tool", "pending", "{}"}, plain, delete_pending, "reason", operate_id},
+        {"POST", {"async-tool", "pending", "{}", "claim"}, plain, post_claim, "", answer_id},
+        {"POST", {"async-tool", "pending", "{}", "reassign"}, plain, post_reassign, "", answer_id},
     };
 }
 
@@ -72,64 +78,75 @@ std::vector<Route> session_routes() {
          operate_project},
         {"GET",
          {"api", "projects", "{}", "sessions"},
-         usual,
+         plain,
          list_sessions,
-         "alias limit cursor",
+         "alias q state counts limit cursor",
          read_project},
         {"POST", {"api", "projects", "{}", "import"}, large, import_session, "", operate_project},
-        {"GET", {"api", "sessions", "{}"}, usual, get_session, "wait", program_read},
-        {"PATCH", {"api", "sessions", "{}"}, usual, patch_session, "", operate_id},
-        {"DELETE", {"api", "sessions", "{}"}, usual, delete_session, "", operate_id},
+        {"GET", {"api", "sessions", "{}"}, plain, get_session, "wait", program_read},
+        {"PATCH", {"api", "sessions", "{}"}, plain, patch_session, "", operate_id},
+        {"DELETE", {"api", "sessions", "{}"}, plain, delete_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "prompt"}, large, post_prompt, "wait", work_id},
-        {"POST", {"api", "sessions", "{}", "cancel"}, usual, cancel_session, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "resume"}, usual, resume_session, "", work_id},
-        {"POST", {"api", "sessions", "{}", "end"}, usual, end_session, "", operate_id},
-        {"POST", {"api", "sessions", "{}", "retry"}, usual, retry_session, "", work_id},
-        {"POST", {"api", "sessions", "{}", "fork"}, usual, fork_session, "", operate_id},
-        {"POST", {"api", "mail"}, usual, post_mail, "project", program_list},
-        {"GET",
-         {"api", "mail"},
-         usual,
-         list_mail,
-         "sessionID project limit cursor",
-         program_read_list},
-        {"GET", {"api", "mail", "{}"}, usual, get_mail, "after limit", program_read},
-        {"POST", {"api", "mail", "{}", "release"}, usual, release_mail, "", operate_id},
-        {"GET",
-         {"api", "sessions", "{}", "inbox"},
-         usual,
-         list_inbox,
-         "after status limit",
-         program_read},
-        {"GET", {"api", "sessions", "{}", "tasks"}, usual, list_tasks, "tree", program_read},
-        {"POST", {"api", "sessions", "{}", "report"}, usual, post_report, "", program_id},
-        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
-        {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", work_id},
-        {"POST", {"api", "sessions", "{}", "attach"}, usual, post_attach, "", work_id},
-        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_work},
-        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
-        {"POST", {"api", "tasks", "{}", "cancel"}, usual, cancel_task, "", program_id},
-        {"GET", {"api", "tasks", "{}", "output"}, usual, get_task_output, "wait", program_read},
-        {"DELETE", {"api", "tasks", "{}"}, usual, delete_task, "", program_id},
+        {"POST", {"api", "sessions", "{}", "cancel"}, plain, cancel_session, "", operate_id},
+        {"POST", {"api", "sessions", "{}", "resume"}, plain, resume_session, "", work_id},
+        {"POST", {"api", "sessions", "{}", "end"}, plain, end_session, "", operate_id},
+        {"POST", {"api", "sessions", "{}", "retry"}, plain, retry_session, "", work_id},
+        {"POST", {"api", "sessions", "{}", "fork"}, plain, fork_session, "", operate_id},
         {"GET",
          {"api", "sessions", "{}", "messages"},
-         usual,
+         plain,
          list_messages,
          "limit cursor",
          program_read},
-        {"GET", {"api", "sessions", "{}", "turns"}, usual, list_turns, "limit cursor", read_id},
+        {"GET", {"api", "sessions", "{}", "turns"}, plain, list_turns, "limit cursor", read_id},
         {"GET",
          {"api", "sessions", "{}", "events"},
-         usual,
+         plain,
          list_events,
          "after view limit cursor children",
          read_id},
-        {"GET", {"api", "artifacts", "{}"}, usual, get_artifact, "", read_id},
-        {"GET", {"api", "events"}, usual, list_feed, "project after view limit cursor", read_list},
+        {"GET", {"api", "artifacts", "{}"}, plain, get_artifact, "", read_id},
+        {"GET", {"api", "events"}, plain, list_feed, "project after view limit cursor", read_list},
     };
 }
 
-// Sessions in the spelling of ACP session managers (docs/reference/http.md).
+std::vector<Route> mail_routes() {
+    return {
+        {"POST", {"api", "mail"}, plain, post_mail, "project", program_list},
+        {"GET",
+         {"api", "mail"},
+         plain,
+         list_mail,
+         "sessionID project limit cursor",
+         program_read_list},
+        {"GET", {"api", "mail", "{}"}, plain, get_mail, "after limit", program_read},
+        {"POST", {"api", "mail", "{}", "release"}, plain, release_mail, "", operate_id},
+        {"GET",
+         {"api", "sessions", "{}", "inbox"},
+         plain,
+         list_inbox,
+         "after status limit",
+         program_read},
+    };
+}
+
+// Routes for a session's tasks and its external agent.
+std::vector<Route> task_routes() {
+    return {
+        {"GET", {"api", "sessions", "{}", "tasks"}, plain, list_tasks, "tree", program_read},
+        {"POST", {"api", "sessions", "{}", "report"}, plain, post_report, "", program_id},
+        {"POST", {"api", "sessions", "{}", "tasks"}, large, start_task, "", program_id},
+        {"POST", {"api", "sessions", "{}", "import"}, large, import_more, "", work_id},
+        {"POST", {"api", "sessions", "{}", "attach"}, plain, post_attach, "", work_id},
+        {"POST", {"api", "sessions", "{}", "calls"}, large, post_call, "", program_work},
+        {"POST", {"api", "tasks", "{}", "resume"}, large, resume_task, "", program_id},
+        {"POST", {"api", "tasks", "{}", "cancel"}, plain, cancel_task, "", program_id},
+        {"GET", {"api", "tasks", "{}", "output"}, plain, get_task_output, "wait", program_read},
+        {"DELETE", {"api", "tasks", "{}"}, plain, delete_task, "", program_id},
+    };
+}
+
+// Routes in the spelling of ACP session managers (docs/reference/http.md).
 std::vector<Route> manager_routes() {
     return {
         {"POST",
@@ -140,19 +157,19 @@ std::vector<Route> manager_routes() {
          operate_project},
         {"GET",
          {"api", "projects", "{}", "acp", "session"},
-         usual,
+         plain,
          acp_list,
          "limit cursor",
          read_project},
         {"GET",
          {"api", "projects", "{}", "acp", "session", "{}"},
-         usual,
+         plain,
          acp_get,
          "wait",
          read_project_session},
         {"DELETE",
          {"api", "projects", "{}", "acp", "session", "{}"},
-         usual,
+         plain,
          acp_delete,
          "",
          operate_project_session},
@@ -164,13 +181,13 @@ std::vector<Route> manager_routes() {
          work_project_session},
         {"POST",
          {"api", "projects", "{}", "acp", "session", "{}", "resume"},
-         usual,
+         plain,
          acp_resume,
          "",
          work_project_session},
         {"POST",
          {"api", "projects", "{}", "acp", "session", "{}", "cancel"},
-         usual,
+         plain,
          acp_cancel,
          "",
          operate_project_session},
@@ -181,36 +198,45 @@ std::vector<Route> server_routes() {
     return {
         {"GET",
          {"api", "deliveries"},
-         usual,
+         plain,
          list_deliveries,
          "project state limit cursor",
          operate_list},
-        {"POST", {"api", "deliveries", "{}", "retry"}, usual, retry_delivery, "", operate_id},
-        {"DELETE", {"api", "deliveries", "{}"}, usual, delete_delivery, "", operate_id},
-        {"GET", {"api", "agents"}, usual, get_agents, "", program_read_nothing},
-        {"GET", {"api", "tools"}, usual, get_tools, "", program_read_nothing},
-        {"GET", {"api", "explain", "{}"}, usual, get_explain, "", read_id},
-        {"GET", {"api", "doctor"}, usual, get_doctor, "calls cursor", admin_server},
-        {"POST", {"api", "doctor", "repair"}, usual, post_repair, "", admin_server},
-        {"POST", {"api", "retention"}, usual, post_retention, "", admin_server},
+        {"POST", {"api", "deliveries", "{}", "retry"}, plain, retry_delivery, "", operate_id},
+        {"DELETE", {"api", "deliveries", "{}"}, plain, delete_delivery, "", operate_id},
+        {"GET", {"api", "agents"}, plain, get_agents, "", program_read_nothing},
+        {"GET", {"api", "tools"}, plain, get_tools, "", program_read_nothing},
+        {"GET", {"api", "explain", "{}"}, plain, get_explain, "", read_id},
+        {"GET", {"api", "doctor"}, plain, get_doctor, "calls cursor", admin_server},
+        {"POST", {"api", "doctor", "repair"}, plain, post_repair, "", admin_server},
+        {"GET", {"api", "audit"}, plain, get_audit, "session by type limit cursor", admin_server},
+        {"GET", {"api", "nodes"}, plain, get_nodes, "", operate_server},
+        {"GET", {"api", "starts"}, plain, get_starts, "", read_nothing},
+        {"GET", {"api", "config"}, plain, get_config, "", admin_server},
+        {"POST", {"api", "retention"}, plain, post_retention, "", admin_server},
         {"POST",
          {"api", "retention", "messages"},
-         usual,
+         plain,
          post_retention_messages,
          "",
          admin_server},
-        {"GET", {"api", "tokens"}, usual, list_tokens, "", admin_server},
-        {"POST", {"api", "tokens"}, usual, create_token, "", admin_server},
-        {"DELETE", {"api", "tokens", "{}"}, usual, delete_token, "", admin_server},
-        {"POST", {"api", "links"}, usual, create_link, "", admin_server},
-        {"GET", {"sign-in"}, usual, show_sign_in, "next", anyone},
+        {"GET", {"api", "rules"}, plain, list_rules, "project", read_list},
+        {"DELETE", {"api", "rules", "{}"}, plain, delete_rule, "", answer_rule},
+        {"GET", {"api", "me"}, plain, get_me, "", read_nothing},
+        {"GET", {"api", "tokens"}, plain, list_tokens, "", admin_server},
+        {"POST", {"api", "tokens"}, plain, create_token, "", admin_server},
+        {"DELETE", {"api", "tokens", "{}"}, plain, delete_token, "", admin_server},
+        {"POST", {"api", "links"}, plain, create_link, "", admin_server},
+        {"GET", {"sign-in"}, plain, show_sign_in, "next", anyone},
         {"POST", {"sign-in"}, small, sign_in, "", anyone},
-        {"DELETE", {"sign-in"}, usual, sign_out, "", read_nothing},
-        {"POST", {"sign-out"}, usual, post_sign_out, "", read_nothing},
-        {"GET", {"openapi.json"}, usual, get_openapi, "", read_nothing},
-        {"GET", {"metrics"}, usual, get_metrics, "", read_server},
-        {"GET", {"healthz"}, usual, get_health, "", anyone},
-        {"GET", {"readyz"}, usual, get_ready, "", anyone},
+        {"POST", {"sign-in", "email"}, small, post_sign_in_mail, "", anyone},
+        {"POST", {"sign-in", "link"}, small, describe_link, "", anyone},
+        {"DELETE", {"sign-in"}, plain, sign_out, "", read_nothing},
+        {"POST", {"sign-out"}, plain, post_sign_out, "", read_nothing},
+        {"GET", {"openapi.json"}, plain, get_openapi, "", read_nothing},
+        {"GET", {"metrics"}, plain, get_metrics, "", read_server},
+        {"GET", {"healthz"}, plain, get_health, "", anyone},
+        {"GET", {"readyz"}, plain, get_ready, "", anyone},
     };
 }
 
@@ -218,9 +244,10 @@ std::vector<Route> server_routes() {
 
 std::vector<Route> all_routes() {
     std::vector<Route> out = call_routes();
-    for (auto const& more : {session_routes(), manager_routes(), server_routes()})
+    for (auto const& more :
+         {session_routes(), mail_routes(), task_routes(), manager_routes(), server_routes()})
         out.insert(out.end(), more.begin(), more.end());
     return out;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

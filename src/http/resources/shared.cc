@@ -2,20 +2,20 @@
 #include "http/resources/waits.h"
 #include "http/streams/changes.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done) {
     runner::read_history(api.services().runner, session, std::move(done));
 }
 
-std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uint64_t least,
+std::uint64_t Query::number(std::string_view name, std::uint64_t by_default, std::uint64_t least,
                             std::uint64_t most) {
     auto const text = request.query_value(name);
-    if (!text) return usual;
+    if (!text) return by_default;
     auto const number = parse_number(*text);
     if (number && *number >= least && *number <= most) return *number;
     if (!error) {
@@ -23,16 +23,16 @@ std::uint64_t Query::number(std::string_view name, std::uint64_t usual, std::uin
             bad_value("?" + std::string(name), "must be a number from " + std::to_string(least) +
                                                    " to " + std::to_string(most));
     }
-    return usual;
+    return by_default;
 }
 
 Duration Query::wait() {
     return Duration(static_cast<std::int64_t>(number("wait", 0, 0, 50)) * 1'000);
 }
 
-// A long poll: ends once, by the session, the clock or the client.
+// A long poll: finished once, by the session, the clock or the client.
 struct Waits::Wait {
-    port::Fn<void()> stop;  // no more news is wanted
+    port::Fn<void()> stop;  // ends the subscription
     port::Fn<void()> done;
     Time until{};
     ExchangePtr exchange;
@@ -52,10 +52,10 @@ void Waits::add(std::shared_ptr<Wait> wait) {
 }
 
 void Waits::arm() {
-    services_.loop.after(sweep_every, [this] { sweep(); });
+    services_.loop.after(sweep_every, scope_.guard([this] { sweep(); }));
 }
 
-// One timer for all that wait: the clock and the clients are looked at a few times a second.
+// One timer for all waits checks the clock and the clients a few times a second.
 void Waits::sweep() {
     auto const now = services_.runner.now();
     bool const ends = services_.runner.draining();
@@ -103,4 +103,4 @@ void wait_for_change(Api& api, std::string const& project, std::optional<Session
     api.waits().add(wait);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,30 +1,27 @@
 #pragma once
-// What handlers share: readings of sessions, numbers of a query, bodies read beside the loop,
-// waits.
+// What handlers share: reads of sessions, numbers of a query, bodies read off the loop, waits.
 
 #include "http/objects/body.h"
 #include "http/resources/api.h"
-#include "runner/read_history.h"
+#include "runner/read/read_history.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 inline constexpr std::string_view bring_gate_back =
     "put the gate back into the configuration and restart the server; or cancel the call";
 
-[[nodiscard]] inline Error not_found() {
-    return {Code::not_found, "There is nothing with this id."};
-}
+[[nodiscard]] inline Error not_found() { return {Code::not_found, "This id was not found."}; }
 
 [[nodiscard]] inline Error history_gone() {
     return {Code::history_gone, "This part of the session's history was removed by retention."};
 }
-// Why a session that was just made, or found by the key that made it, is not shown: it was deleted
-// in between.
+// Returns the error for a session that was deleted after it was created or found by its key.
 [[nodiscard]] inline Error gone_since(Error error) {
     if (error.code != Code::not_found) return error;
     return {Code::session_gone, "This session was deleted."};
 }
-// What is not in its session's history: because retention took it, or it never was.
+// Returns the error for what is not in the history: history_gone if retention deleted it, else
+// not_found.
 [[nodiscard]] inline Error missing(session::State const& state, PendingId const& pending) {
     return pending.call <= state.base.call ? history_gone() : not_found();
 }
@@ -32,29 +29,29 @@ inline constexpr std::string_view bring_gate_back =
     return seq <= state.base.through ? history_gone() : not_found();
 }
 
-// State and history of a session at one moment, both durable.
+// Reads state and history of a session at one moment, both durable.
 using runner::Snapshot;
 void read_history(Api& api, SessionId session, port::Fn<void(Result<Snapshot>)> done);
-// The same with the part of the history that one pending call needs: what made it, what was said of
-// it, and who used its outcome.
+// Reads the part of the history that one pending call needs: the step that made it, its progress,
+// and the step that used its outcome.
 void read_pending(Api& api, PendingId const& pending, port::Fn<void(Result<Snapshot>)> done);
-// With what happened from an event on.
+// Reads the history from an event on.
 void read_history_from(Api& api, SessionId session, Seq from,
                        port::Fn<void(Result<Snapshot>)> done);
 
-// `limit` (1-200, else `usual`) and other numbers of a query; the first bad one is the error.
+// Reads `limit` (1-200) and other numbers of a query; keeps the first error.
 struct Query {
     HttpRequest const& request;
     std::optional<Error> error = {};
 
-    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t usual,
+    [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t by_default,
                                        std::uint64_t least, std::uint64_t most);
     // `wait`: seconds, 0 to 50.
     [[nodiscard]] Duration wait();
 };
 
-// Reads what the body of `x` says, beside the loop when it is large, and goes on with that. What
-// cannot be taken has been answered. `read` uses of `x` what does not change.
+// Calls `read` on the body of `x`, on a worker thread when it is large, and continues with its
+// value. Answers the request if `read` fails. `read` may use only what does not change in `x`.
 template <class T>
 void read_aside(Api& api, ExchangePtr const& x, port::Fn<Result<T>()> read,
                 port::Fn<void(T)> then) {
@@ -67,17 +64,18 @@ void read_aside(Api& api, ExchangePtr const& x, port::Fn<Result<T>()> read,
         });
 }
 
-// Calls `done` as soon as `ready` says so after an append of the session, or when `time` is up, or
-// when the client has gone; at once if it is so already. `ready` sees durable state.
+// Calls `done` after the first append of the session for which `ready` returns true, when `time` is
+// over, or when the client has gone; at once if `ready` is already true. `ready` sees durable
+// state.
 void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, ExchangePtr x,
                 std::function<bool(session::State const&)> ready, port::Fn<void()> done);
 
-// Calls `done` with the next change of a pending call of the session, or of the project without
-// one; or when it is `until`; or when the client has gone.
+// Calls `done` at the next change of a pending call of the session (of the project if there is no
+// session), at `until`, or when the client has gone.
 void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
                      Time until, ExchangePtr x, port::Fn<void()> done);
 
-// input.cc: the parts of a message from `text` or `parts` of a body.
+// input.cc: reads the parts of a message from `text` or `parts` of a body.
 struct Input {
     Json parts;
     std::string text;
@@ -85,10 +83,11 @@ struct Input {
     bool only_text = true;
 };
 [[nodiscard]] std::optional<Input> read_input(Body& body);
-// Why something is cancelled; empty: nobody says.
-[[nodiscard]] std::string cancel_reason(Body& body);
-// An image or a file with its bytes: the members mime, name, alt and data. nullopt: `fields` says
-// why not.
+// Reads the files of `body`, which are the member `files`, and their parts. nullopt: there are
+// none, or `body` has the error.
+[[nodiscard]] std::optional<Input> read_files(Body& body);
+// Reads an image or a file with its bytes: the members mime, name, alt and data. nullopt: `fields`
+// has the error.
 [[nodiscard]] std::optional<session::Artifact> read_file(Body& fields, std::string const& type);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,17 +1,18 @@
 #pragma once
-// Requests that wait for a session to come to something (`?wait=`). On the loop.
+// Requests that wait for a change of a session (`?wait=`). On the loop.
 
+#include "base/scope.h"
 #include "http/resources/api.h"
 
 #include <memory>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Waits {
 public:
     struct Wait;
-    // How late a wait may end when its time is up or its client has gone.
+    // How late a wait may end after its time is over or its client has gone.
     static constexpr Duration sweep_every{250};
 
     explicit Waits(Services& services) : services_(services) {}
@@ -24,6 +25,7 @@ private:
     Services& services_;
     std::vector<std::shared_ptr<Wait>> waits_;
     bool armed_ = false;
+    Scope scope_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

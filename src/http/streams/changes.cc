@@ -1,12 +1,12 @@
 #include "http/streams/changes.h"
 
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 #include <algorithm>
 #include <ranges>
 #include <set>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 void Changes::note(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records,
                    Time now) {
@@ -49,15 +49,15 @@ namespace {
 
 constexpr std::uint64_t feed_rows_max = 4'096;
 constexpr std::size_t feed_page_bytes = std::size_t{1} << 20;
-// Appends of two sessions may be stored in the other order than they were decided in.
+// Appends of two sessions may be stored in another order than they were decided in.
 constexpr Duration disorder_max{5'000};
 
-// Follows the times of a feed.
+// Follows the times of the appends in a feed.
 class FeedTimes {
 public:
     explicit FeedTimes(Time since) : since_(since) {}
 
-    // Whether an append with this time, the next one in the feed, is behind `since`.
+    // Returns whether the next append in the feed, which has this time, is later than `since`.
     bool is_behind(Time at) {
         stepped_back_ = stepped_back_ || at < newest_ - disorder_max;
         newest_ = std::max(newest_, at);
@@ -85,7 +85,7 @@ Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store, std::stri
         if (page->gone) break;
         for (port::FeedRow const& row : page->rows) {
             if (row.deleted) continue;
-            // What is damaged is told of elsewhere.
+            // Skips damaged appends; other readers report them.
             auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
             if (!records || records->empty()) continue;
             if (!times.is_behind(records->front()->event.at)) continue;
@@ -106,4 +106,4 @@ std::uint64_t Changes::watch(std::string project, std::optional<SessionId> sessi
     return next_watcher_;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

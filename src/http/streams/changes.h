@@ -1,12 +1,12 @@
 #pragma once
-// What changed lately about pending calls, in the order in which it could be seen, so that lists
-// can be asked for what is new (`changedSince`) and can wait for it. In memory and bounded; what is
-// older is found in the feed and by the times in the journal. On the loop.
+// The recent changes of pending calls, in the order in which they became visible, so that lists can
+// return what is new (`changedSince`) and wait for it. In memory and bounded; older changes are
+// found in the feed and by the times in the journal. On the loop.
 //
-// The wall clock may step back. So the times here never do: as_of() is at least the newest time
-// that was ever given out or noted, and a later change has a time that is not before it.
+// The wall clock may step back; the times here never do: as_of() is at least the newest time that
+// was ever returned or noted, and a later change has a time that is not before it.
 
-#include "runner/lane.h"
+#include "runner/lane/lane.h"
 
 #include <algorithm>
 #include <deque>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Changes {
 public:
@@ -22,18 +22,18 @@ public:
 
     void note(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records, Time now);
 
-    // The time to ask on with: what is noted from now on has one that is not before it.
+    // Returns the time for the next query: every later change has a time that is not before it.
     [[nodiscard]] Time as_of(Time now) { return newest_ = std::max(newest_, now); }
-    // Whether everything that changed at `since` or later is still known here. Not when `since` is
-    // a time that this process has not reached: another process gave it out, by another clock.
+    // Returns true if every change at `since` or later is still known here. False if this process
+    // has not reached `since`: another process returned it, by another clock.
     [[nodiscard]] bool remembers(Time since) const {
         return since > forgotten_until_ && since <= newest_;
     }
-    // The pending calls of a project that changed at `since` or later, each once, newest first.
+    // Returns the pending calls of a project that changed at `since` or later, each once, newest
+    // first.
     [[nodiscard]] std::vector<PendingId> since(std::string const& project, Time since) const;
 
-    // `wake` is called with the next change in the project, or of the session if one is named,
-    // and then no more.
+    // Calls `wake` once, at the next change in the project, or of the session if one is named.
     [[nodiscard]] std::uint64_t watch(std::string project, std::optional<SessionId> session,
                                       port::Fn<void()> wake);
     void unwatch(std::uint64_t id) { watchers_.erase(id); }
@@ -59,12 +59,12 @@ private:
     std::uint64_t next_watcher_ = 0;
 };
 
-// The same from the newest appends in the store, for a time that an earlier process gave out: the
-// pending calls that changed in an append that is behind `since`, by the order of the feed. An
-// append is, when it or one before it has a time that is not before `since`, or when the clock has
-// stepped back before it: then its own time says nothing. Too many rather than too few. Blocks.
+// Returns the pending calls that changed after `since`, read from the newest appends in the store,
+// for a time that an earlier process returned. In the order of the feed, an append counts as later
+// when it or one before it has a time that is not before `since`, or when the clock has stepped
+// back before it, because its time then says nothing. May return too many, never too few. Blocks.
 [[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
                                                              std::string const& project,
                                                              Time since);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

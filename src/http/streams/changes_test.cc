@@ -3,8 +3,8 @@
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
-// What pollers hear of while the wall clock steps back.
-namespace dormouse::server {
+// Tests what pollers receive while the wall clock steps back.
+namespace dormouse::http {
 namespace {
 
 using namespace session;
@@ -40,7 +40,7 @@ protected:
     void progress(PendingId const& pending) {
         EXPECT_EQ(ask(pending.session, Progress{pending, Json::trusted("1"), ""}), "applied");
     }
-    // What a poller hears that asks on with `since`.
+    // Returns what a poller receives that continues from `since`.
     std::vector<PendingId> poll(Time since) {
         (void)changes->as_of(runner->now());
         if (changes->remembers(since)) return changes->since("default", since);
@@ -57,7 +57,7 @@ protected:
 
 using Pendings = std::vector<PendingId>;
 
-TEST_F(ChangesTest, ClockStepsBack_EveryChangeIsStillHeardOf) {
+TEST_F(ChangesTest, ClockStepsBack_EveryChangeIsReported) {
     PendingId const first = waiting();
     loop.advance(Duration(10));
     for (Duration const back : {Duration(2'000), Duration(3'600'000)}) {
@@ -69,13 +69,13 @@ TEST_F(ChangesTest, ClockStepsBack_EveryChangeIsStillHeardOf) {
     }
 }
 
-TEST_F(ChangesTest, NothingChanged_NothingIsHeardOf) {
+TEST_F(ChangesTest, NothingChanged_ReturnsNothing) {
     (void)waiting();
     loop.advance(Duration(10));
     EXPECT_EQ(poll(as_of()), Pendings{});
 }
 
-TEST_F(ChangesTest, StepBackOverARestart_ChangesOfBothProcessesAreHeardOf) {
+TEST_F(ChangesTest, StepBackOverRestart_ReturnsChangesOfBothProcesses) {
     PendingId const first = waiting();
     PendingId const second = waiting();
     PendingId const third = waiting();
@@ -84,7 +84,7 @@ TEST_F(ChangesTest, StepBackOverARestart_ChangesOfBothProcessesAreHeardOf) {
     loop.advance(Duration(10));
     Time const since = as_of();
     step(-std::chrono::hours(1));
-    progress(first);  // while the poller is away
+    progress(first);  // the poller does not read meanwhile
     restart_all();
     loop.advance(Duration(10));
     progress(second);
@@ -94,7 +94,7 @@ TEST_F(ChangesTest, StepBackOverARestart_ChangesOfBothProcessesAreHeardOf) {
     EXPECT_EQ(std::ranges::find(heard, third), heard.end());
 }
 
-TEST_F(ChangesTest, RestartWithoutAStep_OnlyWhatIsBehindIsHeardOf) {
+TEST_F(ChangesTest, RestartWithoutStep_ReturnsOnlyLaterChanges) {
     PendingId const first = waiting();
     PendingId const second = waiting();
     loop.advance(Duration(60'000));
@@ -107,7 +107,7 @@ TEST_F(ChangesTest, RestartWithoutAStep_OnlyWhatIsBehindIsHeardOf) {
     EXPECT_NE(poll(since), Pendings{first});
 }
 
-TEST_F(ChangesTest, SessionWatcher_IsNotWokenByOtherSessions) {
+TEST_F(ChangesTest, SessionWatcher_OtherSessions_DoNotWakeIt) {
     PendingId const mine = waiting();
     PendingId const other = waiting();
     int woken = 0;
@@ -120,7 +120,7 @@ TEST_F(ChangesTest, SessionWatcher_IsNotWokenByOtherSessions) {
     EXPECT_EQ(woken, 1) << "once";
 }
 
-TEST_F(ChangesTest, TimeOfTheChangeItself_IsPartOfWhatIsHeardOf) {
+TEST_F(ChangesTest, SinceTheTimeOfAChange_ReturnsTheChange) {
     PendingId const pending = waiting();
     progress(pending);
     Time const at = as_of();
@@ -129,4 +129,4 @@ TEST_F(ChangesTest, TimeOfTheChangeItself_IsPartOfWhatIsHeardOf) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -45,7 +45,7 @@ std::string Drafts::add(SessionId session, AskModel const& ask, port::Delta cons
     return out;
 }
 
-// The oldest `bytes` of this kind are durable.
+// Removes the oldest `bytes` of this kind, which are durable now.
 void Drafts::confirm(Draft& draft, port::Delta::Kind kind, std::size_t bytes) {
     for (auto part = draft.parts.begin(); bytes > 0 && part != draft.parts.end();) {
         if (part->kind != kind) {
@@ -56,7 +56,7 @@ void Drafts::confirm(Draft& draft, port::Delta::Kind kind, std::size_t bytes) {
         part->text.erase(0, taken);
         draft.bytes -= taken;
         bytes -= taken;
-        // What comes next of the newest part is a part of its own.
+        // The next text after the newest part begins a new part.
         if (part->text.empty())
             part = draft.parts.erase(part);
         else
@@ -104,7 +104,7 @@ bool Drafts::whole(SessionId session) const {
     return found == drafts_.end() || found->second.whole;
 }
 
-// The message has its id when it is durable; until then the draft has one of its own.
+// The message gets its id when it is durable; until then the draft has an id of its own.
 std::string Drafts::frame(SessionId session, AskModel const& ask, Part const& part,
                           std::size_t offset, std::string_view text) {
     std::string const id = session.text().substr(std::string_view("ses_").size()) + "_t" +
@@ -123,4 +123,4 @@ std::string Drafts::frame(SessionId session, AskModel const& ask, Part const& pa
     return "event: delta\ndata: " + out.end_object().take() + "\n\n";
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

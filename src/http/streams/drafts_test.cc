@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using namespace session;
@@ -30,7 +30,7 @@ protected:
         update.what.body = Json::trusted(std::string(parts));
         durable(std::move(update));
     }
-    // "kind@offset:text " of each frame.
+    // Returns "kind@offset:text " for each frame.
     static std::string offset_of(std::string const& frames) {
         std::string out;
         for (std::size_t at = 0; (at = frames.find("\ndata: ", at)) != std::string::npos; ++at) {
@@ -82,10 +82,10 @@ TEST_F(DraftsTest, Appended_MessageOfAnExternalAgent_LeavesWhatItLacks) {
     EXPECT_EQ(so_far(), "text@3:def ");
     durable_message(R"([{"type":"text","text":"def"}])");
     EXPECT_EQ(so_far(), "");
-    EXPECT_EQ(add(Kind::text, "g"), "text@0:g ");  // a part of its own
+    EXPECT_EQ(add(Kind::text, "g"), "text@0:g ");  // a new part
 }
 
-TEST_F(DraftsTest, SoFar_DraftThatIsTooLong_IsNotToldAndKeepsCounting) {
+TEST_F(DraftsTest, SoFar_DraftTooLong_IsEmptyAndOffsetsContinue) {
     (void)add(Kind::text, std::string(Drafts::bytes_max, 'x'));
     EXPECT_TRUE(drafts.whole(session));
     (void)add(Kind::text, "y");
@@ -98,4 +98,4 @@ TEST_F(DraftsTest, SoFar_DraftThatIsTooLong_IsNotToldAndKeepsCounting) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

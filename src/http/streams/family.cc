@@ -1,11 +1,11 @@
 #include "http/streams/family.h"
 
-#include "runner/reading.h"
-#include "runner/unreadable.h"
+#include "runner/read/reading.h"
+#include "runner/repair/unreadable.h"
 #include "session/limits.h"
-#include "wire/record.h"
+#include "wire/journal/record.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 Result<void> Family::keep(port::JournalStore& store, std::vector<port::FeedRow>& rows) {
     if (known_.size() > known_max) known_.clear();
@@ -33,7 +33,7 @@ Result<bool> Family::has(port::JournalStore& store, SessionId session, int depth
     return member;
 }
 
-// The first append of a session says whose it is, also when it is gone by now.
+// The first append of a session names its parent, also when the session is deleted by now.
 void Family::learn(port::FeedRow const& row) {
     if (row.deleted || row.frame.first != 1 || known_.contains(row.session)) return;
     auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
@@ -46,4 +46,4 @@ void Family::learn(port::FeedRow const& row) {
     if (member) known_[row.session] = true;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,19 +1,19 @@
 #pragma once
-// A session and the tasks below it, for who follows all of them through the project's feed.
+// A session and the tasks below it, for readers that follow all of them through the project's feed.
 
 #include "port/store.h"
 
 #include <map>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Family {
 public:
     explicit Family(SessionId root) : root_(root) {}
 
-    // The rows of its members stay. Where reading may block; one call at a time. A session that was
-    // deleted before any row of it was looked at is nobody's.
+    // Removes the rows of other sessions from `rows`. Blocks on reads; one call at a time. A
+    // session that was deleted before any of its rows was seen belongs to no family.
     [[nodiscard]] Result<void> keep(port::JournalStore& store, std::vector<port::FeedRow>& rows);
 
 private:
@@ -26,4 +26,4 @@ private:
     std::map<SessionId, bool> known_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

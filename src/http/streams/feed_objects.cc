@@ -2,13 +2,13 @@
 
 #include "http/objects/objects.h"
 #include "http/streams/feed_streams.h"
-#include "runner/read_history.h"
+#include "runner/read/read_history.h"
 
 #include <memory>
 #include <set>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -23,7 +23,7 @@ struct Job {
     std::set<SessionId> sessions;  // not read yet
     RowsOfEvents events;
 
-    // `now`: nullptr for a session that is gone.
+    // `now`: nullptr for a deleted session.
     Result<void> write(SessionId const& session, runner::Snapshot const* now) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (rows[i].session != session) continue;
@@ -54,11 +54,11 @@ void step(std::shared_ptr<Job> const& job) {
     SessionId const session = job->sessions.extract(job->sessions.begin()).value();
     runner::read_history(job->runner, session, [job, session](Result<runner::Snapshot> now) {
         bool const gone = !now && (now.error().code == Code::not_found ||
-                                   now.error().code == Code::internal);  // or cannot be read
+                                   now.error().code == Code::internal);  // or unreadable
         if (!now && !gone) return job->done(std::unexpected(now.error()));
         auto const written = job->write(session, gone ? nullptr : &*now);
         if (!written) return job->done(std::unexpected(written.error()));
-        // Each from the loop: what is in memory answers at once.
+        // Posted to the loop: sessions in memory answer within the call.
         job->loop.post([job] { step(job); });
     });
 }
@@ -74,4 +74,4 @@ void feed_objects(port::Loop& loop, runner::Runner& runner, std::vector<port::Fe
     step(job);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,5 +1,5 @@
 #pragma once
-// Appends of a feed with what each event is about, as it stands now.
+// Appends of a feed with the current object of each event.
 
 #include "port/store.h"
 #include "port/world.h"
@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// For each row its events as Event objects with the member `object`; of a session that is deleted
-// by now it is null. Reads the history of each session that is named, one after the other. `loop`
-// and `runner` outlive it. Errors: internal (damage), and those of reading.
+// Writes the events of each row as Event objects with the member `object`, which is null for a
+// deleted session. Reads the history of each named session, one after the other. `loop` and
+// `runner` outlive it. Errors: internal (damage), and those of reads.
 using RowsOfEvents = std::vector<std::vector<std::string>>;
 void feed_objects(port::Loop& loop, runner::Runner& runner, std::vector<port::FeedRow> rows,
                   std::string project, port::Fn<void(Result<RowsOfEvents>)> done);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

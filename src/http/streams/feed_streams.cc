@@ -1,17 +1,17 @@
 #include "http/streams/feed_streams.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/streams/feed_objects.h"
 #include "json/json.h"
-#include "wire/record.h"
+#include "wire/journal/record.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
-// The frames of a deleted session are gone with it; that it is deleted is still told.
+// The frames of a deleted session are deleted with it; the feed still reports the deletion.
 std::string deletion(port::FeedRow const& row, std::string_view project) {
     json::Writer out;
     out.begin_object().member("seq", row.frame.first).member("type", "session_deleted");
@@ -20,7 +20,7 @@ std::string deletion(port::FeedRow const& row, std::string_view project) {
     return out.key("data").begin_object().end_object().end_object().take();
 }
 
-// An append that cannot be read: told of in its place, so that the others behind it are heard.
+// Reports an unreadable append in its place, so that the later ones are still delivered.
 std::string damage(port::FeedRow const& row, std::string_view project) {
     json::Writer out;
     out.begin_object().member("seq", row.frame.first).member("type", "append_unreadable");
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::stri
     }
     std::vector<std::string> out;
     for (wire::RecordPtr const& record : *records) {
-        // Retention has since put older ones with them, that were still to be used.
+        // Retention has since moved older events into this frame, which were still needed.
         if (record->event.seq < row.frame.first) continue;
         out.push_back(wire::event_object(row.session, project, *record));
     }
@@ -76,8 +76,6 @@ Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
     return page;
 }
 
-FeedStreams::~FeedStreams() { *alive_ = false; }
-
 void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
                        bool objects, std::shared_ptr<Family> family) {
     auto const reader = std::make_shared<Reader>();
@@ -88,31 +86,30 @@ void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr
     reader->out = std::move(out);
     readers_.push_back(reader);
     std::weak_ptr<Reader> const weak = reader;
-    reader->out->on_drained([this, weak] {
+    reader->out->on_drained(scope_.guard([this, weak] {
         if (auto const self = weak.lock()) pump(self);
-    });
-    reader->out->on_closed([this, weak] {
+    }));
+    reader->out->on_closed(scope_.guard([this, weak] {
         if (auto const self = weak.lock()) std::erase(readers_, self);
-    });
+    }));
     pump(reader);
 }
 
 void FeedStreams::appended() {
     if (readers_.empty() || std::exchange(woken_, true)) return;
-    loop_.post([this, alive = alive_] {
-        if (!*alive) return;
+    loop_.post(scope_.guard([this] {
         woken_ = false;
         auto const readers = readers_;
         for (ReaderPtr const& reader : readers) {
             reader->behind = true;
             pump(reader);
         }
-    });
+    }));
 }
 
 void FeedStreams::pump(ReaderPtr const& reader) {
     if (reader->reading || !reader->behind || !reader->out->open()) return;
-    if (reader->out->queued_bytes() > queued_max) return;  // on_drained comes back here
+    if (reader->out->queued_bytes() > queued_max) return;  // on_drained calls again
     reader->reading = true;
     reader->behind = false;
     auto question = [project = reader->project, next = reader->next,
@@ -120,15 +117,13 @@ void FeedStreams::pump(ReaderPtr const& reader) {
         return read_feed(store, project, next, page_bytes, family.get());
     };
     port::ask(journal_, std::move(question),
-              [this, alive = alive_, reader](Result<port::FeedPage> page) {
-                  if (*alive) take(reader, std::move(page));
-              });
+              scope_.guard([this, reader](auto page) { take(reader, std::move(page)); }));
 }
 
 void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
     if (page && !page->gone && reader->objects) return send_objects(reader, *std::move(page));
     reader->reading = false;
-    if (!page) return reader->out->close();  // it comes back at its place
+    if (!page) return reader->out->close();  // the client reconnects at its position
     if (page->gone) {
         reader->out->send(
             std::make_shared<std::string const>("event: reset\ndata: {\"after\":\"0\"}\n\n"));
@@ -150,27 +145,28 @@ void FeedStreams::sent(ReaderPtr const& reader, std::uint64_t next, bool more) {
     pump(reader);
 }
 
-// What the objects say is true when the page is sent, not when it was appended: nothing to share.
+// Objects show the state when the page is sent, not when the event was appended, so they cannot be
+// shared between readers.
 void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
     std::vector<std::uint64_t> places;
     for (port::FeedRow const& row : page.rows) places.push_back(row.n);
+    auto send = [this, reader, places = std::move(places), next = page.next,
+                 more = page.more](Result<RowsOfEvents> rows) {
+        reader->reading = false;
+        if (!rows) return reader->out->close();
+        for (std::size_t i = 0; i < rows->size(); ++i) {
+            auto const bytes =
+                std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
+            if (!reader->out->send(bytes)) return reader->out->close();
+            reader->next = places[i];
+        }
+        sent(reader, next, more);
+    };
     feed_objects(loop_, runner_, std::move(page.rows), reader->project,
-                 [this, alive = alive_, reader, places = std::move(places), next = page.next,
-                  more = page.more](Result<RowsOfEvents> rows) {
-                     if (!*alive) return;
-                     reader->reading = false;
-                     if (!rows) return reader->out->close();
-                     for (std::size_t i = 0; i < rows->size(); ++i) {
-                         auto const bytes =
-                             std::make_shared<std::string const>(frames_of(places[i], (*rows)[i]));
-                         if (!reader->out->send(bytes)) return reader->out->close();
-                         reader->next = places[i];
-                     }
-                     sent(reader, next, more);
-                 });
+                 scope_.guard(std::move(send)));
 }
 
-// Null: the append can not be read.
+// Returns null if the append cannot be read.
 std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
                                                        std::string const& project) {
     if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
@@ -182,4 +178,4 @@ std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
     return bytes;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

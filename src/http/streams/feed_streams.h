@@ -1,12 +1,12 @@
 #pragma once
-// Server-Sent Events of a project: what all its sessions append, in the order of the commits. A
-// reader is a place in the store's feed; an append wakes those who have read all there was. On the
-// loop.
+// Server-Sent Events of a project: what all its sessions append, in commit order. A reader is a
+// position in the store's feed; an append wakes the readers that are at the end. On the loop.
 //
-// The id of an event is an opaque place in the feed, not a sequence number. Only the last event of
-// an append bears one: who comes back in the middle of an append gets all of it again, and drops
-// what it has by (sessionID, seq).
+// The id of an event is an opaque position in the feed, not a sequence number. Only the last event
+// of an append has one: a reader that reconnects in the middle of an append receives all of it
+// again and drops duplicates by (sessionID, seq).
 
+#include "base/scope.h"
 #include "http/streams/family.h"
 #include "http/transport/http.h"
 #include "port/world.h"
@@ -17,17 +17,17 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// A place in the feed as clients see it, and back; nullopt: not one of ours.
+// Convert a position in the feed to the text that clients see, and back; nullopt: invalid.
 [[nodiscard]] std::string feed_cursor(std::uint64_t n);
 [[nodiscard]] std::optional<std::uint64_t> parse_feed_cursor(std::string_view text);
 
-// The events of one append as Event objects, oldest first. Errors: internal (damage).
+// Returns the events of one append as Event objects, oldest first. Errors: internal (damage).
 [[nodiscard]] Result<std::vector<std::string>> feed_events(port::FeedRow const& row,
                                                            std::string_view project);
 
-// A page of the feed; with `family` what concerns that. Where reading may block.
+// Reads a page of the feed; with `family` only its sessions. Blocks on reads.
 [[nodiscard]] Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
                                                std::uint64_t after, std::size_t max_bytes,
                                                Family* family);
@@ -37,16 +37,12 @@ public:
     // All outlive this.
     FeedStreams(port::Loop& loop, port::Journal& journal, runner::Runner& runner)
         : loop_(loop), journal_(journal), runner_(runner) {}
-    ~FeedStreams();
-    FeedStreams(FeedStreams const&) = delete;
-    FeedStreams& operator=(FeedStreams const&) = delete;
 
-    // Sends what comes after `after` (0: from the oldest that is kept) until the reader goes.
-    // `objects`: each event with what it is about. `family`: of these sessions only.
+    // Sends what follows `after` (0: from the oldest that is kept) until the reader disconnects.
+    // `objects`: adds the current object of each event. `family`: limits it to these sessions.
     void open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
               bool objects = false, std::shared_ptr<Family> family = {});
-    // Something has been appended: readers at the end look again, once this turn of the loop is
-    // over.
+    // Called after an append: readers at the end read again, once this turn of the loop is over.
     void appended();
     [[nodiscard]] std::size_t count() const { return readers_.size(); }
 
@@ -55,8 +51,8 @@ private:
         std::string project;
         std::uint64_t next = 0;
         std::shared_ptr<EventStream> out;
-        bool reading = false;  // a page is on its way
-        bool behind = true;    // there may be something after `next`
+        bool reading = false;  // a page is being read
+        bool behind = true;    // there may be more after `next`
         bool objects = false;
         std::shared_ptr<Family> family = {};
     };
@@ -77,10 +73,10 @@ private:
     port::Journal& journal_;
     runner::Runner& runner_;
     std::vector<ReaderPtr> readers_;
-    // The newest appends as bytes, by place: what several readers share.
+    // The newest appends as bytes by position, shared between readers.
     std::map<std::uint64_t, std::shared_ptr<std::string const>> frames_;
     bool woken_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,16 +2,16 @@
 
 #include "json/json.h"
 #include "session/testing/given.h"
-#include "wire/record.h"
+#include "wire/journal/record.h"
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using namespace dormouse::session;
 
-// A session whose oldest turn was cut, and an event of which was kept behind its base.
+// A session whose oldest turn was cut; one of its events was kept after its base.
 class CutFrame : public ::testing::Test, protected session::testing::Given {
 protected:
     CutFrame() {
@@ -21,7 +21,8 @@ protected:
             (void)reply();
         }
     }
-    // The frame that begins with the event `first`, up to which all was cut but the event `kept`.
+    // Returns the frame that begins with the event `first`; everything before it was cut but the
+    // event `kept`.
     [[nodiscard]] port::FeedRow cut(Seq first, Seq kept) const {
         State before;
         before.id = id;
@@ -39,7 +40,7 @@ protected:
     }
 };
 
-TEST_F(CutFrame, Feed_KeptOlderEvent_IsNotToldAgain) {
+TEST_F(CutFrame, Feed_KeptOlderEvent_IsNotReportedAgain) {
     Seq const first = 4;
     auto const row = cut(first, 2);
     auto const records = wire::unpack(id, first, row.frame.bytes);
@@ -54,4 +55,4 @@ TEST_F(CutFrame, Feed_KeptOlderEvent_IsNotToldAgain) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -3,7 +3,7 @@
 #include "http/objects/objects.h"
 #include "json/json.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -17,38 +17,38 @@ void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_pt
     reader->objects = objects;
     readers_.emplace(reader->lane->id(), reader);
     std::weak_ptr<Reader> const weak = reader;
-    auto const again = [this, weak] {
+    auto const again = scope_.guard([this, weak] {
         if (auto const self = weak.lock()) pump(self);
-    };
+    });
     reader->watch = reader->lane->watch(again);
     reader->out->on_drained(again);
-    reader->out->on_closed([this, weak] {
+    reader->out->on_closed(scope_.guard([this, weak] {
         if (auto const self = weak.lock()) close(self);
-    });
+    }));
     pump(reader);
 }
 
 void Streams::pump(ReaderPtr const& reader) {
     if (reader->reading || !reader->lane || !reader->lane->loaded()) return;
-    auto const lane = reader->lane;  // the reader may leave while it is sent something
+    auto const lane = reader->lane;  // the reader may leave while it receives
     auto const& recent = lane->recent();
-    // A lane that was loaded from a snapshot has no recent records until something happens.
+    // A lane loaded from a snapshot has no recent records until its next append.
     Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
     if (newest <= reader->cursor) return go_live(reader);
-    // Not before there is room: the page's own look would wake the reader for the next one.
+    // Waits until the queue has drained; otherwise the page's own read would wake the reader again.
     if (reader->out->queued_bytes() > queued_max) return;
     bool const behind = recent.empty() || recent.front()->event.seq > reader->cursor + 1;
     if (behind || reader->objects) return read_page(reader);
     std::size_t const skip = reader->cursor + 1 - recent.front()->event.seq;
     for (std::size_t i = skip; i < recent.size(); ++i) {
         if (!reader->lane || reader->out->queued_bytes() > queued_max)
-            return;  // on_drained comes back here
+            return;  // on_drained calls again
         send(reader, *recent[i], shared_frame(*reader->lane, recent[i]));
     }
     go_live(reader);
 }
 
-// The reader has all events. It gets the draft so far, and from now on each piece of it.
+// The reader has all events: sends the draft so far, and from now on each piece of it.
 void Streams::go_live(ReaderPtr const& reader) {
     if (reader->live || !reader->lane) return;
     SessionId const session = reader->lane->id();
@@ -72,18 +72,18 @@ void Streams::say_bye(ReaderPtr const& reader) {
     reader->out->close();
 }
 
-// The journal could not be read: because it is gone, or for now; the reader comes back at its
-// sequence.
+// The journal cannot be read: the session was deleted, or the read failed; the reader reconnects at
+// its sequence number.
 void Streams::end(ReaderPtr const& reader, Error const& error) {
     if (error.code == Code::not_found) return say_bye(reader);
     reader->out->close();
 }
 
-// A part of what the reader lacks, never all of it: a reader far behind a long session gets one
-// page, and the next when that has gone out.
+// Reads one page of what the reader lacks, never all of it; the next page follows when that has
+// been sent.
 void Streams::read_page(ReaderPtr const& reader) {
     reader->reading = true;
-    auto const read_on = [this, reader](Result<runner::Runner::Read> read) {
+    auto read_on = [this, reader](Result<runner::Runner::Read> read) {
         if (!reader->lane || !read) {
             reader->reading = false;
             if (reader->lane) end(reader, read.error());
@@ -93,11 +93,11 @@ void Streams::read_page(ReaderPtr const& reader) {
         reader->reading = false;
         send_page(reader, read->records, nullptr);
     };
-    runner_.read_events(reader->lane->id(), reader->cursor + 1, read_on);
+    runner_.read_events(reader->lane->id(), reader->cursor + 1, scope_.guard(std::move(read_on)));
 }
 
 void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page) {
-    auto const use = [this, reader, page = std::move(page)](Result<runner::Runner::Read> read) {
+    auto use = [this, reader, page = std::move(page)](Result<runner::Runner::Read> read) {
         reader->reading = false;
         if (!reader->lane) return;
         if (!read) return end(reader, read.error());
@@ -105,10 +105,10 @@ void Streams::read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr>
         for (wire::RecordPtr const& record : read->records) history.add(*record);
         send_page(reader, page, &history);
     };
-    runner_.read(reader->lane->id(), 1, use);
+    runner_.read(reader->lane->id(), 1, scope_.guard(std::move(use)));
 }
 
-// Called from a look: the lane's state is there.
+// Called within a read, when the lane has its state.
 void Streams::send_page(ReaderPtr const& reader, std::vector<wire::RecordPtr> const& records,
                         wire::History const* history) {
     reader->head = reader->lane->state().head;
@@ -146,7 +146,7 @@ std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lan
                                                          wire::RecordPtr const& record) {
     auto& [kept, bytes] = frames_[record.get()];
     if (!bytes) {
-        kept = record;  // so that the address is not used again
+        kept = record;  // kept, so that its address is not reused
         bytes = std::make_shared<std::string const>(
             wire::sse_frame(lane.id(), lane.state().project, *record));
         frame_bytes_ += bytes->size();
@@ -162,11 +162,11 @@ std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lan
 void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
     auto const bytes = std::make_shared<std::string const>(drafts_.add(session, ask, delta));
     auto const [first, last] = readers_.equal_range(session);
-    std::vector<ReaderPtr> live;  // one that is too slow leaves while it is sent something
+    std::vector<ReaderPtr> live;  // slow readers leave while they receive
     for (auto it = first; it != last; ++it) {
         if (it->second->live) live.push_back(it->second);
     }
     for (ReaderPtr const& reader : live) reader->out->send(bytes);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

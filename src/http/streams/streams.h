@@ -1,31 +1,32 @@
 #pragma once
 // Server-Sent Events of sessions. A reader is a cursor, not a queue: it holds the sequence number
-// it has got to, and reads on from the lane's newest records, or from the journal when it is
+// it has reached and reads on from the lane's newest records, or from the journal when it is
 // further behind. One serialisation of an event serves all its readers. On the loop.
 
+#include "base/scope.h"
 #include "http/streams/drafts.h"
 #include "http/transport/http.h"
 #include "runner/runner.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 #include <map>
 #include <memory>
 #include <unordered_map>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Streams {
 public:
     explicit Streams(runner::Runner& runner) : runner_(runner) {}
 
-    // Sends what comes after `after`, until the reader goes or the session does. `objects`: with
-    // what each event is about as it stands then; the session is read for every batch of them.
+    // Sends what follows `after` until the reader disconnects or the session is deleted. `objects`:
+    // adds the current object of each event; the session is read for each batch.
     void open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
               bool objects = false);
-    // Provisional text for the session's readers; it is in no journal and has no id. A reader gets
-    // it from the beginning of the draft, once it has the events before.
+    // Sends provisional text to the session's readers; it is not in the journal and has no id. A
+    // reader receives it from the beginning of the draft, after the events before it.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
-    // These records are durable: the draft no longer holds what they say.
+    // These records are durable: removes them from the draft.
     void appended(SessionId session, std::vector<wire::RecordPtr> const& records) {
         drafts_.appended(session, records);
     }
@@ -36,11 +37,11 @@ private:
         std::shared_ptr<runner::Lane> lane;
         std::shared_ptr<EventStream> out;
         Seq cursor = 0;
-        Seq head = 0;  // of the session when it was last looked at
+        Seq head = 0;  // of the session when it was last read
         std::uint64_t watch = 0;
-        bool reading = false;  // a page of the journal is on its way
+        bool reading = false;  // a page of the journal is being read
         bool objects = false;
-        bool live = false;  // has the events and the draft up to now
+        bool live = false;  // has received the events and the draft up to now
     };
     using ReaderPtr = std::shared_ptr<Reader>;
 
@@ -61,15 +62,16 @@ private:
     static constexpr std::size_t frames_kept = 256;
     static constexpr std::size_t frame_bytes_kept = std::size_t{4} << 20;
     static constexpr std::size_t queued_max = std::size_t{512}
-                                              << 10;  // then the reader is waited for
+                                              << 10;  // above this, waits for the reader
 
     runner::Runner& runner_;
     std::unordered_multimap<SessionId, ReaderPtr> readers_;
     Drafts drafts_;
-    // The newest frames, by record: what several readers of a session share.
+    // The newest frames by record, shared between the readers of a session.
     std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
         frames_;
     std::size_t frame_bytes_ = 0;
+    Scope scope_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

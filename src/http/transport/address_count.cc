@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 std::string network_of(std::string const& address) {
     boost::system::error_code bad;
@@ -33,4 +33,4 @@ void AddressCount::leave(std::string const& network) {
     if (--found->second == 0) counts_.erase(found);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

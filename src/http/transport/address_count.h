@@ -1,22 +1,24 @@
 #pragma once
-// How many connections each address has.
+// Counts the connections of each address.
 
 #include <cstddef>
 #include <string>
 #include <unordered_map>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// The address itself; of IPv6 its network of 64 bits, because who has one address of it has all.
+// Returns the address itself; for IPv6 its network of 64 bits, because a client that has one
+// address of it has all.
 [[nodiscard]] std::string network_of(std::string const& address);
 
 class AddressCount {
 public:
     explicit AddressCount(std::size_t max) : max_(max) {}
 
-    // False: `network` has as many as it may, and is not counted. The empty name is never counted.
+    // Returns false, without counting, if `network` is at its limit. The empty name is never
+    // counted.
     [[nodiscard]] bool enter(std::string const& network);
-    // REQUIRES: it was entered.
+    // REQUIRES: enter(network) returned true.
     void leave(std::string const& network);
 
 private:
@@ -24,4 +26,4 @@ private:
     std::unordered_map<std::string, std::size_t> counts_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 TEST(AddressCount, OneAddress_OverItsShare_RefusedAndOthersNot) {
@@ -30,4 +30,4 @@ TEST(AddressCount, AddressesOfOneIpv6Network_HaveOneName) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,21 +1,20 @@
-// What connections hold in memory, all together: requests that have not been read to their end,
-// those that handlers have, and replies that have not been written. Beyond the limit the
-// connections that have held bytes for longest end, so that those who are slow make room for those
-// who are not, and nobody waits for anybody.
+// Bounds the memory of all connections together: unfinished requests, requests in handlers, and
+// unwritten replies. Above the limit the connections that have held bytes for longest end, so that
+// slow clients give way to fast ones and no request waits.
 
 #include "http/transport/connection.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
 constexpr std::size_t share_of_unknown = 10;  // they may hold a tenth
-constexpr std::size_t relieved_share = 8;  // an eighth is made free, so that it is not done often
+constexpr std::size_t relieved_share = 8;     // an eighth is freed, so that this runs rarely
 
-// What is small and short-lived needs no place in the account.
+// Returns the bytes of a buffer; an empty one does not count, although it may keep some capacity.
 std::size_t held_by(std::string const& buffer) { return buffer.empty() ? 0 : buffer.capacity(); }
 
 }  // namespace
@@ -28,19 +27,19 @@ std::size_t Connection::held() const {
 }
 
 bool Connection::may_cut() const {
-    if (stage_ == Stage::closed || working_ || charged_ == 0) return false;
-    // A handler ends by itself; what comes behind its request need not be sent yet.
-    return stage_ != Stage::handling || !in_.empty();
+    if (state_.phase == Phase::closed || state_.taking || charged_ == 0) return false;
+    // A handler ends by itself; the input after its request could have been sent later.
+    return state_.phase != Phase::handling || !in_.empty();
 }
 
 void Connection::charge() {
-    std::size_t const now_held = stage_ == Stage::closed ? 0 : held();
+    std::size_t const now_held = state_.phase == Phase::closed ? 0 : held();
     hub_->buffered += now_held - charged_;
     hub_->buffered_unknown += (known_ ? 0 : now_held) - (charged_known_ ? 0 : charged_);
     if (now_held == 0)
-        held_since_ = Duration::max();
+        guarded_since_ = Duration::max();
     else if (charged_ == 0)
-        held_since_ = now();
+        guarded_since_ = hub_->clock.monotonic();
     bool const more = now_held > charged_;
     charged_ = now_held;
     charged_known_ = known_;
@@ -49,14 +48,7 @@ void Connection::charge() {
 
 void Connection::cut() {
     hub_->log.debug("a connection was ended to free memory", {{"peer", peer_}});
-    bool const can_say = stage_ == Stage::reading && out_.empty() && (parser_ || !in_.empty());
-    if (!can_say) return close();
-    in_ = {};
-    reject({Code::overloaded,
-            "The server holds as many unfinished requests and unread answers as it can.",
-            {},
-            1'000});
-    settle();
+    happen(Event::cut);
 }
 
 void Hub::relieve() {
@@ -70,7 +62,7 @@ void Hub::relieve() {
         bool const counts = over || !connection->charged_known_;
         if (counts && connection->may_cut()) holders.push_back(connection);
     }
-    std::ranges::sort(holders, {}, [](auto const& one) { return one->held_since_; });
+    std::ranges::sort(holders, {}, [](auto const& one) { return one->guarded_since_; });
     for (auto const& connection : holders) {
         bool const enough = buffered <= most - most / relieved_share &&
                             buffered_unknown <= most_unknown - most_unknown / relieved_share;
@@ -81,4 +73,4 @@ void Hub::relieve() {
     relieving = false;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Counts how often it is read; the piece after `fails_after` is an error.
+// Counts its reads; the piece after `fails_after` is an error.
 class CountedSource final : public BodySource {
 public:
     CountedSource(io::AsioLoop& loop, std::size_t pieces, int& reads,
@@ -86,7 +86,7 @@ TEST(HttpServer, BodySource_ClientGone_NotRead) {
 
 TEST(HttpServer, UnfinishedBodies_OverTheBudget_OldestEnded) {
     HttpOptions options;
-    options.buffer_bytes_max = std::size_t{4} << 20;  // 409 KiB for those who are not known
+    options.buffer_bytes_max = std::size_t{4} << 20;  // 409 KiB for clients without a token
     TestServer server(options);
     server.handler.limit = std::size_t{1} << 20;
     server.start();
@@ -96,7 +96,7 @@ TEST(HttpServer, UnfinishedBodies_OverTheBudget_OldestEnded) {
     for (int i = 0; i < 20; ++i) {
         clients.push_back(server.client());
         clients.back().send(head + part);
-        // So that it is known which of them is the oldest.
+        // So that it is known which connection is the oldest.
         ASSERT_TRUE(server.eventually([&] {
             return clients.back().connected() && server.server().counts().connections > 0;
         }));
@@ -156,4 +156,4 @@ TEST(HttpServer, UnreadReplies_OverTheBudget_OldestEnded) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using testing::EndsWith;
@@ -16,7 +16,7 @@ std::shared_ptr<std::string const> frame(std::string text) {
     return std::make_shared<std::string const>(std::move(text));
 }
 
-// A server that makes a stream of every request and keeps it here.
+// A server that makes a stream of every request and stores it here.
 class EventStreams : public testing::Test {
 protected:
     void serve(HttpOptions options = {}) {
@@ -40,7 +40,7 @@ protected:
     std::shared_ptr<EventStream> stream;
 };
 
-TEST_F(EventStreams, send_their_head_at_once_and_then_what_is_queued) {
+TEST_F(EventStreams, SendHeadAtOnceThenTheQueue) {
     serve();
     auto client = reader();
     auto const head = client.until("\r\n\r\n");
@@ -60,7 +60,7 @@ TEST_F(EventStreams, send_their_head_at_once_and_then_what_is_queued) {
     EXPECT_EQ(client.rest(), expected);
 }
 
-TEST_F(EventStreams, come_after_the_replies_to_earlier_requests) {
+TEST_F(EventStreams, FollowTheRepliesToEarlierRequests) {
     serve();
     server->on_loop([this] {
         server->handler.on_request = [this](HttpRequest request, auto responder) {
@@ -74,7 +74,7 @@ TEST_F(EventStreams, come_after_the_replies_to_earlier_requests) {
     EXPECT_THAT(client.until("\r\n\r\n"), HasSubstr("text/event-stream"));
 }
 
-TEST_F(EventStreams, beat_while_nothing_happens) {
+TEST_F(EventStreams, SilentStream_SendsHeartbeats) {
     HttpOptions options;
     options.heartbeat = Duration(15'000);
     serve(options);
@@ -88,7 +88,7 @@ TEST_F(EventStreams, beat_while_nothing_happens) {
     }
 }
 
-TEST_F(EventStreams, tell_when_the_reader_has_gone) {
+TEST_F(EventStreams, ReaderGone_CallsOnClosed) {
     serve();
     auto client = reader();
     client.until("\r\n\r\n");
@@ -105,7 +105,7 @@ TEST_F(EventStreams, tell_when_the_reader_has_gone) {
     EXPECT_TRUE(server->eventually([&] { return told_late; }));
 }
 
-TEST_F(EventStreams, tell_each_time_the_queue_has_run_empty) {
+TEST_F(EventStreams, QueueEmpty_CallsOnDrainedEachTime) {
     serve();
     auto client = reader();
     client.until("\r\n\r\n");
@@ -125,14 +125,14 @@ TEST_F(EventStreams, tell_each_time_the_queue_has_run_empty) {
     server->on_loop([this] { stream->on_drained(nullptr); });
 }
 
-TEST_F(EventStreams, cut_off_a_reader_that_does_not_keep_up) {
+TEST_F(EventStreams, SlowReader_IsCutOff) {
     serve();
     auto client = reader();
     client.until("\r\n\r\n");
     bool gone = false;
     server->on_loop([&] { stream->on_closed([&] { gone = true; }); });
     auto const piece = frame(std::string(64 * 1024, 'x'));
-    // Until the kernel's buffers are full, and then 1 MiB of ours and what was sent last.
+    // Until the kernel's buffers are full, then 1 MiB in the server and the last frame.
     bool const cut = server->eventually([&] {
         for (int i = 0; i < 8; ++i) {
             if (!stream->send(piece)) return true;
@@ -145,7 +145,7 @@ TEST_F(EventStreams, cut_off_a_reader_that_does_not_keep_up) {
     server->on_loop([this] { EXPECT_FALSE(stream->open()); });
 }
 
-TEST_F(EventStreams, get_last_words_when_all_are_closed) {
+TEST_F(EventStreams, CloseStreams_SendsFinalFrames) {
     serve();
     auto client = reader();
     client.until("\r\n\r\n");
@@ -155,7 +155,7 @@ TEST_F(EventStreams, get_last_words_when_all_are_closed) {
     EXPECT_TRUE(server->eventually([this] { return server->server().counts().streams == 0; }));
 }
 
-TEST_F(EventStreams, end_when_nobody_can_send_any_more) {
+TEST_F(EventStreams, StreamDropped_EndsTheResponse) {
     serve();
     auto client = reader();
     client.until("\r\n\r\n");
@@ -163,7 +163,7 @@ TEST_F(EventStreams, end_when_nobody_can_send_any_more) {
     EXPECT_EQ(client.rest(), "");
 }
 
-TEST_F(EventStreams, answer_HEAD_with_the_head_alone) {
+TEST_F(EventStreams, Head_SendsNoBody) {
     serve();
     auto client = server->client();
     client.send("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -174,4 +174,4 @@ TEST_F(EventStreams, answer_HEAD_with_the_head_alone) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,5 +1,5 @@
 #pragma once
-// What an event stream has still to send: shared strings, sent many at a time without being copied.
+// The frames that an event stream has to send: shared strings, sent many at a time without a copy.
 
 #include <boost/asio/buffer.hpp>
 
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class FrameQueue {
 public:
-    // How many strings go into one writev.
+    // Strings in one writev.
     static constexpr std::size_t gather_max = 64;
 
     void push(std::shared_ptr<std::string const> frames) {
@@ -27,10 +27,11 @@ public:
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
-    // Of strings that nobody else had when they came: those of a page, not those of new events.
+    // Bytes of strings that no other reader shared when they were queued: those of pages, not of
+    // new events.
     [[nodiscard]] std::size_t own_bytes() const { return own_bytes_; }
 
-    // The front of the queue; valid until the next pop().
+    // Returns buffers for the front of the queue; valid until the next pop().
     [[nodiscard]] std::vector<boost::asio::const_buffer> front() const {
         std::vector<boost::asio::const_buffer> buffers;
         auto const count = std::min(queue_.size(), gather_max);
@@ -41,7 +42,7 @@ public:
         return buffers;
     }
 
-    // `count` bytes of the front have been sent.
+    // Removes `count` sent bytes from the front.
     void pop(std::size_t count) {
         bytes_ -= count;
         sent_ += count;
@@ -59,9 +60,9 @@ private:
         bool own;
     };
     std::deque<Entry> queue_;
-    std::size_t bytes_ = 0;  // of the whole queue, without what was sent
+    std::size_t bytes_ = 0;  // of the whole queue, without sent bytes
     std::size_t own_bytes_ = 0;
     std::size_t sent_ = 0;  // of the first string
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #include "http/transport/http.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 std::string_view HttpRequest::header(std::string_view lower_case_name) const {
     for (auto const& [name, value] : headers) {
@@ -16,4 +16,4 @@ std::optional<std::string_view> HttpRequest::query_value(std::string_view name) 
     return std::nullopt;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

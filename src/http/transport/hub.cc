@@ -1,13 +1,13 @@
 #include "http/transport/hub.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/transport/connection.h"
 
 #include <array>
 #include <random>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -25,7 +25,7 @@ Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoo
       clock(clock_),
       scratch(scratch_bytes),
       heartbeat(std::make_shared<std::string const>(":\n\n")),
-      // Ids of one run are not those of the last; they are names for logs and not secret.
+      // Ids of one run differ from those of the last; they are names for logs and not secret.
       request_number(std::uint64_t{std::random_device{}()} << 32),
       by_address(options.connections_per_address_max) {}
 
@@ -57,4 +57,4 @@ void Hub::remove(std::size_t slot) {
     if (connections.empty() && on_empty) loop.post(std::exchange(on_empty, nullptr));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

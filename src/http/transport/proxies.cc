@@ -1,10 +1,10 @@
 #include "http/transport/proxies.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// The values of all headers of this name, as one list.
+// Returns the values of all headers of this name as one list.
 std::vector<std::string_view> list_of(HttpRequest const& request, std::string_view name) {
     std::vector<std::string_view> out;
     for (auto const& [header, value] : request.headers) {
@@ -91,4 +91,4 @@ bool Proxies::apply(HttpRequest& request) const {
     return true;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

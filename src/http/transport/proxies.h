@@ -1,6 +1,6 @@
 #pragma once
-// Proxies in front of the server whose word is taken for who asks. Everybody else's
-// X-Forwarded-For and X-Forwarded-Proto say nothing.
+// Trusted proxies in front of the server, which say who the client is. X-Forwarded-For and
+// X-Forwarded-Proto of other clients are ignored.
 
 #include "http/transport/http.h"
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // "10.0.0.0/8", "::1", "192.0.2.7".
 struct Network {
@@ -24,16 +24,17 @@ struct Network {
 
 class Proxies {
 public:
-    // What is no network is left out: the configuration has refused it.
+    // Ignores invalid networks; the configuration has refused them already.
     explicit Proxies(std::vector<std::string> const& networks);
 
     [[nodiscard]] bool trusts(std::string_view address) const;
-    // False: it comes from none of them, and stays as it is. Else its address is the last one that
-    // is none of theirs, as they tell it; one that can not be read is not this machine's.
+    // Sets the client's address: the last one in the chain that is no trusted proxy; one that
+    // cannot be parsed is not loopback. Returns false and changes nothing if the peer is no trusted
+    // proxy.
     bool apply(HttpRequest& request) const;
 
 private:
     std::vector<Network> networks_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 HttpRequest from(std::string peer, std::vector<std::pair<std::string, std::string>> headers) {
@@ -19,7 +19,7 @@ std::string seen(Proxies const& proxies, std::string peer, std::string forwarded
     return request.peer_address + (request.peer_is_loopback ? " here" : "");
 }
 
-TEST(Proxies, OnlyTheWordOfThoseThatAreTrustedCounts) {
+TEST(Proxies, OnlyTrustedProxies_SetTheClientAddress) {
     Proxies const none({});
     Proxies const some({"127.0.0.1", "10.0.0.0/8", "fd00::/8"});
     EXPECT_EQ(seen(none, "127.0.0.1", "192.0.2.1"), "127.0.0.1 here");
@@ -30,7 +30,7 @@ TEST(Proxies, OnlyTheWordOfThoseThatAreTrustedCounts) {
     EXPECT_EQ(seen(some, "11.0.0.1", "192.0.2.1"), "11.0.0.1");
 }
 
-TEST(Proxies, WhoIsForwardedCanNotSayThatItIsThisMachineOrSomebodyElse) {
+TEST(Proxies, ForwardedClient_CannotClaimAnotherAddress) {
     Proxies const some({"127.0.0.1"});
     EXPECT_EQ(seen(some, "127.0.0.1", "198.51.100.1, 192.0.2.1"), "192.0.2.1") << "the last hop";
     EXPECT_EQ(seen(some, "127.0.0.1", "127.0.0.1"), "127.0.0.1");
@@ -38,7 +38,7 @@ TEST(Proxies, WhoIsForwardedCanNotSayThatItIsThisMachineOrSomebodyElse) {
         EXPECT_EQ(seen(some, "127.0.0.1", odd), "127.0.0.1") << odd;
 }
 
-TEST(Proxies, TheSchemeIsTheirs) {
+TEST(Proxies, TrustedProxy_SetsTheScheme) {
     Proxies const some({"127.0.0.1"});
     auto const secure = [&](std::string peer, std::string scheme) {
         HttpRequest request = from(std::move(peer), {{"x-forwarded-proto", std::move(scheme)}});
@@ -60,4 +60,4 @@ TEST(Proxies, NetworksAreReadStrictly) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,7 +1,7 @@
 #include "http/transport/request_parser.h"
 
 #include "base/check.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/transport/target.h"
 
 #include <boost/beast/core/string.hpp>
@@ -12,27 +12,28 @@
 #include <string>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
-namespace http = boost::beast::http;
+namespace beast_http = boost::beast::http;
 using boost::beast::iequals;
 using boost::beast::string_view;
 using boost::system::error_code;
 
 std::string_view plain(string_view text) { return {text.data(), text.size()}; }
 
-// Headers on which a decision hangs: of two, we and a proxy before us might take a different one.
-bool must_be_single(http::field field) {
+// Headers on which a decision depends: if there were two, this server and a proxy might use
+// different ones.
+bool must_be_single(beast_http::field field) {
     switch (field) {
-        case http::field::host:
-        case http::field::content_length:
-        case http::field::transfer_encoding:
-        case http::field::authorization:
-        case http::field::content_type:
-        case http::field::origin:
-        case http::field::expect: return true;
+        case beast_http::field::host:
+        case beast_http::field::content_length:
+        case beast_http::field::transfer_encoding:
+        case beast_http::field::authorization:
+        case beast_http::field::content_type:
+        case beast_http::field::origin:
+        case beast_http::field::expect: return true;
         default: return false;
     }
 }
@@ -45,10 +46,10 @@ bool is_hex(char c) {
 
 }  // namespace
 
-struct RequestParser::Impl final : http::basic_parser<true> {
+struct RequestParser::Impl final : beast_http::basic_parser<true> {
     explicit Impl(std::size_t header_bytes_max_) : header_bytes_max(header_bytes_max_) {
         header_limit(static_cast<std::uint32_t>(header_bytes_max + 1));
-        body_limit(boost::none);  // asked for by limit_body(), when the route is known
+        body_limit(boost::none);  // set by limit_body(), when the route is known
     }
 
     Result<std::size_t> feed_head(std::string_view input);
@@ -58,7 +59,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     [[nodiscard]] bool long_chunk_size(std::string_view input) const;
     [[nodiscard]] bool part_of_last_chunk(std::string_view input) const;
 
-    void on_request_impl(http::verb, string_view method, string_view target_, int version_,
+    void on_request_impl(beast_http::verb, string_view method, string_view target_, int version_,
                          error_code&) override {
         head_only = method == "HEAD";
         request.method = head_only ? "GET" : plain(method);
@@ -66,30 +67,30 @@ struct RequestParser::Impl final : http::basic_parser<true> {
         version = version_;
     }
 
-    void on_field_impl(http::field field, string_view name, string_view value,
+    void on_field_impl(beast_http::field field, string_view name, string_view value,
                        error_code& error) override {
-        // Trailers come here too; nobody asks for them, and they must not pass for headers.
+        // Trailers arrive here too; no handler uses them, and they must not count as headers.
         if (head_done) return;
-        if (request.headers.size() >= headers_max) error = http::error::header_limit;
+        if (request.headers.size() >= headers_max) error = beast_http::error::header_limit;
         if (must_be_single(field)) note_single(field, plain(value));
         request.headers.emplace_back(lower_case(plain(name)), plain(value));
     }
 
-    void note_single(http::field field, std::string_view value) {
+    void note_single(beast_http::field field, std::string_view value) {
         auto const seen = std::ranges::any_of(singles, [field](auto f) { return f == field; });
         if (seen)
             repeated = true;
         else
             singles[singles_count++] = field;
-        if (field == http::field::content_length) {
+        if (field == beast_http::field::content_length) {
             plain_length = !value.empty() &&
                            std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
         }
-        if (field == http::field::transfer_encoding) {
+        if (field == beast_http::field::transfer_encoding) {
             transfer_encoding = true;
             only_chunked = iequals(string_view(value.data(), value.size()), "chunked");
         }
-        if (field == http::field::expect) {
+        if (field == beast_http::field::expect) {
             expects_continue = iequals(string_view(value.data(), value.size()), "100-continue");
             expects_other = !expects_continue;
         }
@@ -106,8 +107,8 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     }
     void on_chunk_header_impl(std::uint64_t size, string_view extensions,
                               error_code& error) override {
-        // Nobody uses them, and servers disagree on where they end (CVE-2025-55315).
-        if (!extensions.empty()) error = http::error::bad_chunk_extension;
+        // No client uses extensions, and servers disagree on where they end (CVE-2025-55315).
+        if (!extensions.empty()) error = beast_http::error::bad_chunk_extension;
         chunk_left = size;
         first_chunk = false;
         last_chunk = size == 0;
@@ -127,7 +128,7 @@ struct RequestParser::Impl final : http::basic_parser<true> {
     std::size_t searched = 0;  // no end of the head before this offset
     std::uint64_t chunk_left = 0;
     int version = 11;
-    std::array<http::field, 8> singles{};
+    std::array<beast_http::field, 8> singles{};
     std::size_t singles_count = 0;
     bool head_done = false;
     bool first_chunk = true;
@@ -144,21 +145,21 @@ struct RequestParser::Impl final : http::basic_parser<true> {
 Result<std::size_t> RequestParser::Impl::put_checked(std::string_view input) {
     error_code error;
     auto const taken = put(boost::asio::const_buffer(input.data(), input.size()), error);
-    if (!error || error == http::error::need_more) return taken;
-    if (error == http::error::header_limit) {
+    if (!error || error == beast_http::error::need_more) return taken;
+    if (error == beast_http::error::header_limit) {
         return fail(Code::headers_too_large, "the request has too many headers");
     }
-    if (error == http::error::body_limit) {
+    if (error == beast_http::error::body_limit) {
         return fail(Code::too_large, "the request body is longer than this route takes");
     }
     return bad("not a valid HTTP/1.1 request: " + error.message());
 }
 
-// The head goes to Beast in one piece, so that it is searched for its end only once, however it
-// drips in.
+// Passes the head to Beast in one piece, so that the search for its end stays linear, however small
+// the pieces are.
 Result<std::size_t> RequestParser::Impl::feed_head(std::string_view input) {
     std::size_t skipped = 0;
-    // RFC 9112 §2.2: an empty line before the request line is to be passed over.
+    // RFC 9112 §2.2: skip an empty line before the request line.
     if (input.starts_with("\r\n")) skipped = 2;
     auto const head = input.substr(skipped);
     auto const end = head.find("\r\n\r\n", searched);
@@ -170,7 +171,8 @@ Result<std::size_t> RequestParser::Impl::feed_head(std::string_view input) {
         searched = head.size() < 3 ? 0 : head.size() - 3;
         return 0;
     }
-    // A folded line (RFC 9112 §5.2): Beast would unfold it, others take it for a header of its own.
+    // A folded line (RFC 9112 §5.2): Beast would unfold it, other servers take it as another
+    // header.
     auto const lines = head.substr(0, end);
     if (lines.find("\n ") != std::string_view::npos ||
         lines.find("\n\t") != std::string_view::npos) {
@@ -185,7 +187,7 @@ Result<std::size_t> RequestParser::Impl::feed_head(std::string_view input) {
 }
 
 Result<void> RequestParser::Impl::check_head() {
-    if (repeated) return bad("the request repeats a header that may be there only once");
+    if (repeated) return bad("the request repeats a header that must occur only once");
     if (!plain_length) return bad("Content-Length is not a plain number");
     if (transfer_encoding && (!only_chunked || version < 11)) {
         return bad("the only transfer encoding taken is chunked, in HTTP/1.1");
@@ -197,7 +199,7 @@ Result<void> RequestParser::Impl::check_head() {
     return read_target(target, host, request);
 }
 
-// RFC 9112 §7.1 sets no end to leading zeros; 16 digits hold every size that there is.
+// RFC 9112 §7.1 allows any number of leading zeros; 16 digits hold every possible size.
 bool RequestParser::Impl::long_chunk_size(std::string_view input) const {
     if (!chunked() || chunk_left > 0) return false;
     if (!first_chunk)
@@ -206,7 +208,7 @@ bool RequestParser::Impl::long_chunk_size(std::string_view input) const {
     return digits > 16;
 }
 
-// Beast takes the last chunk in one piece: its size of zero, the trailers and the empty line.
+// Beast needs the last chunk in one piece: its size of zero, the trailers and the empty line.
 bool RequestParser::Impl::part_of_last_chunk(std::string_view input) const {
     if (!chunked() || chunk_left > 0 || last_chunk) return false;
     if (!first_chunk) input.remove_prefix(std::min<std::size_t>(input.size(), 2));
@@ -225,7 +227,7 @@ Result<std::size_t> RequestParser::Impl::feed_body(std::string_view input) {
         if (!more) return more;
         taken += *more;
         if (*more > 0) continue;
-        // Unfinished chunk lines and trailers pile up in the caller's buffer, and only up to here.
+        // Unfinished chunk lines and trailers stay in the caller's buffer, up to this limit.
         if (rest.size() > header_bytes_max) {
             return fail(Code::headers_too_large, "the trailers of the request are too long");
         }
@@ -269,4 +271,4 @@ Result<void> RequestParser::limit_body(std::size_t bytes) {
     return {};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #pragma once
-// HTTP/1.1 requests (RFC 9112), byte by byte or all at once. Boost.Beast reads the syntax; what it
-// takes in good faith and another server could read otherwise (request smuggling) is refused here.
+// Parses HTTP/1.1 requests (RFC 9112) from pieces of any size. Boost.Beast reads the syntax; the
+// parser refuses what Beast accepts but another server could read differently (request smuggling).
 
 #include <dormouse/error.h>
 
@@ -10,14 +10,14 @@
 #include <memory>
 #include <string_view>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// Reads one request; begin the next with a new parser.
+// Reads one request; use a new parser for the next.
 class RequestParser {
 public:
     enum class Stage : std::uint8_t {
-        head,      // not all of the head has come
-        body,      // the head has come, the body not yet
+        head,      // the head is incomplete
+        body,      // the head is complete, the body is not
         complete,  // request() is whole
     };
     static constexpr std::size_t headers_max = 100;
@@ -27,23 +27,22 @@ public:
     RequestParser(RequestParser&&) noexcept;
     RequestParser& operator=(RequestParser&&) noexcept;
 
-    // Takes bytes from the front of `input` and returns how many; the others have to be offered
-    // again, with more behind them. Never reads across the end of the head or of the request: look
-    // at stage() and call again. Errors end the connection: headers_too_large, too_large (body),
-    // bad_value.
+    // Consumes bytes from the front of `input` and returns how many; the caller offers the rest
+    // again with more behind it. Stops at the end of the head and of the request: check stage() and
+    // call again. Errors end the connection: headers_too_large, too_large (body), bad_value.
     [[nodiscard]] Result<std::size_t> feed(std::string_view input);
 
     [[nodiscard]] Stage stage() const;
 
-    // From Stage::body on. The body is whole at Stage::complete.
+    // Valid from Stage::body on. The body is complete at Stage::complete.
     [[nodiscard]] HttpRequest& request();
-    // What it has in memory of the request, in bytes.
+    // Returns the bytes of the request held in memory.
     [[nodiscard]] std::size_t held_bytes() const;
-    [[nodiscard]] bool head_only() const;  // HEAD, which request() shows as GET
+    [[nodiscard]] bool head_only() const;  // HEAD; request() has the method GET
     [[nodiscard]] bool keep_alive() const;
     [[nodiscard]] bool http_1_0() const;
     [[nodiscard]] bool expects_continue() const;
-    // REQUIRES: Stage::body. Errors: too_large, when the head announces more already.
+    // REQUIRES: Stage::body. Errors: too_large, when the head already announces more.
     [[nodiscard]] Result<void> limit_body(std::size_t bytes);
 
 private:
@@ -51,4 +50,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using Stage = RequestParser::Stage;
 
-// Feeds `bytes` as a connection does, `step` at a time. The error, or nothing.
+// Feeds `bytes` as a connection does, `step` at a time. Returns the error, if any.
 std::optional<Code> feed_all(RequestParser& parser, std::string_view bytes, std::size_t step,
                              std::size_t body_max = 1'000) {
     std::string held;
@@ -44,7 +44,7 @@ std::string with(std::string_view headers, std::string_view body = {}) {
 
 std::string chunked(std::string_view body) { return with("Transfer-Encoding: chunked\r\n", body); }
 
-TEST(RequestParser, reads_a_request_however_it_is_cut) {
+TEST(RequestParser, ReadsARequestInPiecesOfAnySize) {
     auto const bytes = chunked("5\r\nhello\r\n00a\r\n, dormouse\r\n0\r\nTrailer: x\r\n\r\n");
     for (std::size_t step = 1; step <= bytes.size(); ++step) {
         RequestParser parser(32 * 1024);
@@ -74,7 +74,7 @@ TEST(RequestParser, LastChunk_ByteByByte_ReadWhenComplete) {
     EXPECT_EQ(parser.request().body, "");
 }
 
-TEST(RequestParser, leaves_the_next_request_alone) {
+TEST(RequestParser, LeavesTheNextRequestAlone) {
     auto const first = with("Content-Length: 2\r\n", "ab");
     RequestParser parser(32 * 1024);
     auto const both = first + first;
@@ -87,7 +87,7 @@ TEST(RequestParser, leaves_the_next_request_alone) {
     EXPECT_EQ(parser.stage(), Stage::complete);
 }
 
-TEST(RequestParser, refuses_what_another_server_could_read_differently) {
+TEST(RequestParser, RefusesAmbiguousRequests) {
     std::string const cases[] = {
         with("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
         with("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"),
@@ -127,7 +127,7 @@ TEST(RequestParser, refuses_what_another_server_could_read_differently) {
     for (auto const& bytes : cases) EXPECT_EQ(verdict(bytes), Code::bad_value) << bytes;
 }
 
-TEST(RequestParser, refuses_strange_chunks) {
+TEST(RequestParser, RefusesMalformedChunks) {
     for (std::string_view const body :
          {"-2\r\nab\r\n", "+5\r\nhello\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
           "00000000000000005\r\nhello\r\n", "fffffffffffffffff\r\n", " 5\r\nhello\r\n",
@@ -138,7 +138,7 @@ TEST(RequestParser, refuses_strange_chunks) {
     }
 }
 
-TEST(RequestParser, refuses_bad_request_lines_and_targets) {
+TEST(RequestParser, RefusesBadRequestLinesAndTargets) {
     for (std::string const line : {"GET  /a HTTP/1.1",
                                    "GET /a  HTTP/1.1",
                                    "GET /a b HTTP/1.1",
@@ -168,7 +168,7 @@ TEST(RequestParser, refuses_bad_request_lines_and_targets) {
     }
 }
 
-TEST(RequestParser, wants_one_well_formed_host) {
+TEST(RequestParser, RequiresOneWellFormedHost) {
     EXPECT_EQ(verdict("GET /a HTTP/1.1\r\n\r\n"), Code::bad_value);
     EXPECT_EQ(verdict("GET /a HTTP/1.0\r\n\r\n"), std::nullopt);
     for (std::string const host : {"", "a b", "a/b", "user@h", "h,i", "h?", "a%2eb"}) {
@@ -180,7 +180,7 @@ TEST(RequestParser, wants_one_well_formed_host) {
     }
 }
 
-TEST(RequestParser, takes_absolute_targets_of_its_own_host) {
+TEST(RequestParser, AcceptsAbsoluteTargetsOfItsOwnHost) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, "GET http://H:1/a?b=c HTTP/1.1\r\nHost: h:1\r\n\r\n", 500),
               std::nullopt);
@@ -195,26 +195,26 @@ TEST(RequestParser, takes_absolute_targets_of_its_own_host) {
     EXPECT_EQ(server_wide.request().path, "*");
 }
 
-TEST(RequestParser, keeps_an_escaped_slash_inside_its_segment) {
+TEST(RequestParser, KeepsAnEscapedSlashInsideItsSegment) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, "GET /a%2Fb//c/ HTTP/1.1\r\nHost: h\r\n\r\n", 500), std::nullopt);
     EXPECT_THAT(parser.request().segments, testing::ElementsAre("a/b", "", "c", ""));
 }
 
-TEST(RequestParser, does_not_decode_header_values) {
+TEST(RequestParser, DoesNotDecodeHeaderValues) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, with("X-A: a%0d%0aSet-Cookie:b\r\n"), 500), std::nullopt);
     EXPECT_EQ(parser.request().header("x-a"), "a%0d%0aSet-Cookie:b");
 }
 
-TEST(RequestParser, passes_over_an_empty_line_before_the_request) {
+TEST(RequestParser, SkipsAnEmptyLineBeforeTheRequest) {
     RequestParser parser(32 * 1024);
     EXPECT_EQ(feed_all(parser, "\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n", 500), std::nullopt);
     EXPECT_EQ(parser.stage(), Stage::complete);
     EXPECT_EQ(verdict("\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"), std::nullopt);
 }
 
-TEST(RequestParser, ends_heads_and_trailers_without_end) {
+TEST(RequestParser, LimitsHeadsAndTrailers) {
     RequestParser head(1'000);
     EXPECT_EQ(feed_all(head, with("X: " + std::string(2'000, 'y')), 7), Code::headers_too_large);
     RequestParser trailers(1'000);
@@ -225,14 +225,14 @@ TEST(RequestParser, ends_heads_and_trailers_without_end) {
               Code::headers_too_large);
 }
 
-TEST(RequestParser, says_too_large_as_soon_as_it_is_known) {
+TEST(RequestParser, BodyTooLarge_IsRefusedAsSoonAsKnown) {
     EXPECT_EQ(verdict(with("Content-Length: 1001\r\n")), Code::too_large);
     EXPECT_EQ(verdict(with("Content-Length: 1000\r\n")), std::nullopt);
     EXPECT_EQ(verdict(chunked("3e9\r\n")), Code::too_large);
     EXPECT_EQ(verdict(chunked("ffffffffffffffff\r\n")), Code::too_large);
 }
 
-TEST(RequestParser, knows_whether_the_connection_stays) {
+TEST(RequestParser, KeepAlive_FollowsVersionAndHeaders) {
     auto const stays = [](std::string const& bytes) {
         RequestParser parser(32 * 1024);
         EXPECT_EQ(feed_all(parser, bytes, 500), std::nullopt);
@@ -245,4 +245,4 @@ TEST(RequestParser, knows_whether_the_connection_stays) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

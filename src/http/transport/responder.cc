@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -13,7 +13,7 @@ class ConnectionStream final : public EventStream {
 public:
     explicit ConnectionStream(std::shared_ptr<Connection> connection)
         : connection_(std::move(connection)) {}
-    // Nobody could ever send on it again.
+    // No code can send on the stream after this.
     ~ConnectionStream() override { connection_->end_stream(); }
     ConnectionStream(ConnectionStream const&) = delete;
     ConnectionStream& operator=(ConnectionStream const&) = delete;
@@ -31,7 +31,7 @@ private:
     std::shared_ptr<Connection> const connection_;
 };
 
-// The reader had gone before the stream began.
+// Used when the client had gone before the stream began.
 class ClosedStream final : public EventStream {
 public:
     explicit ClosedStream(std::shared_ptr<Connection> connection)
@@ -89,4 +89,4 @@ std::shared_ptr<Responder> make_responder(std::shared_ptr<Connection> connection
     return std::make_shared<RequestResponder>(std::move(connection), number, std::move(id));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

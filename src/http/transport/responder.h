@@ -1,5 +1,5 @@
 #pragma once
-// What a handler holds of a connection: the right to answer one request.
+// A handler's access to a connection: it answers one request.
 
 #include "http/transport/http.h"
 
@@ -7,12 +7,13 @@
 #include <memory>
 #include <string>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Connection;
 
-// For request `number` of `connection`; harmless once the connection has gone.
+// Returns the Responder of request `number` of `connection`; it does nothing once the connection is
+// closed.
 [[nodiscard]] std::shared_ptr<Responder> make_responder(std::shared_ptr<Connection> connection,
                                                         std::uint64_t number, std::string id);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::string http_date(Time time) {
     return out + "GMT";
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

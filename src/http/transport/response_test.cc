@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using testing::EndsWith;
@@ -16,7 +16,7 @@ std::string bytes_of(HttpReply const& reply, Framing const& framing = {}) {
     return out;
 }
 
-TEST(Response, is_head_and_body_in_one_piece) {
+TEST(Response, IsHeadAndBodyInOnePiece) {
     EXPECT_EQ(
         bytes_of({201, "text/plain", {{"Location", "/x"}}, "made"}, {false, false, false, "today"}),
         "HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\nDate: today\r\n"
@@ -24,7 +24,7 @@ TEST(Response, is_head_and_body_in_one_piece) {
         "Content-Length: 4\r\n\r\nmade");
 }
 
-TEST(Response, leaves_out_headers_that_would_split_it) {
+TEST(Response, OmitsHeadersThatContainLineBreaks) {
     auto const text = bytes_of(
         {200, "text/plain", {{"A", "x\r\nSet-Cookie: b"}, {"B c", "d"}, {"E", "f\n"}}, ""});
     EXPECT_THAT(text, Not(HasSubstr("Set-Cookie")));
@@ -32,29 +32,29 @@ TEST(Response, leaves_out_headers_that_would_split_it) {
     EXPECT_THAT(text, Not(HasSubstr("\r\nE:")));
 }
 
-TEST(Response, does_not_contradict_the_handlers_own_headers) {
+TEST(Response, DoesNotContradictTheHandlersOwnHeaders) {
     auto const text = bytes_of({200, "text/css", {{"cache-control", "immutable"}}, "x"});
     EXPECT_THAT(text, HasSubstr("cache-control: immutable\r\n"));
     EXPECT_THAT(text, Not(HasSubstr("no-store")));
 }
 
-TEST(Response, has_neither_body_nor_length_where_none_may_be) {
+TEST(Response, NoContentStatus_HasNeitherBodyNorLength) {
     auto const none = bytes_of({204, "", {}, ""});
     EXPECT_THAT(none, Not(HasSubstr("\r\nContent-")));
     EXPECT_THAT(none, EndsWith("\r\n\r\n"));
     EXPECT_THAT(bytes_of({304, "text/plain", {{"ETag", "\"1\""}}, "x"}), EndsWith("\r\n\r\n"));
 }
 
-TEST(Response, tells_the_length_to_HEAD_without_the_body) {
+TEST(Response, Head_HasTheLengthWithoutTheBody) {
     auto const text = bytes_of({200, "text/plain", {}, "abc"}, {true, false, false, {}});
     EXPECT_THAT(text, HasSubstr("Content-Length: 3\r\n"));
     EXPECT_THAT(text, EndsWith("\r\n\r\n"));
 }
 
-TEST(Response, dates_as_HTTP_wants_them) {
+TEST(Response, Date_IsInHttpFormat) {
     EXPECT_EQ(http_date(from_ms(1795299651123)), "Sat, 21 Nov 2026 22:20:51 GMT");
     EXPECT_EQ(http_date(from_ms(0)), "Thu, 01 Jan 1970 00:00:00 GMT");
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #include "http/transport/target.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 
 #include <boost/beast/core/string.hpp>
@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -47,7 +47,7 @@ Result<void> read_path(std::string_view path, HttpRequest& request) {
         if (!segment || std::ranges::any_of(*segment, is_control)) {
             return bad_target("the path has a bad percent-escape");
         }
-        // Whoever resolved them for us saw another path than we would.
+        // Refused: a proxy that resolves them would see another path.
         if (*segment == "." || *segment == "..")
             return bad_target("the path has a '.' or '..' segment");
         request.path += '/';
@@ -74,15 +74,15 @@ Result<void> read_query(std::string_view query, HttpRequest& request) {
     return {};
 }
 
-// The part after the authority of an absolute target ("http://host:1/x" → "/x"), which proxies may
-// send.
+// Returns what follows the authority of an absolute target ("http://host:1/x" → "/x"), which
+// proxies may send.
 Result<std::string_view> strip_authority(std::string_view target, std::string_view host) {
     auto const scheme_end = target.find("://");
     auto const scheme = target.substr(0, std::min(scheme_end, target.size()));
     namespace beast = boost::beast;
     if (scheme_end == std::string_view::npos ||
         !(beast::iequals(scheme, "http") || beast::iequals(scheme, "https"))) {
-        return bad_target("the request target has to begin with '/'");
+        return bad_target("the request target must begin with '/'");
     }
     target.remove_prefix(scheme_end + 3);
     auto const end = std::min(target.find_first_of("/?"), target.size());
@@ -104,8 +104,8 @@ bool valid_host(std::string_view host) {
 
 Result<void> read_target(std::string_view target, std::string_view host, HttpRequest& request) {
     if (!clean_target(target))
-        return bad_target("the request target has a character that URLs do not have");
-    if (target == "*") {  // OPTIONS *: about the server as a whole
+        return bad_target("the request target contains an invalid character");
+    if (target == "*") {  // OPTIONS *: the server as a whole
         request.path = "*";
         return {};
     }
@@ -120,4 +120,4 @@ Result<void> read_target(std::string_view target, std::string_view host, HttpReq
     return read_query(target.substr(std::min(mark + 1, target.size())), request);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

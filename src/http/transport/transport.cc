@@ -3,7 +3,7 @@
 #include "http/transport/connection.h"
 #include "http/transport/response.h"
 #include "io/asio.h"
-#include "io/fd_limit.h"
+#include "io/process/fd_limit.h"
 
 #include <boost/asio/ip/v6_only.hpp>
 
@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -25,11 +25,11 @@ using Acceptor = boost::asio::basic_socket_acceptor<Tcp, Executor>;
 
 constexpr int backlog = 4096;
 constexpr Duration accept_pause{100};
-constexpr int turned_away_max = 64;        // at once, when files are short
-constexpr std::size_t fds_kept_free = 64;  // for the store, the log, pipes, what tools open
-constexpr std::size_t refusals_max = 32;   // connections over the limit that are told so
+constexpr int turned_away_max = 64;        // at once, when file descriptors run out
+constexpr std::size_t fds_kept_free = 64;  // for the store, the log, pipes and tools
+constexpr std::size_t refusals_max = 32;   // connections over the limit that get a 503
 static_assert(refusals_max < fds_kept_free);
-// A peer that acknowledges nothing for so long is taken for dead (RFC 5482).
+// A peer that acknowledges nothing for this long counts as dead (RFC 5482).
 constexpr unsigned unacknowledged_max_ms = 60'000;
 
 std::size_t connection_limit(HttpOptions const& options) {
@@ -46,7 +46,7 @@ Result<boost::asio::ip::address> parse_address(std::string const& text) {
     auto address = boost::asio::ip::make_address(bare, code);
     if (!code) return address;
     return fail(Code::bad_value, "\"" + text +
-                                     "\" is no address to listen on: write an IP address, for "
+                                     "\" is not an address to listen on: write an IP address, for "
                                      "example 127.0.0.1 or ::1");
 }
 
@@ -108,7 +108,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     io::AsioLoop& loop;
     std::shared_ptr<Hub> const hub;
     Acceptor acceptor;
-    int spare = -1;  // a file given up to turn a client away when no other is left
+    int spare =
+        -1;  // a descriptor to give up, so that a client can be refused when no other is left
     std::size_t limit = 0;
     std::uint64_t refused = 0;
     bool ended = false;
@@ -135,10 +136,10 @@ error_code HttpServer::Impl::open(Tcp::endpoint const& endpoint) {
     if (acceptor.open(endpoint.protocol(), code)) return code;
     if (acceptor.set_option(Acceptor::reuse_address(true), code)) return code;
     if (endpoint.address().is_v6()) {
-        // [::] takes IPv4 too.
+        // [::] accepts IPv4 too.
         if (acceptor.set_option(boost::asio::ip::v6_only(false), code)) return code;
     }
-    // Linux hands both on to accepted sockets, which saves two calls a connection.
+    // Linux copies both to accepted sockets, which saves two calls for each connection.
     acceptor.set_option(Tcp::no_delay(true), code);
     ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_max_ms,
                  sizeof unacknowledged_max_ms);
@@ -165,8 +166,8 @@ void HttpServer::Impl::on_accepted(error_code const& code, Socket socket) {
     accept_later();
 }
 
-// The name under which a connection is counted; empty: it is of this machine, or of a proxy that
-// speaks for many.
+// Returns the name under which a connection is counted; empty: it is from this machine, or from a
+// proxy that serves many clients.
 std::string HttpServer::Impl::counted_as(Socket const& socket) const {
     error_code ignored;
     auto peer = socket.remote_endpoint(ignored).address();
@@ -186,7 +187,8 @@ void HttpServer::Impl::take(Socket socket) {
     } else if (open >= limit && open < limit + refusals_max) {
         std::make_shared<Connection>(hub, std::move(socket))->refuse(overloaded());
     }
-    // Else it is closed: one address that has too many must not fill the places of others.
+    // Otherwise it is closed without a reply: one address over its limit must not use the places of
+    // others.
 }
 
 HttpReply HttpServer::Impl::overloaded() const {
@@ -196,7 +198,7 @@ HttpReply HttpServer::Impl::overloaded() const {
     return hub->handler.problem(error, head);
 }
 
-// accept() fails at once for as long as files are short; tried without a pause it would take the
+// accept() fails at once while descriptors are short; without a pause the retries would use the
 // whole thread.
 void HttpServer::Impl::accept_later() { after(accept_pause, &Impl::accept_again); }
 
@@ -204,15 +206,15 @@ void HttpServer::Impl::accept_again() {
     if (acceptor.is_open()) accept();
 }
 
-// Nothing, if the server is gone by then.
+// Does nothing if the server has been destroyed by then.
 void HttpServer::Impl::after(Duration delay, void (Impl::*work)()) {
     loop.after(delay, [work, impl = weak_from_this()] {
         if (auto const self = impl.lock()) (self.get()->*work)();
     });
 }
 
-// Whoever waits in the backlog is told, one after the other through the file kept for it, so that
-// nobody hangs.
+// Refuses each client in the backlog, one after the other through the spare descriptor, so that
+// none waits forever.
 void HttpServer::Impl::turn_away() {
     drop_spare();
     std::string bytes;
@@ -235,7 +237,7 @@ void HttpServer::Impl::stop_accepting() {
     hub->draining = true;
 }
 
-// Often enough for the shortest limit to be kept within a quarter, at most once a second.
+// Often enough to keep the shortest limit within a quarter, at most once a second.
 Duration HttpServer::Impl::sweep_interval() const {
     auto const& o = hub->options;
     auto const shortest =
@@ -247,7 +249,7 @@ void HttpServer::Impl::sweep() {
     if (ended) return;
     hub->date = http_date(hub->clock.now());
     auto const now = hub->clock.monotonic();
-    // From the back: a connection that closes puts the last one in its place.
+    // From the back: a connection that closes moves the last one to its index.
     for (auto i = hub->connections.size(); i-- > 0;) {
         if (i < hub->connections.size()) std::shared_ptr(hub->connections[i])->sweep(now);
     }
@@ -297,4 +299,4 @@ HttpServer::Counts HttpServer::counts() const {
     return {impl_->hub->connections.size(), impl_->hub->streams, impl_->refused};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #pragma once
-// The HTTP/1.1 server of one address. Everything is called on the loop's thread (or before the loop
-// runs), and nothing blocks.
+// The HTTP/1.1 server of one address. All functions are called on the loop's thread (or before the
+// loop runs); none blocks.
 
 #include "http/transport/http.h"
 #include "io/log.h"
@@ -10,34 +10,34 @@
 #include <memory>
 #include <string>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class HttpServer {
 public:
-    // All but `options` outlive the server. `clock` is that of the loop: all limits in time are by
-    // it.
+    // All arguments but `options` outlive the server. `clock` is that of the loop: all time limits
+    // use it.
     HttpServer(io::AsioLoop& loop, port::Clock const& clock, HttpOptions options,
                HttpHandler& handler, io::Log& log);
-    // Closes what is open at once. Responders that are still held become harmless.
+    // Closes open connections at once. Responders that still exist do nothing from then on.
     ~HttpServer();
     HttpServer(HttpServer const&) = delete;
     HttpServer& operator=(HttpServer const&) = delete;
 
-    // The port that it listens on. Errors: bad_value, with one line that says what to do.
+    // Returns the port it listens on. Errors: bad_value, with one line that says what to do.
     [[nodiscard]] Result<std::uint16_t> listen();
 
-    // No new connections; on the old ones each reply is the last.
+    // Accepts no new connections; each open one ends with its next reply.
     void stop_accepting();
     // Sends `final_frames` (may be empty) on every open stream and ends it.
     void close_streams(std::string final_frames);
-    // Stops accepting, lets what is in hand be answered and closes; what is left after `limit` is
-    // cut off. Then calls `done`, on the loop.
+    // Stops accepting, lets requests in progress be answered and closes; cuts off the rest after
+    // `limit`. Then calls `done`, on the loop.
     void shutdown(Duration limit, port::Fn<void()> done);
 
     struct Counts {
-        std::size_t connections = 0;  // open now, streams among them
+        std::size_t connections = 0;  // open now, including streams
         std::size_t streams = 0;
-        std::uint64_t refused = 0;  // connections turned away since the start
+        std::uint64_t refused = 0;  // connections refused since the start
     };
     [[nodiscard]] Counts counts() const;
 
@@ -46,4 +46,4 @@ private:
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -3,13 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <atomic>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using testing::EndsWith;
@@ -26,14 +27,14 @@ HttpOptions limited() {
     return options;
 }
 
-// The client waits until just before its limit, and a sweep later.
+// Passes the time until just before the limit, then one sweep more.
 void run_out(TestServer& server, TestClient& client, Duration limit) {
     server.advance(limit - Duration(1));
     EXPECT_TRUE(client.silent(0));
     server.advance(Duration(1'001));
 }
 
-TEST(HttpServer, keeps_the_connection_for_the_next_request) {
+TEST(HttpServer, KeepsTheConnectionForTheNextRequest) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -49,7 +50,7 @@ TEST(HttpServer, keeps_the_connection_for_the_next_request) {
     EXPECT_THAT(client.reply(), EndsWith("GET /b "));
 }
 
-TEST(HttpServer, reads_a_request_that_comes_byte_by_byte) {
+TEST(HttpServer, RequestByteByByte_IsRead) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -58,7 +59,7 @@ TEST(HttpServer, reads_a_request_that_comes_byte_by_byte) {
     EXPECT_THAT(client.reply(), EndsWith("POST /a drip"));
 }
 
-TEST(HttpServer, answers_pipelined_requests_in_order) {
+TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -70,7 +71,7 @@ TEST(HttpServer, answers_pipelined_requests_in_order) {
     }
 }
 
-TEST(HttpServer, holds_pipelined_requests_until_a_late_answer_has_gone_out) {
+TEST(HttpServer, LateReply_HoldsPipelinedRequests) {
     TestServer server;
     std::vector<std::shared_ptr<Responder>> waiting;
     int inside = 0;
@@ -98,7 +99,7 @@ TEST(HttpServer, holds_pipelined_requests_until_a_late_answer_has_gone_out) {
     waiting.clear();
 }
 
-TEST(HttpServer, answers_HEAD_as_GET_without_the_body) {
+TEST(HttpServer, Head_AnsweredAsGetWithoutBody) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -107,7 +108,7 @@ TEST(HttpServer, answers_HEAD_as_GET_without_the_body) {
     EXPECT_THAT(client.reply(), EndsWith("GET /b "));
 }
 
-TEST(HttpServer, closes_when_asked_and_after_HTTP_1_0) {
+TEST(HttpServer, ClosesWhenAskedAndAfterHTTP10) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -123,7 +124,7 @@ TEST(HttpServer, closes_when_asked_and_after_HTTP_1_0) {
     EXPECT_THAT(kept.rest(), EndsWith("GET /b "));
 }
 
-TEST(HttpServer, answers_a_client_that_has_closed_its_sending_side) {
+TEST(HttpServer, ClientClosedItsSendingSide_IsAnswered) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -134,7 +135,7 @@ TEST(HttpServer, answers_a_client_that_has_closed_its_sending_side) {
     EXPECT_THAT(all, EndsWith("GET /b "));
 }
 
-TEST(HttpServer, refuses_a_body_that_is_too_large_before_it_is_sent) {
+TEST(HttpServer, RefusesABodyThatIsTooLargeBeforeItIsSent) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -144,7 +145,7 @@ TEST(HttpServer, refuses_a_body_that_is_too_large_before_it_is_sent) {
     EXPECT_THAT(answer, HasSubstr("too_large"));
 }
 
-TEST(HttpServer, lets_the_client_read_the_refusal_while_it_still_sends) {
+TEST(HttpServer, Refusal_ReachesAClientThatStillSends) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -152,7 +153,7 @@ TEST(HttpServer, lets_the_client_read_the_refusal_while_it_still_sends) {
     EXPECT_THAT(client.rest(), StartsWith("HTTP/1.1 413 "));
 }
 
-TEST(HttpServer, counts_chunks_while_they_come) {
+TEST(HttpServer, ChunkedBody_IsReadUpToTheLimit) {
     TestServer server;
     server.start();
     std::string const head =
@@ -168,7 +169,7 @@ TEST(HttpServer, counts_chunks_while_they_come) {
     EXPECT_THAT(flood.rest(), StartsWith("HTTP/1.1 413 "));
 }
 
-TEST(HttpServer, refuses_by_the_head_before_the_body_is_read) {
+TEST(HttpServer, RefusesByTheHeadBeforeTheBodyIsRead) {
     TestServer server;
     server.handler.on_head = [](HttpRequest const& head) -> std::optional<HttpReply> {
         if (head.header("authorization") == "Bearer good") return std::nullopt;
@@ -185,7 +186,7 @@ TEST(HttpServer, refuses_by_the_head_before_the_body_is_read) {
     EXPECT_THAT(bodiless.reply(), EndsWith("GET /b "));
 }
 
-TEST(HttpServer, invites_the_body_of_a_client_that_waits_for_it) {
+TEST(HttpServer, Expect100_InvitesTheBody) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -200,7 +201,7 @@ TEST(HttpServer, invites_the_body_of_a_client_that_waits_for_it) {
     EXPECT_THAT(client.rest(), StartsWith("HTTP/1.1 413 "));
 }
 
-TEST(HttpServer, ends_a_header_flood) {
+TEST(HttpServer, HeadTooLarge_IsRefused) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -216,7 +217,7 @@ TEST(HttpServer, ends_a_header_flood) {
     EXPECT_THAT(many.rest(), StartsWith("HTTP/1.1 431 "));
 }
 
-TEST(HttpServer, gives_up_on_a_head_that_drips_and_a_body_that_stops) {
+TEST(HttpServer, SlowHeadAndStoppedBody_TimeOut) {
     TestServer server(limited());
     server.start();
     auto slow = server.client();
@@ -240,7 +241,35 @@ TEST(HttpServer, gives_up_on_a_head_that_drips_and_a_body_that_stops) {
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
 }
 
-TEST(HttpServer, never_hurries_a_handler) {
+// The time limit of a body ends with its request; the next request has its own.
+TEST(HttpServer, PartialRequestAfterABody_HasALimit) {
+    TestServer server(limited());
+    server.start();
+    auto client = server.client();
+    client.send(post("/a", "whole") + "GET /b HTTP/1.1\r\nHost: loc");
+    EXPECT_THAT(client.reply(), EndsWith("POST /a whole"));
+    run_out(server, client, Duration(10'000));
+    EXPECT_THAT(client.rest(), StartsWith("HTTP/1.1 408 "));
+}
+
+TEST(HttpServer, HalfClosedClientThatDoesNotRead_HasALimit) {
+    TestServer server(limited());
+    std::atomic<bool> replied = false;
+    server.handler.on_request = [&](HttpRequest, auto responder) {
+        responder->reply({200, "text/plain", {}, std::string(16'000'000, 'z')});
+        replied = true;
+    };
+    server.start();
+    auto client = server.client();
+    client.send(get("/large"));
+    client.half_close();
+    ASSERT_TRUE(server.eventually([&] { return replied.load(); }));  // its limit has started
+    for (int i = 0; i < 10; ++i)
+        server.advance(Duration(31'000));  // each part that leaves restarts it
+    EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
+}
+
+TEST(HttpServer, SlowHandler_HasNoTimeLimit) {
     TestServer server(limited());
     std::shared_ptr<Responder> waiting;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
@@ -254,7 +283,7 @@ TEST(HttpServer, never_hurries_a_handler) {
     EXPECT_THAT(client.reply(), EndsWith("at last"));
 }
 
-TEST(HttpServer, notices_a_client_that_leaves_while_the_handler_waits) {
+TEST(HttpServer, ClientGone_HandlerWaiting_IsNoticed) {
     TestServer server;
     std::shared_ptr<Responder> waiting;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
@@ -269,7 +298,7 @@ TEST(HttpServer, notices_a_client_that_leaves_while_the_handler_waits) {
     EXPECT_TRUE(server.eventually([&] { return server.server().counts().connections == 0; }));
 }
 
-TEST(HttpServer, answers_500_for_a_handler_that_forgot) {
+TEST(HttpServer, ResponderDropped_Sends500) {
     TestServer server;
     server.handler.on_request = [](HttpRequest, auto) {};
     server.start();
@@ -280,7 +309,7 @@ TEST(HttpServer, answers_500_for_a_handler_that_forgot) {
     EXPECT_THAT(client.reply(), StartsWith("HTTP/1.1 500 "));
 }
 
-TEST(HttpServer, tells_the_handler_who_asks_and_what) {
+TEST(HttpServer, Handler_ReceivesTheRequest) {
     TestServer server;
     HttpRequest seen;
     server.handler.on_request = [&](HttpRequest request, auto responder) {
@@ -302,7 +331,7 @@ TEST(HttpServer, tells_the_handler_who_asks_and_what) {
     EXPECT_THAT(seen.id, testing::MatchesRegex("req_[A-Za-z0-9_-]+"));
 }
 
-TEST(HttpServer, delivers_a_large_reply_to_a_slow_reader) {
+TEST(HttpServer, DeliversALargeReplyToASlowReader) {
     TestServer server;
     std::string const large(8'000'000, 'z');
     server.handler.on_request = [&](HttpRequest, auto responder) {
@@ -311,12 +340,12 @@ TEST(HttpServer, delivers_a_large_reply_to_a_slow_reader) {
     server.start();
     auto client = server.client();
     client.send(get("/a") + get("/b"));
-    server.settle();  // until the kernel holds all that it takes
+    server.settle();  // until the kernel's buffers are full
     EXPECT_TRUE(client.reply().ends_with(large));
     EXPECT_TRUE(client.reply().ends_with(large));
 }
 
-TEST(HttpServer, ends_what_two_servers_could_read_differently) {
+TEST(HttpServer, AmbiguousRequest_EndsTheConnection) {
     TestServer server;
     server.start();
     std::string const smuggled = "0\r\n\r\nGET /admin HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -331,7 +360,7 @@ TEST(HttpServer, ends_what_two_servers_could_read_differently) {
     }
 }
 
-TEST(HttpServer, listens_on_IPv6_loopback) {
+TEST(HttpServer, ListensOnIPv6Loopback) {
     HttpOptions options;
     options.address = "::1";
     TestServer server(options);
@@ -350,7 +379,7 @@ TEST(HttpServer, listens_on_IPv6_loopback) {
     EXPECT_TRUE(seen.peer_is_loopback);
 }
 
-TEST(HttpServer, says_what_to_do_when_it_cannot_listen) {
+TEST(HttpServer, CannotListen_ErrorSaysWhatToDo) {
     TestServer first;
     first.start();
     io::SystemClock const clock;
@@ -366,13 +395,13 @@ TEST(HttpServer, says_what_to_do_when_it_cannot_listen) {
                   ": another program uses this port; stop it, or choose another port");
     options.address = "loopback";
     HttpServer third(loop, clock, options, first.handler, log);
-    EXPECT_THAT(third.listen().error().detail, HasSubstr("is no address to listen on"));
+    EXPECT_THAT(third.listen().error().detail, HasSubstr("is not an address to listen on"));
     options.address = "192.0.2.1";
     HttpServer fourth(loop, clock, options, first.handler, log);
     EXPECT_THAT(fourth.listen().error().detail, EndsWith("this machine has no such address"));
 }
 
-TEST(HttpServer, takes_no_new_connections_when_it_has_stopped_accepting) {
+TEST(HttpServer, StopAccepting_RefusesNewConnections) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -386,7 +415,7 @@ TEST(HttpServer, takes_no_new_connections_when_it_has_stopped_accepting) {
     EXPECT_THAT(last, EndsWith("GET /b "));
 }
 
-TEST(HttpServer, shuts_down_when_all_in_hand_has_been_answered) {
+TEST(HttpServer, Shutdown_WaitsForRequestsInProgress) {
     TestServer server;
     std::shared_ptr<Responder> waiting;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
@@ -406,7 +435,7 @@ TEST(HttpServer, shuts_down_when_all_in_hand_has_been_answered) {
     EXPECT_EQ(finished.wait_for(std::chrono::seconds(5)), std::future_status::ready);
 }
 
-TEST(HttpServer, cuts_off_at_the_end_of_its_patience) {
+TEST(HttpServer, Shutdown_AfterItsLimit_CutsOff) {
     TestServer server;
     std::shared_ptr<Responder> waiting;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
@@ -422,7 +451,7 @@ TEST(HttpServer, cuts_off_at_the_end_of_its_patience) {
     server.on_loop([&] { std::exchange(waiting, nullptr)->reply({}); });
 }
 
-TEST(HttpServer, leaves_late_responders_harmless_when_it_has_gone) {
+TEST(HttpServer, ServerDestroyed_LateResponderDoesNothing) {
     std::shared_ptr<Responder> waiting;
     TestServer server;
     server.handler.on_request = [&](HttpRequest, auto responder) { waiting = responder; };
@@ -437,7 +466,7 @@ TEST(HttpServer, leaves_late_responders_harmless_when_it_has_gone) {
     EXPECT_FALSE(stream->send(std::make_shared<std::string const>("data: 1\n\n")));
 }
 
-TEST(HttpServer, tells_clients_over_the_limit_that_it_is_overloaded) {
+TEST(HttpServer, TooManyConnections_SendsOverloaded) {
     HttpOptions options;
     options.connections_max = 2;
     TestServer server(options);
@@ -460,8 +489,7 @@ TEST(HttpServer, tells_clients_over_the_limit_that_it_is_overloaded) {
     EXPECT_THAT(fourth.reply(), EndsWith("GET /b "));
 }
 
-// A client that comes just before the server has noticed that files are free again may still be
-// turned away.
+// A client may still be refused just before the server notices that descriptors are free again.
 bool served_within(std::uint16_t port, std::chrono::seconds limit) {
     auto const until = std::chrono::steady_clock::now() + limit;
     while (std::chrono::steady_clock::now() < until) {
@@ -472,8 +500,8 @@ bool served_within(std::uint16_t port, std::chrono::seconds limit) {
     return false;
 }
 
-// In the child: a server that may open few files, until `end` is written to. Its exit status says
-// whether it burned the processor.
+// Runs in the child: a server that may open few files, until `end` is written to. Its exit status
+// says whether it used the processor all the time.
 [[noreturn]] void serve_with_few_files(int ports, int end) {
     auto const start = std::chrono::steady_clock::now();
     io::SystemClock const clock;
@@ -485,7 +513,7 @@ bool served_within(std::uint16_t port, std::chrono::seconds limit) {
     HttpServer server(loop, clock, options, handler, log);
     auto const port = server.listen();
     if (!port) ::_exit(2);
-    // Below what connection_limit() saw: files get short under it, as when others open them.
+    // Below what connection_limit() saw: descriptors run out as when other code opens them.
     rlimit const few{24, 24};
     ::setrlimit(RLIMIT_NOFILE, &few);
     if (::write(ports, &*port, sizeof *port) < 0) ::_exit(3);
@@ -502,7 +530,7 @@ bool served_within(std::uint16_t port, std::chrono::seconds limit) {
     ::_exit(cpu * 3 < std::chrono::steady_clock::now() - start ? 0 : 1);
 }
 
-// A sanitizer's own checks open files (/proc/self/maps) and end a process that may open none.
+// A sanitizer's own checks open files (/proc/self/maps) and abort a process that cannot open any.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool sanitized = true;
 #elif defined(__has_feature)
@@ -511,7 +539,7 @@ constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thr
 constexpr bool sanitized = false;
 #endif
 
-TEST(HttpServer, neither_spins_nor_hangs_when_the_system_has_no_more_files) {
+TEST(HttpServer, NoFileDescriptors_NeitherSpinsNorStalls) {
     if (sanitized) GTEST_SKIP() << "the sanitizer itself needs files; the plain builds run this";
     int ports[2];
     int end[2];
@@ -527,17 +555,17 @@ TEST(HttpServer, neither_spins_nor_hangs_when_the_system_has_no_more_files) {
                 testing::AnyOf(StartsWith("HTTP/1.1 503 "), testing::IsEmpty()));
     clients.front().send(get("/a"));
     EXPECT_THAT(clients.front().reply(), EndsWith("GET /a ")) << "those inside are served";
-    // It is short of files all this time, in a process of its own whose use of the processor is
+    // The server is short of descriptors all this time, in its own process whose CPU use is
     // measured.
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // a time to measure
     clients.clear();
     EXPECT_TRUE(served_within(port, std::chrono::seconds(5))) << "it takes connections again";
     EXPECT_EQ(::write(end[1], "x", 1), 1);
     int status = 0;
     ::waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0) << "the processor was burned";
+    EXPECT_EQ(status, 0) << "the loop used the processor all the time";
     for (int const fd : {ports[0], ports[1], end[0], end[1]}) ::close(fd);
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #pragma once
-// What dormouse.toml says, as plain values. A Config that read_config() returned is whole: every
-// reference has its target, every file was read, every variable of the environment was set.
+// dormouse.toml as plain values. A Config returned by read_config() is complete: every reference
+// has its target, every file was read, every environment variable was set.
 
 #include <dormouse/json.h>
 #include <dormouse/time.h>
@@ -16,15 +16,14 @@
 
 namespace dormouse::config {
 
-// A value from the environment. The file names the variable only; the value is never shown.
+// A value from the environment. The file names only the variable; the value is never shown.
 struct Secret {
     std::string env;
     std::string value;
     friend bool operator==(Secret const&, Secret const&) = default;
 };
 
-// A header to send. `env` names the variable that `value` came from (behind a prefix); empty: a
-// constant.
+// A header to send. `env`: the variable that `value` came from (after a prefix); empty: a constant.
 struct Header {
     std::string name;
     std::string value;
@@ -34,18 +33,18 @@ struct Header {
 
 struct Server {
     std::string listen = "127.0.0.1:3676";
-    std::string public_url = {};  // without a slash at its end; empty: not known
+    std::string public_url = {};  // without a slash at its end; empty: unknown
     std::vector<std::string> allowed_hosts = {};
     std::vector<std::string> allowed_origins = {};
-    // Networks whose X-Forwarded-For and X-Forwarded-Proto are believed: "10.0.0.0/8".
+    // Networks whose X-Forwarded-For and X-Forwarded-Proto are trusted: "10.0.0.0/8".
     std::vector<std::string> trusted_proxies = {};
     std::string tls_cert = {};        // PEM file; empty: plain HTTP
     std::string tls_key = {};         // set if and only if tls_cert is
-    std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: nowhere
-    // Besides public addresses by https: host[:port] that webhooks may be sent to.
+    std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: none
+    // host[:port] to which webhooks may be sent besides public addresses by https.
     std::vector<std::string> webhook_hosts = {};
-    std::optional<bool> demo = {};  // nullopt: while no agent is configured
-    // Whoever is asked and does not answer; nullopt: nobody is reminded unless a gate says so.
+    std::optional<bool> demo = {};  // nullopt: only while no agent is configured
+    // Reminders for people who do not answer; nullopt: none unless a gate sets them.
     std::optional<Duration> remind_after = {};
     std::optional<Duration> remind_every = {};
     friend bool operator==(Server const&, Server const&) = default;
@@ -84,9 +83,10 @@ struct Limits {
 
 struct Retention {
     std::optional<Duration> completed_after = {};  // nullopt: completed sessions are kept
-    std::optional<Duration> audit_after = {};      // nullopt: all lines of the audit are kept
-    std::optional<Duration> dead_deliveries_after = std::chrono::days(30);  // nullopt: are kept
-    // Of each session; nullopt: all are kept.
+    std::optional<Duration> audit_after = {};      // nullopt: all audit lines are kept
+    // nullopt: they are kept
+    std::optional<Duration> dead_deliveries_after = std::chrono::days(30);
+    // Limits for each session; nullopt: none.
     std::optional<std::uint32_t> messages_per_session = {};
     std::optional<Duration> message_age = {};
     std::optional<std::uint32_t> session_bytes = {};  // of its journal
@@ -106,43 +106,43 @@ enum class ModelKind : std::uint8_t {
 struct Model {
     std::string id;
     ModelKind kind = ModelKind::scripted;
-    std::string model = {};     // the provider's name for it; empty for scripted only
-    std::string base_url = {};  // empty: the kind's own
+    std::string model = {};     // the provider's name for it; empty only for scripted
+    std::string base_url = {};  // empty: that of the kind
     std::optional<Secret> api_key = {};
     Duration timeout{600'000};  // of one request
-    std::uint32_t retries = 4;  // of one step, after failures that may pass
+    std::uint32_t retries = 4;  // of one step, after temporary failures
     std::optional<std::uint32_t> max_output_tokens = {};
     std::optional<std::uint32_t> context_tokens = {};
-    bool images = true;              // the model sees them
-    std::optional<bool> files = {};  // nullopt: as is usual for the kind and its provider
+    bool images = true;              // the model sees images
+    std::optional<bool> files = {};  // nullopt: the default of the kind and its provider
     std::vector<Header> headers = {};
-    std::uint32_t concurrency = 8;  // requests at once; the others wait, oldest first
-    Json extra = {};                // an object whose members are sent along, or null
+    std::uint32_t concurrency = 8;  // requests at once; others wait, oldest first
+    Json extra = {};                // an object whose members are added to the request, or null
     std::uint32_t line = 0;         // of its heading
     friend bool operator==(Model const&, Model const&) = default;
 };
 
 enum class ProgramFiles : std::uint8_t { none, read, write };
 
-// One that speaks ACP, in the place of a model.
+// An external agent (ACP), used instead of a model.
 struct AgentProgram {
-    std::vector<std::string> command = {};  // empty: there is none
-    std::vector<std::string> roots = {};    // absolute; empty: the folder of the file
+    std::vector<std::string> command = {};  // empty: not an external agent
+    std::vector<std::string> roots = {};    // absolute; empty: the file's folder
     std::vector<std::string> env_allow = {};
     session::OnRestart on_restart = session::OnRestart::resume;
     std::string auth_method = {};  // empty: none
-    std::string mode = {};         // empty: its own
-    Json options = {};             // an object of texts and truths, or null
-    // What it may ask of us in the folder of its session.
+    std::string mode = {};         // empty: the agent's default
+    Json options = {};             // an object of strings and booleans, or null
+    // What it may ask Dormouse to do in its session's folder.
     ProgramFiles files = ProgramFiles::none;
     bool terminals = false;
-    bool sandbox = false;     // by bwrap
+    bool sandbox = false;     // with bwrap
     std::string run_as = {};  // a user; empty: the server's
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
-    // Its processes are one user's, whatever project they work for, and see each other.
+    // Its processes share a user for all projects, and can access each other.
     [[nodiscard]] bool shares_a_user() const { return !command.empty() && !sandbox; }
-    // That user is the server's: it can read and write all that the server can.
+    // That user is the server's: it can read and write everything that the server can.
     [[nodiscard]] bool is_unconfined() const { return shares_a_user() && run_as.empty(); }
     friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
 };
@@ -150,9 +150,10 @@ struct AgentProgram {
 struct Agent {
     std::string id;
     std::string description = {};
-    std::string model = {};  // the id of a Model
+    std::string model = {};  // id of a Model
     std::string instructions = {};
-    std::vector<std::string> tools = {};  // names, patterns resolved, in the order of the file
+    std::vector<std::string> tools = {};  // names, after resolving patterns, in the order of the
+                                          // file
     session::Join join = {};
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
@@ -162,14 +163,14 @@ struct Agent {
 };
 
 enum class ToolKind : std::uint8_t { http, command };
-// What an HTTP tool's answer means "later": only 202, every 2xx, or none.
+// Which answers of an HTTP tool mean that the result comes later: only 202, every 2xx, or none.
 enum class Later : std::uint8_t { only_202, any_2xx, never };
 
-// Asks elsewhere until the result is there, for results that nobody can push.
+// Asks a URL until the result is ready, for services that cannot call back.
 struct Poll {
     std::string url;
     Duration every{30'000};
-    std::string done = {};    // JSON pointer into the answer: a value that is true when it is done
+    std::string done = {};    // JSON pointer into the answer: true when the result is ready
     std::string output = {};  // JSON pointer to the result; empty: the whole answer
     friend bool operator==(Poll const&, Poll const&) = default;
 };
@@ -178,7 +179,7 @@ struct HttpTool {
     std::string method = "POST";
     std::string url = {};  // with {input.NAME} as whole path segments or query values
     std::vector<Header> headers = {};
-    Json body = {};  // a template; null: the standard body
+    Json body = {};  // a template; null: the default body
     Later later = Later::only_202;
     std::string external_ref = {};  // JSON pointer into the answer
     std::optional<Secret> secret = {};
@@ -187,17 +188,17 @@ struct HttpTool {
 };
 
 struct CommandTool {
-    std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::string cwd = {};                   // absolute; empty: the server's own
+    std::vector<std::string> command = {};  // program and arguments; no shell
+    std::string cwd = {};                   // absolute; empty: the server's
     std::vector<std::string> env_allow = {};
-    bool later = true;  // its result may come after it has ended
+    bool later = true;  // the result may come after the program has ended
     friend bool operator==(CommandTool const&, CommandTool const&) = default;
 };
 
-// Checks results before they are taken.
+// A program that checks results before they are accepted.
 struct Validator {
-    std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::string cwd = {};                   // absolute; empty: the server's own
+    std::vector<std::string> command = {};  // program and arguments; no shell
+    std::string cwd = {};                   // absolute; empty: the server's
     std::vector<std::string> env_allow = {};
     Duration time_limit{10'000};
     friend bool operator==(Validator const&, Validator const&) = default;
@@ -207,36 +208,47 @@ struct Tool {
     std::string name;
     ToolKind kind = ToolKind::http;
     std::string description = {};
-    Json input_schema = {};   // {"type":"object"} when no file is named
+    Json input_schema = {};   // {"type":"object"} if no file is named
     Json result_schema = {};  // null: any result
     std::optional<Validator> validator = {};
     session::CrashPolicy crash = session::CrashPolicy::never;
-    // Of a pause; nullopt: the reason's own default; Duration::max(): none.
+    // Deadline of a pause; nullopt: the default of its reason; Duration::max(): none.
     std::optional<Duration> timeout = {};
     Duration time_limit{600'000};  // of one attempt
     std::optional<Duration> estimated = {};
-    std::optional<Duration> warn_before = {};   // of a deadline
-    std::string webhook_url = {};               // told when a pause of it ends
-    std::optional<Secret> webhook_secret = {};  // signs webhooks about its pauses, both ways
-    HttpTool http = {};                         // when kind is http
-    CommandTool command = {};                   // when kind is command
+    std::optional<Duration> warn_before = {};   // before a deadline
+    std::string webhook_url = {};               // notified when a pause of it ends
+    std::optional<Secret> webhook_secret = {};  // signs and verifies webhooks about its pauses
+    HttpTool http = {};                         // if kind is http
+    CommandTool command = {};                   // if kind is command
     std::uint32_t line = 0;                     // of its heading
     friend bool operator==(Tool const&, Tool const&) = default;
 };
 
 enum class OnExpiry : std::uint8_t { deny, tell };
 
+// What an argument of a call must be. At least one member besides `pointer` is set.
+struct Condition {
+    std::string pointer;                      // JSON pointer into the arguments
+    Json equals = {};                         // a text, number or truth value; null: not set
+    std::optional<std::string> pattern = {};  // of a text
+    std::optional<double> min = {}, max = {};
+    friend bool operator==(Condition const&, Condition const&) = default;
+};
+
 struct Gate {
-    std::string id;  // names it in the journal; its patterns joined when the file gives none
+    std::string id;  // its name in the journal; if the file has none, its patterns joined
     std::vector<std::string> tools = {};  // names and patterns ("write_*")
-    std::string ask = {};                 // text with {input.NAME}
+    std::vector<Condition> when = {};     // asks only if all hold; empty: always
+    std::string ask = {};                 // a text with {input.NAME}
+    bool always_ask = false;              // no standing rule answers it
     std::vector<std::string> answerers = {};
     std::uint32_t need = 1;
     std::optional<Duration> timeout = {};       // nullopt: none
-    OnExpiry on_expiry = OnExpiry::deny;        // when nobody else is to be asked
-    std::vector<std::string> escalate_to = {};  // asked at the deadline, for as long again
+    OnExpiry on_expiry = OnExpiry::deny;        // if nobody is left to ask
+    std::vector<std::string> escalate_to = {};  // asked at the deadline, for the same time again
     bool forbid_requester = false;
-    std::optional<Duration> warn_before = {};  // of the deadline
+    std::optional<Duration> warn_before = {};  // before the deadline
     std::optional<Duration> remind_after = {};
     std::optional<Duration> remind_every = {};
     std::uint32_t line = 0;  // of its heading
@@ -245,42 +257,57 @@ struct Gate {
 
 enum class SourceKind : std::uint8_t { standard, hmac, github, slack };
 
-// Who may send webhooks, and what they mean.
+// A sender of webhooks, and how to read them.
 struct Source {
     std::string id;
     SourceKind kind = SourceKind::standard;
-    std::vector<Secret> secrets = {};  // those that are set; none: the source is not there
+    std::vector<Secret> secrets = {};  // those that are set; if none is, the source is unknown
     std::string project = "default";
-    std::vector<std::string> tools = {};  // names, patterns resolved; empty: all
-    std::string pending = {};             // JSON pointers into the payload, as is all below
+    std::vector<std::string> tools = {};  // names, after resolving patterns; empty: all
+    std::string pending = {};             // this and those below: JSON pointers into the payload
     std::string external_ref = {};
     std::string output = {};
     std::string error = {};
     std::string title = {};
-    std::vector<std::pair<std::string, std::string>> when = {};  // what must stand there
+    std::vector<std::pair<std::string, std::string>> when = {};  // pointers and required values
     std::uint32_t line = 0;                                      // of its heading
     friend bool operator==(Source const&, Source const&) = default;
 };
 
-// Session events that are sent out.
+// Session events to send as webhooks.
 struct Webhook {
     std::string url;
     std::optional<Secret> secret = {};
     std::vector<std::string> events = {};  // their types
-    std::string project = {};              // empty: of all
+    std::string project = {};              // empty: all projects
     std::uint32_t line = 0;                // of its heading
     friend bool operator==(Webhook const&, Webhook const&) = default;
 };
 
-enum class NotifyKind : std::uint8_t { slack, webhook, command };
+enum class NotifyKind : std::uint8_t {
+    slack,
+    webhook,
+    command,
+    slack_bot,
+    discord,
+    telegram,
+    teams,
+    ntfy,
+    email
+};
 
-// How people are told that something waits for them.
+// How people are notified.
 struct Notify {
     NotifyKind kind = NotifyKind::slack;
-    std::optional<Secret> url = {};         // slack, webhook
-    std::vector<std::string> command = {};  // the program and its arguments; no shell
-    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked", "in_doubt",
-                                   "reminded"};
+    std::optional<Secret> url = {};             // slack, webhook, discord, teams, ntfy
+    std::vector<std::string> command = {};      // program and arguments; no shell
+    std::optional<Secret> token = {};           // slack_bot, telegram, ntfy
+    std::string channel = {};                   // slack_bot, telegram
+    std::optional<Secret> signing_secret = {};  // slack_bot: verifies presses of buttons
+    std::string api_url = {};                   // empty: the service's own
+    std::vector<std::string> to = {};           // email: names of users; empty: all with an address
+    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked",
+                                   "in_doubt",    "reassigned", "reminded"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
                                                  session::PauseReason::user_input,
                                                  session::PauseReason::elicitation};
@@ -288,21 +315,45 @@ struct Notify {
     friend bool operator==(Notify const&, Notify const&) = default;
 };
 
-// What holds for the sessions of one project.
+enum class MailTls : std::uint8_t { starttls, tls, none };
+
+// The server that takes e-mail.
+struct Email {
+    std::string server = {};  // HOST:PORT; empty: no e-mail is sent
+    MailTls tls = MailTls::starttls;
+    std::string from = {};
+    std::string user = {};  // empty: no login
+    std::optional<Secret> password = {};
+    friend bool operator==(Email const&, Email const&) = default;
+};
+
+// A person who signs in and answers.
+struct User {
+    std::string name;  // of their tokens and links, in receipts and in the audit
+    std::string role = "answer";
+    std::vector<std::string> projects = {};  // empty: all
+    std::string email = {};
+    std::string slack = {};  // their member id
+    std::uint32_t line = 0;  // of its heading
+    friend bool operator==(User const&, User const&) = default;
+};
+
+// Settings for the sessions of one project.
 struct Project {
     std::string id;
     session::MailPolicy mail = {};
-    std::vector<std::string> mail_to = {};  // other projects to which its sessions may write
+    std::vector<std::string> mail_to = {};  // other projects to which its sessions may send mail
     std::uint32_t line = 0;                 // of its heading
     friend bool operator==(Project const&, Project const&) = default;
 };
 
 struct Config {
-    std::string file = {};  // where it was read; empty: there was none
+    std::string file = {};  // the file that was read; empty: none
     Server server = {};
     Store store = {};
     Limits limits = {};
     Retention retention = {};
+    Email email = {};
     std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};
@@ -311,6 +362,7 @@ struct Config {
     std::vector<Source> sources = {};
     std::vector<Webhook> webhooks = {};
     std::vector<Notify> notifies = {};
+    std::vector<User> users = {};
     friend bool operator==(Config const&, Config const&) = default;
 
     [[nodiscard]] bool has_demo() const { return server.demo.value_or(agents.empty()); }

@@ -9,14 +9,14 @@ namespace dormouse::config {
 
 namespace {
 
-// One table of the example. Of those of one section the first shows all keys but the ones of other
-// kinds, the others what only their own kind has.
+// One table of the example. The first table of a section shows all its keys except those of other
+// kinds; further tables show only the keys of their kind.
 struct Sample {
     std::string_view section;
     std::string_view kind = {};   // see Key::only
     std::string_view name = {};   // its id or name
-    std::string_view prose = {};  // above it
-    std::string_view more = {};   // behind it, as it stands
+    std::string_view prose = {};  // comment above it
+    std::string_view more = {};   // TOML text after it
 };
 
 constexpr std::string_view head =
@@ -68,6 +68,8 @@ constexpr Sample samples[] = {
          "\"sqlite\" keeps sessions in the data directory, \"memory\" forgets them at the end."},
     {.section = "limits"},
     {.section = "retention", .prose = "Unless one of these is set, sessions are kept."},
+    {.section = "email",
+     .prose = "The server that takes e-mail: notifications of kind email, and sign-in links."},
     {.section = "project", .name = "default", .prose = "Settings for the sessions of one project."},
     {.section = "model", .kind = "openai-chat", .name = "main", .more = other_models},
     {.section = "agent", .kind = "model", .name = "ops"},
@@ -78,7 +80,7 @@ constexpr Sample samples[] = {
               "they are installed."},
     {.section = "tool", .kind = "http", .name = "deploy", .prose = "A tool that is a web service."},
     {.section = "tool.poll",
-     .prose = "For results that nobody can push. {call.externalRef}, {call.pendingID}, "
+     .prose = "For services that cannot call back. {call.externalRef}, {call.pendingID}, "
               "{call.callID} and {call.sessionID} are those of the call."},
     {.section = "tool.validator",
      .prose = "It gets JSON on its standard input; exit status 0: the result fits; 1: it does not, "
@@ -99,10 +101,19 @@ constexpr Sample samples[] = {
      .kind = "slack",
      .prose = "A notification to people that something waits for them, with a link to "
               "PUBLIC_URL/a/PENDINGID."},
+    {.section = "notify",
+     .kind = "slack-bot",
+     .prose = "The same by a bot of Slack; its messages change when the call is decided."},
+    {.section = "notify",
+     .kind = "email",
+     .prose = "The same by e-mail, with a link that works once and signs its reader in."},
     {.section = "notify", .kind = "command", .prose = "The same by a program of your own."},
+    {.section = "user",
+     .name = "alice",
+     .prose = "A person: who they are in other services, and what they may do."},
 };
 
-// As a comment of up to 100 columns a line.
+// Writes `text` as a comment with lines of up to 100 columns.
 std::string comment(std::string_view text) {
     constexpr std::size_t width = 98;
     std::string out;

@@ -1,7 +1,7 @@
 #pragma once
 // What `dormouse config init` writes: every key of keys.h with its meaning and its default or an
-// example, all of it in comments, so that the file says nothing until somebody takes a # away. "# "
-// is prose, "#name" is configuration.
+// example. Everything is a comment, so the file changes nothing until a # is removed. "# " starts
+// an explanation, "#name" a key.
 
 #include <string>
 

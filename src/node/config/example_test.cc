@@ -12,7 +12,7 @@
 namespace dormouse::config {
 namespace {
 
-// The example without the # of its configuration: what a person gets who takes every one away.
+// The example with the # of each key removed.
 std::string uncommented() {
     std::istringstream in{std::string(example())};
     std::string out;
@@ -27,7 +27,8 @@ TestWorld world_of_the_example() {
     TestWorld world;
     for (char const* const name :
          {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "TEAM_KEY", "GH_TOKEN",
-          "DEPLOY_SECRET", "DEPLOY_WEBHOOK_SECRET", "EVENTS_SECRET", "SLACK_URL"}) {
+          "DEPLOY_SECRET", "DEPLOY_WEBHOOK_SECRET", "EVENTS_SECRET", "SLACK_URL", "SMTP_PASSWORD",
+          "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET"}) {
         world.variables[name] = "x";
     }
     world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
@@ -40,7 +41,7 @@ TestWorld world_of_the_example() {
     return world;
 }
 
-TEST(Example, SaysNothingUntilItIsEdited) {
+TEST(Example, ChangesNothingUntilEdited) {
     TestWorld const world;
     auto const config = read_config("d.toml", example(), world.world());
     ASSERT_TRUE(config) << line_of("d.toml", config.error().front());
@@ -49,7 +50,7 @@ TEST(Example, SaysNothingUntilItIsEdited) {
     EXPECT_EQ(*config, defaults);
 }
 
-TEST(Example, IsRightWhenAllOfItIsUsed) {
+TEST(Example, Uncommented_IsValid) {
     TestWorld const world = world_of_the_example();
     auto const config = read_config("d.toml", uncommented(), world.world());
     std::string problems;
@@ -60,16 +61,16 @@ TEST(Example, IsRightWhenAllOfItIsUsed) {
     EXPECT_EQ(config->limits, Limits{}) << "the example shows the defaults";
     EXPECT_EQ(config->retention,
               (Retention{.messages_per_session = 1'000, .session_bytes = 67'108'864}))
-        << "all keys, but for limits that are none unless they are set";
+        << "all keys except unset limits";
     EXPECT_EQ(config->projects.size(), 1U);
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);
     EXPECT_EQ(config->sources.size(), 1U);
     EXPECT_EQ(config->webhooks.size(), 1U);
-    EXPECT_EQ(config->notifies.size(), 2U);
+    EXPECT_EQ(config->notifies.size(), 4U);
 }
 
-TEST(Example, HasEveryKeyAndNoOther) {
+TEST(Example, HasExactlyTheKeys) {
     auto const top = parse_toml(uncommented());
     ASSERT_TRUE(top) << top.error().text;
     std::set<std::string> found;

@@ -1,9 +1,11 @@
-// What no row of keys.cc says: derived members, and how the keys of one part fit each other.
+// Checks that no row of keys.cc expresses: derived members, and keys of one section that depend on
+// each other.
 #include "config/parts.h"
 
 #include "config/members.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/url.h"
 #include "session/event.h"
 
 #include <algorithm>
@@ -13,14 +15,14 @@ namespace dormouse::config {
 
 namespace {
 
-// The first word of a command, with a slash in its name, and the folder to run in are seen from the
-// file's folder; both must exist.
+// A program with a slash in its name, and the folder to run it in, are relative to the file's
+// folder; both must exist.
 void check_program(Section const& section, std::vector<std::string>& command, std::string& cwd) {
     Reading const& reading = section.reading();
     if (!cwd.empty()) {
-        cwd = reading.beside(cwd);
+        cwd = reading.sibling(cwd);
         if (!reading.world.is_folder(cwd))
-            section.report("cwd", "is no folder: " + cwd, "make it, or name another one");
+            section.report("cwd", "is not a folder: " + cwd, "make it, or name another one");
     }
     if (section.node("command") == nullptr) return;
     if (command.empty() || command.front().empty()) {
@@ -28,7 +30,7 @@ void check_program(Section const& section, std::vector<std::string>& command, st
         return;
     }
     std::string& program = command.front();
-    if (program.contains('/')) program = reading.beside(program);
+    if (program.contains('/')) program = reading.sibling(program);
     if (!reading.world.is_program(program)) {
         section.report("command", "names no program that can be run: " + program,
                        "name one in $PATH, or a file (as seen from the folder of this one) that "
@@ -80,17 +82,18 @@ void finish(Section const& section, Model& out) {
         return section.require("model", "add the provider's name of the model");
     for (Key const* const key : keys_of("model")) {
         if (!has_word("id, kind, concurrency", key->name))
-            section.forbid(key->name, "has no meaning for kind \"scripted\", which asks nobody");
+            section.forbid(key->name,
+                           "has no meaning for kind \"scripted\", which sends no requests");
     }
 }
 
 namespace {
 
-// `~` is the home directory; what is no absolute path is seen from the file's folder.
+// `~` is the home directory; a relative path is relative to the file's folder.
 std::string root_of(Reading const& reading, std::string root) {
     if (root == "~" || root.starts_with("~/"))
         root = reading.world.variable("HOME").value_or("") + root.substr(1);
-    return reading.beside(root);
+    return reading.sibling(root);
 }
 
 Json read_options(Section const& section) {
@@ -98,8 +101,7 @@ Json read_options(Section const& section) {
     if (!node) return {};
     for (Member const& member : *node->get<Node::Table>()) {
         if (!member.node.get<std::string>() && !member.node.get<bool>())
-            section.report("session_options",
-                           "sets " + shown(member.name) + " to what no option can be",
+            section.report("session_options", "sets " + shown(member.name) + " to an invalid value",
                            "write a text, true or false");
     }
     return to_json(*node).value_or(Json());
@@ -146,7 +148,7 @@ void finish(Section const& section, Validator& out) {
 
 namespace {
 
-// {input.NAME}, where NAME is of letters, digits, _ . and -.
+// Checks {input.NAME}, where NAME consists of letters, digits, _ . and -.
 void check_question(Section const& section, std::string_view ask) {
     constexpr std::string_view start = "{input.";
     constexpr std::string_view letters =
@@ -155,7 +157,7 @@ void check_question(Section const& section, std::string_view ask) {
         auto const name = ask.substr(at + start.size());
         auto const end = name.find_first_not_of(letters);
         if (end != 0 && end != name.npos && name[end] == '}') continue;
-        return section.report("ask", "has " + shown(ask.substr(at)) + ", which is no {input.NAME}",
+        return section.report("ask", "has " + shown(ask.substr(at)) + ", which is not {input.NAME}",
                               "write for example {input.target}; its name is of letters, digits "
                               "and _ . -");
     }
@@ -176,7 +178,7 @@ void check_roles(Section const& section, std::string_view key,
     }
 }
 
-// "escalate:alice,role:answer" → who is asked.
+// "escalate:alice,role:answer" → the answerers asked next.
 void read_escalation(Section const& section, std::string_view names, Gate& out) {
     constexpr std::size_t names_max = 16;
     while (true) {
@@ -185,7 +187,7 @@ void read_escalation(Section const& section, std::string_view names, Gate& out) 
         bool const plain = std::ranges::all_of(
             name, [](unsigned char c) { return c > ' ' && c < 0x7F && c != '"'; });
         if (name.empty() || !plain)
-            return section.report("on_expiry", "names nobody behind \"escalate:\"",
+            return section.report("on_expiry", "names no answerer after \"escalate:\"",
                                   "write escalate:NAME, or escalate:NAME,NAME");
         out.escalate_to.push_back(name);
         if (comma == names.size()) break;
@@ -195,7 +197,7 @@ void read_escalation(Section const& section, std::string_view names, Gate& out) 
         section.report("on_expiry", "names more than 16", "name fewer, or a role");
     check_roles(section, "on_expiry", out.escalate_to);
     if (!out.timeout)
-        section.report("on_expiry", "asks somebody else at a deadline, and there is none",
+        section.report("on_expiry", "escalates at a deadline, but none is set",
                        "set timeout, for example \"4h\"");
 }
 
@@ -226,19 +228,47 @@ void finish(Section const& section, Gate& out) {
 
 void finish(Section const& section, Webhook& out) { check_events(section, "events", out.events); }
 
+namespace {
+
+// A bot writes to a channel by the service's API.
+void finish_bot(Section const& section, Notify& out) {
+    bool const slack = out.kind == NotifyKind::slack_bot;
+    section.require("token_env", "name the variable with the bot's token");
+    section.require("channel", slack ? "write the channel's id" : "write the chat's id");
+    if (out.api_url.empty())
+        out.api_url = slack ? "https://slack.com/api" : "https://api.telegram.org";
+}
+
+}  // namespace
+
 void finish(Section const& section, Notify& out) {
     check_events(section, "on", out.on);
     if (section.kind().empty()) return;
+    if (out.kind == NotifyKind::slack_bot || out.kind == NotifyKind::telegram)
+        return finish_bot(section, out);
+    if (out.kind == NotifyKind::email) return;
     if (out.kind != NotifyKind::command)
         return section.require("url_env", "name the variable with the address");
     section.require("command", "add the program and its arguments");
     if (section.node("command") == nullptr) return;
     bool const named = !out.command.empty() && !out.command.front().empty();
     if (named && out.command.front().contains('/'))
-        out.command.front() = section.reading().beside(out.command.front());
+        out.command.front() = section.reading().sibling(out.command.front());
     if (named && section.reading().world.is_program(out.command.front())) return;
     section.report("command", "names no program that can be run",
                    "write for example [\"./tell.sh\"], a file that may be executed");
+}
+
+void finish(Section const& section, Email& out) {
+    if (out.server.empty()) return;
+    section.require("from", "write the sender's address");
+    auto const url = parse_url("http://" + out.server);
+    if (url && !url->port)
+        section.report("server", "has no port",
+                       "write HOST:PORT, for example \"" + out.server + ":587\"");
+    if (out.tls == MailTls::none && url && !url->is_loopback())
+        section.report("tls", "is \"none\", and the server is on another machine",
+                       "write \"starttls\" or \"tls\"");
 }
 
 }  // namespace dormouse::config

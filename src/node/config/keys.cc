@@ -8,17 +8,16 @@ namespace rows {
 
 constexpr Key server_rows[] = {
     text<&Server::listen>("listen", address, "HOST:PORT to listen on; port 0 is any free one."),
-    text<&Server::public_url>(
-        "public_url", url,
-        "The address under which people know the server; allowed as Host and Origin.")
+    text<&Server::public_url>("public_url", url,
+                              "The server's public URL; its host is allowed as Host and Origin.")
         .like("https://dm.example.org"),
     texts<&Server::allowed_hosts>("allowed_hosts", host,
-                                  "More values of the Host header to answer to."),
+                                  "More values of the Host header to accept."),
     texts<&Server::allowed_origins>("allowed_origins", origin,
-                                    "Origins of other pages that may call."),
+                                    "Origins of other web pages that may call."),
     texts<&Server::trusted_proxies>(
         "trusted_proxies", network,
-        "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are believed."),
+        "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted."),
     text<&Server::tls_cert>(
         "tls_cert", some_text,
         "PEM file of the certificate with its chain; the server then speaks TLS.")
@@ -31,16 +30,15 @@ constexpr Key server_rows[] = {
         .like("127.0.0.1:9464"),
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
-        "HOST[:PORT] that webhooks may go to although they are not public, also by http."),
-    flag<&Server::demo>("demo",
-                        "The demo agents: present while no agent is configured, or with true.")
+        "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
+    flag<&Server::demo>("demo", "Adds the demo agents; default: only while no agent is configured.")
         .like("true"),
     duration<&Server::remind_after>(
         "remind_after", {second, 10 * year},
-        "What people are asked (approval, user_input, elicitation) has a reminded event after it.")
+        "Time until a reminded event for a question to people (approval, user_input, elicitation).")
         .like("1h"),
     duration<&Server::remind_every>("remind_every", {second, 10 * year},
-                                    "And each such time again, 100 times at most.")
+                                    "Interval of further reminded events; at most 100.")
         .like("1d"),
 };
 
@@ -51,54 +49,52 @@ constexpr Key store_rows[] = {
 constexpr Key limits_rows[] = {
     number<&Limits::submissions_per_token_per_s>(
         "submissions_per_token_per_s", {1, many},
-        "Outcomes and progress offered with one token, but from this machine; more are 429."),
+        "Outcomes and progress submitted with one token, except from this machine; more get 429."),
     number<&Limits::submissions_per_call_per_s>("submissions_per_call_per_s", {1, many},
                                                 "The same for one pending call."),
     number<&Limits::failed_auth_per_address_per_s>(
         "failed_auth_per_address_per_s", {1, many},
-        "Requests without a valid token from one address; more are 429."),
+        "Requests without a valid token from one address; more get 429."),
     number<&Limits::connections>("connections", {1, many}, "Connections at once."),
     number<&Limits::connections_per_address>(
         "connections_per_address", {1, many},
-        "Connections of one address (IPv6: one /64); not of this machine or a trusted proxy."),
+        "Connections of one address (IPv6: one /64), except this machine and trusted proxies."),
     number<&Limits::buffer_bytes>("buffer_bytes", {16 * mib, 4'294'967'295},
-                                  "Unfinished requests and unsent answers; without a valid token a "
-                                  "tenth of it. Beyond: 503."),
+                                  "Bytes of unfinished requests and unsent answers; a tenth "
+                                  "without a valid token. More get 503."),
     number<&Limits::header_bytes>("header_bytes", {1'024, mib},
-                                  "A request's head; longer ones are 431."),
+                                  "Bytes of a request's head; longer ones get 431."),
     duration<&Limits::header_time_limit>("header_time_limit", {100, hour},
-                                         "Until a whole head has come."),
+                                         "Time limit to receive a request's head."),
     duration<&Limits::body_time_limit>("body_time_limit", {100, hour},
-                                       "Until a whole body has come."),
-    duration<&Limits::idle_time_limit>(
-        "idle_time_limit", {100, day},
-        "A connection that waits for its next request is closed after it."),
+                                       "Time limit to receive a request's body."),
+    duration<&Limits::idle_time_limit>("idle_time_limit", {100, day},
+                                       "Idle time after which a connection is closed."),
     duration<&Limits::heartbeat>("heartbeat", {100, hour},
-                                 "An event stream that is silent for so long gets a comment."),
-    number<&Limits::resident_sessions>("resident_sessions", {1, many},
-                                       "Sessions kept in memory; those at work come on top."),
+                                 "Interval of comments on a silent event stream."),
+    number<&Limits::resident_sessions>(
+        "resident_sessions", {1, many},
+        "Sessions kept in memory; idle ones beyond it are released, busy ones are not."),
     number<&Limits::resident_bytes>(
         "resident_bytes", {mib, 4'000'000'000},
-        "What these take in memory, about; beyond it the longest idle ones are released."),
+        "Approximate memory of idle sessions; beyond it the longest idle ones are released."),
     number<&Limits::validators_at_once>("validators_at_once", {1, 1'000},
                                         "Validators of results that run at once."),
     number<&Limits::validators_waiting>("validators_waiting", {0, 100'000},
-                                        "Results that wait for their validator; more are 503."),
+                                        "Results that wait for their validator; more get 503."),
     number<&Limits::prompt_bytes>("prompt_bytes", {1'024, mib},
-                                  "A prompt's text; longer ones are 413."),
+                                  "Bytes of a prompt's text; longer ones get 413."),
     number<&Limits::output_bytes>(
         "output_bytes", {1'024, mib},
-        "A tool's output or a result in the journal; longer ones are artifacts."),
-    number<&Limits::queued_prompts>(
-        "queued_prompts", {1, 100},
-        "Prompts that wait behind a session's open turn; more are 429."),
+        "Bytes of an output or a result in the journal; longer ones become artifacts."),
+    number<&Limits::queued_prompts>("queued_prompts", {1, 100},
+                                    "Prompts that wait for a session's open turn; more get 429."),
     number<&Limits::open_calls>("open_calls", {1, 10'000}, "Open tool calls of one session."),
-    number<&Limits::calls_per_reply>("calls_per_reply", {1, 1'000},
-                                     "Tool calls that one reply may ask for."),
+    number<&Limits::calls_per_reply>("calls_per_reply", {1, 1'000}, "Tool calls of one reply."),
     number<&Limits::progress_per_s>("progress_per_s", {1, 10},
                                     "Progress reports of one call each second."),
     number<&Limits::progress_per_call>("progress_per_call", {1, 10'000},
-                                       "Progress reports of one call in all."),
+                                       "Total progress reports of one call."),
 };
 
 constexpr Key retention_rows[] = {
@@ -110,7 +106,7 @@ constexpr Key retention_rows[] = {
         .like("1000"),
     duration_or_none<&Retention::message_age>(
         "message_age", {second, 100 * year},
-        "Turns that ended longer ago than this are deleted; the newest turn stays."),
+        "Turns that ended longer ago than this are deleted; the newest turn is kept."),
     number<&Retention::session_bytes>("session_bytes", {65'536, 4'000'000'000},
                                       "Maximum bytes of a session's journal; the oldest 10 % are "
                                       "deleted when exceeded. Unset: unlimited.")
@@ -119,18 +115,18 @@ constexpr Key retention_rows[] = {
                                               "Audit lines older than this are removed."),
     duration_or_none<&Retention::dead_deliveries_after>(
         "dead_deliveries_after", {second, 100 * year},
-        "Webhooks given up longer ago than this are forgotten."),
+        "Failed webhook deliveries older than this are deleted."),
 };
 
 constexpr Key project_rows[] = {
     text<&Project::id>("id", id, "The project's id.").needed(),
-    word<&Project::mail, &session::MailPolicy::usual>(
+    word<&Project::mail, &session::MailPolicy::default_wake>(
         "mail", "wake, steer, inbox",
         "Default delivery mode: wake an idle receiver, leave it in the inbox, or also wake one "
         "that waits."),
-    flag<&Project::mail, &session::MailPolicy::tells_the_parent>(
-        "mail_tells_parent", "The parent of a session hears of mail that comes to it."),
-    texts<&Project::mail_to>("mail_to", id, "Other projects to which its sessions may write mail.")
+    flag<&Project::mail, &session::MailPolicy::notifies_parent>(
+        "mail_tells_parent", "The parent of a session is notified of mail to it."),
+    texts<&Project::mail_to>("mail_to", id, "Other projects to which its sessions may send mail.")
         .like(R"(["ops"])"),
 };
 
@@ -145,24 +141,24 @@ constexpr Key model_rows[] = {
         .like("https://api.openai.com/v1"),
     text<&Model::api_key>("api_key_env", variable, "The environment variable that holds the key.")
         .like("OPENAI_API_KEY"),
-    duration<&Model::timeout>("timeout", {second, hour}, "One request may take so long."),
-    number<&Model::retries>("retries", {0, 4},
-                            "A step is asked again so often after failures that may pass."),
+    duration<&Model::timeout>("timeout", {second, hour}, "Time limit for one request."),
+    number<&Model::retries>("retries", {0, 4}, "Retries of one step after temporary failures."),
     number<&Model::max_output_tokens>("max_output_tokens", {1, 10 * many},
-                                      "The longest reply; the provider's own limit.")
+                                      "Maximum tokens of a reply; default: the provider's limit.")
         .like("4096"),
     number<&Model::context_tokens>("context_tokens", {1, 100 * many},
-                                   "What the model can see at once.")
+                                   "The model's context window in tokens.")
         .like("128000"),
-    flag<&Model::images>("images", "The model sees images; else it gets their names."),
+    flag<&Model::images>("images", "The model sees images; otherwise it gets their names."),
     flag<&Model::files>(
-        "files", "The model reads PDFs and such; else it gets their names. Text it always reads.")
+        "files",
+        "The model reads files such as PDFs; otherwise it gets their names. It always reads text.")
         .like("true"),
     table<&Model::headers>("headers", "More headers to send: name = \"text\" or { env, prefix }.")
         .like(R"({ X-Team = "ops", X-Key = { env = "TEAM_KEY", prefix = "Key " } })"),
     number<&Model::concurrency>("concurrency", {1, 10'000},
                                 "Requests at once; the others wait, oldest first."),
-    table<&Model::extra>("extra", "More members of the request's body, sent as they stand.")
+    table<&Model::extra>("extra", "More members of the request's body, sent unchanged.")
         .like("{ temperature = 0.2 }"),
 };
 
@@ -191,12 +187,13 @@ constexpr Key agent_model_rows[] = {
 constexpr Key agent_acp_rows[] = {
     texts<&Agent::program, &AgentProgram::command>(
         "acp", any_text,
-        "Instead of a model an external agent: its program and arguments; or opencode, claude, "
+        "An external agent instead of a model: its program and arguments; or opencode, claude, "
         "gemini.")
         .shown_as("")
         .like(R"(["opencode", "acp"])"),
     texts<&Agent::program, &AgentProgram::roots>(
-        "roots", some_text, "The folders in which its sessions may work; the folder of this file.")
+        "roots", some_text,
+        "Folders in which its sessions may work; default: the folder of this file.")
         .shown_as("")
         .like(R"(["~/src"])"),
     texts<&Agent::program, &AgentProgram::env_allow>("env_allow", variables,
@@ -204,10 +201,10 @@ constexpr Key agent_acp_rows[] = {
         .like(R"(["OPENAI_API_KEY"])"),
     word<&Agent::program, &AgentProgram::on_restart>(
         "on_restart", "resume, ask",
-        "When it died in mid-turn it is started again, or a person is asked."),
+        "After it ended during a turn: start it again, or ask a person."),
     text<&Agent::program, &AgentProgram::auth_method>(
         "auth_method", some_text.sized(1, 128),
-        "It signs in by this one of its logins, which must need nobody.")
+        "The login method that it uses; it must not need a person.")
         .like("api-key"),
     text<&Agent::program, &AgentProgram::mode>("session_mode", some_text.sized(1, 128),
                                                "The mode of its sessions (ACP).")
@@ -218,17 +215,17 @@ constexpr Key agent_acp_rows[] = {
         "files", "none, read, write",
         "What it may ask Dormouse to do with text files in its session's folder."),
     flag<&Agent::program, &AgentProgram::terminals>(
-        "terminals", "It may ask Dormouse to run commands in its session's folder."),
+        "terminals", "Allows it to ask Dormouse to run commands in its session's folder."),
     word<&Agent::program, &AgentProgram::sandbox>(
         "sandbox", "none, bwrap",
-        "bwrap lets it write in its session's folder and its own state only."),
+        "With bwrap it can write only in its session's folder and its own state."),
     text<&Agent::program, &AgentProgram::run_as>(
         "run_as", id.sized(1, 32), "The user that it runs as; for a server that runs as root.")
         .like("agents"),
     duration<&Agent::program, &AgentProgram::idle_stop>(
-        "idle_stop", {second, day}, "It is stopped when its session was idle for so long."),
+        "idle_stop", {second, day}, "Idle time of its session after which it is stopped."),
     number<&Agent::program, &AgentProgram::history_tokens>(
-        "history_tokens", {100, many}, "How much of the history it gets when it has lost it."),
+        "history_tokens", {100, many}, "Tokens of history that it gets after it lost its own."),
 };
 
 constexpr Key tool_rows[] = {
@@ -259,7 +256,7 @@ constexpr Key tool_http_rows[] = {
         "secret_env", variable,
         "The variable with the secret that requests are signed with (Standard Webhooks).")
         .like("DEPLOY_SECRET"),
-    table<&Tool::http, &HttpTool::poll>("poll", "Ask there until the result is ready."),
+    table<&Tool::http, &HttpTool::poll>("poll", "A URL to poll until the result is ready."),
 };
 
 constexpr Key tool_command_rows[] = {
@@ -268,7 +265,7 @@ constexpr Key tool_command_rows[] = {
         .shown_as("")
         .like(R"(["./lint.sh", "--all"])"),
     text<&Tool::command, &CommandTool::cwd>("cwd", some_text,
-                                            "The folder to run in; the server's own.")
+                                            "The folder to run in; default: the server's.")
         .like("."),
     texts<&Tool::command, &CommandTool::env_allow>("env_allow", variables,
                                                    "Environment variables that it gets.")
@@ -278,43 +275,45 @@ constexpr Key tool_command_rows[] = {
 constexpr Key tool_more_rows[] = {
     word<&Tool::http, &HttpTool::later>(
         "later", "202, 2xx, never",
-        "Which answer means that the result comes later; command: never, else as it says.")
+        "Which answers mean that the result comes later; for a command: never, or if it says so.")
         .like("2xx"),
     word<&Tool::crash>("crash", "retry, ask, never",
-                       "After a crash in mid-run: run again, ask a person, or never again."),
+                       "After a crash during a run: run again, ask a person, or do not run again."),
     duration_or_none<&Tool::timeout>("timeout", {second, 10 * year},
-                                     "How long its result may take to come.")
+                                     "How long to wait for its result.")
         .shown_as("\"24h\""),
     duration<&Tool::time_limit>("time_limit", {100, day}, "How long one attempt may run."),
     duration<&Tool::estimated>("estimated_duration", {1, 10 * year},
                                "How long it normally takes, for people.")
         .like("5m"),
     duration<&Tool::warn_before>("warn_before", {second, 10 * year},
-                                 "So long before its result is due a deadline_near event comes.")
+                                 "How long before its deadline a deadline_near event comes.")
         .like("1h"),
     text<&Tool::webhook_url>("webhook_url", url,
-                             "Gets the outcome of each of its calls that waited.")
+                             "URL that receives the outcome of each call that waited.")
         .like("https://ci.example.org/done"),
-    text<&Tool::webhook_secret>("webhook_secret_env", variable,
-                                "The variable with the secret that signs its webhooks, both ways.")
+    text<&Tool::webhook_secret>(
+        "webhook_secret_env", variable,
+        "The variable with the secret that signs and verifies its webhooks.")
         .like("DEPLOY_WEBHOOK_SECRET"),
     text<&Tool::input_schema>("input_schema_file", file, "JSON Schema of its arguments.")
         .like("deploy.in.json"),
     text<&Tool::result_schema>("result_schema_file", file, "JSON Schema of its result.")
         .like("deploy.out.json"),
-    table<&Tool::validator>("validator", "A program that checks results before they are taken."),
+    table<&Tool::validator>("validator", "A program that checks results before they are accepted."),
 };
 
 constexpr Key poll_rows[] = {
-    text<&Poll::url>("url", template_url, "Where to ask, by GET.")
+    text<&Poll::url>("url", template_url, "The URL to poll, with GET.")
         .needed()
         .like("https://api.github.com/repos/o/r/actions/runs/{call.externalRef}"),
-    duration<&Poll::every>("every", {second, day}, "The time between two questions."),
-    text<&Poll::done>("done", pointer, "JSON pointer to what is true when it is ready.")
+    duration<&Poll::every>("every", {second, day}, "The interval between polls."),
+    text<&Poll::done>("done", pointer,
+                      "JSON pointer to a value that is true when the result is ready.")
         .needed()
         .like("/conclusion"),
     text<&Poll::output>("output", pointer.sized(0, 1'024),
-                        "JSON pointer to the result; the whole answer.")
+                        "JSON pointer to the result; default: the whole answer.")
         .like("''"),
 };
 
@@ -322,51 +321,60 @@ constexpr Key validator_rows[] = {
     texts<&Validator::command>("command", any_text, "The program and its arguments; no shell.")
         .needed()
         .like(R"(["./check-deploy.py"])"),
-    text<&Validator::cwd>("cwd", some_text, "The folder to run in; the server's own.").like("."),
+    text<&Validator::cwd>("cwd", some_text, "The folder to run in; default: the server's.")
+        .like("."),
     texts<&Validator::env_allow>("env_allow", variables, "Environment variables that it gets."),
     duration<&Validator::time_limit>("time_limit", {100, 60 * second},
                                      "How long one check may run."),
 };
 
 constexpr Key gate_rows[] = {
-    text<&Gate::id>("id", id, "Names it in the journal; its patterns, when left out."),
+    text<&Gate::id>("id", id, "Its name in the journal; default: its patterns."),
     texts<&Gate::tools>("tools", pattern, "Names of tools; * matches any text.")
         .needed()
         .like(R"(["deploy", "lint_*"])"),
     text<&Gate::ask>("ask", some_text, "The question, with {input.NAME}.")
         .needed()
         .like("Deploy {input.ref}?"),
+    table<&Gate::when>(
+        "when", "Ask only if all these arguments fit: a value, or equals, pattern, min, max.")
+        .like(R"({ "/env" = "production", "/count" = { min = 10 } })"),
+    flag<&Gate::always_ask>("always_ask",
+                            "People are asked about each call: no standing rule answers."),
     texts<&Gate::answerers>(
         "answerers", some_text.sized(1, 128),
-        "Who may answer: names of tokens or role:…; empty: everybody who may answer calls.")
+        "Who may answer: names of tokens or role:…; empty: anyone who may answer calls.")
         .like(R"(["alice", "role:answer"])"),
     number<&Gate::need>("need", {1, 100}, "How many must agree."),
-    duration_or_none<&Gate::timeout>("timeout", {second, 10 * year}, "How long an answer may take.")
+    duration_or_none<&Gate::timeout>("timeout", {second, 10 * year},
+                                     "How long to wait for an answer.")
         .like("24h"),
-    text(
-        "on_expiry", some_text,
-        "At the deadline: deny, tell (the model that nobody answered) or escalate:NAME (ask NAME).")
+    text("on_expiry", some_text,
+         "At the deadline: deny, tell (the model that no answer came) or escalate:NAME (ask NAME).")
         .shown_as("\"deny\"")
         .like("escalate:bob"),
     flag<&Gate::forbid_requester>("forbid_requester",
                                   "The requester may not approve their own request."),
     duration<&Gate::warn_before>("warn_before", {second, 10 * year},
-                                 "So long before the deadline a deadline_near event comes.")
+                                 "How long before the deadline a deadline_near event comes.")
         .like("1h"),
     duration<&Gate::remind_after>("remind_after", {second, 10 * year},
-                                  "A reminded event comes after it; else as [server] says.")
+                                  "Time until a reminded event; default: that of [server].")
         .like("1h"),
-    duration<&Gate::remind_every>("remind_every", {second, 10 * year}, "And each such time again.")
+    duration<&Gate::remind_every>("remind_every", {second, 10 * year},
+                                  "Interval of further reminded events.")
         .like("1d"),
 };
 
 constexpr Key source_rows[] = {
-    text<&Source::id>("id", id, "Names it: POST /async-tool/webhook/ID; default: also without.")
+    text<&Source::id>("id", id,
+                      "Its name in POST /async-tool/webhook/ID; \"default\" also without an id.")
         .needed(),
     word<&Source::kind>("kind", "standard, hmac, github, slack", "How its deliveries are signed.")
         .needed(),
-    texts<&Source::secrets>("secrets_env", variables,
-                            "Variables of the environment with the secrets; none is set: 404.")
+    texts<&Source::secrets>(
+        "secrets_env", variables,
+        "Environment variables with the secrets; if none is set, requests get 404.")
         .needed()
         .like(R"(["DORMOUSE_CI", "DORMOUSE_CI_OLD"])"),
     text<&Source::project>("project", id, "The project whose calls it settles."),
@@ -377,23 +385,21 @@ constexpr Key source_rows[] = {
         "pending", pointer,
         "JSON pointer to the pendingID; /pendingID unless external_ref is given.")
         .like("/pendingID"),
-    text<&Source::external_ref>("external_ref", pointer,
-                                "JSON pointer to what the call's externalRef is.")
+    text<&Source::external_ref>("external_ref", pointer, "JSON pointer to the call's externalRef.")
         .like("/run/id"),
     text<&Source::output>("output", pointer,
-                          "JSON pointer to the output; left out: a body as for /async-tool/result.")
+                          "JSON pointer to the output; default: a body as for /async-tool/result.")
         .like("/run/output"),
-    text<&Source::error>("error", pointer,
-                         "JSON pointer to what is an error when it is there and not null.")
+    text<&Source::error>("error", pointer, "JSON pointer to an error; ignored if missing or null.")
         .like("/run/error"),
     text<&Source::title>("title", pointer, "JSON pointer to the result's title.").like("/run/name"),
-    table<&Source::when>(
-        "when", "JSON pointers and the values that must be there; other payloads are ignored.")
+    table<&Source::when>("when",
+                         "JSON pointers and the values required there; other payloads are ignored.")
         .like(R"({ "/action" = "completed" })"),
 };
 
 constexpr Key webhook_rows[] = {
-    text<&Webhook::url>("url", url, "Where the events go, by https.")
+    text<&Webhook::url>("url", url, "The https URL that receives the events.")
         .needed()
         .like("https://ops.example.org/events"),
     text<&Webhook::secret>("secret_env", variable,
@@ -403,15 +409,42 @@ constexpr Key webhook_rows[] = {
     texts<&Webhook::events>("events", some_text.sized(1, 64), "The types of the events.")
         .needed()
         .like(R"(["call_paused", "turn_ended"])"),
-    text<&Webhook::project>("project", id, "Of this project only.").like("default"),
+    text<&Webhook::project>("project", id, "Only events of this project.").like("default"),
 };
 
 constexpr Key notify_rows[] = {
-    word<&Notify::kind>("kind", "slack, webhook, command", "How people are notified.").needed(),
+    word<&Notify::kind>("kind",
+                        "slack, webhook, command, slack-bot, discord, telegram, teams, ntfy, email",
+                        "How people are notified.")
+        .needed(),
 };
 
 constexpr Key notify_url_rows[] = {
-    text<&Notify::url>("url_env", variable, "The variable with the address.").like("SLACK_URL"),
+    text<&Notify::url>(
+        "url_env", variable,
+        "The variable with the address: an incoming webhook of the service, or an ntfy topic.")
+        .like("SLACK_URL"),
+};
+
+constexpr Key notify_token_rows[] = {
+    text<&Notify::token>("token_env", variable,
+                         "The variable with the bot's token, or with an access token of ntfy.")
+        .like("SLACK_BOT_TOKEN"),
+};
+
+constexpr Key notify_bot_rows[] = {
+    text<&Notify::channel>("channel", some_text.sized(1, 128), "The id of the channel or chat.")
+        .like("C0123456789"),
+    text<&Notify::api_url>("api_url", url,
+                           "The address of the service's API; default: the service's own.")
+        .like("https://slack.com/api"),
+};
+
+constexpr Key notify_signing_rows[] = {
+    text<&Notify::signing_secret>(
+        "signing_secret_env", variable,
+        "The variable with the app's signing secret; with it messages have buttons that decide.")
+        .like("SLACK_SIGNING_SECRET"),
 };
 
 constexpr Key notify_command_rows[] = {
@@ -424,30 +457,63 @@ constexpr Key notify_command_rows[] = {
 constexpr Key notify_more_rows[] = {
     texts<&Notify::on>("on", some_text.sized(1, 64), "The types of the events to send."),
     texts<&Notify::reasons>("reasons", some_text.sized(1, 64),
-                            "Of calls that wait for these only."),
+                            "Only calls that wait for these reasons."),
+};
+
+constexpr Key notify_email_rows[] = {
+    texts<&Notify::to>("to", id,
+                       "Names of [[user]]s; default: all with an address who may answer the call."),
+};
+
+constexpr Key email_rows[] = {
+    text<&Email::server>("server", host, "HOST:PORT of the SMTP server that takes the mail.")
+        .like("mail.example.org:587"),
+    word<&Email::tls>("tls", "starttls, tls, none",
+                      "How the connection is encrypted; none only on this machine."),
+    text<&Email::from>("from", email, "The sender's address.").like("dormouse@example.org"),
+    text<&Email::user>("user", some_text.sized(1, 256), "The name to log in with.")
+        .like("dormouse"),
+    text<&Email::password>("password_env", variable, "The variable with its password.")
+        .like("SMTP_PASSWORD"),
+};
+
+constexpr Key user_rows[] = {
+    text<&User::name>("name", id, "Their name in receipts and in the audit log.").needed(),
+    word<&User::role>("role", "read, answer, operate, admin", "What they may do."),
+    texts<&User::projects>("projects", id, "Only these projects; empty: all.")
+        .like(R"(["default"])"),
+    text<&User::email>("email", email, "Their e-mail address, for notifications and sign-in links.")
+        .like("alice@example.org"),
+    text<&User::slack>("slack", id,
+                       "Their Slack member id; with it they decide by the buttons of a message.")
+        .like("U0123456789"),
 };
 
 constexpr auto all = joined(
     of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
-    of("retention", retention_rows), of("project", project_rows), of("model", model_rows),
-    of("agent", agent_rows), of("agent", agent_model_rows, "model"),
+    of("retention", retention_rows), of("email", email_rows), of("project", project_rows),
+    of("model", model_rows), of("agent", agent_rows), of("agent", agent_model_rows, "model"),
     of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("gate", gate_rows),
     of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
-    of("notify", notify_url_rows, "slack, webhook"), of("notify", notify_command_rows, "command"),
-    of("notify", notify_more_rows));
+    of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
+    of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
+    of("notify", notify_bot_rows, "slack-bot, telegram"),
+    of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
+    of("notify", notify_email_rows, "email"), of("notify", notify_more_rows),
+    of("user", user_rows));
 
 }  // namespace rows
 
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server", "store",     "limits",         "retention", "project", "model",   "agent",
-    "tool",   "tool.poll", "tool.validator", "gate",      "source",  "webhook", "notify"};
-constexpr std::string_view tables[] = {"server", "store", "limits", "retention"};
+    "server", "store",     "limits",         "retention", "email",  "project", "model",  "agent",
+    "tool",   "tool.poll", "tool.validator", "gate",      "source", "webhook", "notify", "user"};
+constexpr std::string_view tables[] = {"server", "store", "limits", "retention", "email"};
 
-// Sections ("") and keys that later releases bring.
+// Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
     {"", "mcp"},
     {"store", "index"},

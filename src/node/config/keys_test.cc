@@ -1,5 +1,5 @@
-// Each key of the table, right and wrong in each way, by the table itself: a key that is not read,
-// or not checked, is found here without anybody naming it.
+// Tests every key of the table with valid and invalid values derived from its row: a key that is
+// not read, or not checked, fails without a test of its own.
 
 #include "config/keys.h"
 
@@ -7,7 +7,7 @@
 #include "config/test_world.h"
 #include "config/values.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,14 @@
 
 namespace dormouse::config {
 
-void PrintTo(Key const& key, std::ostream* out);  // found by its argument
+void PrintTo(Key const& key, std::ostream* out);  // found by argument-dependent lookup
 void PrintTo(Key const& key, std::ostream* out) { *out << key.section << "." << key.name; }
 
 namespace {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;  // key, value as TOML
 
-// A file in which everything is right, ending with the section of the key in question.
+// A valid file that ends with the section of the key.
 struct Sample {
     std::string before;
     std::string title;
@@ -75,6 +75,22 @@ Sample sample(Key const& key) {
     if (key.section == "notify" && key.only == "command") {
         return {"", "[[notify]]", {{"kind", "\"command\""}, {"command", "[\"node\"]"}}};
     }
+    if (key.section == "notify" && key.only.starts_with("slack-bot")) {
+        return {"",
+                "[[notify]]",
+                {{"kind", "\"slack-bot\""}, {"token_env", "\"KEY\""}, {"channel", "\"5\""}}};
+    }
+    if (key.section == "notify" && key.only == "email") {
+        return {
+            "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
+            "[[user]]\nname = \"a\"\nemail = \"a@x.org\"\n",
+            "[[notify]]",
+            {{"kind", "\"email\""}}};
+    }
+    if (key.section == "email") {
+        return {"", "[email]", {{"server", "\"127.0.0.1:25\""}, {"from", "\"d@example.org\""}}};
+    }
+    if (key.section == "user") return {"", "[[user]]", {{"name", "\"ann\""}}};
     if (key.section == "notify")
         return {"", "[[notify]]", {{"kind", "\"slack\""}, {"url_env", "\"KEY\""}}};
     return {"", heading(key.section), {}};
@@ -101,7 +117,7 @@ File file_with(Key const& key, std::optional<std::string> const& value) {
 
 std::string in_quotes(std::string const& text) { return "\"" + text + "\""; }
 
-// A value of the form that no default has.
+// A valid value that is no key's default.
 std::string good_text(Form form) {
     switch (form) {
         case Form::id: return "a";
@@ -117,14 +133,16 @@ std::string good_text(Form form) {
         case Form::variables: return "LANG";
         case Form::network: return "10.0.0.0/8";
         case Form::file: return "schema.json";
+        case Form::email: return "ann@example.org";
         case Form::any: return "something";
     }
     return "";
 }
 
-// One that is not the default; of a tool's kind the one that its sample has the other keys for.
+// A value other than the default; for a tool's kind, the one whose other keys its sample has.
 std::string other_word(Key const& key) {
     auto const words = split_words(key.words);
+    if (key.section == "notify" && key.name == "kind") return "\"slack\"";
     bool const has_kinds = key.section == "tool" || key.section == "notify";
     if (has_kinds && key.name == "kind") return in_quotes(words.front());
     return in_quotes(words.back()) == default_of(key) ? in_quotes(words.front())
@@ -145,6 +163,7 @@ std::string good_value(Key const& key) {
         case Kind::table:
             if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
             if (key.name == "validator") return R"({ command = ["node"] })";
+            if (key.section == "gate" && key.name == "when") return R"({ "/a" = { min = 1 } })";
             if (key.name == "when") return R"({ "/a" = "b" })";
             return R"({ Name = "value" })";
         case Kind::mixed: return "\"any\"";
@@ -192,7 +211,7 @@ std::string name_of(testing::TestParamInfo<Key> const& info) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, EveryKey, testing::ValuesIn(keys().begin(), keys().end()), name_of);
 
-// What may not stand without the other.
+// Keys that are invalid without another one.
 std::string other_half(Key const& key) {
     if (key.name == "tls_cert") return "tls_key = \"key.pem\"\n";
     return key.name == "tls_key" ? "tls_cert = \"cert.pem\"\n" : "";
@@ -204,26 +223,26 @@ TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
     auto const with = read(file.text);
     ASSERT_TRUE(with) << file.text << line_of("f", with.error().front());
     if (GetParam().required) return;
-    // A model's name and a tool's command are needed by their kind: nothing to compare with.
+    // The kind requires a model's name and a tool's command: there is no default to compare.
     auto const without = read(file_with(GetParam(), std::nullopt).text);
     if (without) {
         EXPECT_NE(*with, *without) << file.text;
     }
 }
 
-TEST_P(EveryKey, HasTheDefaultThatTheTableSays) {
+TEST_P(EveryKey, HasTheDefaultOfTheTable) {
     std::string const by_default = default_of(GetParam());
     if (by_default.empty()) return;
     auto const with = read(file_with(GetParam(), by_default).text);
     auto const without = read(file_with(GetParam(), std::nullopt).text);
     ASSERT_TRUE(with) << line_of("f", with.error().front());
     ASSERT_TRUE(without);
-    // "24h" of a tool's timeout is the default of the reason, which the file may leave to it.
+    // "24h" is the default of the reason, which applies if a tool has no timeout.
     if (GetParam().section == "tool" && GetParam().name == "timeout") return;
     EXPECT_EQ(*with, *without);
 }
 
-TEST_P(EveryKey, OfTheWrongTypeIsOneLine) {
+TEST_P(EveryKey, WrongType_IsOneProblem) {
     std::vector<std::pair<Kind, std::string>> const types{
         {Kind::flag, "true"},        {Kind::number, "5"},           {Kind::text, "\"x\""},
         {Kind::texts, "[[\"x\"]]"},  {Kind::table, "{ \"\" = 1 }"}, {Kind::mixed, "1.5"},
@@ -242,7 +261,7 @@ TEST_P(EveryKey, OfTheWrongTypeIsOneLine) {
     }
 }
 
-TEST_P(EveryKey, OutOfItsBoundsIsOneLine) {
+TEST_P(EveryKey, OutOfBounds_IsOneProblem) {
     Key const& key = GetParam();
     if (key.kind == Kind::number) {
         for (std::string const& value : {std::to_string(key.min - 1), std::to_string(key.max + 1),
@@ -271,7 +290,7 @@ TEST_P(EveryKey, OutOfItsBoundsIsOneLine) {
     }
 }
 
-TEST_P(EveryKey, OfTheWrongFormIsOneLine) {
+TEST_P(EveryKey, WrongForm_IsOneProblem) {
     Key const& key = GetParam();
     if (key.kind == Kind::word) {
         expect_one_problem(key, in_quotes(split_words(key.words).front() + "x"));
@@ -283,7 +302,7 @@ TEST_P(EveryKey, OfTheWrongFormIsOneLine) {
     expect_one_problem(key, key.kind == Kind::texts ? "[" + value + "]" : value);
 }
 
-TEST_P(EveryKey, OfAnUnsetVariableIsNamedAndNoValueIsShown) {
+TEST_P(EveryKey, UnsetVariable_IsNamedAndShowsNoValue) {
     if (GetParam().form != Form::variable) return;
     expect_one_problem(GetParam(), "\"NOT_SET\"");
     auto const unset = read(file_with(GetParam(), "\"NOT_SET\"").text);
@@ -295,7 +314,7 @@ TEST_P(EveryKey, OfAnUnsetVariableIsNamedAndNoValueIsShown) {
     }
 }
 
-TEST_P(EveryKey, ThatIsRequiredIsMissedByName) {
+TEST_P(EveryKey, Required_Missing_IsNamed) {
     if (!GetParam().required) return;
     File const file = file_with(GetParam(), std::nullopt);
     auto const config = read(file.text);
@@ -306,7 +325,7 @@ TEST_P(EveryKey, ThatIsRequiredIsMissedByName) {
     EXPECT_EQ(problem.line, file.heading_line) << problem.text;
 }
 
-TEST_P(EveryKey, MistypedNamesTheNearest) {
+TEST_P(EveryKey, Mistyped_SuggestsTheNearest) {
     Key const& key = GetParam();
     if (key.name.size() < 4) return;
     Sample const from = sample(key);
@@ -322,7 +341,7 @@ TEST_P(EveryKey, MistypedNamesTheNearest) {
         << config.error().front().text;
 }
 
-TEST(Keys, EachStandsOnceAndSaysWhatItIs) {
+TEST(Keys, EachOccursOnceAndIsDescribed) {
     for (Key const& key : keys()) {
         EXPECT_EQ(find_key(key.section, key.name), &key);
         EXPECT_TRUE(key.about.ends_with('.')) << key.name;

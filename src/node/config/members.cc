@@ -4,8 +4,9 @@
 #include "config/values.h"
 
 #include "base/enum_words.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
+#include "json/pattern.h"
 #include "json/schema.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace dormouse::config {
 
 namespace {
 
-// RFC 9110: a token.
+// A token of RFC 9110.
 bool header_name(std::string_view name) {
     return !name.empty() && name.size() <= 128 && std::ranges::all_of(name, [](char c) {
         return std::string_view(
@@ -32,7 +33,7 @@ bool header_value(std::string_view value) {
            });
 }
 
-// Those that say where a message ends or goes, which the sender sets.
+// Headers about framing and routing, which the sender sets.
 bool header_taken(std::string_view name) {
     constexpr std::string_view taken[] = {"host",       "content-length", "transfer-encoding",
                                           "connection", "upgrade",        "te",
@@ -50,7 +51,7 @@ std::expected<Header, std::string> header_of(std::string const& name, Node const
     for (Member const& member : *table) {
         auto const* const text = member.node.get<std::string>();
         if (text == nullptr || (member.name != "env" && member.name != "prefix")) {
-            return std::unexpected("may not have " + shown(member.name) + " like that");
+            return std::unexpected("must not have " + shown(member.name) + " like that");
         }
         (member.name == "env" ? out.env : prefix) = *text;
     }
@@ -90,7 +91,7 @@ struct WriteJson {
 
 void write_json(json::Writer& out, Node const& node) { std::visit(WriteJson{out}, node.value); }
 
-// What JSON has no word for; empty: nothing.
+// What JSON cannot express; empty: nothing.
 std::string not_json(Node const& node) {
     if (node.get<Node::Other>()) return "holds " + std::string(node.kind());
     auto const* const number = node.get<double>();
@@ -166,7 +167,7 @@ std::optional<session::Join> join_of(Node const& node) {
     return session::Join{.n = static_cast<std::uint32_t>(*n), .cancel_rest = false};
 }
 
-// A whole number and a truth count as their text.
+// Integers and booleans count as their text.
 std::optional<std::string> text_of(Node const& node) {
     if (auto const* const text = node.get<std::string>()) return *text;
     if (auto const* const number = node.get<std::int64_t>()) return std::to_string(*number);
@@ -277,7 +278,7 @@ void take(Value const& value, session::Join& out) {
         out = *join;
         return;
     }
-    value.section.report(value.key.name, "is none of its values",
+    value.section.report(value.key.name, "is not one of its values",
                          "write \"all\", \"each\", \"any\" or { quorum = 2 } with a number from "
                          "1 to 1000");
 }
@@ -290,7 +291,7 @@ void take(Value const& value, std::vector<session::PauseReason>& out) {
         if (auto const reason = session::parse<session::PauseReason>(word)) {
             out.push_back(*reason);
         } else {
-            value.section.report(value.key.name, "names " + shown(word) + ", which is no reason",
+            value.section.report(value.key.name, "names " + shown(word) + ", which is not a reason",
                                  "write " + one_of(words_of<session::PauseReason>));
         }
     }
@@ -302,12 +303,81 @@ void take(Value const& value, Conditions& out) {
         auto const text = text_of(member.node);
         if (!text || !member.name.starts_with('/') || out.size() == conditions_max) {
             value.section.report(value.key.name,
-                                 "has " + shown(member.name) + ", which is no condition",
+                                 "has " + shown(member.name) + ", which is not a condition",
                                  "write at most 16, like { \"/action\" = \"completed\" }");
             return;
         }
         out.emplace_back(member.name, *text);
     }
+}
+
+namespace {
+
+constexpr std::string_view condition_form =
+    R"(write for example { "/env" = "production", "/count" = { min = 10 } }, at most 16)";
+
+std::optional<double> number_of(Node const& node) {
+    if (auto const* const whole = node.get<std::int64_t>()) return static_cast<double>(*whole);
+    auto const* const number = node.get<double>();
+    return number && std::isfinite(*number) ? std::optional(*number) : std::nullopt;
+}
+
+// Stores one of equals, pattern, min and max. Returns what is wrong; empty: nothing.
+std::string take_part(std::string_view name, Node const& node, Condition& out) {
+    if (name == "equals") {
+        bool const plain = node.get<std::string>() || node.get<bool>() || number_of(node);
+        if (plain) out.equals = to_json(node).value_or(Json());
+        return plain ? "" : "must be a string, a number, true or false";
+    }
+    if (name == "pattern") {
+        auto const* const text = node.get<std::string>();
+        if (text == nullptr) return "must be a string with a regular expression";
+        out.pattern = *text;
+        return json::pattern_error(*text);
+    }
+    if (name != "min" && name != "max") return "is none of equals, pattern, min and max";
+    auto const number = number_of(node);
+    (name == "min" ? out.min : out.max) = number;
+    return number ? "" : "must be a number";
+}
+
+// The condition of one pointer. Returns what is wrong; empty: nothing.
+std::string take_condition(Member const& member, Condition& out) {
+    out.pointer = member.name;
+    if (!member.name.starts_with('/') || misfit(Form::pointer, member.name)) {
+        return shown(member.name) + ", which is not a JSON pointer into the arguments";
+    }
+    auto const* const parts = member.node.get<Node::Table>();
+    if (parts == nullptr) {
+        auto const wrong = take_part("equals", member.node, out);
+        return wrong.empty() ? "" : shown(member.name) + ", which " + wrong;
+    }
+    if (parts->empty()) return shown(member.name) + " without a condition";
+    for (Member const& part : *parts) {
+        if (auto const wrong = take_part(part.name, part.node, out); !wrong.empty())
+            return shown(member.name) + ", whose " + shown(part.name) + " " + wrong;
+    }
+    bool const none = out.min && out.max && *out.min > *out.max;
+    return none ? shown(member.name) + ", whose min is greater than its max" : "";
+}
+
+}  // namespace
+
+void take(Value const& value, std::vector<Condition>& out) {
+    constexpr std::size_t conditions_max = 16;
+    auto const& table = *value.node.get<Node::Table>();
+    if (table.empty() || table.size() > conditions_max) {
+        return value.section.report(
+            value.key.name, "has " + std::to_string(table.size()) + " conditions", condition_form);
+    }
+    std::vector<Condition> all;
+    for (Member const& member : table) {
+        Condition one;
+        if (auto const wrong = take_condition(member, one); !wrong.empty())
+            return value.section.report(value.key.name, "has " + wrong, condition_form);
+        all.push_back(std::move(one));
+    }
+    out = std::move(all);
 }
 
 namespace {
@@ -346,6 +416,26 @@ std::string initial(Key const& /*key*/, std::vector<std::string> const& value) {
 
 std::string initial(Key const& /*key*/, std::vector<session::PauseReason> const& value) {
     return list_of(value, [](session::PauseReason each) { return session::text(each); });
+}
+
+std::string initial(Key const& /*key*/, Secret const& value) {
+    return value.env.empty() ? std::string() : in_quotes(value.env);
+}
+
+std::string initial(Key const& /*key*/, std::vector<Secret> const& value) {
+    if (value.empty()) return {};
+    return list_of(value, [](Secret const& each) { return each.env; });
+}
+
+std::string initial(Key const& /*key*/, std::vector<Header> const& value) {
+    if (value.empty()) return {};
+    return list_of(value, [](Header const& each) {
+        return each.name + (each.env.empty() ? "" : " from " + each.env);
+    });
+}
+
+std::string initial(Key const& /*key*/, Json const& value) {
+    return value.is_null() ? std::string() : std::string(value.text());
 }
 
 std::string initial(Key const& /*key*/, session::Join const& /*value*/) { return in_quotes("all"); }

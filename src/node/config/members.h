@@ -1,6 +1,6 @@
 #pragma once
-// Values of the file → members of config.h, and members' defaults → text. A row (keys.h) finds the
-// function for its member by the member's type.
+// Converts values of the file to members of config.h, and defaults of members to text. A row
+// (keys.h) selects the function by the member's type.
 
 #include "config/config.h"
 #include "config/keys.h"
@@ -14,20 +14,21 @@ namespace dormouse::config {
 
 class Section;
 
-// A value that fits its row.
+// A value that matches its row.
 struct Value {
     Section const& section;
     Key const& key;
     Node const& node;
 };
 
+// Pointers and the texts of the required values.
 using Conditions = std::vector<std::pair<std::string, std::string>>;
 
-// What a row cannot check of the value is reported, and leaves `out` as it is.
-void take(Value const& value, bool& out);  // true or the second of two words
+// Stores the value. Reports what a row cannot check, and then leaves `out` unchanged.
+void take(Value const& value, bool& out);  // true, or the second of two words
 void take(Value const& value, std::uint32_t& out);
 void take(Value const& value, Duration& out);
-void take(Value const& value, std::optional<Duration>& out);  // "none" empties it
+void take(Value const& value, std::optional<Duration>& out);  // "none" resets it
 void take(Value const& value, std::string& out);
 void take(Value const& value, std::vector<std::string>& out);
 void take(Value const& value, std::optional<Secret>& out);
@@ -37,10 +38,11 @@ void take(Value const& value, Json& out);  // a table, a JSON text, or a file wi
 void take(Value const& value, session::Join& out);
 void take(Value const& value, std::vector<session::PauseReason>& out);
 void take(Value const& value, Conditions& out);
+void take(Value const& value, std::vector<Condition>& out);
 void take(Value const& value, Poll& out);
 void take(Value const& value, Validator& out);
 
-// The place of a word among those of its row, and the word at a place.
+// The index of a word among those of its row, and the word at an index.
 [[nodiscard]] std::size_t place_of(Value const& value);
 [[nodiscard]] std::string word_at(Key const& key, std::size_t place);
 
@@ -55,7 +57,7 @@ template <class T> void take(Value const& value, std::optional<T>& out) {
     out = std::move(got);
 }
 
-// As TOML.
+// The default as TOML.
 [[nodiscard]] std::string initial(Key const& key, bool value);
 [[nodiscard]] std::string initial(Key const& key, std::uint32_t value);
 [[nodiscard]] std::string initial(Key const& key, Duration value);
@@ -63,6 +65,11 @@ template <class T> void take(Value const& value, std::optional<T>& out) {
 [[nodiscard]] std::string initial(Key const& key, std::vector<std::string> const& value);
 [[nodiscard]] std::string initial(Key const& key, std::vector<session::PauseReason> const& value);
 [[nodiscard]] std::string initial(Key const& key, session::Join const& value);
+// The names of variables and headers; never what a secret holds.
+[[nodiscard]] std::string initial(Key const& key, Secret const& value);
+[[nodiscard]] std::string initial(Key const& key, std::vector<Secret> const& value);
+[[nodiscard]] std::string initial(Key const& key, std::vector<Header> const& value);
+[[nodiscard]] std::string initial(Key const& key, Json const& value);
 
 template <class T>
 std::string initial([[maybe_unused]] Key const& key, [[maybe_unused]] T const& value) {
@@ -74,7 +81,7 @@ template <class T> std::string initial(Key const& key, std::optional<T> const& v
     return key.none ? "\"none\"" : "";
 }
 
-// A table of the file as a JSON object; the error says what is wrong.
+// Converts a table of the file to a JSON object; the error says what is wrong.
 [[nodiscard]] std::expected<Json, std::string> to_json(Node const& node);
 
 }  // namespace dormouse::config

@@ -1,6 +1,5 @@
 #pragma once
-// A configuration file as a plain tree in which everything knows its line. toml.cc alone names the
-// library.
+// A configuration file as a tree of values with line numbers. Only toml.cc uses the TOML library.
 
 #include <cstdint>
 #include <expected>
@@ -31,7 +30,7 @@ struct Node {
     std::variant<bool, std::int64_t, double, std::string, Array, Table, Other> value;
 
     template <class T> [[nodiscard]] T const* get() const { return std::get_if<T>(&value); }
-    // "a string", "a table": for messages.
+    // For messages: "a string", "a table".
     [[nodiscard]] std::string_view kind() const;
 };
 
@@ -43,7 +42,8 @@ struct Member {
 
 [[nodiscard]] Node const* find(Node::Table const& table, std::string_view name);
 
-// The top table. The library stops at the first mistake in the syntax, so there is at most one.
+// Parses the top table. The library stops at the first syntax error, so there is at most one
+// problem.
 [[nodiscard]] std::expected<Node, Problem> parse_toml(std::string_view text);
 
 }  // namespace dormouse::config

@@ -1,5 +1,5 @@
 #pragma once
-// One part of the file → its struct, and what is checked when all parts have been read.
+// Reads one section into its struct, and checks the sections against each other.
 
 #include "config/config.h"
 #include "config/section.h"
@@ -10,7 +10,7 @@
 
 namespace dormouse::config {
 
-// What no row says of the values of one part: derived members, and how its keys fit each other.
+// Checks and derives what rows do not express: derived members, and keys that depend on each other.
 template <class T> void finish(Section const& /*section*/, T& /*out*/) {}
 void finish(Section const& section, Server& out);
 void finish(Section const& section, Limits& out);
@@ -21,6 +21,7 @@ void finish(Section const& section, Validator& out);
 void finish(Section const& section, Gate& out);
 void finish(Section const& section, Webhook& out);
 void finish(Section const& section, Notify& out);
+void finish(Section const& section, Email& out);
 
 template <class T> T read_part(Section const& section) {
     T out;
@@ -30,7 +31,7 @@ template <class T> T read_part(Section const& section) {
     return out;
 }
 
-// A list's elements with their places, for what is checked between them.
+// An element of a list with its section, for later checks.
 template <class T> struct Placed {
     T value;
     Section section;
@@ -43,9 +44,13 @@ struct Parts {
     std::vector<Placed<Tool>> tools = {};
     std::vector<Placed<Gate>> gates = {};
     std::vector<Placed<Source>> sources = {};
+    std::vector<Placed<User>> users = {};
 };
-// Everything that holds between two parts: names are unique, what is named exists. Resolves the
+// Checks the sections against each other: names are unique, and what is named exists. Resolves the
 // patterns of agents' tools.
 void relate(Server const& server, Parts& parts, World const& world);
+// Checks that those who get e-mail have an address.
+void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
+            std::vector<User> const& users);
 
 }  // namespace dormouse::config

@@ -2,7 +2,7 @@
 
 #include "config/parts.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace dormouse::config {
 
 namespace {
 
-// The top of the file: which sections there are, written as they must be.
+// The top of the file: checks that all sections exist and have the right brackets.
 class File {
 public:
     File(Node const& top, Reading const& reading)
@@ -30,7 +30,7 @@ public:
         std::vector<Placed<T>> out;
         Node const* const node = find(top_, name);
         auto const* const elements = node ? node->get<Node::Array>() : nullptr;
-        if (elements == nullptr) return out;  // or reported
+        if (elements == nullptr) return out;  // absent or reported
         for (Node const& element : *elements) {
             Section section(reading_, name, element, element.line);
             T value = read_part<T>(section);
@@ -94,7 +94,8 @@ Config read_parts(Node const& top, Reading const& reading) {
                 .agents = file.list<Agent>("agent"),
                 .tools = file.list<Tool>("tool"),
                 .gates = file.list<Gate>("gate"),
-                .sources = file.list<Source>("source")};
+                .sources = file.list<Source>("source"),
+                .users = file.list<User>("user")};
     relate(config.server, parts, reading.world);
     config.projects = values(std::move(parts.projects));
     config.models = values(std::move(parts.models));
@@ -102,8 +103,12 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.tools = values(std::move(parts.tools));
     config.gates = values(std::move(parts.gates));
     config.sources = values(std::move(parts.sources));
+    config.users = values(std::move(parts.users));
     config.webhooks = values(file.list<Webhook>("webhook"));
-    config.notifies = values(file.list<Notify>("notify"));
+    config.email = read_part<Email>(file.section("email"));
+    auto notifies = file.list<Notify>("notify");
+    relate(notifies, config.email, config.users);
+    config.notifies = values(std::move(notifies));
     return config;
 }
 

@@ -1,4 +1,4 @@
-// Whole files: what is right, what holds between the parts, and that all mistakes come at once.
+// Whole files: valid ones, relations between sections, and all mistakes reported at once.
 
 #include "config/read.h"
 
@@ -26,7 +26,7 @@ std::string const model = "[[model]]\nid = \"m\"\nkind = \"scripted\"\n";
 std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
 std::string const agent = model + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n";
 
-TEST(ReadConfig, AnEmptyFileIsAllDefaultsWithTheDemo) {
+TEST(ReadConfig, EmptyFile_HasAllDefaultsAndTheDemo) {
     auto const config = read("");
     ASSERT_TRUE(config);
     Config expected;
@@ -35,13 +35,13 @@ TEST(ReadConfig, AnEmptyFileIsAllDefaultsWithTheDemo) {
     EXPECT_TRUE(config->has_demo());
 }
 
-TEST(ReadConfig, TheDemoIsThereWhileNoAgentIsNamedOrWhenAskedFor) {
+TEST(ReadConfig, Demo_IsAddedWithoutAgentsOrOnRequest) {
     EXPECT_FALSE(read(agent)->has_demo());
     EXPECT_TRUE(read(agent + "[server]\ndemo = true\n")->has_demo());
     EXPECT_FALSE(read("[server]\ndemo = false\n")->has_demo());
 }
 
-TEST(ReadConfig, AnEscalationNamesWhoIsAskedAtTheDeadline) {
+TEST(ReadConfig, Escalation_NamesTheNextAnswerers) {
     auto const config = read(tool +
                              "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
                              "on_expiry = \"escalate:bob,role:answer\"\n");
@@ -50,7 +50,47 @@ TEST(ReadConfig, AnEscalationNamesWhoIsAskedAtTheDeadline) {
     EXPECT_EQ(config->gates.at(0).on_expiry, OnExpiry::deny) << "what holds after that";
 }
 
-TEST(ReadConfig, AProgramMayNeverAnswerLater) {
+std::string gate_when(std::string const& conditions) {
+    return tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nwhen = " + conditions + "\n";
+}
+
+TEST(ReadConfig, GateConditions_AreReadByPointer) {
+    auto const config = read(gate_when(
+        R"({ "/env" = "prod", "/n" = { min = 10, max = 2.5e3 }, "/r/0" = { pattern = "^v" },)"
+        R"( "/dry" = false, "/k" = { equals = 7 } })"));
+    ASSERT_TRUE(config);
+    std::vector<Condition> const expected = {{"/env", Json::trusted("\"prod\"")},
+                                             {"/n", {}, {}, 10.0, 2'500.0},
+                                             {"/r/0", {}, "^v"},
+                                             {"/dry", Json::trusted("false")},
+                                             {"/k", Json::trusted("7")}};
+    EXPECT_EQ(config->gates.at(0).when, expected);
+    EXPECT_FALSE(config->gates.at(0).always_ask);
+}
+
+TEST(ReadConfig, GateConditions_MistakesNameThePointer) {
+    std::string const how =
+        R"(; write for example { "/env" = "production", "/count" = { min = 10 } }, at most 16)";
+    auto const expect = [&](std::string const& conditions, std::string const& what) {
+        EXPECT_EQ(problems(gate_when(conditions)),
+                  "d.toml:8: [[gate]]: when has " + what + how + "\n");
+    };
+    expect("{ }", "0 conditions");
+    expect(R"({ env = "a" })", R"("env", which is not a JSON pointer into the arguments)");
+    expect(R"({ "/a~2" = 1 })", R"("/a~2", which is not a JSON pointer into the arguments)");
+    expect(R"({ "/a" = [1] })", R"("/a", which must be a string, a number, true or false)");
+    expect(R"({ "/a" = nan })", R"("/a", which must be a string, a number, true or false)");
+    expect(R"({ "/a" = {} })", R"("/a" without a condition)");
+    expect(R"({ "/a" = { is = 1 } })",
+           R"("/a", whose "is" is none of equals, pattern, min and max)");
+    expect(R"({ "/a" = { min = "1" } })", R"("/a", whose "min" must be a number)");
+    expect(R"({ "/a" = { min = 2, max = 1 } })", R"("/a", whose min is greater than its max)");
+    expect(R"({ "/a" = { pattern = 1 } })",
+           R"("/a", whose "pattern" must be a string with a regular expression)");
+    expect(R"({ "/a" = { pattern = "(" } })", R"("/a", whose "pattern" missing ): ()");
+}
+
+TEST(ReadConfig, CommandTool_MayNeverAnswerLater) {
     auto const config = read(
         "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\n"
         "later = \"never\"\n");
@@ -58,7 +98,7 @@ TEST(ReadConfig, AProgramMayNeverAnswerLater) {
     EXPECT_FALSE(config->tools.at(0).command.later);
 }
 
-// Lines of the warnings for a file with that tool and, before it, these keys of [server].
+// The lines of the warnings for a file with this tool, after these keys of [server].
 std::string warned(std::string const& more, std::string const& server = "") {
     auto const config = read(server + "[[tool]]\nname = \"t\"\nkind = \"http\"\n" + more);
     if (!config) return "not right";
@@ -67,26 +107,26 @@ std::string warned(std::string const& more, std::string const& server = "") {
     return out;
 }
 
-TEST(Warnings, AServiceElsewhereCannotCallBackWithoutAPublicUrl) {
+TEST(Warnings, RemoteServiceWithoutPublicUrl_Warns) {
     std::string const far = "url = \"https://ci.example.org/go\"\n";
     EXPECT_EQ(warned(far),
-              "d.toml:1: [[tool]] t: its service is told a callback URL that only this machine "
+              "d.toml:1: [[tool]] t: its service gets a callback URL that only this machine "
               "reaches; set public_url in [server], or poll, or later = \"never\"\n");
     EXPECT_EQ(warned(far, "[server]\npublic_url = \"https://dm.example.org\"\n"), "");
     EXPECT_EQ(warned(far + "later = \"never\"\n"), "");
     EXPECT_EQ(warned(far + "poll = { url = \"https://ci.example.org/j\", done = \"/done\" }\n"),
               "");
     EXPECT_EQ(warned(far + "body = '{\"id\": {\"$call\": \"pendingID\"}}'\n"), "")
-        << "it is not told";
+        << "the service gets no callback URL";
     for (std::string const near :
          {"http://127.0.0.1:8017/", "http://localhost/x", "http://[::1]:9"})
         EXPECT_EQ(warned("url = \"" + near + "\"\n"), "") << near;
 }
 
-TEST(ReadConfig, WhatGoesByItsAge) {
-    auto const usual = read("");
-    EXPECT_FALSE(usual->retention.audit_after);
-    EXPECT_EQ(usual->retention.dead_deliveries_after, std::chrono::days(30));
+TEST(ReadConfig, Retention_ReadsAges) {
+    auto const by_default = read("");
+    EXPECT_FALSE(by_default->retention.audit_after);
+    EXPECT_EQ(by_default->retention.dead_deliveries_after, std::chrono::days(30));
     auto const config =
         read("[retention]\naudit_after = \"1000d\"\ndead_deliveries_after = \"none\"\n");
     ASSERT_TRUE(config);
@@ -94,8 +134,7 @@ TEST(ReadConfig, WhatGoesByItsAge) {
     EXPECT_FALSE(config->retention.dead_deliveries_after);
 }
 
-TEST(ReadConfig, AWholeFileBecomesValues) {
-    auto const config = read(R"(
+constexpr auto whole_file = R"(
 [server]
 public_url = "https://dm.example.org"
 [retention]
@@ -136,7 +175,10 @@ answerers = ["alice", "role:answer"]
 timeout = "24h"
 on_expiry = "tell"
 forbid_requester = true
-)");
+)";
+
+TEST(ReadConfig, WholeFile_BecomesValues) {
+    auto const config = read(whole_file);
     ASSERT_TRUE(config) << line_of("f", config.error().front());
     EXPECT_EQ(config->retention.completed_after, std::chrono::days(7));
     Model const& main = config->models.at(0);
@@ -165,7 +207,7 @@ forbid_requester = true
     EXPECT_TRUE(gate.forbid_requester);
 }
 
-TEST(ReadConfig, AllMistakesComeAtOnceInTheOrderOfTheFile) {
+TEST(ReadConfig, AllMistakes_AreReportedInTheOrderOfTheFile) {
     EXPECT_EQ(problems("[server]\nlisten = 5\n\n[limits]\nconections = 7\nheartbeat = \"1x\"\n"),
               "d.toml:2: [server] listen is a whole number; write a string in quotes\n"
               "d.toml:5: [limits] has no key \"conections\"; did you mean connections?\n"
@@ -173,7 +215,7 @@ TEST(ReadConfig, AllMistakesComeAtOnceInTheOrderOfTheFile) {
               "a number and ms, s, m, h or d\n");
 }
 
-// What is wrong, and the line that says so.
+// What is wrong, and the line that reports it.
 struct Row {
     char const* name;
     std::string text;
@@ -198,9 +240,9 @@ INSTANTIATE_TEST_SUITE_P(
             "1: there is no section \"servers\"; did you mean [server]?"},
         Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
-            "[store], [limits], [retention], [[project]], [[model]], [[agent]], [[tool]], "
-            "[[gate]], [[source]], "
-            "[[webhook]], [[notify]]"},
+            "[store], [limits], [retention], [email], [[project]], [[model]], [[agent]], "
+            "[[tool]], [[gate]], [[source]], "
+            "[[webhook]], [[notify]], [[user]]"},
         Row{"OneBracket", "[agent]\nid = \"a\"\n",
             "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},
         Row{"TwoBrackets", "[[server]]\nlisten = \"127.0.0.1:1\"\n",
@@ -251,19 +293,19 @@ INSTANTIATE_TEST_SUITE_P(
             "need fewer"},
         Row{"EscalationWithoutADeadline",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\non_expiry = \"escalate:bob\"\n",
-            "8: [[gate]]: on_expiry asks somebody else at a deadline, and there is none; set "
+            "8: [[gate]]: on_expiry escalates at a deadline, but none is set; set "
             "timeout, for example \"4h\""},
         Row{"EscalationToNobody",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
                    "on_expiry = \"escalate:bob,\"\n",
-            "9: [[gate]]: on_expiry names nobody behind \"escalate:\"; write escalate:NAME, or "
+            "9: [[gate]]: on_expiry names no answerer after \"escalate:\"; write escalate:NAME, or "
             "escalate:NAME,NAME"},
         Row{"QuestionWithoutAName", tool + "[[gate]]\ntools = [\"t\"]\nask = \"Go {input.}?\"\n",
-            "7: [[gate]]: ask has \"{input.}?\", which is no {input.NAME}; write for example "
+            "7: [[gate]]: ask has \"{input.}?\", which is not {input.NAME}; write for example "
             "{input.target}; its name is of letters, digits and _ . -"},
         Row{"QuestionWithoutAnEnd",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"{input.a} {input.b and {c}?\"\n",
-            "7: [[gate]]: ask has \"{input.b and {c}?\", which is no {input.NAME}; write for "
+            "7: [[gate]]: ask has \"{input.b and {c}?\", which is not {input.NAME}; write for "
             "example {input.target}; its name is of letters, digits and _ . -"},
         Row{"UnknownRole",
             tool + "[[gate]]\ntools = [\"t\"]\nask = \"?\"\nanswerers = [\"role:Admin\"]\n",
@@ -301,18 +343,19 @@ INSTANTIATE_TEST_SUITE_P(
             "$PATH, or a file (as seen from the folder of this one) that may be executed"},
         Row{"NoFolder",
             "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\ncwd = \"none\"\n",
-            "5: [[tool]] c: cwd is no folder: /etc/d/none; make it, or name another one"},
+            "5: [[tool]] c: cwd is not a folder: /etc/d/none; make it, or name another one"},
         Row{"NoSchemaFile", tool + "input_schema_file = \"none.json\"\n",
             "5: [[tool]] t: input_schema_file cannot be read: /etc/d/none.json: there is no such "
             "file; name a file, as seen from the folder of this one"},
         Row{"ScriptedWithKey", model + "api_key_env = \"KEY\"\n",
-            "4: [[model]] m: api_key_env has no meaning for kind \"scripted\", which asks nobody; "
+            "4: [[model]] m: api_key_env has no meaning for kind \"scripted\", which sends no "
+            "requests; "
             "leave it out"},
         Row{"KeyInTheFile",
             "[[model]]\nid = \"m\"\nkind = \"gemini\"\nmodel = \"g\"\napi_key = \"x\"\n",
             "5: [[model]] m has no key \"api_key\"; did you mean api_key_env?"},
         Row{"Quorum", agent + "join = { quorum = 0 }\n",
-            "7: [[agent]] a: join is none of its values; write \"all\", \"each\", \"any\" or { "
+            "7: [[agent]] a: join is not one of its values; write \"all\", \"each\", \"any\" or { "
             "quorum = 2 } with a number from 1 to 1000"},
         Row{"HeaderWithoutVariable", tool + "headers = { A = { env = \"NOT_SET\" } }\n",
             "5: [[tool]] t: headers \"A\" needs a variable of the environment that is not set: "
@@ -330,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(
             "5: [[model]] m: extra holds a date or time; write only what JSON has"}),
     [](auto const& info) { return info.param.name; });
 
-TEST(ReadConfig, FilesThatAreNoSchemaSayWhy) {
+TEST(ReadConfig, InvalidSchemaFiles_SayWhy) {
     EXPECT_NE(problems(tool + "input_schema_file = \"list.json\"\n").find("is not a JSON Schema"),
               std::string::npos);
     EXPECT_NE(problems(tool + "input_schema_file = \"text.json\"\n").find("is not JSON"),
@@ -339,7 +382,7 @@ TEST(ReadConfig, FilesThatAreNoSchemaSayWhy) {
               std::string::npos);
 }
 
-TEST(ReadConfig, AValidatorIsSeenFromTheFoldersOfTheFile) {
+TEST(ReadConfig, Validator_IsRelativeToTheFile) {
     auto const config = read(tool + R"([tool.validator]
 command = ["./run.sh", "--check"]
 cwd = "work"
@@ -352,7 +395,7 @@ time_limit = "3s"
     EXPECT_FALSE(read(tool)->tools.at(0).validator);
 }
 
-TEST(ReadConfig, AValidatorMustBeThereToBeRun) {
+TEST(ReadConfig, Validator_Missing_IsReported) {
     auto const said = [](std::string const& more) {
         return problems(tool + "[tool.validator]\n" + more);
     };
@@ -360,13 +403,13 @@ TEST(ReadConfig, AValidatorMustBeThereToBeRun) {
     EXPECT_TRUE(said("command = [\"./gone.sh\"]\n")
                     .contains("names no program that can be run: /etc/d/gone.sh"));
     EXPECT_TRUE(said("command = []\n").contains("names no program"));
-    EXPECT_TRUE(said("cwd = \"nowhere\"\ncommand = [\"node\"]\n").contains("is no folder"));
+    EXPECT_TRUE(said("cwd = \"nowhere\"\ncommand = [\"node\"]\n").contains("is not a folder"));
     EXPECT_TRUE(said("").contains("command"));
     EXPECT_TRUE(said("command = [\"node\"]\ntime_limit = \"2m\"\n").contains("time_limit"));
     EXPECT_TRUE(said("comand = [\"node\"]\n").contains("command")) << "did you mean";
 }
 
-TEST(ReadConfig, ASecretOfTheEnvironmentIsInNoProblem) {
+TEST(ReadConfig, Secrets_AreNotInProblems) {
     auto const text = problems(tool +
                                "headers = { \"a b\" = { env = \"KEY\" }, B = { env = "
                                "\"KEY\", prefix = \"\\n\" } }\nbody = \"{\"\n");
@@ -374,13 +417,13 @@ TEST(ReadConfig, ASecretOfTheEnvironmentIsInNoProblem) {
     EXPECT_EQ(text.find("s3cr3t"), std::string::npos) << text;
 }
 
-TEST(ReadConfig, AHugeFileAndDeepNestingAreRefused) {
+TEST(ReadConfig, HugeOrDeepFile_IsRefused) {
     EXPECT_NE(problems(std::string(file_bytes_max + 1, '#')).find("write at most 1048576"),
               std::string::npos);
     EXPECT_NE(problems("a = " + std::string(100'000, '[')).find("not TOML"), std::string::npos);
 }
 
-TEST(ReadConfig, ATerminalIsSafeFromWhatTheFileHolds) {
+TEST(ReadConfig, ControlCharacters_AreEscapedForTerminals) {
     auto const text = problems("[server]\n\"a\\u001B[31m\" = 1\nlisten = \"\\u202E\"\n");
     EXPECT_EQ(text.find('\x1B'), std::string::npos);
     EXPECT_EQ(text.find("\u202E"), std::string::npos);

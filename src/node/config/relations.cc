@@ -1,7 +1,7 @@
 #include "config/parts.h"
 #include "config/values.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,7 @@ std::string suggestion(std::string const& name, Names const& names, std::string 
     return names.empty() ? "add a " + of : "there are " + joined(names) + "; or add a " + of;
 }
 
-// Each name once; those in `taken` not at all.
+// Checks that each name occurs once, and none is in `taken`.
 template <class T>
 Names unique(std::vector<Placed<T>> const& list, std::string T::* name, std::string_view key,
              Names const& taken) {
@@ -52,7 +52,7 @@ Names unique(std::vector<Placed<T>> const& list, std::string T::* name, std::str
     return out;
 }
 
-// The tools that `patterns` of `section` stand for, each once.
+// Returns the tools that match the patterns of `section`, each once.
 Names resolve(Section const& section, Names const& patterns, Names const& tools) {
     Names out;
     for (std::string const& pattern : patterns) {
@@ -71,7 +71,7 @@ Names resolve(Section const& section, Names const& patterns, Names const& tools)
         }
         bool found = false;
         for (std::string const& tool : tools) {
-            // Agents are named as such: `*` stands for other tools.
+            // `*` does not match agents: they must be named as such.
             if (tool.starts_with("agent:") && !pattern.starts_with("agent:")) continue;
             if (!matches(pattern, tool)) continue;
             found = true;
@@ -95,7 +95,8 @@ void check_voters(Placed<Gate> const& gate, Names const& answerers, std::string 
                         "name more answerers, or need fewer");
 }
 
-// Nobody would guess that a name is taken by what only the demo brings.
+// A name conflict with a tool of the demo needs its own message, because the file does not mention
+// the demo.
 void check_demo_names(std::vector<Placed<Tool>> const& parts, World const& world) {
     for (auto const& [tool, section] : parts) {
         if (!has(world.demo_tools, tool.name)) continue;
@@ -118,6 +119,9 @@ void relate(Server const& server, Parts& parts, World const& world) {
     unique(parts.projects, &Project::id, "id", {});
     unique(parts.gates, &Gate::id, "id", {});
     unique(parts.sources, &Source::id, "id", {});
+    unique(parts.users, &User::name, "name", {});
+    unique(parts.users, &User::email, "email", {});
+    unique(parts.users, &User::slack, "slack", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
     for (std::string const& agent : agents) tools.push_back("agent:" + agent);
     for (auto& [agent, section] : parts.agents) {
@@ -136,11 +140,31 @@ void relate(Server const& server, Parts& parts, World const& world) {
     for (auto& [source, section] : parts.sources)
         source.tools = resolve(section, source.tools, tools);
     for (auto const& gate : parts.gates) {
-        Names named = gate.value.tools;  // which tools a program has, it alone knows
+        Names named = gate.value.tools;  // only an external agent knows the names of its tools
         std::erase_if(named, [](std::string const& tool) { return tool.starts_with("acp:"); });
         (void)resolve(gate.section, named, tools);
         check_voters(gate, gate.value.answerers, "");
         check_voters(gate, gate.value.escalate_to, " at the deadline");
+    }
+}
+
+void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
+            std::vector<User> const& users) {
+    for (auto const& [notify, section] : notifies) {
+        if (notify.kind != NotifyKind::email || section.kind().empty()) continue;
+        if (email.server.empty())
+            section.report("kind", "is \"email\", and no mail server is set",
+                           "add server and from to [email]");
+        for (std::string const& name : notify.to) {
+            auto const user = std::ranges::find(users, name, &User::name);
+            if (user == users.end()) {
+                section.report("to", "names " + shown(name) + ", and there is no such [[user]]",
+                               "add a [[user]] of that name");
+            } else if (user->email.empty()) {
+                section.report("to", "names " + shown(name) + ", who has no address",
+                               "add email to that [[user]]");
+            }
+        }
     }
 }
 

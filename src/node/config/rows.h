@@ -1,5 +1,5 @@
 #pragma once
-// How the rows of keys.cc are written: text<&Server::listen>("listen", address, "Its meaning.").
+// Helpers to write the rows of keys.cc: text<&Server::listen>("listen", address, "Its meaning.").
 
 #include "config/keys.h"
 #include "config/members.h"
@@ -14,7 +14,7 @@ struct Range {
     std::int64_t max;
 };
 
-// A form of texts with the bytes that it may have.
+// A form of texts with its limits in bytes.
 struct Text {
     Form form;
     std::int64_t min;
@@ -46,6 +46,7 @@ inline constexpr Text pointer{Form::pointer, 1, 1'024};
 inline constexpr Text variable{Form::variable, 1, 128};
 inline constexpr Text variables{Form::variables, 1, 128};
 inline constexpr Text network{Form::network, 1, 64};
+inline constexpr Text email{Form::email, 3, 254};
 inline constexpr Text file{Form::file, 1, 4'096};
 
 template <class... Path> struct OwnerOf;
@@ -60,7 +61,7 @@ template <auto first, auto... rest> constexpr auto& member_of(auto& object) {
         return member_of<rest...>(object.*first);
 }
 
-// The member that is reached by `path`: <&Tool::http, &HttpTool::url>. Without one the section's
+// The row's member, reached by `path`: <&Tool::http, &HttpTool::url>. Without a path, the section's
 // finish() reads the key.
 template <auto... path> constexpr Key to_member(Key key) {
     if constexpr (sizeof...(path) > 0) {
@@ -68,6 +69,9 @@ template <auto... path> constexpr Key to_member(Key key) {
         key.owner = &typeid(T);
         key.store = [](void* object, Value const& value) {
             take(value, member_of<path...>(*static_cast<T*>(object)));
+        };
+        key.current = [](Key const& row, void const* object) {
+            return config::initial(row, member_of<path...>(*static_cast<T const*>(object)));
         };
         key.initial = [](Key const& row) {
             T const object{};
@@ -122,7 +126,7 @@ constexpr Key texts(std::string_view name, Text const& form, std::string_view ab
     return out;
 }
 
-// Rows of one section, perhaps of some of its kinds only.
+// The rows of a section, or of some of its kinds.
 template <std::size_t n>
 constexpr std::array<Key, n> of(std::string_view section, Key const (&rows)[n],
                                 std::string_view only = {}) {

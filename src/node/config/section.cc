@@ -4,8 +4,8 @@
 #include "config/values.h"
 
 #include "base/check.h"
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -35,7 +35,7 @@ std::string duration_advice(Key const& key) {
            (key.none ? ", or \"none\"" : "");
 }
 
-// What a value of this kind looks like.
+// Says how to write a value of this kind.
 std::string advice(Key const& key) {
     switch (key.kind) {
         case Kind::flag: return "write true or false";
@@ -65,7 +65,7 @@ bool right_kind(Key const& key, Node const& node) {
 }
 
 struct Wrong {
-    std::string what;  // behind the key's name
+    std::string what;  // follows the key's name
     std::string advice;
 };
 using Check = std::optional<Wrong>;
@@ -86,7 +86,7 @@ Check check_word(Key const& key, std::string const& text) {
     return Wrong{"is " + shown(text), near.empty() ? advice(key) : todo + quoted_words(key)};
 }
 
-// Whoever writes a password or a key into the file does not want it in a log as well.
+// A password or key written into the file by mistake must not appear in a log.
 bool may_show(Form form, std::string_view text) {
     if (form == Form::variable || form == Form::variables) return false;
     return !text.contains('@');
@@ -141,7 +141,7 @@ Check check_value(Key const& key, Node const& node, World const& world) {
     }
 }
 
-// Why a key of another kind of its section has no place in this one.
+// Why a key of another kind of its section is not allowed here.
 std::string misplaced(Key const& key) {
     if (key.section == "notify") return "is for another kind";
     if (key.section == "tool") return "is for kind \"" + std::string(key.only) + "\" only";
@@ -182,7 +182,7 @@ std::vector<Problem> Report::take() {
     return std::move(problems_);
 }
 
-std::string Reading::beside(std::string const& name) const {
+std::string Reading::sibling(std::string const& name) const {
     return (std::filesystem::path(folder) / name).lexically_normal().string();
 }
 
@@ -233,7 +233,7 @@ void Section::unknown(Member const& member) const {
         list += (list.empty() ? "" : ", ") + std::string(key->name);
     }
     auto near = nearest(member.name, known);
-    // A secret in the place of the variable that holds it.
+    // Perhaps a secret was given instead of the variable that holds it.
     Key const* const variable = find_key(section_, member.name + "_env");
     if (near.empty() && variable) near = variable->name;
     reading_.report.add(

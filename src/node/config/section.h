@@ -1,6 +1,6 @@
 #pragma once
-// One table of the file, checked against the rows of keys.h when it is made: what is unknown, of
-// the wrong type, out of bounds or missing is reported, all of it, and then reads as absent.
+// One table of the file, checked against the rows of keys.h when constructed. Reports every unknown
+// key, wrong type, value out of bounds and missing key; a reported key then counts as absent.
 
 #include "config/keys.h"
 #include "config/node.h"
@@ -13,7 +13,7 @@
 
 namespace dormouse::config {
 
-// Where all problems of a file come together.
+// Collects the problems of a file.
 class Report {
 public:
     void add(std::uint32_t line, std::string what, std::string_view advice);
@@ -28,29 +28,29 @@ private:
 struct Reading {
     Report& report;
     World const& world;
-    std::string folder;  // of the file, absolute
+    std::string folder;  // absolute, of the file
 
-    // A name as it is seen from that folder.
-    [[nodiscard]] std::string beside(std::string const& name) const;
+    // Resolves a name relative to that folder.
+    [[nodiscard]] std::string sibling(std::string const& name) const;
 };
 
 class Section {
 public:
-    // All outlive this. `line`: where its heading is.
+    // The arguments outlive this. `line`: that of its heading.
     Section(Reading const& reading, std::string_view section, Node const& node, std::uint32_t line);
 
-    // Stores each value by its row; what is absent or reported leaves its member as it is. What is
-    // for another kind is reported. CHECKs that T is what the section's rows are of.
+    // Stores each value in the member of its row; an absent or reported value leaves the member
+    // unchanged. Reports keys of other kinds. CHECKs that T is the type of the section's rows.
     template <class T> void fill(T& out) const { fill(&out, typeid(T)); }
 
-    // The value as it stands, of the right kind; nullptr when absent or reported.
+    // The value of the right kind; nullptr if absent or reported.
     [[nodiscard]] Node const* node(std::string_view name) const;
-    // The same of a text; empty when absent or reported.
+    // The same for a text; empty if absent or reported.
     [[nodiscard]] std::string text(std::string_view name) const;
-    [[nodiscard]] bool given(std::string_view name) const;          // also when it was reported
-    [[nodiscard]] std::uint32_t line(std::string_view name) const;  // the heading's when absent
+    [[nodiscard]] bool given(std::string_view name) const;          // also if reported
+    [[nodiscard]] std::uint32_t line(std::string_view name) const;  // the heading's if absent
     [[nodiscard]] std::uint32_t line() const { return line_; }
-    // Which kind it is, of those that Key::only names; empty: of none, or its kind was reported.
+    // The section's kind, as named in Key::only; empty: it has none, or it was reported.
     [[nodiscard]] std::string kind() const;
     [[nodiscard]] Reading const& reading() const { return reading_; }
 
@@ -70,14 +70,14 @@ private:
     std::string_view section_;
     std::uint32_t line_;
     std::string title_;
-    Node::Table const* table_ = nullptr;  // nullptr: it is no table
-    std::vector<std::string_view> bad_;   // reported
+    Node::Table const* table_ = nullptr;  // nullptr: it is not a table
+    std::vector<std::string_view> bad_;   // reported keys
 };
 
-// A value for a message: quoted, made safe for a terminal, cut after 60 bytes. What could be a
-// secret is left out.
+// A value for a message: quoted, escaped for terminals, cut after 60 bytes. Values that could be
+// secrets are left out.
 [[nodiscard]] std::string shown(std::string_view text);
-// ": NAME" when that can be no pasted secret: variables are in capitals by custom.
+// ": NAME" if it cannot be a pasted secret: by convention, variables have capital letters.
 [[nodiscard]] std::string shown_variable(std::string_view name);
 
 }  // namespace dormouse::config

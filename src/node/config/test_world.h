@@ -1,5 +1,5 @@
 #pragma once
-// A world for tests: what is in it is named here.
+// An environment for tests with the values given here.
 
 #include "config/world.h"
 

@@ -17,7 +17,7 @@ Node::Array convert_array(toml::array const& from) {
     return out;
 }
 
-// The library sorts by name; people read from top to bottom.
+// The library sorts by name; this restores the order of the file.
 Node::Table convert_table(toml::table const& from) {
     std::vector<std::pair<toml::source_position, Member>> members;
     for (auto const& [key, node] : from) {

@@ -1,6 +1,6 @@
 #include "config/values.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "json/json.h"
 
@@ -39,7 +39,7 @@ bool is_origin(std::string_view text) {
     return url && url->target.empty();
 }
 
-// An address of IPv4 or IPv6, perhaps with a number of bits; the server reads it exactly.
+// An IPv4 or IPv6 address, optionally with a number of bits; the server parses it exactly.
 bool is_network(std::string_view text) {
     auto const slash = std::min(text.find('/'), text.size());
     std::string_view const address = text.substr(0, slash);
@@ -63,6 +63,14 @@ bool is_pointer(std::string_view text) {
     return true;
 }
 
+// name@host, of visible ASCII: what mail servers take without quoting.
+bool is_email(std::string_view text) {
+    auto const at = text.find('@');
+    if (at == 0 || at == text.npos || text.find('@', at + 1) != text.npos) return false;
+    return made_of(text.substr(0, at), ".!#$%&'*+/=?^_`{|}~-") && is_host(text.substr(at + 1)) &&
+           !text.substr(at).contains(':');
+}
+
 bool fits(Form form, std::string_view text) {
     switch (form) {
         case Form::id: return !text.empty() && made_of(text, "_.-");
@@ -77,6 +85,7 @@ bool fits(Form form, std::string_view text) {
         case Form::variable:
         case Form::variables: return is_variable(text);
         case Form::network: return is_network(text);
+        case Form::email: return is_email(text);
         case Form::any:
         case Form::file: return !text.contains('\0');
     }
@@ -102,6 +111,7 @@ std::string_view advice(Form form) {
         case Form::variables:
             return "name a variable of the environment, for example \"GH_TOKEN\", not its value";
         case Form::network: return "write an IP address or a network, for example \"10.0.0.0/8\"";
+        case Form::email: return "write an e-mail address, for example \"alice@example.org\"";
         case Form::any:
         case Form::file: return "leave out the zero byte";
     }
@@ -117,7 +127,7 @@ std::optional<std::string> misfit(Form form, std::string_view text) {
 
 bool matches(std::string_view pattern, std::string_view name) {
     std::size_t p = 0, n = 0;
-    std::optional<std::size_t> star;  // the last one met, and what it stands for so far
+    std::optional<std::size_t> star;  // the last one found, and how much it matches so far
     std::size_t taken = 0;
     while (n < name.size()) {
         if (p < pattern.size() && pattern[p] == '*') {

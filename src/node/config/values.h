@@ -1,5 +1,5 @@
 #pragma once
-// The forms that texts of the configuration have.
+// Checks the forms of texts in the configuration.
 
 #include "config/keys.h"
 
@@ -10,14 +10,14 @@
 
 namespace dormouse::config {
 
-// nullopt: `text` has the form. Else what to do: "write HOST:PORT, for example 127.0.0.1:3676".
-// The forms that name files and variables are looked at for their own form only.
+// nullopt: `text` has the form. Otherwise what to do: "write HOST:PORT, for example
+// 127.0.0.1:3676". For files and variables it checks only the form of their names.
 [[nodiscard]] std::optional<std::string> misfit(Form form, std::string_view text);
 
-// Whether `name` is one of those that `pattern` stands for: "*" is any text, also none.
+// Whether `pattern` matches `name`: "*" is any text, also an empty one.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
-// "24h", "90s": the largest unit that gives a whole number.
+// "24h", "90s": the largest unit that gives an integer.
 [[nodiscard]] std::string duration_text(std::int64_t ms);
 
 }  // namespace dormouse::config

@@ -9,7 +9,7 @@ namespace dormouse::config {
 
 namespace {
 
-// A service on this machine reaches an address of this machine.
+// Whether the URL is on this machine: such a service can reach an address of this machine.
 bool is_near(std::string_view text) {
     auto const url = parse_url(text);
     return url && url->is_loopback();
@@ -52,7 +52,7 @@ std::vector<Problem> warnings(Config const& config) {
         if (!calls_back_from_afar(tool)) continue;
         out.push_back(
             {tool.line, "[[tool]] " + tool.name +
-                            ": its service is told a callback URL that only this machine reaches; "
+                            ": its service gets a callback URL that only this machine reaches; "
                             "set public_url in [server], or poll, or later = \"never\""});
     }
     return out;

@@ -1,5 +1,5 @@
 #pragma once
-// What reading a configuration asks of the world.
+// The environment that reading a configuration needs.
 
 #include <dormouse/error.h>
 
@@ -11,15 +11,15 @@
 namespace dormouse::config {
 
 struct World {
-    // The value of a variable of the environment; nullopt: not set, or empty.
+    // The value of an environment variable; nullopt: not set, or empty.
     std::function<std::optional<std::string>(std::string const& name)> variable;
-    // The whole file; `detail` of the error says in a few words why not.
+    // Reads a whole file; `detail` of an error says briefly why it failed.
     std::function<Result<std::string>(std::string const& path)> read_file;
-    std::string current_folder = "/";  // absolute: what a relative name of the file is seen from
+    std::string current_folder = "/";  // absolute: the file's relative name is resolved against it
     std::function<bool(std::string const& path)> is_folder;
-    // A path, or a name to be looked for in $PATH.
+    // A path, or a name that is searched in $PATH.
     std::function<bool(std::string const& program)> is_program;
-    // Tools that are there without configuration; what the demo brings besides.
+    // Tools that exist without configuration, and what the demo adds.
     std::vector<std::string> builtin_tools;
     std::vector<std::string> demo_tools;
     std::vector<std::string> demo_agents;

@@ -1,5 +1,6 @@
 #pragma once
-// For io and server only: the io_context inside an AsioLoop, for sockets and timers of their own.
+// For io and server only: access to the io_context inside an AsioLoop, for their own sockets and
+// timers.
 
 #include "io/loop.h"
 
@@ -7,7 +8,7 @@
 
 namespace dormouse::io {
 
-// REQUIRES: used on the loop's thread, or before run(). Lives as long as the loop.
+// REQUIRES: used on the loop's thread, or before run(). Valid as long as the loop.
 [[nodiscard]] boost::asio::io_context& context_of(AsioLoop& loop);
 
 }  // namespace dormouse::io

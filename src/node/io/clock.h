@@ -1,5 +1,5 @@
 #pragma once
-// Time and randomness of the machine.
+// The machine's time and randomness.
 
 #include "port/world.h"
 
@@ -16,12 +16,12 @@ public:
     [[nodiscard]] Duration monotonic() const override;
 };
 
-// The machine's clock, ahead by what advance() has added: zero, unless a test says so. Any thread.
+// The machine's clock plus what advance() has added: zero except in tests. Any thread.
 class MovableClock final : public port::Clock {
 public:
     [[nodiscard]] Time now() const override { return machine_.now() + ahead(); }
     [[nodiscard]] Duration monotonic() const override { return machine_.monotonic() + ahead(); }
-    // REQUIRES: by >= 0. Timers of a loop see it with AsioLoop::run_due().
+    // REQUIRES: by >= 0. Call AsioLoop::run_due() afterwards for a loop's timers.
     void advance(Duration by) { ahead_ += by.count(); }
 
 private:
@@ -31,8 +31,8 @@ private:
     std::atomic<Duration::rep> ahead_ = 0;
 };
 
-// Randomness of the kernel (getrandom), fetched 4 KiB at a time; what was handed out is wiped. One
-// thread; not to be used on both sides of a fork(), which would hand out the same bytes twice.
+// The kernel's randomness (getrandom), fetched 4 KiB at a time; bytes are wiped once used. One
+// thread; must not be used on both sides of a fork(), which would return the same bytes twice.
 class SystemEntropy final : public port::Entropy {
 public:
     [[nodiscard]] Random random() override;

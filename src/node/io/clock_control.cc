@@ -57,7 +57,7 @@ struct ClockControl::Impl : std::enable_shared_from_this<ClockControl::Impl> {
                                });
     }
 
-    // What was sent before the process started counts from its start.
+    // Applies lines that were sent before the process started.
     void take_waiting() {
         std::string waiting(line_max, '\0');
         auto const got =

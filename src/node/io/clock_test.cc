@@ -1,6 +1,6 @@
 #include "io/clock.h"
 
-#include "io/fd_limit.h"
+#include "io/process/fd_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace dormouse::io {
 namespace {
 
-TEST(SystemClock, counts_from_the_Unix_epoch_and_never_back) {
+TEST(SystemClock, CountsFromTheUnixEpochForwardOnly) {
     SystemClock const clock;
     EXPECT_GT(to_ms(clock.now()), 1'600'000'000'000);
     auto last = clock.monotonic();
@@ -24,7 +24,7 @@ TEST(SystemClock, counts_from_the_Unix_epoch_and_never_back) {
     }
 }
 
-TEST(SystemEntropy, never_repeats_itself) {
+TEST(SystemEntropy, NeverRepeatsAValue) {
     SystemEntropy first;
     SystemEntropy second;
     std::set<Random> seen;
@@ -36,9 +36,9 @@ TEST(SystemEntropy, never_repeats_itself) {
     EXPECT_FALSE(seen.contains(Random{}));
 }
 
-// Ids and secrets are made of it, so what one says tells nothing of the next: no value twice in a
-// million, and each bit is set half of the time (six sigma of a fair coin).
-TEST(SystemEntropy, has_no_bit_that_leans) {
+// Ids and secrets are made of it: no value may occur twice in a million, and each bit must be set
+// half of the time (within six standard deviations).
+TEST(SystemEntropy, HasNoBias) {
     constexpr int draws = 1'000'000;
     SystemEntropy entropy;
     std::array<int, 256> set{};
@@ -55,7 +55,7 @@ TEST(SystemEntropy, has_no_bit_that_leans) {
     for (int const times : set) EXPECT_NEAR(times, draws / 2, 3'000);
 }
 
-TEST(FdLimit, is_raised_as_far_as_it_goes) {
+TEST(FdLimit, IsRaisedToTheHardLimit) {
     auto const before = fd_limit();
     auto const after = raise_fd_limit();
     EXPECT_GE(after, before);

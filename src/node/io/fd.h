@@ -1,12 +1,12 @@
 #pragma once
-// File descriptors with an owner.
+// Owner of a file descriptor.
 
 #include <unistd.h>
 #include <utility>
 
 namespace dormouse::io {
 
-// A file descriptor that is closed with its owner. -1: none.
+// Closes its file descriptor when destroyed. -1: none.
 class Fd {
 public:
     explicit Fd(int fd = -1) : fd_(fd) {}

@@ -19,8 +19,8 @@ std::unexpected<Error> cannot(std::string const& what, std::string const& path, 
     std::string const named = what + " " + path + ": ";
     if (why == EXDEV || why == ELOOP)
         return fail(Code::bad_value, named + "it leads out of the session's folder");
-    if (why == ENOENT || why == ENOTDIR) return fail(Code::not_found, named + "there is none");
-    if (why == EISDIR || why == ENXIO) return fail(Code::bad_value, named + "it is no file");
+    if (why == ENOENT || why == ENOTDIR) return fail(Code::not_found, named + "not found");
+    if (why == EISDIR || why == ENXIO) return fail(Code::bad_value, named + "it is not a file");
     if (why == ENOSYS)
         return fail(Code::internal, named + "this kernel has no openat2 (Linux 5.6)");
     return fail(Code::internal, named + std::strerror(why));
@@ -34,13 +34,13 @@ int open_at(int folder, std::string const& path, open_how& how) {
     return static_cast<int>(fd);
 }
 
-// The rights of this thread alone: glibc's functions change those of all. With its user the kernel
-// takes away the capabilities that pass by the modes of files.
+// Sets the rights of this thread only; glibc's functions would set those of all threads. With the
+// file system user the kernel drops the capabilities that bypass file modes.
 bool take_rights(FileRights const& rights) {
     if (::syscall(SYS_setgroups, rights.groups.size(), rights.groups.data()) != 0) return false;
     ::syscall(SYS_setfsgid, rights.gid);
     ::syscall(SYS_setfsuid, rights.uid);
-    // They tell what was, never a failure.
+    // They return the previous id and never an error.
     return static_cast<gid_t>(::syscall(SYS_setfsgid, -1)) == rights.gid &&
            static_cast<uid_t>(::syscall(SYS_setfsuid, -1)) == rights.uid;
 }
@@ -53,7 +53,7 @@ Result<Fd> open_beneath(std::string const& folder, std::string const& path, int 
     Fd const top(open_at(AT_FDCWD, folder, way));
     if (top.get() < 0) return cannot(what, path, errno);
     open_how how{};
-    // O_NONBLOCK: one that is a pipe would keep us waiting.
+    // O_NONBLOCK: opening a pipe would block.
     how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     how.mode = (flags & O_CREAT) != 0 ? 0666 : 0;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
@@ -112,17 +112,20 @@ template <class T>
 void FolderHost::run(port::Fn<Result<T>()> work, port::Fn<void(Result<T>)> done) {
     if (waiting_ >= waiting_max) {
         loop_.post([done = std::move(done)]() mutable {
-            done(fail(Code::queue_full, "Too many files are asked for at once."));
+            done(fail(Code::queue_full, "Too many file requests are open."));
         });
         return;
     }
     ++waiting_;
-    port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
+    auto answer = scope_.guard([this, done = std::move(done)](Result<T> outcome) mutable {
+        --waiting_;
+        done(std::move(outcome));
+    });
+    port::Fn<void()> job = [this, work = std::move(work), answer = std::move(answer)]() mutable {
         Result<T> outcome =
             may_work_ ? work() : fail(Code::internal, "the rights of run_as could not be taken");
-        loop_.post([this, result = std::move(outcome), done = std::move(done)]() mutable {
-            --waiting_;
-            done(std::move(result));
+        loop_.post([result = std::move(outcome), answer = std::move(answer)]() mutable {
+            answer(std::move(result));
         });
     };
     (void)worker_.run(job);

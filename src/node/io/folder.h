@@ -1,9 +1,10 @@
 #pragma once
-// Reads and writes files beneath a folder, on a thread of its own. The folder is reached without
-// any link (openat2 with RESOLVE_NO_SYMLINKS), as it was when its path was made canonical: whoever
-// may rename it may put a link in its place. What is in it is reached with RESOLVE_BENEATH.
+// Reads and writes files in a folder, on a thread of its own. The folder itself is opened without
+// following links (openat2 with RESOLVE_NO_SYMLINKS), from its canonical path: another user who may
+// rename it could put a link in its place. Files in it are opened with RESOLVE_BENEATH.
 
-#include "io/worker.h"
+#include "base/scope.h"
+#include "io/threads/worker.h"
 #include "port/folder.h"
 
 #include <sys/types.h>
@@ -13,7 +14,7 @@
 
 namespace dormouse::io {
 
-// Of the user who reads and writes, where that is another than ours.
+// The user as which files are read and written, if it is another one than the process's.
 struct FileRights {
     uid_t uid = 0;
     gid_t gid = 0;
@@ -24,7 +25,7 @@ class FolderHost final : public port::Folders {
 public:
     static constexpr std::size_t waiting_max = 1'024;
 
-    // With rights of another it works with those and no more, also when we are root.
+    // With `rights`, uses these only, even if the process is root.
     explicit FolderHost(port::Loop& loop, std::optional<FileRights> rights = {});
 
     void read(std::string folder, std::string path, std::size_t bytes_max,
@@ -37,8 +38,9 @@ private:
 
     port::Loop& loop_;
     std::size_t waiting_ = 0;
-    bool may_work_ = true;  // belongs to the worker
+    bool may_work_ = true;  // used by the worker only
     Worker worker_{"dm-files"};
+    Scope scope_;
 };
 
 }  // namespace dormouse::io

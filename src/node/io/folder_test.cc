@@ -37,7 +37,7 @@ protected:
         out << in.rdbuf();
         return out.str();
     }
-    // The content, or the code of the error.
+    // Returns the content, or the error's code.
     std::string read(std::string const& path, std::size_t most = 100) {
         std::string out;
         folders.read((top / "in").string(), path, most, [&](Result<std::string> answer) {
@@ -62,7 +62,7 @@ protected:
     FolderHost folders{loop};
 };
 
-TEST_F(FolderTest, FilesInsideAreReadMadeAndReplaced) {
+TEST_F(FolderTest, FilesInside_AreReadCreatedAndReplaced) {
     EXPECT_EQ(read("deep/a.txt"), "hello");
     EXPECT_EQ(read("deep/../deep/a.txt"), "hello");
     EXPECT_EQ(write("new.txt", "a longer text"), "ok");
@@ -72,7 +72,7 @@ TEST_F(FolderTest, FilesInsideAreReadMadeAndReplaced) {
     EXPECT_EQ(read("inside"), "hello");
 }
 
-TEST_F(FolderTest, NothingOutsideIsReached) {
+TEST_F(FolderTest, PathsToTheOutside_AreRefused) {
     fs::create_symlink(top / "secret", top / "in/absolute");
     fs::create_symlink("../secret", top / "in/relative");
     fs::create_symlink("..", top / "in/up");
@@ -87,8 +87,8 @@ TEST_F(FolderTest, NothingOutsideIsReached) {
     EXPECT_EQ(get(top / "secret"), "not yours");
 }
 
-// A name that is looked at and then opened is two looks; in between it may become a link.
-TEST_F(FolderTest, ANameThatBecomesALinkMeanwhileLeadsNowhere) {
+// A name checked first and opened later could become a link in between.
+TEST_F(FolderTest, NameThatBecomesALink_IsNotFollowed) {
     fs::path const name = top / "in/name", link = top / "in/link", file = top / "in/file";
     std::atomic<bool> done = false;
     std::thread swapper([&] {
@@ -112,8 +112,8 @@ TEST_F(FolderTest, ANameThatBecomesALinkMeanwhileLeadsNowhere) {
     EXPECT_GT(seen["bad_value"], 0);
 }
 
-// Whoever may rename the folder may put a link in its place.
-TEST_F(FolderTest, AFolderThatBecameALinkIsNotFollowed) {
+// A user who may rename the folder may put a link in its place.
+TEST_F(FolderTest, FolderThatBecameALink_IsNotFollowed) {
     fs::create_directories(top / "other/deep");
     put(top / "other/deep/a.txt", "not yours");
     fs::rename(top / "in", top / "was");
@@ -125,7 +125,7 @@ TEST_F(FolderTest, AFolderThatBecameALinkIsNotFollowed) {
     EXPECT_FALSE(fs::exists(top / "other/made"));
 }
 
-TEST_F(FolderTest, WithTheRightsOfAnotherNoMoreIsReached) {
+TEST_F(FolderTest, RightsOfAnotherUser_LimitAccess) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can take the rights of another";
     constexpr uid_t nobody = 65'534;
     FolderHost theirs(loop, FileRights{nobody, nobody, {nobody}});
@@ -155,7 +155,7 @@ TEST_F(FolderTest, WithTheRightsOfAnotherNoMoreIsReached) {
     EXPECT_EQ(read("private"), "of root") << "other threads keep their rights";
 }
 
-TEST_F(FolderTest, OnlyFilesThatAreThereAndNotTooLargeAreRead) {
+TEST_F(FolderTest, MissingSpecialOrLargeFile_IsRefused) {
     EXPECT_EQ(read("none"), "not_found");
     EXPECT_EQ(read("deep"), "bad_value");
     EXPECT_EQ(write("deep", "x"), "bad_value");
@@ -165,6 +165,17 @@ TEST_F(FolderTest, OnlyFilesThatAreThereAndNotTooLargeAreRead) {
     EXPECT_EQ(write("pipe", "x"), "bad_value");
     EXPECT_EQ(read("deep/a.txt", 5), "hello");
     EXPECT_EQ(read("deep/a.txt", 4), "too_large");
+}
+
+TEST_F(FolderTest, FolderHostEnded_FileWritten_NobodyIsCalled) {
+    bool called = false;
+    auto host = std::make_unique<FolderHost>(loop);
+    host->write((top / "in").string(), "made", "x", [&](auto const&) { called = true; });
+    while (get(top / "in/made") != "x") std::this_thread::yield();
+    host.reset();
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    EXPECT_FALSE(called);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "io/log.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view hidden = "(hidden)";
 
-// A second lock on the door: callers do not log secrets, and a slip is not written.
+// A safeguard: callers should not log secrets, but if one does, it is not written.
 bool names_secret(std::string_view key) {
     static constexpr std::array<std::string_view, 6> names{"authorization", "cookie", "password",
                                                            "secret",        "token",  "capability"};
@@ -40,7 +40,7 @@ void append_json_escape(std::string& out, char32_t code) {
                    0xdc00 + (rest & 0x3ffU));
 }
 
-// A character beyond ASCII, or bytes that are none: what a terminal should not see is escaped.
+// Appends a non-ASCII character or invalid bytes; escapes what must not reach a terminal.
 void append_json_character(std::string& out, std::string_view bytes, Utf8 const& character) {
     if (!character.valid) {
         for (char const byte : bytes) append_json_escape(out, static_cast<std::uint8_t>(byte));
@@ -145,7 +145,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
     return spdlog::level::off;
 }
 
-// As --log-level names them; spdlog's own word is "warning".
+// As --log-level names them; spdlog's own name is "warning".
 class LevelWord final : public spdlog::custom_flag_formatter {
 public:
     void format(spdlog::details::log_msg const& message, std::tm const&,
@@ -172,7 +172,7 @@ private:
         while (text.ends_with('\n')) text.remove_suffix(1);
         try {
             to_(text);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody else to tell
+        } catch (...) {  // NOLINT(bugprone-empty-catch): there is no other place to report to
         }
     }
     void flush_() override {}
@@ -193,7 +193,7 @@ bool wants_json(LogOptions::Form form) {
 }  // namespace
 
 struct Log::Impl {
-    // Made here and not through spdlog's factories, which would enter it in a global registry.
+    // Constructed here, because spdlog's factories would add it to a global registry.
     spdlog::logger logger;
     bool json;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// The log: one line an event, to stderr; text for a person at a terminal, JSON lines for a machine.
-// An object made in main and handed down. Fields named after a secret (token, cookie, …) are never
-// written out.
+// The log: one line for each event, to stderr; text for people at a terminal, JSON lines otherwise.
+// Created in main and passed down. Fields named after a secret (token, cookie, …) are never
+// written.
 
 #include "port/world.h"
 
@@ -16,7 +16,7 @@ namespace dormouse::io {
 
 enum class LogLevel : std::uint8_t { debug, info, warn, error, off };
 
-// One key=value. The texts live as long as the call.
+// One key=value. Refers to texts that live as long as the call.
 struct Field {
     using Value = std::variant<std::string_view, std::int64_t, double, bool>;
 
@@ -41,8 +41,8 @@ struct LogOptions {
     };  // automatic: json unless stderr is a terminal
     LogLevel level = LogLevel::info;
     Form form = Form::automatic;
-    // Takes every finished line (without its end) instead of stderr; called by whichever thread
-    // logs, one at a time.
+    // Receives each finished line (without line break) instead of stderr; called on the logging
+    // thread, one line at a time.
     port::Fn<void(std::string_view line)> to = {};
 };
 

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// Lines of a log of one form.
+// The lines of a log with one format.
 struct Written {
     explicit Written(LogOptions::Form form, LogLevel level = LogLevel::debug)
         : log({level, form, [this](std::string_view line) { lines.emplace_back(line); }}) {}
@@ -23,7 +23,7 @@ struct Written {
     Log log;
 };
 
-TEST(Log, writes_one_JSON_object_a_line) {
+TEST(Log, Json_OneObjectForEachLine) {
     Written out(LogOptions::Form::json);
     out.log.warn("store is slow",
                  {{"took_ms", 1'250}, {"file", "a \"b\""}, {"retry", true}, {"share", 0.5}});
@@ -35,7 +35,7 @@ TEST(Log, writes_one_JSON_object_a_line) {
                                        R"("file":"a \"b\"","retry":true,"share":0.5})"));
 }
 
-TEST(Log, writes_key_and_value_for_people) {
+TEST(Log, Text_WritesKeysAndValues) {
     Written out(LogOptions::Form::text);
     out.log.info(
         "listening",
@@ -45,7 +45,7 @@ TEST(Log, writes_key_and_value_for_people) {
         EndsWith("info listening address=127.0.0.1:3676 agents=2 why=\"two words\" empty=\"\""));
 }
 
-TEST(Log, cannot_be_made_to_forge_a_line) {
+TEST(Log, LineBreaksInValues_AreEscaped) {
     Written json(LogOptions::Form::json);
     json.log.info("a\nb", {{"x", "1\n{\"level\":\"error\"}\x1b[2J"}, {"bytes", "\xff\xfe"}});
     EXPECT_THAT(json.lines.at(0), Not(HasSubstr("\n")));
@@ -64,7 +64,7 @@ TEST(Log, JsonLine_BidiAndC1Characters_Escaped) {
                 HasSubstr("\"x\":\"\\u202e\\u009b2J \u00e4\\udb40\\udc41\\u2066\""));
 }
 
-TEST(Log, never_writes_what_is_named_a_secret) {
+TEST(Log, FieldsNamedAsSecrets_AreHidden) {
     for (auto const form : {LogOptions::Form::json, LogOptions::Form::text}) {
         Written out(form);
         out.log.error(
@@ -74,8 +74,8 @@ TEST(Log, never_writes_what_is_named_a_secret) {
     }
 }
 
-// spdlog passes on what is no std::exception, to a thread that nobody watches.
-TEST(Log, ReceiverThatThrowsAnything_LosesTheLineAlone) {
+// spdlog forwards anything that is not a std::exception.
+TEST(Log, ReceiverThatThrows_LosesOnlyThatLine) {
     int lines = 0;
     Log log({LogLevel::debug, LogOptions::Form::json, [&](std::string_view) {
                  ++lines;
@@ -86,7 +86,7 @@ TEST(Log, ReceiverThatThrowsAnything_LosesTheLineAlone) {
     EXPECT_EQ(lines, 3);
 }
 
-TEST(Log, leaves_out_what_is_below_its_level) {
+TEST(Log, LinesBelowTheLevel_AreNotWritten) {
     Written out(LogOptions::Form::text, LogLevel::warn);
     out.log.debug("no");
     out.log.info("no");
@@ -97,7 +97,7 @@ TEST(Log, leaves_out_what_is_below_its_level) {
     EXPECT_TRUE(out.log.writes(LogLevel::error));
 }
 
-TEST(Log, prints_braces_as_they_are) {
+TEST(Log, PrintsBracesAsTheyAre) {
     Written out(LogOptions::Form::text);
     out.log.info("{} %v", {{"x", "{0}"}});
     EXPECT_THAT(out.lines.at(0), EndsWith("{} %v x={0}"));

@@ -18,11 +18,11 @@ namespace dormouse::io {
 
 namespace {
 
-// The longest that the machine's timer waits before the loop looks at its clock again.
+// The longest time that the machine's timer waits before the loop reads its clock again.
 constexpr Duration alarm_max{3'600'000};
 
-// A task that finds no memory ends, and what it held is dropped: requests answer 500 then. The
-// others continue.
+// A task that runs out of memory ends, and what it held is dropped: requests then answer 500. Other
+// tasks continue.
 void run_task(port::Fn<void()>& work) {
     try {
         work();
@@ -38,17 +38,17 @@ struct AsioLoop::Impl {
     SystemClock const machine{};
     port::Clock const& clock;
 
-    // Protected by `mutex`. Declared before the context, so that what the context destroys may
+    // Protected by `mutex`. Declared before the context, because what the context destroys may
     // still post.
     std::mutex mutex;
     std::vector<port::Fn<void()>> queue;
-    bool woken = false;   // a drain() is on its way
+    bool woken = false;   // a drain() is scheduled
     bool ending = false;  // the loop is being destroyed: posts are dropped
 
-    // One thread runs it; posts from others still take the scheduler's lock.
+    // One thread runs it; posts from other threads need the scheduler's lock.
     boost::asio::io_context context{1};
     boost::asio::steady_timer alarm{context};           // for the first of `delayed`
-    bool armed = false;                                 // the alarm will ring
+    bool armed = false;                                 // the alarm is set
     std::multimap<Duration, port::Fn<void()>> delayed;  // by monotonic time
 
     void drain() {
@@ -59,7 +59,7 @@ struct AsioLoop::Impl {
             woken = false;
         }
         for (auto& work : batch) run_task(work);
-        if (!armed) set_alarm();  // it may have found no memory
+        if (!armed) set_alarm();  // setting it may have run out of memory
     }
 
     void add(Duration delay, port::Fn<void()> work) {
@@ -80,7 +80,7 @@ struct AsioLoop::Impl {
         armed = true;
     }
 
-    // Not what this work adds: it waits for the next call.
+    // Does not run work that this work adds: it waits for the next call.
     void run_due() {
         auto const end = delayed.upper_bound(clock.monotonic());
         std::multimap<Duration, port::Fn<void()>> due;

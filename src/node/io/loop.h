@@ -1,6 +1,6 @@
 #pragma once
-// The I/O thread: one io_context of Asio behind the plain face of port::Loop. Asio itself is seen
-// only by those who include "io/asio.h".
+// The I/O thread: an Asio io_context behind port::Loop. Asio itself is visible only through
+// "io/asio.h".
 
 #include "port/world.h"
 
@@ -10,29 +10,29 @@ namespace dormouse::io {
 
 class AsioLoop final : public port::Loop {
 public:
-    AsioLoop();  // with the machine's clock
-    // `clock` says when delayed work is due; it outlives the loop.
+    AsioLoop();  // uses the machine's clock
+    // `clock` decides when delayed work is due, and outlives the loop.
     explicit AsioLoop(port::Clock const& clock);
-    // REQUIRES: run() is not running. What is still queued is destroyed without being run.
+    // REQUIRES: run() is not running. Queued work is destroyed without being run.
     ~AsioLoop() override;
     AsioLoop(AsioLoop const&) = delete;
     AsioLoop& operator=(AsioLoop const&) = delete;
 
-    // From any thread. Work runs in the order of posting; many posts cost one wake-up of the loop.
+    // Any thread. Work runs in the order of posting; many posts wake the loop once.
     void post(port::Fn<void()> work) override;
-    // From the loop's thread (or before run()).
+    // The loop's thread, or before run().
     void after(Duration delay, port::Fn<void()> work) override;
 
-    // Runs the delayed work that is due. From the loop's thread; needed only after a clock was
-    // moved by hand, otherwise the loop wakes by itself.
+    // Runs the delayed work that is due. The loop's thread; needed only after a clock was moved by
+    // hand.
     void run_due();
 
-    // The calling thread is the loop until stop() is called. May be run again afterwards.
+    // The calling thread becomes the loop until stop(). May be called again afterwards.
     void run();
-    // From any thread: run() returns after the work in hand. What has not run stays queued.
+    // Any thread: run() returns after the current work. Other work stays queued.
     void stop();
 
-    struct Impl;  // known to io/asio.h's context_of() alone
+    struct Impl;  // used only by context_of() of io/asio.h
     [[nodiscard]] Impl& impl() { return *impl_; }
 
 private:

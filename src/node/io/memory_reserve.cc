@@ -5,7 +5,8 @@
 #include <atomic>
 #include <new>
 
-// Of jemalloc, which is linked where it is installed. app/main.cc has it return what is free.
+// Functions of jemalloc, which is linked where installed, and of glibc. app/main.cc configures
+// jemalloc to return free memory.
 extern "C" {
 [[gnu::weak]] extern int mallctl(char const* name, void* old_value, std::size_t* old_bytes,
                                  void* new_value, std::size_t new_bytes);
@@ -16,7 +17,7 @@ namespace dormouse::io {
 
 namespace {
 
-// Returns to the system what the allocator holds and nobody uses.
+// Returns unused memory of the allocator to the system.
 void return_free_memory() {
     if (mallctl != nullptr) {
         mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // 4096: all arenas
@@ -25,13 +26,12 @@ void return_free_memory() {
     }
 }
 
-// What std::new_handler reaches. The size is set before the block, and both are of one
-// MemoryReserve.
+// Used by std::new_handler. The size is set before the block; both belong to the one MemoryReserve.
 constinit std::atomic<void*> block{nullptr};
 constinit std::atomic<std::size_t> block_bytes{0};
 constinit thread_local int refrains = 0;
 
-// Returns when it has freed something, so that the allocation is tried again.
+// Frees the reserve, so that the allocation is tried again; throws if it was already freed.
 void free_reserve() {
     void* const held = refrains > 0 ? nullptr : block.exchange(nullptr);
     if (held == nullptr) throw std::bad_alloc();

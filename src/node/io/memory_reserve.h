@@ -1,14 +1,14 @@
 #pragma once
-// Address space that is kept for the moment when there is no more memory. The first allocation that
-// would fail gets it, so that the process can refuse work and free memory instead of ending.
-// Allocations in C++ find it by std::new_handler, which the process has once: so this is the one
-// thing here that is not given to a constructor.
+// Address space reserved for the moment when memory runs out. The first allocation that would fail
+// gets it, so that the process can refuse work and free memory instead of ending. C++ allocations
+// find it through std::new_handler, of which a process has one; therefore it is not passed to
+// constructors.
 
 #include <cstddef>
 
 namespace dormouse::io {
 
-// REQUIRES: at most one in a process, made before other threads are. Members are called from any
+// REQUIRES: at most one in a process, created before other threads. Members may be called from any
 // thread.
 class MemoryReserve {
 public:
@@ -17,13 +17,13 @@ public:
     MemoryReserve(MemoryReserve const&) = delete;
     MemoryReserve& operator=(MemoryReserve const&) = delete;
 
-    // It has been used, and not been taken again since.
+    // Whether it was used and not yet refilled.
     [[nodiscard]] bool used() const;
-    // Takes it again. False: there is not memory enough yet.
+    // Reserves it again. False: there is not enough memory yet.
     bool refill();
 
-    // While one lives, its thread gets nothing of the reserve: std::bad_alloc, which its caller
-    // handles.
+    // While it exists, its thread gets nothing of the reserve: allocations throw std::bad_alloc,
+    // which the caller handles.
     class Refrain {
     public:
         Refrain();

@@ -8,21 +8,21 @@
 namespace dormouse::io {
 namespace {
 
-// What operator new does when it finds no memory.
+// What operator new does when memory runs out.
 void find_none() { std::get_new_handler()(); }
 
-TEST(MemoryReserve, FirstAllocationThatFails_GetsIt) {
+TEST(MemoryReserve, FirstFailedAllocation_GetsTheReserve) {
     MemoryReserve reserve;
     EXPECT_FALSE(reserve.used());
     find_none();
     EXPECT_TRUE(reserve.used());
-    EXPECT_THROW(find_none(), std::bad_alloc) << "there is one";
+    EXPECT_THROW(find_none(), std::bad_alloc) << "there is only one reserve";
     EXPECT_TRUE(reserve.refill());
     EXPECT_FALSE(reserve.used());
     find_none();
 }
 
-TEST(MemoryReserve, ThreadThatRefrains_GetsNothingOfIt) {
+TEST(MemoryReserve, ThreadThatRefrains_DoesNotGetTheReserve) {
     MemoryReserve reserve;
     std::thread([&] {
         MemoryReserve::Refrain const refrain;
@@ -33,7 +33,7 @@ TEST(MemoryReserve, ThreadThatRefrains_GetsNothingOfIt) {
     EXPECT_TRUE(reserve.used());
 }
 
-TEST(MemoryReserve, MoreThanThereIs_IsMissingFromTheBeginning) {
+TEST(MemoryReserve, TooLarge_IsNotReserved) {
     MemoryReserve reserve(std::size_t{1} << 60);
     EXPECT_TRUE(reserve.used());
     EXPECT_FALSE(reserve.refill());

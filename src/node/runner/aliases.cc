@@ -20,9 +20,7 @@ void Aliases::claim(std::string const& project, std::string const& alias, Sessio
 }
 
 void Aliases::ask(Key const& key, SessionId self, port::Fn<void(Result<Claim>)> done) {
-    Claim claim(nullptr, [alive = std::weak_ptr(self_), key](void*) {
-        if (auto const aliases = alive.lock()) (*aliases)->release(key);
-    });
+    Claim claim(nullptr, scope_.guard([this, key](void*) { release(key); }));
     auto question = [key](port::ListStore& store) {
         return store.aliases(key.first, key.second, 2);
     };

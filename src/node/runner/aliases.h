@@ -1,7 +1,8 @@
 #pragma once
-// Who may take which alias. The store refuses an append whose alias another session has; here it is
-// asked before, so that the answer is the claimant's alone. On the loop.
+// Reserves aliases. The store refuses an append whose alias another session has; asking first makes
+// the error an answer to the claimant alone. On the loop.
 
+#include "base/scope.h"
 #include "port/world.h"
 
 #include <map>
@@ -15,10 +16,10 @@ class Aliases {
 public:
     explicit Aliases(port::Part<port::ListStore> lists) : lists_(lists) {}
 
-    // Nobody else takes the alias as long as it is kept.
+    // The alias stays reserved while the claim exists.
     using Claim = std::shared_ptr<void>;
-    // One claim under an alias at a time; the others wait. Errors: alias_taken, when another
-    // session than `self` has it.
+    // One claim for an alias at a time; others wait. Errors: alias_taken, if a session other than
+    // `self` has it.
     void claim(std::string const& project, std::string const& alias, SessionId self,
                port::Fn<void(Result<Claim>)> done);
 
@@ -29,8 +30,8 @@ private:
     void release(Key const& key);
 
     port::Part<port::ListStore> lists_;
-    std::map<Key, std::vector<port::Fn<void()>>> claimed_;  // and who waits
-    std::shared_ptr<Aliases*> self_ = std::make_shared<Aliases*>(this);
+    std::map<Key, std::vector<port::Fn<void()>>> claimed_;  // with those that wait
+    Scope scope_;
 };
 
 }  // namespace dormouse::runner

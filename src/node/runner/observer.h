@@ -1,7 +1,7 @@
 #pragma once
 // What a runner reports to its owner. Each function is called on the loop and returns at once.
 
-#include "runner/lane.h"
+#include "runner/lane/lane.h"
 
 namespace dormouse::runner {
 
@@ -11,9 +11,9 @@ public:
     // Provisional text of a reply that is still coming.
     virtual void delta(SessionId session, session::AskModel const& ask,
                        port::Delta const& delta) = 0;
-    // An append of a session, as soon as it is durable.
+    // An append of a session became durable.
     virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
-    // Messages to receivers that are not sessions are durable: they can be sent.
+    // Outbox messages to receivers that are not sessions became durable and can be sent.
     virtual void posted() = 0;
     // The outcome of a message between sessions, as far as this process knows it.
     virtual void delivered(session::PostKey const& key, Result<session::Answer> const& answer) = 0;

@@ -14,8 +14,8 @@ using Status = port::MailFate::Status;
 struct Postmaster::Sending {
     SessionId from;
     port::MailPosted posted;
-    std::vector<std::size_t> places;  // of fates, by the number of the post
-    // Told before the sender's own answer came, by event and post.
+    std::vector<std::size_t> places;  // index in `fates` by the number of the message
+    // Outcomes that came before the sender's own answer, by event and number of the message.
     std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> told;
     std::size_t open = 0;
     Duration wait{};
@@ -27,10 +27,10 @@ namespace {
 using Names = std::vector<MailReceiver>;
 using Rows = Result<std::vector<port::SessionRow>>;
 
-// What names are looked up in.
+// Where names are looked up.
 struct Directory {
     port::ListStore& store;
-    std::vector<std::string> projects;  // the first is the sender's
+    std::vector<std::string> projects;  // the first one is the sender's
     std::function<bool(std::string const&)> reaches;
     Result<void> failed = {};
 
@@ -52,7 +52,7 @@ std::optional<MailReceiver> by_id(Directory& in, std::string const& project,
     return in.receiver(name, {}, rows->front());
 }
 
-// `name`: as the letter says it.
+// `name`: as written in the letter.
 std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
                                      std::string const& alias, std::string const& name) {
     Rows const rows = in.store.aliases(project, alias, 1);
@@ -61,7 +61,7 @@ std::optional<MailReceiver> by_alias(Directory& in, std::string const& project,
     return in.receiver(name, alias, rows->front());
 }
 
-// Whom the letter does not reach is left out.
+// Leaves out sessions that the letter may not reach.
 Result<Names> everybody(Directory const& in, std::optional<SessionId> except) {
     Rows const rows = in.store.aliases(in.projects.front(), "", limits::mail_receivers_max + 2);
     if (!rows) return std::unexpected(rows.error());
@@ -92,7 +92,7 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
                          std::optional<SessionId> except) {
     if (names.empty()) return everybody(in, except);
     Names out;
-    std::set<SessionId> known;  // by its id and by its alias it is one receiver
+    std::set<SessionId> known;  // an id and an alias may name the same session
     for (std::string const& name : names) {
         MailReceiver found = find_name(in, name);
         if (!in.failed) return std::unexpected(std::move(in.failed.error()));
@@ -102,15 +102,15 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
     return out;
 }
 
-// Why it has no target.
-std::string nobody(MailReceiver const& receiver) {
+// Why the receiver has no target.
+std::string why_no_target(MailReceiver const& receiver) {
     if (!receiver.barred) return "there is no session '" + receiver.name + "'";
     return "this token may not start the agent of the session '" + receiver.name + "'";
 }
 
 std::pair<Status, std::string> fate_of(Result<Answer> const& answer) {
     if (!answer) return {Status::failed, answer.error().detail};
-    return {answer->held ? Status::held : Status::delivered, ""};
+    return {answer->held ? Status::quarantined : Status::delivered, ""};
 }
 
 }  // namespace
@@ -130,19 +130,16 @@ void Postmaster::resolve(std::string const& project, std::vector<std::string> co
                      names = std::move(names), except](port::ListStore& store) {
         return find_names({store, projects, reaches}, names, except);
     };
-    port::ask(journal_, std::move(question),
-              [alive = alive_, done = std::move(done)](Result<Names> found) mutable {
-                  if (*alive) done(std::move(found));
-              });
+    port::ask(journal_, std::move(question), scope_.guard(std::move(done)));
 }
 
 void Postmaster::send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
                       port::Fn<void(Result<port::MailPosted>)> done) {
-    runner_.look(from, [this, from, letter = std::move(letter), sender = std::move(sender), wait,
-                        done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+    auto address = [this, from, letter = std::move(letter), sender = std::move(sender), wait,
+                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         bool const foreign = !letter.project.empty() && letter.project != (*lane)->state().project;
-        if (foreign) return done(fail(Code::not_found, "There is nothing with this id."));
+        if (foreign) return done(fail(Code::not_found, "This id was not found."));
         auto const sending = std::make_shared<Sending>();
         sending->from = from;
         sending->wait = wait;
@@ -158,13 +155,14 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
                     if (!found) return sending->done(std::unexpected(std::move(found.error())));
                     send_to(sending, std::move(*found), std::move(letter), std::move(asker));
                 });
-    });
+    };
+    runner_.read_lane(from, scope_.guard(std::move(address)));
 }
 
 void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
     SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake, letter.ttl};
     for (MailReceiver& one : names) {
-        port::MailFate fate{one.name, std::nullopt, Status::failed, nobody(one)};
+        port::MailFate fate{one.name, std::nullopt, Status::failed, why_no_target(one)};
         if (one.target) {
             fate = {one.name, one.target->session, Status::queued, ""};
             sending->places.push_back(sending->posted.fates.size());
@@ -175,10 +173,9 @@ void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, A
     if (command.to.empty()) return sending->done(std::move(sending->posted));
     sending->open = command.to.size();
     sending_.push_back(sending);
-    runner_.command(sending->from, std::move(command), std::move(asker),
-                    [this, alive = alive_, sending](Result<Answer> answer) {
-                        if (*alive) sent(sending, std::move(answer));
-                    });
+    runner_.command(
+        sending->from, std::move(command), std::move(asker),
+        scope_.guard([this, sending](Result<Answer> answer) { sent(sending, std::move(answer)); }));
 }
 
 void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
@@ -200,15 +197,14 @@ void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
         --sending->open;
     }
     if (sending->open == 0 || sending->wait == Duration(0)) return finish(sending);
-    loop_.after(sending->wait, [this, alive = alive_, sending] {
-        if (*alive) finish(sending);
-    });
+    loop_.after(sending->wait, scope_.guard([this, sending] { finish(sending); }));
 }
 
-// What was sent by an earlier request: to whom, and what its journal and the store know of it.
+// The mail was sent by an earlier request: finds its receivers, and what its journal and the store
+// know about them.
 void Postmaster::recall(Ptr const& sending, Seq seq) {
-    runner_.read(sending->from, seq, [this, sending, seq](Result<Runner::Read> read) {
-        if (!read) return sending->done(std::unexpected(std::move(read.error())));
+    auto compare = [this, sending, seq](Result<Runner::Read> const& read) {
+        if (!read) return sending->done(std::unexpected(read.error()));
         auto& fates = sending->posted.fates;
         fates.clear();
         for (wire::RecordPtr const& record : read->records) {
@@ -243,7 +239,8 @@ void Postmaster::recall(Ptr const& sending, Seq seq) {
             }
             sending->done(std::move(sending->posted));
         });
-    });
+    };
+    runner_.read(sending->from, seq, scope_.guard(std::move(compare)));
 }
 
 void Postmaster::delivered(PostKey const& key, Result<Answer> const& answer) {
@@ -284,7 +281,7 @@ void hand_next(std::shared_ptr<Handing> const& h) {
     MailReceiver const& next = h->names[h->handed.size()];
     if (!next.target) {
         auto const code = next.barred ? Code::forbidden : Code::not_found;
-        h->handed.push_back({next.name, std::nullopt, fail(code, nobody(next) + ".")});
+        h->handed.push_back({next.name, std::nullopt, fail(code, why_no_target(next) + ".")});
         return hand_next(h);
     }
     TakeMail command = h->command;

@@ -1,7 +1,8 @@
 #pragma once
-// Mail for the faces: names become sessions here (at the door: who has an alias later does not
-// matter), and what becomes of a mail is followed for a while. On the loop.
+// Sends mail for the outer layers. Resolves names to sessions when mail is sent (later changes of
+// aliases do not matter), and follows each mail for a while. On the loop.
 
+#include "base/scope.h"
 #include "port/mailer.h"
 #include "runner/runner.h"
 
@@ -9,25 +10,22 @@
 
 namespace dormouse::runner {
 
-// A name in a letter, and the session behind it.
+// A name in a letter, and the session that it means.
 struct MailReceiver {
     std::string name;
     std::optional<session::MailTarget> target = {};
-    bool barred = false;  // there is one, and the letter does not reach its agent
+    bool barred = false;  // the session exists, but the letter may not reach its agent
 };
 
 class Postmaster final : public port::Mailer {
 public:
-    // All outlive this, and the loop runs nothing of its own after it is gone.
+    // The arguments outlive this; the loop runs nothing of this after it is destroyed.
     Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner);
-    ~Postmaster() override { *alive_ = false; }
-    Postmaster(Postmaster const&) = delete;
-    Postmaster& operator=(Postmaster const&) = delete;
 
     void send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
               port::Fn<void(Result<port::MailPosted>)> done) override;
 
-    // A person's mail: each receiver has one of its own.
+    // The result of a person's mail for one receiver.
     struct Handed {
         std::string name;
         std::optional<SessionId> session;
@@ -35,7 +33,7 @@ public:
     };
     void hand_in(std::string const& project, port::Letter letter, Asker asker,
                  port::Fn<void(Result<std::vector<Handed>>)> done);
-    // As Observer::delivered(): the runner's observer calls it.
+    // Call from Observer::delivered().
     void delivered(session::PostKey const& key, Result<session::Answer> const& answer);
 
 private:
@@ -43,7 +41,7 @@ private:
     struct Sending;
     using Ptr = std::shared_ptr<Sending>;
 
-    // `others`: projects whose sessions may be named too.
+    // `others`: further projects whose sessions may be named.
     void resolve(std::string const& project, std::vector<std::string> const& others,
                  port::Letter const& letter, std::optional<SessionId> except,
                  port::Fn<void(Result<Names>)> done);
@@ -56,7 +54,7 @@ private:
     port::Journal& journal_;
     Runner& runner_;
     std::list<Ptr> sending_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
 }  // namespace dormouse::runner

@@ -1,5 +1,5 @@
-// Retention: sessions that were completed long ago are deleted, oldest first, a small batch at a
-// time, each by a command of its own, as if somebody had asked for it.
+// Retention: deletes sessions that were completed long ago, oldest first, in small batches, each
+// with an ordinary Delete command.
 #include "runner/runner.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ using namespace session;
 
 namespace {
 
-// How the commands of one batch ended.
+// Outcomes of the commands of one batch.
 struct Batch {
     std::size_t open = 0;
     std::size_t deleted = 0;
@@ -18,14 +18,14 @@ struct Batch {
 
 struct Lines {
     OldAudit old;
-    bool worth = false;  // not only lines about removed ones
+    bool worth = false;  // not only lines about earlier removals
 };
 
-// Where reading may block.
+// Blocks.
 Result<Lines> old_lines(port::AuditStore& store, Time until) {
     constexpr std::uint32_t page = 1'000;
     Lines out;
-    std::optional<port::AuditRow> last;  // is old; goes if another one follows
+    std::optional<port::AuditRow> last;  // is old; removed if another line follows
     for (std::uint64_t after = 0;;) {
         auto const rows = store.audit(after, page);
         if (!rows) return std::unexpected(rows.error());
@@ -52,11 +52,11 @@ void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
                         port::Fn<void(Result<OldAudit>)> done) {
     port::ask(
         world_.journal, [until](port::AuditStore& store) { return old_lines(store, until); },
-        [this, alive = alive_, dry_run, by = asker.by,
+        [this, alive = scope_.token(), dry_run, by = asker.by,
          done = std::move(done)](Result<Lines> found) mutable {
             if (!found) return done(std::unexpected(std::move(found.error())));
             OldAudit const old = found->worth ? found->old : OldAudit{};
-            if (!*alive || dry_run || !found->worth) return done(old);
+            if (!alive || dry_run || !found->worth) return done(old);
             world_.journal.write(
                 [old, line = wire::trimmed_line(old.trim, now(), by)](port::AuditStore& store) {
                     return store.trim_audit(old.trim.through, line);
@@ -70,16 +70,13 @@ void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
 
 void Runner::sweep_audit() {
     if (draining_ || failed_) return;
-    trim_audit(now() - *options_.audit_after, false, Asker{},
-               [this, alive = alive_](Result<OldAudit> old) {
-                   if (!*alive) return;
-                   Duration const usual = std::clamp(*options_.audit_after, Duration(1'000),
-                                                     Duration(audit_every_max));
-                   Duration const soon = old && old->more ? Duration(0) : usual;
-                   world_.loop.after(soon, [this, alive] {
-                       if (*alive) sweep_audit();
-                   });
-               });
+    auto again = [this](Result<OldAudit> const& old) {
+        Duration const by_default =
+            std::clamp(*options_.audit_after, Duration(1'000), Duration(audit_every_max));
+        Duration const soon = old && old->more ? Duration(0) : by_default;
+        world_.loop.after(soon, scope_.guard([this] { sweep_audit(); }));
+    };
+    trim_audit(now() - *options_.audit_after, false, Asker{}, scope_.guard(again));
 }
 
 void Runner::sweep() {
@@ -88,33 +85,30 @@ void Runner::sweep() {
     port::ask(
         world_.journal,
         [until](port::MaintenanceStore& store) { return store.completed_until(until, sweep_size); },
-        [this, alive = alive_](Result<std::vector<SessionId>> completed) {
-            if (!*alive) return;
+        scope_.guard([this](Result<std::vector<SessionId>> completed) {
             bool const some = completed && !completed->empty();
             some ? sweep(*completed) : sweep_again(sweep_every_max);
-        });
+        }));
 }
 
-// One that was taken up again meanwhile is refused (only_completed). The next batch follows at once
-// while all of a full one went.
+// A session that was resumed meanwhile refuses (only_completed). If all of a full batch were
+// deleted, the next one follows at once.
 void Runner::sweep(std::vector<SessionId> const& completed) {
     auto const batch = std::make_shared<Batch>(Batch{.open = completed.size()});
     for (SessionId const session : completed) {
         command(session, Delete{.only_completed = true}, Asker{},
-                [this, alive = alive_, batch](Result<Answer> const& answer) {
+                scope_.guard([this, batch](Result<Answer> const& answer) {
                     if (answer) ++batch->deleted;
-                    if (--batch->open > 0 || !*alive) return;
+                    if (--batch->open > 0) return;
                     if (batch->deleted > 0) observer_.swept(batch->deleted);
                     sweep_again(batch->deleted == sweep_size ? Duration(0) : sweep_every_max);
-                });
+                }));
     }
 }
 
 void Runner::sweep_again(Duration delay) {
     Duration const often = std::max(Duration(1'000), *options_.completed_after);
-    world_.loop.after(std::min(delay, often), [this, alive = alive_] {
-        if (*alive) sweep();
-    });
+    world_.loop.after(std::min(delay, often), scope_.guard([this] { sweep(); }));
 }
 
 }  // namespace dormouse::runner

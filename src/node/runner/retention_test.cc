@@ -28,7 +28,7 @@ protected:
     std::vector<std::size_t> swept;
 };
 
-TEST_F(Retention, CompletedSessionsGoWhenTheirTimeIsUpAndNoOthers) {
+TEST_F(Retention, CompletedSession_AfterItsTime_IsDeleted) {
     SessionId const old = completed_session();
     SessionId const active = new_session();
     pass(std::chrono::minutes(30));
@@ -43,13 +43,13 @@ TEST_F(Retention, CompletedSessionsGoWhenTheirTimeIsUpAndNoOthers) {
     EXPECT_EQ(ask(old, prompt("hello")), "not_found");
 }
 
-TEST_F(Retention, ManyGoBatchByBatch) {
+TEST_F(Retention, ManySessions_AreDeletedInBatches) {
     for (int i = 0; i < 130; ++i) (void)completed_session();
     pass(std::chrono::minutes(62));
     EXPECT_EQ(swept, (std::vector<std::size_t>{64, 64, 2}));
 }
 
-TEST_F(Retention, OneThatWasTakenUpAgainStays) {
+TEST_F(Retention, ReopenedSession_IsKept) {
     SessionId const session = completed_session();
     pass(std::chrono::minutes(10));
     Prompt again = prompt("go on");
@@ -60,7 +60,7 @@ TEST_F(Retention, OneThatWasTakenUpAgainStays) {
     EXPECT_TRUE(swept.empty());
 }
 
-TEST_F(Retention, WhatIsNoLongerCompletedIsNotDeletedBetweenTheQuestionAndTheCommand) {
+TEST_F(Retention, DeleteOnlyCompleted_ActiveSession_IsRefused) {
     SessionId const session = new_session();
     EXPECT_EQ(ask(session, Delete{.only_completed = true}), "wrong_state");
     EXPECT_EQ(status(session), "active");
@@ -70,7 +70,7 @@ TEST_F(Retention, SessionReopenedDuringSweep_IsNotDeleted) {
     SessionId const session = completed_session();
     pass(std::chrono::minutes(59));
     journal.hold_reads = true;
-    pass(std::chrono::minutes(2));  // the store has found it; its answer is on its way
+    pass(std::chrono::minutes(2));  // the store has found it; the answer is held
     Prompt again = prompt("go on");
     again.reopen = true;
     EXPECT_EQ(ask(session, again), "applied");
@@ -79,7 +79,7 @@ TEST_F(Retention, SessionReopenedDuringSweep_IsNotDeleted) {
     EXPECT_TRUE(swept.empty());
 }
 
-TEST_F(Retention, IsOffUnlessItIsAskedFor) {
+TEST_F(Retention, NotConfigured_DeletesNothing) {
     completed_after.reset();
     restart();
     runner->start();
@@ -107,7 +107,7 @@ protected:
     }
 };
 
-TEST_F(AuditAge, OldLinesGoAndTheChainStillHolds) {
+TEST_F(AuditAge, OldLines_AreRemovedAndTheChainStaysValid) {
     restart_with(std::chrono::hours(1));
     (void)completed_session();
     (void)completed_session();
@@ -116,7 +116,7 @@ TEST_F(AuditAge, OldLinesGoAndTheChainStillHolds) {
     ASSERT_EQ(lines().size(), 3U);
     pass(std::chrono::minutes(71));
     auto const left = lines();
-    ASSERT_EQ(left.size(), 2U) << "the newest of before, and the one that tells of it";
+    ASSERT_EQ(left.size(), 2U) << "the newest old line, and the line about the removal";
     EXPECT_EQ(left[0].n, 3U);
     auto const trim = wire::read_trimmed(left[1].line);
     ASSERT_TRUE(trim) << left[1].line;
@@ -126,25 +126,25 @@ TEST_F(AuditAge, OldLinesGoAndTheChainStillHolds) {
     pass(std::chrono::hours(30));
     auto const later = lines();
     EXPECT_LE(later.size(), 2U);
-    EXPECT_LE(later.back().n, 6U) << "lines about removed lines alone are not removed";
+    EXPECT_LE(later.back().n, 6U) << "lines about removed lines are not removed alone";
     EXPECT_EQ(findings(), std::vector<std::string>{});
 }
 
-TEST_F(AuditAge, WithoutAnAgeAllStays) {
+TEST_F(AuditAge, NoAge_KeepsAllLines) {
     restart_with({});
     (void)completed_session();
     pass(std::chrono::hours(5));
     EXPECT_EQ(lines().size(), 1U);
 }
 
-TEST_F(AuditAge, ABeginningThatIsJustMissingIsFound) {
+TEST_F(AuditAge, MissingBeginning_IsFound) {
     restart_with({});
     for (int i = 0; i < 3; ++i) (void)completed_session();
     ASSERT_TRUE(journal.store->trim_audit(1, "{}"));
     EXPECT_EQ(findings(), std::vector<std::string>{"audit: the lines before line 2 are missing"});
 }
 
-TEST_F(AuditAge, TheHashOfWhatWasRemovedMustFit) {
+TEST_F(AuditAge, WrongHashOfRemovedLines_IsFound) {
     restart_with({});
     for (int i = 0; i < 3; ++i) (void)completed_session();
     wire::AuditTrim const forged{1, 1, Sha256{}};

@@ -1,8 +1,8 @@
 #include "runner/runner.h"
 
 #include "base/trace.h"
-#include "runner/bury.h"
-#include "runner/unreadable.h"
+#include "runner/repair/bury.h"
+#include "runner/repair/unreadable.h"
 #include "wire/admit.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 
 namespace {
-constexpr Duration unreadable_every{60'000};  // an entry of held_ without a gate
+constexpr Duration unreadable_every{60'000};  // delay for parked_ entries without a gate
 
 }  // namespace
 
@@ -23,6 +23,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       options_(std::move(options)),
       clock_(world.clock),
       writer_(world.loop, world.journal),
+      rules_(std::exchange(options_.rules, {})),
       next_number_(options_.next_session_number),
       observer_(observer),
       outbox_(
@@ -36,7 +37,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       aliases_(world.journal) {}
 
 Runner::~Runner() {
-    *alive_ = false;
+    scope_.end();
     for (auto const& [id, lane] : lanes_) lane->abandon();
 }
 
@@ -48,7 +49,7 @@ void Runner::start() {
 
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {
     auto& lane = lanes_[session];
-    held_.erase(session);
+    parked_.erase(session);
     if (!lane) lane = std::make_shared<Lane>(session, static_cast<Host&>(*this), fresh);
     return lane;
 }
@@ -69,21 +70,20 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
     trace();
     if (draining_) return reply(std::unexpected(stopping()));
     if (auto const* erase = std::get_if<Delete>(&body); erase && !erase->only_completed)
-        reply = [this, alive = alive_, session, by = asker.by,
+        reply = [this, alive = scope_.token(), session, by = asker.by,
                  reply = std::move(reply)](Result<Answer> answer) mutable {
-            // One that cannot be read can be deleted all the same.
-            if (answer || !is_unreadable(answer.error()) || !*alive)
-                return reply(std::move(answer));
+            // An unreadable session can still be deleted.
+            if (answer || !is_unreadable(answer.error()) || !alive) return reply(std::move(answer));
             bury({world_.journal, writer_, options_.epoch, now()}, session, std::move(by),
                  [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
-                     if (buried && *alive) outbox_.retry(session);
+                     if (buried && alive) outbox_.retry(session);
                      reply(std::move(buried));
                  });
         };
     enter(session, make(std::move(body), std::move(asker)), std::move(reply));
 }
 
-// A large command takes its time, and its place among the others, when it has been checked.
+// A large command is checked on a worker first; it takes its place in the queue after that.
 void Runner::enter(SessionId session, Incoming incoming, Reply reply) {
     if (!is_large(incoming.command))
         return lane(session)->receive(std::move(incoming), std::move(reply));
@@ -113,12 +113,11 @@ void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
         [large, output_bytes = options_.limits.output_bytes](std::stop_token const&) {
             large->prepared = Lane::prepare(large->command, output_bytes);
         },
-        [alive = alive_, large, then = std::move(then)](bool ran) mutable {
-            if (!*alive) return;
+        scope_.guard([large, then = std::move(then)](bool ran) mutable {
             if (!ran) return then(fail(Code::overloaded, "Too many large values wait."));
             if (!large->prepared) return then(std::unexpected(std::move(large->prepared.error())));
             then(std::move(large->command));
-        });
+        }));
 }
 
 void Runner::refuse(SessionId session, Error error, Reply reply) {
@@ -138,7 +137,7 @@ void Runner::posted(std::vector<port::PostRow> posts) {
 
 void Runner::store_failed(Error const& error) {
     outbox_.doubt();
-    // There was no memory to read a session: what rests makes room for the next attempt.
+    // Memory was too short to read a session: unloads idle ones for the next attempt.
     if (error.code == Code::overloaded) release_rested(0, 0);
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     observer_.failed();
@@ -151,8 +150,8 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
     Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
     Bits128 key{};
     std::copy_n(digest.begin(), key.size(), key.begin());
-    // One at a time under a key: between the question to the store and the append another could
-    // come to be.
+    // One creation for each key at a time: between the query and the append another request could
+    // create the session.
     if (auto const racing = creating_.find(key); racing != creating_.end()) {
         racing->second.push_back([this, create = std::move(create), asker = std::move(asker),
                                   reply = std::move(reply)]() mutable {
@@ -167,57 +166,53 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
         for (auto& next : waiting.mapped()) next();
     };
     auto question = [key](port::JournalStore& store) { return store.find_created(key); };
-    port::ask(world_.journal, std::move(question),
-              [this, key, create = std::move(create), asker = std::move(asker),
-               finish = std::move(finish)](Result<std::optional<SessionId>> found) mutable {
-                  if (!found) return finish(std::unexpected(std::move(found.error())));
-                  if (!*found)
-                      return create_new(std::move(create), std::move(asker), key,
-                                        std::move(finish));
-                  create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
-              });
+    auto create_unless = [this, key, create = std::move(create), asker = std::move(asker),
+                          finish =
+                              std::move(finish)](Result<std::optional<SessionId>> found) mutable {
+        if (!found) return finish(std::unexpected(std::move(found.error())));
+        if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(finish));
+        create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
+    };
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(create_unless)));
 }
 
-// A repeat under an Idempotency-Key does not come here: its session has the alias already.
+// Not called for a repeated request with an Idempotency-Key: its session has the alias already.
 void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
                         port::Fn<void(Result<Created>)> reply) {
     if (create.alias.empty())
         return create_fresh(std::move(create), std::move(asker), key, std::move(reply));
     std::string const project = create.project;
     std::string const alias = create.alias;
-    aliases_.claim(project, alias, {},
-                   [this, alive = alive_, create = std::move(create), asker = std::move(asker), key,
-                    reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
-                       if (!*alive) return;
-                       if (!claim) return reply(std::unexpected(std::move(claim.error())));
-                       auto released = [claim = std::move(*claim),
-                                        reply = std::move(reply)](Result<Created> created) mutable {
-                           claim.reset();
-                           reply(std::move(created));
-                       };
-                       create_fresh(std::move(create), std::move(asker), key, std::move(released));
-                   });
+    auto create_claimed = [this, create = std::move(create), asker = std::move(asker), key,
+                           reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+        if (!claim) return reply(std::unexpected(std::move(claim.error())));
+        auto released = [claim = std::move(*claim),
+                         reply = std::move(reply)](Result<Created> created) mutable {
+            claim.reset();
+            reply(std::move(created));
+        };
+        create_fresh(std::move(create), std::move(asker), key, std::move(released));
+    };
+    aliases_.claim(project, alias, {}, scope_.guard(std::move(create_claimed)));
 }
 
 void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) {
-    look(session, [this, session, change = std::move(change), asker = std::move(asker),
-                   reply = std::move(reply)](Result<std::shared_ptr<Lane>> lane) mutable {
+    read_lane(session, [this, session, change = std::move(change), asker = std::move(asker),
+                        reply = std::move(reply)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         std::string const project = (*lane)->state().project;
         std::string const alias = *change.alias;
-        aliases_.claim(
-            project, alias, session,
-            [this, alive = alive_, session, change = std::move(change), asker = std::move(asker),
-             reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
-                if (!*alive) return;
-                if (!claim) return reply(std::unexpected(std::move(claim.error())));
-                command(session, std::move(change), std::move(asker),
-                        [claim = std::move(*claim),
-                         reply = std::move(reply)](Result<Answer> answer) mutable {
-                            claim.reset();
-                            reply(std::move(answer));
-                        });
-            });
+        auto rename_claimed = [this, session, change = std::move(change), asker = std::move(asker),
+                               reply = std::move(reply)](Result<Aliases::Claim> claim) mutable {
+            if (!claim) return reply(std::unexpected(std::move(claim.error())));
+            command(session, std::move(change), std::move(asker),
+                    [claim = std::move(*claim),
+                     reply = std::move(reply)](Result<Answer> answer) mutable {
+                        claim.reset();
+                        reply(std::move(answer));
+                    });
+        };
+        aliases_.claim(project, alias, session, scope_.guard(std::move(rename_claimed)));
     });
 }
 
@@ -240,13 +235,13 @@ void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker a
           });
 }
 
-std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) const {
+std::vector<std::pair<SessionId, std::string>> Runner::awaiting_gate(std::size_t limit) const {
     std::vector<std::pair<SessionId, std::string>> out;
     for (auto const& [id, lane] : lanes_) {
         if (out.size() == limit) break;
         if (auto gate = lane->missing_gate()) out.emplace_back(id, *std::move(gate));
     }
-    for (auto const& [id, one] : held_) {
+    for (auto const& [id, one] : parked_) {
         if (out.size() == limit) break;
         if (!one.gate.empty()) out.emplace_back(id, one.gate);
     }
@@ -254,11 +249,11 @@ std::vector<std::pair<SessionId, std::string>> Runner::held(std::size_t limit) c
     return out;
 }
 
-void Runner::look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look) {
+void Runner::read_lane(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> done) {
     auto const lane = this->lane(session);
-    lane->look([lane, look = std::move(look)](Result<Lane const*> at) mutable {
-        if (!at) return look(std::unexpected(std::move(at.error())));
-        look(lane);
+    lane->read([lane, done = std::move(done)](Result<Lane const*> at) mutable {
+        if (!at) return done(std::unexpected(std::move(at.error())));
+        done(lane);
     });
 }
 
@@ -266,12 +261,12 @@ void Runner::read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done
     read_on(session, std::max<Seq>(from, 1), {}, std::move(done));
 }
 
-// Ends inside a look, so that the records and the lane's state are of one moment: while the journal
-// was read the lane may have gone on, or have forgotten its state.
+// Ends inside a look, so that the records and the lane's state are from the same moment: while the
+// journal was read, the lane may have continued or dropped its state.
 void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done) {
-    look(session, [this, session, next, records = std::move(records),
-                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+    read_lane(session, [this, session, next, records = std::move(records),
+                        done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         Seq const head = (*lane)->state().head;
         auto const& recent = (*lane)->recent();
@@ -289,17 +284,15 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
     auto question = [session, next, head](port::JournalStore& store) {
         return read_records(store, session, next, head);
     };
-    port::ask(world_.journal, std::move(question),
-              [this, alive = alive_, session, records = std::move(records),
-               done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
-                  if (!*alive) return;
-                  if (!read) return done(std::unexpected(std::move(read.error())));
-                  if (read->empty())
-                      return done(fail(Code::not_found, "There is nothing with this id."));
-                  std::ranges::move(*read, std::back_inserter(records));
-                  Seq const after = records.back()->event.seq + 1;
-                  read_on(session, after, std::move(records), std::move(done));
-              });
+    auto use = [this, session, records = std::move(records),
+                done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
+        if (!read) return done(std::unexpected(std::move(read.error())));
+        if (read->empty()) return done(fail(Code::not_found, "This id was not found."));
+        std::ranges::move(*read, std::back_inserter(records));
+        Seq const after = records.back()->event.seq + 1;
+        read_on(session, after, std::move(records), std::move(done));
+    };
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 void Runner::read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
@@ -312,8 +305,8 @@ void Runner::read_events(SessionId session, Seq from, port::Fn<void(Result<Read>
 
 void Runner::read_page(SessionId session, Seq from, bool events,
                        port::Fn<void(Result<Read>)> done) {
-    look(session, [this, session, from, events,
-                   done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+    read_lane(session, [this, session, from, events,
+                        done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
         if (events) from = std::max(from, (*lane)->state().base.through + 1);
         Seq const head = (*lane)->state().head;
@@ -337,23 +330,21 @@ void Runner::read_stored_page(SessionId session, Seq from, Seq head,
     auto question = [session, from, head](port::JournalStore& store) {
         return read_some_records(store, session, from, head, page_bytes);
     };
-    using Records = std::vector<wire::RecordPtr>;
-    port::ask(
-        world_.journal, std::move(question),
-        [this, alive = alive_, session, done = std::move(done)](Result<Records> read) mutable {
-            if (!*alive) return;
-            if (!read) return done(std::unexpected(std::move(read.error())));
-            if (read->empty()) return done(fail(Code::not_found, "There is nothing with this id."));
-            look(session, [records = std::move(*read),
-                           done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
-                if (!lane) return done(std::unexpected(std::move(lane.error())));
-                done(Read{std::move(*lane), std::move(records)});
-            });
+    auto use = [this, session,
+                done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {
+        if (!read) return done(std::unexpected(std::move(read.error())));
+        if (read->empty()) return done(fail(Code::not_found, "This id was not found."));
+        read_lane(session, [records = std::move(*read),
+                            done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
+            if (!lane) return done(std::unexpected(std::move(lane.error())));
+            done(Read{std::move(*lane), std::move(records)});
         });
+    };
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
-    // News of programs come in an order that they keep.
+    // Events of external agents must stay in order.
     bool const alone = std::holds_alternative<ToolOutcome>(outcome) ||
                        std::holds_alternative<PollOutcome>(outcome) ||
                        std::holds_alternative<ModelReply>(outcome);
@@ -368,14 +359,14 @@ void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
 }
 
 void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) {
-    world_.loop.after(Duration(1'000),
-                      [this, alive = alive_, session, id, outcome = std::move(outcome)]() mutable {
-                          if (*alive && !failed_) offer(session, id, std::move(outcome));
-                      });
+    auto again = [this, session, id, outcome = std::move(outcome)]() mutable {
+        if (!failed_) offer(session, id, std::move(outcome));
+    };
+    world_.loop.after(Duration(1'000), scope_.guard(std::move(again)));
 }
 
-// One whose session was deleted, or never was, goes with the loop's next turn: whoever was just
-// answered has let it go by then.
+// A lane whose session was deleted, or never existed, is released in the next loop iteration: the
+// caller that was just answered no longer uses it then.
 void Runner::rested(SessionId session) {
     unlist(session);
     auto const found = lanes_.find(session);
@@ -384,10 +375,10 @@ void Runner::rested(SessionId session) {
     rested_at_[session] = rested_.insert(rested_.end(), {session, weight});
     rested_bytes_ += weight;
     if (found->second->gone()) {
-        world_.loop.post([this, alive = alive_, session] {
-            auto const lane = *alive ? lanes_.find(session) : lanes_.end();
-            if (*alive && lane != lanes_.end() && lane->second->gone()) release_lane(session);
-        });
+        world_.loop.post(scope_.guard([this, session] {
+            auto const lane = lanes_.find(session);
+            if (lane != lanes_.end() && lane->second->gone()) release_lane(session);
+        }));
     }
     release_rested(options_.resident_max, options_.resident_bytes);
 }
@@ -400,7 +391,7 @@ void Runner::unlist(SessionId session) {
     rested_at_.erase(place);
 }
 
-// Lanes beyond the limits go, longest rested first.
+// Unloads lanes beyond the limits, longest idle first.
 void Runner::release_rested(std::size_t lanes_max, std::size_t bytes_max) {
     for (auto it = rested_.begin(); it != rested_.end();) {
         if (lanes_.size() <= lanes_max && rested_bytes_ <= bytes_max) return;
@@ -409,8 +400,8 @@ void Runner::release_rested(std::size_t lanes_max, std::size_t bytes_max) {
     }
 }
 
-// False: it stays, because it is in use. One that somebody holds (a reader whose page is on its
-// way) would else have a twin that hears of what comes, while it does not.
+// Returns false if the lane is in use. A lane that a reader still holds must stay: a second lane
+// for its session would get what comes, and the first one would not.
 bool Runner::release_lane(SessionId session) {
     auto const found = lanes_.find(session);
     bool const sleeps = found != lanes_.end() && found->second->may_sleep();
@@ -418,8 +409,8 @@ bool Runner::release_lane(SessionId session) {
     unlist(session);
     if (!sleeps) return false;
     if (auto gate = found->second->missing_gate())
-        held_[session] = {*std::move(gate), found->second->next_time()};
-    // It may be on the call stack: it goes with the loop's next turn.
+        parked_[session] = {*std::move(gate), found->second->next_time()};
+    // It may be on the call stack: destroyed in the next loop iteration.
     world_.loop.post([gone = std::move(found->second)] {});
     lanes_.erase(found);
     return true;
@@ -437,11 +428,11 @@ void Runner::arm() {
     if (armed_ && *armed_ <= next) return;
     armed_ = next;
     Duration const delay = std::max(Duration(0), next - now());
-    world_.loop.after(delay, [this, alive = alive_, next] {
-        if (!*alive || armed_ != next) return;
+    world_.loop.after(delay, scope_.guard([this, next] {
+        if (armed_ != next) return;
         armed_.reset();
         fire();
-    });
+    }));
 }
 
 void Runner::fire() {
@@ -456,14 +447,14 @@ void Runner::fire() {
 
 void Runner::tick(SessionId session) {
     if (draining_ || failed_) return;
-    auto const held = held_.find(session);
-    if (held != held_.end() && (!held->second.next || *held->second.next > now())) return;
+    auto const held = parked_.find(session);
+    if (held != parked_.end() && (!held->second.next || *held->second.next > now())) return;
     auto const resident = lanes_.find(session);
     if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
-    // One that cannot be read is not read again each second: whoever asks for it looks anew.
+    // An unreadable session is not read again each second; a request for it reads it again.
     lane(session)->receive(make(Tick{}, {}), [this, session](Result<Answer> const& answer) {
         if (!answer && is_unreadable(answer.error()))
-            held_[session] = {{}, now() + unreadable_every};
+            parked_[session] = {{}, now() + unreadable_every};
     });
 }
 
@@ -477,23 +468,20 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
     auto question = [until, after](port::JournalStore& store) {
         return store.due(until, after, scan_page_size);
     };
-    port::ask(world_.journal, std::move(question),
-              [this, alive = alive_, until](Result<std::vector<port::Due>> due) {
-                  if (!*alive) return;
-                  Time const now = this->now();
-                  for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
-                      if (one.at <= now) {
-                          tick(one.session);
-                      } else {
-                          wake_soon(one.session, one.at);
-                      }
-                  }
-                  recovered_ = recovered_ || due.has_value();
-                  if (due && due->size() == scan_page_size) return scan_page(until, due->back());
-                  world_.loop.after(options_.scan_every, [this, alive] {
-                      if (*alive) scan();
-                  });
-              });
+    auto use = [this, until](Result<std::vector<port::Due>> due) {
+        Time const now = this->now();
+        for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
+            if (one.at <= now) {
+                tick(one.session);
+            } else {
+                wake_soon(one.session, one.at);
+            }
+        }
+        recovered_ = recovered_ || due.has_value();
+        if (due && due->size() == scan_page_size) return scan_page(until, due->back());
+        world_.loop.after(options_.scan_every, scope_.guard([this] { scan(); }));
+    };
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
 void Runner::drain(port::Fn<void()> done, Duration limit) {
@@ -503,15 +491,12 @@ void Runner::drain(port::Fn<void()> done, Duration limit) {
     finish_drain();
 }
 
-// What runs may still bring its outcome home; what does not in time gets its verdict at the next
-// start.
+// Running work may still report its outcome; the next start settles what does not report in time.
 void Runner::finish_drain() {
     bool running = !writer_.idle();
     for (auto const& [id, lane] : lanes_) running = running || lane->effects_running() > 0;
     if (!running || now() >= drain_until_) return world_.loop.post(std::exchange(drained_, {}));
-    world_.loop.after(Duration(20), [this, alive = alive_] {
-        if (*alive) finish_drain();
-    });
+    world_.loop.after(Duration(20), scope_.guard([this] { finish_drain(); }));
 }
 
 }  // namespace dormouse::runner

@@ -1,14 +1,15 @@
 #pragma once
 // The runner owns the lanes: it opens them when something comes for their session, wakes them by
-// `wake_at`, and puts them away when they rest. One query over an index, at start and every second,
-// is recovery, expiry, retry and the answer to an append whose end is unknown (P5).
+// `wake_at`, and unloads them when they are idle. One query over an index, at start and every
+// second, does recovery, expiry and retries, and resolves appends with unknown result (P5).
 // Everything here runs on the loop.
 
+#include "base/scope.h"
 #include "runner/aliases.h"
-#include "runner/held_clock.h"
+#include "runner/guarded_clock.h"
+#include "runner/lane/outbox.h"
 #include "runner/observer.h"
-#include "runner/outbox.h"
-#include "runner/verify.h"
+#include "runner/repair/verify.h"
 #include "wire/audit.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 
 namespace dormouse::runner {
 
-// Who asks, and under which key.
+// The caller of a command, and its idempotency key.
 struct Asker {
     session::Actor by;
     std::string idem_key =
@@ -35,45 +36,47 @@ struct Created {
 struct Options {
     Epoch epoch = 1;
     std::uint64_t next_session_number = 1;
-    // Lanes kept in memory, and their weight in bytes; those in use come on top.
+    // Idle lanes are unloaded while there are more lanes than this, or idle ones weigh more bytes.
     std::size_t resident_max = 16'384;
     std::size_t resident_bytes = std::size_t{256} << 20;
     Duration scan_every{1'000};
     session::Limits limits = {};
+    std::vector<port::RuleRow> rules = {};  // as stored
     struct MailOfProject {
         session::MailPolicy policy = {};
-        std::vector<std::string> to = {};  // other projects to which its sessions may write
+        std::vector<std::string> to = {};  // other projects to which its sessions may send mail
     };
-    std::map<std::string, MailOfProject> mail = {};  // by project; of others the usual one
-    // Sessions that were completed so long ago are deleted; nullopt: none.
+    std::map<std::string, MailOfProject> mail = {};  // by project; others have the default policy
+    // Deletes sessions this long after they completed; nullopt: never.
     std::optional<Duration> completed_after = {};
-    // Lines of the audit that are so old are removed; nullopt: none.
+    // Removes audit lines that are older than this; nullopt: never.
     std::optional<Duration> audit_after = {};
-    // What a command's events send to receivers that are not sessions. Pure; empty: nothing.
+    // Returns the outbox messages to receivers that are not sessions, for a command's events. Pure;
+    // empty: none.
     std::function<std::vector<port::PostRow>(session::State const&,
                                              std::span<wire::RecordPtr const>,
                                              std::vector<session::PendingChange> const&)>
         outgoing = {};
 };
 
-// The old lines at the beginning of the audit. The newest line of all is never one of them.
+// The old lines at the beginning of the audit. Never contains the newest line.
 struct OldAudit {
-    wire::AuditTrim trim = {};  // lines 0: there are none
+    wire::AuditTrim trim = {};  // lines 0: none
     bool more = false;
 };
 
-// What was found in a page of sessions, and what became of it.
+// The result of checking a page of sessions.
 struct RepairReport {
     struct Found {
         SessionId session;
         std::string what;
         bool repaired = false;
-        bool repairable = false;  // all of it can be made anew from the journal
+        bool repairable = false;  // can be rebuilt from the journal completely
     };
-    std::uint64_t sessions = 0;  // looked at
+    std::uint64_t sessions = 0;  // checked
     std::uint64_t events = 0;
     std::vector<Found> found;
-    std::optional<std::uint64_t> next;  // where the next page goes on
+    std::optional<std::uint64_t> next;  // start of the next page
 };
 
 class Runner final : private Host {
@@ -85,85 +88,88 @@ public:
         port::Journal& journal;
         port::Effects& effects;
         port::AgentTerms const& agents;
-        // For work on large commands, which would hold up everybody else; null: it is done on the
-        // loop.
+        // Prepares large commands, which would block the loop; null: the loop does it.
         port::Workers* workers = nullptr;
         port::ToolCatalogue* tools = nullptr;  // null: values of submissions are not checked
     };
-    // `observer` and everything in `world` outlive this; the loop runs nothing of this runner's
-    // after it is gone.
+    // `observer` and everything in `world` outlive this; the loop runs nothing of this runner after
+    // it is destroyed.
     Runner(World world, Options options, Observer& observer);
     ~Runner() override;
 
-    // Begins to scan: from now on what is owed gets done.
+    // Starts scanning: from now on outstanding work is done.
     void start();
     static constexpr Duration drain_max{5'000};
-    // Takes no more commands (503 draining), starts no more effects; `done` when nothing is on its
-    // way to the store and no effect runs, or `limit` has passed.
+    // Accepts no more commands (503 draining) and starts no more effects. Calls `done` when no
+    // append is in progress and no effect runs, or when `limit` has passed.
     void drain(port::Fn<void()> done, Duration limit = drain_max);
 
     using Reply = Lane::Reply;
     void command(SessionId session, session::Command::Body body, Asker asker, Reply reply);
-    // `create.id` is chosen here. With an Idempotency-Key the repeat finds the same session.
+    // The runner chooses `create.id`. With an Idempotency-Key, a repeated request finds the same
+    // session.
     void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
-    // A change that gives the session an alias. Errors: alias_taken, and those of command().
+    // Gives the session an alias. Errors: alias_taken, and those of command().
     void rename(SessionId session, session::Change change, Asker asker, Reply reply);
-    // The lane when everything before is durable; not_found when there is no such session.
-    void look(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> look);
-    // All records of the session from `from` on, and its lane at that moment. `done` is called from
-    // a look.
+    // Calls back with the lane once everything queued before is durable. Errors: not_found.
+    void read_lane(SessionId session, port::Fn<void(Result<std::shared_ptr<Lane>>)> done);
+    // Reads all records of the session from `from` on. `done` is called from a read
+    // (Lane::read), so the records and the lane are from the same moment.
     struct Read {
         std::shared_ptr<Lane> lane;
         std::vector<wire::RecordPtr> records;
     };
     void read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
-    // The first of these records, about `page_bytes` of them and at least one if there is one.
+    // Reads the first of these records: about `page_bytes` of them, at least one if there is one.
     static constexpr std::size_t page_bytes = std::size_t{256} << 10;
     void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
-    // The same for who reads events one after the other: of what retention took (State::base)
-    // nothing, so that it begins after that at the earliest.
+    // The same for readers that page through events: skips what retention has removed
+    // (State::base).
     void read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
-    // What a session's program did without being asked: taken as the outcome of an effect is.
+    // Gives the session something that its external agent did unasked; treated like an effect's
+    // outcome.
     void observe(SessionId session, session::Command::Body what) {
         offer(session, {}, std::move(what));
     }
 
-    // An effect runs no more and has no outcome: the next process starts it again. REQUIRES:
+    // The effect no longer runs and has no outcome; the next process starts it again. REQUIRES:
     // draining().
     void forget_effect(SessionId session, session::EffectId id) {
         auto const found = lanes_.find(session);
         if (found != lanes_.end()) found->second->forget_effect(id);
     }
 
-    // Looks at a page of sessions with numbers above `after`, and mends what can be mended.
+    // Checks a page of sessions with numbers above `after`, and repairs what can be repaired.
     static constexpr std::uint32_t repair_page = 256;
     void repair(std::uint64_t after, bool dry_run, Asker asker,
                 port::Fn<void(Result<RepairReport>)> done);
 
+    [[nodiscard]] Rules& rules() override { return rules_; }
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
-    // Releases all sessions that are idle: there is too little memory.
+    // Unloads all idle sessions, because memory is short.
     void release_idle() { release_rested(0, 0); }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
-    // What lanes that rest weigh (Lane::weight).
+    // Weight of the idle lanes (Lane::weight).
     [[nodiscard]] std::size_t resident_bytes() const { return rested_bytes_; }
-    // Sessions with calls that wait for a gate that is not there, and the first such gate of each;
-    // at most `limit`.
-    [[nodiscard]] std::vector<std::pair<SessionId, std::string>> held(std::size_t limit) const;
-    // Set once a sync has failed: nothing is ever written again by this process (P10).
+    // Up to `limit` sessions with calls that wait for a gate that is not configured, each with the
+    // first such gate.
+    [[nodiscard]] std::vector<std::pair<SessionId, std::string>> awaiting_gate(
+        std::size_t limit) const;
+    // True once a sync has failed: this process writes nothing more (P10).
     [[nodiscard]] bool failed() const { return failed_; }
-    [[nodiscard]] HeldClock const& clock() const { return clock_; }
+    [[nodiscard]] GuardedClock const& clock() const { return clock_; }
 
-    // Other projects to which sessions of this one may write.
+    // Other projects to which sessions of this one may send mail.
     [[nodiscard]] std::vector<std::string> const& mail_projects(std::string const& project) const {
         static std::vector<std::string> const none;
         auto const found = options_.mail.find(project);
         return found == options_.mail.end() ? none : found->second.to;
     }
-    // Lines of the audit from before `until`, the oldest `audit_page` of them: what there is, or is
-    // gone when it is not `dry_run`. What was removed stands in a new line.
+    // Finds the oldest audit lines from before `until`, up to `audit_page`, and removes them unless
+    // `dry_run`. A new line records what was removed.
     static constexpr std::uint64_t audit_page = 10'000;
     void trim_audit(Time until, bool dry_run, Asker const& asker,
                     port::Fn<void(Result<OldAudit>)> done);
@@ -251,24 +257,26 @@ private:
 
     World world_;
     Options options_;
-    HeldClock clock_;
+    GuardedClock clock_;
     JournalWriter writer_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
-    // Lanes that have come to rest, longest ago first; each at most once. With their weight then.
+    // Idle lanes, longest idle first, each at most once, with their weight when they became idle.
     using Rested = std::list<std::pair<SessionId, std::size_t>>;
     Rested rested_;
     std::unordered_map<SessionId, Rested::iterator> rested_at_;
     std::size_t rested_bytes_ = 0;
-    // Of sessions that were put away although the scan finds them: they wait for a gate that this
-    // process does not have. `next`: when there is something else to do for them.
-    struct Held {
+    // Unloaded sessions that the scan finds but that wait for a gate that is not configured.
+    // `next`: when there is other work for them.
+    struct Parked {
         std::string gate;
         std::optional<Time> next;
     };
-    std::unordered_map<SessionId, Held> held_;
-    std::map<Bits128, std::vector<port::Fn<void()>>> creating_;  // by key, and who waits for it
+    std::unordered_map<SessionId, Parked> parked_;
+    // by key, with the requests that wait
+    std::map<Bits128, std::vector<port::Fn<void()>>> creating_;
+    Rules rules_;
     std::uint64_t next_number_;
-    // Times within the next scan or two: one timer a node, at the earliest.
+    // Wake-ups within the next scan or two. One timer, set to the earliest.
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;
     std::optional<Time> armed_;
@@ -280,7 +288,7 @@ private:
     Observer& observer_;
     Outbox outbox_;
     Aliases aliases_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
 }  // namespace dormouse::runner

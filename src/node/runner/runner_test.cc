@@ -19,7 +19,7 @@ using Strings = std::vector<std::string>;
 using testing::Fault;
 constexpr Duration ms{1};
 
-TEST_F(Creating, EachRequestWithoutAKeyMakesASessionOfItsOwn) {
+TEST_F(Creating, RequestsWithoutAKey_MakeSeparateSessions) {
     SessionId const first = new_session();
     SessionId const second = new_session();
     EXPECT_EQ(first.number(), 1U);
@@ -28,7 +28,7 @@ TEST_F(Creating, EachRequestWithoutAKeyMakesASessionOfItsOwn) {
     EXPECT_EQ(new_session().number(), 3U);
 }
 
-TEST_F(Creating, TwoRequestsThatRaceWithOneKeyMakeOneSession) {
+TEST_F(Creating, RacingRequestsWithOneKey_MakeOneSession) {
     journal.hold = true;
     ask_for_session(demo(), ann("key"));
     ask_for_session(demo(), ann("key"));
@@ -45,7 +45,7 @@ TEST_F(Creating, TwoRequestsThatRaceWithOneKeyMakeOneSession) {
     EXPECT_EQ(journal.disk->sessions.size(), 1U);
 }
 
-TEST_F(Creating, TheKeyLeadsToItsSessionAfterARestart) {
+TEST_F(Creating, Key_AfterARestart_FindsItsSession) {
     ask_for_session(demo(), ann("key"));
     loop.run();
     restart();
@@ -56,7 +56,7 @@ TEST_F(Creating, TheKeyLeadsToItsSessionAfterARestart) {
     EXPECT_EQ(created[0], created[1]);
 }
 
-TEST_F(Creating, TheSameKeyInAnotherProjectIsAnotherKey) {
+TEST_F(Creating, SameKey_OtherProject_MakesAnotherSession) {
     ask_for_session(demo("one"), ann("key"));
     ask_for_session(demo("two"), ann("key"));
     loop.run();
@@ -64,7 +64,7 @@ TEST_F(Creating, TheSameKeyInAnotherProjectIsAnotherKey) {
     EXPECT_NE(created[0], created[1]);
 }
 
-TEST_F(Creating, ADeletedSessionsKeySaysThatItIsGone) {
+TEST_F(Creating, KeyOfADeletedSession_AnswersSessionGone) {
     ask_for_session(demo(), ann("key"));
     loop.run();
     EXPECT_EQ(ask(created[0], Delete{}), "applied");
@@ -78,7 +78,7 @@ TEST_F(Creating, ADeletedSessionsKeySaysThatItIsGone) {
     EXPECT_EQ(ask(created[0], prompt("hello")), "not_found");
 }
 
-TEST_F(Creating, ARequestThatTheStoreLostMayBeRepeated) {
+TEST_F(Creating, RequestThatTheStoreLost_CanBeRepeated) {
     for (Fault const fault : {Fault::lost, Fault::hidden}) {
         std::string const key = fault == Fault::lost ? "lost" : "hidden";
         journal.fault = fault;
@@ -92,13 +92,13 @@ TEST_F(Creating, ARequestThatTheStoreLostMayBeRepeated) {
     EXPECT_EQ(journal.disk->sessions.size(), 2U);
 }
 
-TEST_F(Waking, WhatWasOwedWhenTheProcessEndedIsDoneByTheNext) {
+TEST_F(Waking, OutstandingWork_AfterARestart_IsDone) {
     std::vector<SessionId> sessions;
     for (int i = 0; i < 300; ++i) {  // more than a page of the scan
         sessions.push_back(new_session());
         (void)ask(sessions.back(), prompt("hello"));
     }
-    (void)new_session();  // owes nothing
+    (void)new_session();  // has no outstanding work
     restart();
     EXPECT_EQ(effects.starts, 0);
     EXPECT_FALSE(runner->recovered());
@@ -107,10 +107,10 @@ TEST_F(Waking, WhatWasOwedWhenTheProcessEndedIsDoneByTheNext) {
     EXPECT_TRUE(runner->recovered());
     EXPECT_EQ(effects.asked.size(), sessions.size());
     loop.advance(Duration(5'000));
-    EXPECT_EQ(effects.asked.size(), sessions.size());  // once
+    EXPECT_EQ(effects.asked.size(), sessions.size());  // started once
 }
 
-TEST_F(Waking, ADeadlineIsMetToTheMillisecond) {
+TEST_F(Waking, Deadline_IsMetToTheMillisecond) {
     runner->start();
     loop.run();
     SessionId const session = waiting_session(Duration(1'234));
@@ -118,10 +118,10 @@ TEST_F(Waking, ADeadlineIsMetToTheMillisecond) {
     EXPECT_EQ(stored(session).calls.size(), 1U);
     loop.advance(ms);
     EXPECT_TRUE(stored(session).calls.empty());
-    EXPECT_EQ(effects.asked.size(), 1U);  // and the model is told
+    EXPECT_EQ(effects.asked.size(), 1U);  // and the model is asked
 }
 
-TEST_F(Waking, ADeadlineFarAwayIsMetToo) {
+TEST_F(Waking, DistantDeadline_IsMet) {
     runner->start();
     loop.run();
     SessionId const session = waiting_session(Duration(3'600'500));
@@ -131,7 +131,7 @@ TEST_F(Waking, ADeadlineFarAwayIsMetToo) {
     EXPECT_TRUE(stored(session).calls.empty());
 }
 
-TEST_F(Waking, ASessionThatNobodyHoldsInMemoryIsWokenByTheScan) {
+TEST_F(Waking, UnloadedSession_IsWokenByTheScan) {
     SessionId const session = waiting_session(Duration(10'250));
     restart();
     runner->start();
@@ -143,7 +143,7 @@ TEST_F(Waking, ASessionThatNobodyHoldsInMemoryIsWokenByTheScan) {
     EXPECT_TRUE(stored(session).calls.empty());
 }
 
-TEST_F(Waking, AWaitingSessionCostsNoCommitAndNoLane) {
+TEST_F(Waking, WaitingSession_NeedsNoCommitAndNoLane) {
     (void)waiting_session(Duration(24 * 3'600'000LL));
     restart();
     runner->start();
@@ -154,7 +154,7 @@ TEST_F(Waking, AWaitingSessionCostsNoCommitAndNoLane) {
     EXPECT_EQ(journal.commits.size(), commits);
 }
 
-TEST_F(Waking, AClockThatJumpsAheadExpiresNothingForAMinute) {
+TEST_F(Waking, ClockJumpAhead_ExpiresNothingForAMinute) {
     runner->start();
     loop.run();
     SessionId const session = waiting_session(Duration(1'800'000));
@@ -166,7 +166,7 @@ TEST_F(Waking, AClockThatJumpsAheadExpiresNothingForAMinute) {
     EXPECT_TRUE(stored(session).calls.empty());
 }
 
-TEST_F(Waking, WhatTheStoreDidNotTakeIsTriedAgainWithoutAPush) {
+TEST_F(Waking, FailedAppend_IsRetriedByTheScan) {
     runner->start();
     SessionId const session = waiting_session(Duration(1'500));
     journal.fault = Fault::lost;
@@ -176,7 +176,7 @@ TEST_F(Waking, WhatTheStoreDidNotTakeIsTriedAgainWithoutAPush) {
     EXPECT_TRUE(stored(session).calls.empty());
 }
 
-TEST_F(Resident, TheLaneThatRestedLongestIsPutAway) {
+TEST_F(Resident, LongestIdleLane_IsUnloaded) {
     open(2);
     SessionId const a = new_session();
     SessionId const b = new_session();
@@ -191,7 +191,7 @@ TEST_F(Resident, TheLaneThatRestedLongestIsPutAway) {
     EXPECT_EQ(stored(b).title, "comes back");
 }
 
-TEST_F(Resident, LanesWithWorkStay) {
+TEST_F(Resident, BusyLanes_StayLoaded) {
     open(1);
     SessionId const busy = new_session();
     (void)ask(busy, prompt("hello"));
@@ -203,11 +203,11 @@ TEST_F(Resident, LanesWithWorkStay) {
     EXPECT_EQ(effects.starts, 1);
 }
 
-TEST_F(Resident, ALaneThatAReaderHoldsHasNoTwin) {
+TEST_F(Resident, LaneThatAReaderHolds_IsNotDuplicated) {
     open(1);
     SessionId const session = new_session();
     for (int i = 0; i < 300; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
-    open(1);  // from its snapshot: the beginning must be read
+    open(1);  // loaded from a snapshot: the beginning must be read
     std::shared_ptr<Lane> held;
     std::shared_ptr<Lane> now;
     runner->read(session, 1, [&](Result<Runner::Read> read) {
@@ -218,8 +218,8 @@ TEST_F(Resident, ALaneThatAReaderHoldsHasNoTwin) {
     for (int i = 0; i < 5; ++i) ask_for_session(demo(), ann());
     loop.run();
     for (int i = 0; i < 5; ++i) (void)new_session();
-    runner->look(session,
-                 [&](Result<std::shared_ptr<Lane>> lane) { now = lane.value_or(nullptr); });
+    runner->read_lane(session,
+                      [&](Result<std::shared_ptr<Lane>> lane) { now = lane.value_or(nullptr); });
     loop.run();
     EXPECT_EQ(held, now);
     held.reset();
@@ -277,9 +277,9 @@ TEST_F(Resident, RecordsAreReadFromAnyPlace) {
     EXPECT_FALSE(found);
 }
 
-// A page that the journal answers is of the same moment as the lane's state, whatever happened
+// A page read from the journal and the lane's state are from the same moment, whatever happened
 // meanwhile.
-TEST_F(Resident, RecordsAndStateAreOfOneMoment) {
+TEST_F(Resident, Read_RecordsAndState_AreFromOneMoment) {
     SessionId const session = new_session();
     for (int i = 0; i < 300; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
     for (Fault const fault : {Fault::none, Fault::lost, Fault::hidden}) {
@@ -308,7 +308,7 @@ TEST_F(Resident, RecordsAndStateAreOfOneMoment) {
     }
 }
 
-TEST_F(Draining, TakesNoCommandsAndEndsWhenWhatRunsIsHome) {
+TEST_F(Draining, RefusesCommandsAndEndsWhenEffectsEnd) {
     SessionId const session = new_session();
     (void)ask(session, prompt("hello"));
     bool drained = false;
@@ -326,10 +326,10 @@ TEST_F(Draining, TakesNoCommandsAndEndsWhenWhatRunsIsHome) {
     restart();
     runner->start();
     loop.run();
-    EXPECT_EQ(stored(session).calls.at(1).in_doubt, true);  // its tool may have been started
+    EXPECT_EQ(stored(session).calls.at(1).in_doubt, true);  // the tool may have been started
 }
 
-TEST_F(Draining, DoesNotWaitForEverForAToolThatHangs) {
+TEST_F(Draining, StalledTool_EndsAtTheLimit) {
     SessionId const session = new_session();
     (void)ask(session, prompt("hello"));
     bool drained = false;
@@ -340,7 +340,7 @@ TEST_F(Draining, DoesNotWaitForEverForAToolThatHangs) {
     EXPECT_TRUE(drained);
 }
 
-TEST_F(Failing, AFailedSyncIsToldOnceAndEndsTheScan) {
+TEST_F(Failing, FailedSync_IsReportedOnceAndEndsTheScan) {
     int told = 0;
     observer.on_failed = [&] { ++told; };
     runner->start();
@@ -357,7 +357,7 @@ TEST_F(Failing, AFailedSyncIsToldOnceAndEndsTheScan) {
     EXPECT_EQ(journal.commits.size(), commits);
 }
 
-TEST_F(Failing, ASyncThatFailsWhileAnOutcomeIsTakenIsToldToo) {
+TEST_F(Failing, FailedSyncOfAnOutcome_IsReported) {
     int told = 0;
     observer.on_failed = [&] { ++told; };
     SessionId const session = new_session();
@@ -369,7 +369,7 @@ TEST_F(Failing, ASyncThatFailsWhileAnOutcomeIsTakenIsToldToo) {
     EXPECT_EQ(told, 1);
 }
 
-TEST_F(Waking, ProvisionalTextGoesToWhoeverAskedForIt) {
+TEST_F(Waking, ProvisionalText_GoesToTheObserver) {
     Strings heard;
     observer.on_delta = [&](SessionId, AskModel const& ask, port::Delta const& delta) {
         heard.push_back(std::to_string(ask.step) + "." + std::to_string(ask.attempt) + " " +
@@ -378,6 +378,32 @@ TEST_F(Waking, ProvisionalTextGoesToWhoeverAskedForIt) {
     (void)ask(new_session(), prompt("hello"));
     effects.asked.back().delta({port::Delta::Kind::text, "wel"});
     EXPECT_EQ(heard, Strings{"1.1 wel"});
+}
+
+TEST_F(Waking, RunnerEnded_StoreAnswersLate_NobodyIsCalled) {
+    journal.hold_reads = true;
+    ask_for_session(demo(), ann(std::string(32, 'a')));
+    ask_for_session(demo(), ann(std::string(32, 'a')));  // waits for the first
+    Create named = demo();
+    named.alias = "alice";
+    ask_for_session(std::move(named), ann());
+    runner->start();
+    loop.run();
+    runner.reset();
+    journal.release_reads();
+    loop.advance(Duration(10'000));
+    EXPECT_TRUE(answers.empty());
+    EXPECT_TRUE(journal.commits.empty());
+}
+
+TEST_F(Waking, RunnerEnded_StoreCommitsLate_NobodyIsCalled) {
+    journal.hold = true;
+    ask_for_session(demo(), ann());
+    loop.run();
+    ASSERT_EQ(journal.held(), 1U);
+    runner.reset();
+    journal.release();
+    EXPECT_TRUE(answers.empty());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "json/schema.h"
 #include "session/limits.h"
 #include "wire/admit.h"
-#include "wire/spill.h"
+#include "wire/journal/spill.h"
 
 #include <utility>
 
@@ -28,7 +28,8 @@ std::string violations_json(std::vector<json::Violation> const& violations) {
     return out.end_array().take();
 }
 
-// Where `value` does not fit; null: it does. nullopt: that takes more steps than these.
+// Where `value` does not match the schema; null: it matches. nullopt: the check takes more than
+// `steps`.
 std::optional<Json> violations_of(std::size_t steps, Json const& schema, Json const& value) {
     if (schema.is_null()) return Json();
     auto const violations = json::violations_within(steps, schema, value);
@@ -36,8 +37,8 @@ std::optional<Json> violations_of(std::size_t steps, Json const& schema, Json co
     return violations->empty() ? Json() : Json::trusted(violations_json(*violations));
 }
 
-// The submission brings a result for the call. A person who says that an attempt in doubt succeeded
-// may say what it gave.
+// Whether the submission has a result for the call. A person who says that an attempt in doubt
+// succeeded may give its result.
 bool brings_result(Call const& call, Submit const& submit) {
     bool const question = call.question && call.question->pending == submit.pending;
     Submission const& what = submit.what;
@@ -53,8 +54,8 @@ std::optional<Error> tool_gone(port::ToolCatalogue const& tools, Call const& cal
                                          "wait."};
 }
 
-// A decision returns to who asked: the gate or the tool. A program's own tool is not configured
-// here.
+// A decision continues the gate or tool that asked for it. An external agent's own tools are not
+// configured here.
 std::optional<Error> decision_misplaced(port::ToolCatalogue const& tools, Call const& call) {
     if (call.spec.ask != 0) return std::nullopt;
     bool const by_gate = call.pause && call.pause->by_gate;
@@ -67,7 +68,7 @@ std::optional<Error> decision_misplaced(port::ToolCatalogue const& tools, Call c
     return tool_gone(tools, call);
 }
 
-// A result with which the call's own tool continues.
+// A result that the call's own tool continues with.
 std::optional<Error> result_misplaced(port::ToolCatalogue const& tools, Call const& call,
                                       Submit const& submit) {
     bool const continues = call.pause && !call.pause->by_gate && call.pending == submit.pending &&
@@ -104,7 +105,7 @@ Error bad_arguments(Json const& violations) {
 
 }  // namespace
 
-std::optional<Checked> SubmissionCheck::look(Call const& call, Submit const& submit) {
+std::optional<Checked> SubmissionCheck::find(Call const& call, Submit const& submit) {
     trace();
     if (world_.tools == nullptr) return Checked{};
     if (failed_) return Checked{{}, failed_};
@@ -153,7 +154,7 @@ void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port
     });
 }
 
-// The schema is the pause's. An early result, or one of a call in doubt, is measured by what the
+// Uses the pause's schema. An early result, or one of a call in doubt, uses the schema that the
 // tool declares.
 SubmissionCheck::Schemas SubmissionCheck::schemas(Call const& call, Submit const& submit) const {
     Schemas out;
@@ -174,7 +175,7 @@ bool SubmissionCheck::is_measured_by(Schemas const& now) const {
            schemas_.arguments.text() == now.arguments.text();
 }
 
-// False: it takes more steps than these.
+// False: the check takes more than `steps`.
 bool SubmissionCheck::measure(std::size_t steps, Submit const& submit) {
     Json const output = schemas_.result.is_null() ? Json() : wire::whole_output(submit);
     auto of_result = violations_of(steps, schemas_.result, output);
@@ -196,8 +197,8 @@ bool SubmissionCheck::measure_soon(Submit const& submit) {
     return together < wire::large_bytes && measure(json::steps_soon, submit);
 }
 
-// The tool whose code judges a result that fits its schema; empty: none. A call that continues in
-// its tool is judged there.
+// The tool whose validator checks a result that matches its schema; empty: none. If the call
+// continues in its tool, the tool checks the result itself.
 std::string SubmissionCheck::validator(Call const& call, Submit const& submit) const {
     if (!brings_result(call, submit)) return {};
     bool const continues =

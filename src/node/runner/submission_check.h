@@ -1,16 +1,16 @@
 #pragma once
-// Checks the values that one submission brings, as far as they decide it: an output against the
-// schema of the call and the validator of its tool, edited arguments against the tool's schema, and
-// that the tool or gate to which the call returns is configured.
+// Checks the values of one submission as far as they decide it: an output against the call's schema
+// and the tool's validator, edited arguments against the tool's schema, and that the tool or gate
+// that continues is configured.
 //
-// Small values are checked at once. A large value, or a validator, takes longer; the session
-// continues meanwhile. So the lane asks in two steps, again after each wait, with the call as it is
-// then:
+// Small values are checked at once. Large values and validators take longer, and the session
+// continues meanwhile. So the lane asks in two steps, and again after each wait with the call as it
+// is then:
 //
-//   auto checked = check->look(call, submit);   // nullopt: not known yet
+//   auto checked = check->find(call, submit);   // nullopt: not known yet
 //   check->work(std::move(shared_submit), [] { /* look again */ });
 //
-// On the loop. What `World` names outlives this.
+// On the loop. Everything in `World` outlives this.
 
 #include "port/catalogue.h"
 #include "session/decide.h"
@@ -22,21 +22,21 @@ namespace dormouse::runner {
 class SubmissionCheck : public std::enable_shared_from_this<SubmissionCheck> {
 public:
     struct World {
-        port::ToolCatalogue* tools = nullptr;  // null: no values are checked
+        port::ToolCatalogue* tools = nullptr;  // null: values are not checked
         port::Workers* workers = nullptr;      // null: large values are checked on the loop
     };
     explicit SubmissionCheck(World world) : world_(world) {}
 
-    // `call` is open and waits for `submit` (session::call_to_check). nullopt: call work(), then
-    // look again.
-    [[nodiscard]] std::optional<session::Checked> look(session::Call const& call,
+    // REQUIRES: `call` is open and waits for `submit` (session::call_to_check). nullopt: call
+    // work(), then look again.
+    [[nodiscard]] std::optional<session::Checked> find(session::Call const& call,
                                                        session::Submit const& submit);
-    // Does what the last look() lacked; `done` comes on the loop, possibly before this returns.
-    // REQUIRES: look() returned nullopt. `submit` is not changed before `done`.
+    // Does what the last find() lacked; `done` is called on the loop, possibly before this returns.
+    // REQUIRES: find() returned nullopt; `submit` does not change before `done`.
     void work(std::shared_ptr<session::Submit const> const& submit, port::Fn<void()> done);
 
 private:
-    // By what the values are measured: JSON Schemas, null where nothing is.
+    // JSON Schemas for the values; null: not checked.
     struct Schemas {
         Json result;
         Json arguments;
@@ -53,14 +53,14 @@ private:
 
     World world_;
     Lacks lacks_ = Lacks::nothing;
-    std::optional<Error> failed_;  // a step of the work could not be done
+    std::optional<Error> failed_;  // a step of the work failed
     bool measured_ = false;
     Schemas schemas_;
     Json result_violations_;
     Json arguments_violations_;
-    std::string tool_;  // whose validator is asked, or was
+    std::string tool_;  // whose validator is, or was, asked
     Json tool_input_;
-    std::optional<port::ValidationResult> validated_;  // nullopt: it was not asked yet
+    std::optional<port::ValidationResult> validated_;  // nullopt: not asked yet
 };
 
 }  // namespace dormouse::runner

@@ -1,5 +1,5 @@
-// Random values for every parameter of the library that takes a text or JSON. Each is taken or
-// refused; none ends the process, and the next process reads all that was kept.
+// Random values for every text or JSON parameter of the library. Each is accepted or refused; none
+// ends the process, and a new process can read everything that was stored.
 #include "runtime/testing/admission_fixture.h"
 
 #include <functional>
@@ -9,7 +9,7 @@
 namespace dormouse::runtime {
 namespace {
 
-// The same values for the same seed.
+// Pseudo-random: the same seed gives the same values.
 class Noise {
 public:
     explicit Noise(std::uint64_t seed) : random_(seed) {}
@@ -17,7 +17,7 @@ public:
     std::size_t below(std::size_t bound) { return random_() % bound; }
     bool sometimes() { return below(2) == 0; }
 
-    // Half of the time what is valid, so that another parameter's noise gets as far as it can.
+    // Valid half of the time, so that invalid values of other parameters are reached.
     std::string text(std::string valid) { return sometimes() ? std::move(valid) : noise(); }
     Json json(Json valid) { return sometimes() ? std::move(valid) : Json::trusted(document()); }
 
@@ -27,7 +27,7 @@ public:
             case 1: return std::string(below(70'000), 'x');
             case 2: return one_of({"", " ", "\r\n", "..", "/", "\\", "\"", "{}", "null", "%s%n"});
             case 3: return std::string("a\0b\x01\x1f\x7f", 6);
-            // Overlong, surrogate, beyond Unicode, cut short; then an override of the direction.
+            // Overlong, surrogate, beyond Unicode, truncated; then a bidirectional override.
             case 4:
                 return one_of(
                     {"\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\u202e"});
@@ -71,7 +71,8 @@ class AdmissionFuzz : public Admission, public testing::WithParamInterface<std::
 protected:
     static constexpr int rounds = 200;
 
-    // A call that waits: "job" for a result, "guarded" for a person. A new one when none is left.
+    // A pending call: "job" waits for a result, "guarded" for a person. Starts a session if none is
+    // left.
     PendingId call_of(std::string const& prompt) {
         std::optional<SessionId>& session = prompt == "job" ? job_session : gate_session;
         if (session) {
@@ -159,7 +160,7 @@ protected:
                 break;
             case 3:
                 (void)runtime->pause(call.session, noise.text("ann"));
-                // Only a valid name is sure to wake it again.
+                // Only a valid name is certain to resume it.
                 (void)runtime->resume(call.session, noise.text("ann"));
                 (void)runtime->resume(call.session, "ann");
                 break;

@@ -1,4 +1,4 @@
-// What a program hands to the library, whatever it is, leaves a store that the next process reads.
+// Whatever a program passes to the library, a new process can read the store.
 #include "runtime/testing/admission_fixture.h"
 
 namespace dormouse::runtime {
@@ -45,7 +45,7 @@ TEST_F(Admission, Operations_ValuesThatAreNotJson_AreRefused) {
                   "bad_value");
     }
     expect_all_is_readable({job_view.id, gate_view.id});
-    EXPECT_EQ(runtime->session(job_view.id)->pending.size(), 1U) << "it waits on";
+    EXPECT_EQ(runtime->session(job_view.id)->pending.size(), 1U) << "it still waits";
     EXPECT_TRUE(runtime->submit(job_id, output("live")));
 }
 
@@ -107,7 +107,7 @@ TEST_F(Admission, Model_ArgumentsThatAreNotJson_AreAnErrorForTheModel) {
         sessions.push_back(call());
         std::string const said = said_of(sessions.back());
         bool const repaired = bad.text() == "\"\xff\"";
-        if (!repaired) EXPECT_TRUE(said.contains("can not be read")) << said;
+        if (!repaired) EXPECT_TRUE(said.contains("cannot be read")) << said;
         EXPECT_EQ(runtime->said(sessions.back()).value_or("?"), "Done.");
     }
     expect_all_is_readable(sessions);

@@ -1,10 +1,10 @@
 #pragma once
-// Where the program's completions and observers run: threads of their own, or the program's
-// executor. Never the loop. What they throw is caught and logged. Any thread.
+// Runs the program's completions and observers: on threads of their own or on the program's
+// executor, never on the loop. Exceptions are caught and logged. Any thread.
 
 #include <dormouse/runtime.h>
 
-#include "io/tool_threads.h"
+#include "io/threads/tool_threads.h"
 
 #include <exception>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace dormouse::runtime {
 
-// Settings::log, made safe: one line at a time, and what it throws is dropped.
+// Settings::log, made safe: one line at a time, exceptions are ignored.
 class Notes {
 public:
     explicit Notes(std::function<void(std::string_view)> log) : log_(std::move(log)) {}
@@ -25,10 +25,10 @@ public:
         std::lock_guard const lock(mutex_);
         try {
             log_(line);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody else to tell
+        } catch (...) {  // NOLINT(bugprone-empty-catch): there is no other place to report to
         }
     }
-    // Runs `work`. False: it threw, and `who` is named in the log.
+    // Runs `work`. Returns false if it threw; the log then names `who`.
     template <class F> bool guard(std::string_view who, F&& work) {
         try {
             std::forward<F>(work)();
@@ -36,14 +36,14 @@ public:
         } catch (std::exception const& error) {
             say(std::string(who) + " threw: " + error.what());
         } catch (...) {
-            say(std::string(who) + " threw something that is no exception");
+            say(std::string(who) + " threw a value that is not an exception");
         }
         return false;
     }
 
 private:
     std::function<void(std::string_view)> const log_;
-    std::recursive_mutex mutex_;  // a log may call the runtime, which may log
+    std::recursive_mutex mutex_;  // recursive: a log may call the runtime, which may log
 };
 
 class Callbacks {
@@ -51,12 +51,12 @@ public:
     // `loop` lives until end().
     Callbacks(Settings const& settings, port::Loop& loop);
 
-    // Runs `call` once, which throws nothing. After end(): at once, unless there is an executor.
+    // Runs `call` once; it must not throw. After end(): at once, unless there is an executor.
     void run(port::Fn<void()> call);
-    // `work` on the loop; dropped when there is none any more.
+    // Posts `work` to the loop; drops it after forget_loop().
     void post(port::Fn<void()> work);
     void forget_loop();
-    // Runs what has come, and joins. REQUIRES: not called from a callback.
+    // Runs what is queued and joins the threads. REQUIRES: not called from a callback.
     void end() { threads_.drain(); }
 
     [[nodiscard]] Notes& notes() { return notes_; }
@@ -70,7 +70,7 @@ private:
     io::ToolThreads threads_;
 };
 
-// Ends them when it goes; whoever still holds them may drop them on any thread.
+// Ends the callbacks when destroyed; other owners may drop them on any thread.
 class CallbacksOwner {
 public:
     explicit CallbacksOwner(std::shared_ptr<Callbacks> callbacks)

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <stdexcept>
 
-// Where the program's own code runs, what it may throw there, and how a runtime ends.
+// Threads and exceptions of the program's code, and how a runtime ends.
 namespace dormouse::runtime {
 namespace {
 
-// Lets threads wait until the test says so.
+// Blocks threads until the test opens it.
 class Latch {
 public:
     void open() {
@@ -52,13 +52,13 @@ protected:
     std::vector<std::string> lines;
 };
 
-TEST_F(CallbacksTest, CompletionThatThrows_IsLoggedAndTheRuntimeGoesOn) {
+TEST_F(CallbacksTest, CompletionThatThrows_IsLoggedAndTheRuntimeContinues) {
     open();
     runtime->create({.agent = "ops", .prompt = "hello"},
                     [](Result<SessionId> const&) { throw std::runtime_error("no luck"); });
     EXPECT_TRUE(logged("a completion threw: no luck"));
     runtime->create({.agent = "ops"}, [](Result<SessionId> const&) { throw 7; });
-    EXPECT_TRUE(logged("a completion threw something that is no exception"));
+    EXPECT_TRUE(logged("a completion threw a value that is not an exception"));
     EXPECT_TRUE(start("job").pending.size() == 1);
 }
 
@@ -93,7 +93,7 @@ TEST_F(CallbacksTest, ObserverThatThrows_IsLoggedAndNotCalledAgain) {
     EXPECT_EQ(calls, 1);
 }
 
-TEST_F(CallbacksTest, ValidatorThatThrows_RefusesByEveryWayIn) {
+TEST_F(CallbacksTest, ValidatorThatThrows_RefusesEveryResult) {
     auto const strict = tool("job",
                              [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
                                  return Pending<Outcome>{{"queued"}};
@@ -118,7 +118,7 @@ TEST_F(CallbacksTest, SlowObservers_DelayNoSession) {
     settings.tool_threads = 1;
     open();
     auto const asleep = start("job");
-    // Outlives the observers, which count once more when the latch opens.
+    // Declared first: the observers increment it until they have ended.
     std::atomic<int> inside = 0;
     std::vector<Following> followings;
     for (int i = 0; i < 4; ++i) {
@@ -131,7 +131,7 @@ TEST_F(CallbacksTest, SlowObservers_DelayNoSession) {
                                  .value());
     }
     wait_while([&] { return inside < 4; });
-    // All four stand in their observers, and the one tool thread is free.
+    // All four observers block, and the one tool thread is free.
     EXPECT_EQ(start("job").pending.size(), 1U);
     std::promise<bool> told;
     runtime->create({.agent = "ops"},
@@ -182,7 +182,7 @@ TEST_F(CallbacksTest, Executor_RunsCompletionsAndObservers) {
     EXPECT_EQ(ran, std::this_thread::get_id());
 }
 
-TEST_F(CallbacksTest, ExecutorThatThrows_LeavesItToACallbackThread) {
+TEST_F(CallbacksTest, ExecutorThatThrows_FallsBackToACallbackThread) {
     settings.executor = [](std::function<void()> const&) { throw std::runtime_error("full"); };
     open();
     std::promise<std::thread::id> ran;
@@ -214,7 +214,7 @@ TEST_F(CallbacksTest, SignalsOfTheProcess_AreBlockedOnToolAndCallbackThreads) {
     EXPECT_FALSE(blocked());
 }
 
-TEST_F(CallbacksTest, Close_TellsToolsToStopFirstAndTakesTheirResults) {
+TEST_F(CallbacksTest, Close_StopsToolsAndAcceptsTheirResults) {
     on_disk();
     std::promise<void> begun;
     settings.tools[1] = tool("now", [&](Work const&, Call const& call) {
@@ -225,7 +225,7 @@ TEST_F(CallbacksTest, Close_TellsToolsToStopFirstAndTakesTheirResults) {
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "mixed"}).value();
     begun.get_future().wait();
-    // Far less than this: it ends as soon as the tool does.
+    // Returns much earlier: as soon as the tool does.
     EXPECT_TRUE(runtime->close(Duration(60'000)));
     EXPECT_EQ(code_of(runtime->session(session)), "draining");
     EXPECT_TRUE(runtime->close());
@@ -238,7 +238,7 @@ TEST_F(CallbacksTest, Close_TellsToolsToStopFirstAndTakesTheirResults) {
     EXPECT_TRUE(kept);
 }
 
-TEST_F(CallbacksTest, Close_AToolThatFailsBecauseOfItRunsAgainLikeAfterACrash) {
+TEST_F(CallbacksTest, Close_ToolFailsBecauseOfIt_RunsAgain) {
     on_disk();
     std::promise<void> begun;
     settings.tools[1] = tool("now",
@@ -266,7 +266,7 @@ TEST_F(CallbacksTest, Close_AToolThatFailsBecauseOfItRunsAgainLikeAfterACrash) {
     for (Event const& event : all_of_them) EXPECT_FALSE(event.data.text().contains("was stopped"));
 }
 
-TEST_F(CallbacksTest, Close_AToolThatGoesOnIsSaid) {
+TEST_F(CallbacksTest, Close_ToolKeepsRunning_ReturnsFalse) {
     Latch latch;
     std::promise<void> begun;
     settings.tools[1] = tool("now", [&](Work const& work) {
@@ -282,7 +282,7 @@ TEST_F(CallbacksTest, Close_AToolThatGoesOnIsSaid) {
     EXPECT_TRUE(runtime->close(Duration(60'000)));
 }
 
-TEST_F(CallbacksTest, Close_WhoeverWaitsForASessionIsAnswered) {
+TEST_F(CallbacksTest, Close_WaitingCallers_AreAnswered) {
     Latch latch;
     std::promise<void> begun;
     settings.tools[1] = tool("now", [&](Work const& work) {

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-// Agents as tools and background tasks in a program of one's own.
+// Agents as tools and background tasks in a program that uses the library.
 namespace dormouse::runtime {
 namespace {
 
@@ -36,7 +36,7 @@ protected:
         EXPECT_TRUE(session) << session.error().detail;
         return at_rest(*session);
     }
-    // The calls of the tool `job` that wait, once there are `count`.
+    // Waits until `count` calls of the tool `job` are pending, and returns them.
     std::vector<PendingCall> jobs(std::size_t count) {
         std::vector<PendingCall> calls;
         wait_while([&] {
@@ -51,7 +51,7 @@ protected:
     AgentSettings lead;
 };
 
-TEST_F(ChildrenTest, AnAgentAsAToolAnswersItsCallOnceAlsoInAnotherProcess) {
+TEST_F(ChildrenTest, AgentAsATool_AfterARestart_AnswersItsCallOnce) {
     on_disk();
     open();
     SessionView const asked = ask("ship it");
@@ -73,7 +73,7 @@ TEST_F(ChildrenTest, AnAgentAsAToolAnswersItsCallOnceAlsoInAnotherProcess) {
     EXPECT_TRUE(at_rest(asked.id).children.empty()) << "its session ends with the call";
 }
 
-TEST_F(ChildrenTest, EventsOfChildrenAreFollowedThroughTheParent) {
+TEST_F(ChildrenTest, FollowAll_DeliversEventsOfChildren) {
     open();
     std::mutex mutex;
     std::map<std::string, std::vector<Seq>> seen;
@@ -102,7 +102,7 @@ TEST_F(ChildrenTest, EventsOfChildrenAreFollowedThroughTheParent) {
     }
 }
 
-TEST_F(ChildrenTest, CancellingTheParentCancelsTheChild) {
+TEST_F(ChildrenTest, CancelledParent_CancelsTheChild) {
     open();
     SessionView const asked = ask("ship it");
     (void)jobs(1);
@@ -111,7 +111,7 @@ TEST_F(ChildrenTest, CancellingTheParentCancelsTheChild) {
     EXPECT_EQ(at_rest(asked.id).activity, SessionView::Activity::idle);
 }
 
-TEST_F(ChildrenTest, TheEndOfABackgroundTaskWakesItsParentOnce) {
+TEST_F(ChildrenTest, EndOfABackgroundTask_WakesItsParentOnce) {
     open();
     SessionView const asked = ask("behind");
     EXPECT_EQ(runtime->said(asked.id).value(), "Started.");
@@ -125,7 +125,7 @@ TEST_F(ChildrenTest, TheEndOfABackgroundTaskWakesItsParentOnce) {
     EXPECT_EQ(told.children[0].status, ChildSession::Status::completed);
 }
 
-TEST_F(ChildrenTest, AnAgentThatIsNotThereIsNamedWhenTheStoreIsOpened) {
+TEST_F(ChildrenTest, MissingAgent_IsNamedAtOpen) {
     settings.agents.back().tools = {"agent:nobody"};
     auto const opened = Runtime::open(settings);
     ASSERT_FALSE(opened);

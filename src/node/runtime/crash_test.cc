@@ -3,17 +3,18 @@
 
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 
-// A program with a runtime dies by SIGKILL at each window at which other systems lose or repeat
-// something; the next process opens the same store. Rows T of docs/requirements.md.
+// A process with a runtime is killed (SIGKILL) at each point where work could be lost or repeated;
+// the next process opens the same store. Rows T of docs/requirements.md.
 namespace dormouse::runtime {
 namespace {
 
-// So that two processes can tell each other what they did: one line an event, in a file.
+// A file in which two processes record what they did, one line for each event.
 class Ledger {
 public:
     explicit Ledger(std::string path) : path_(std::move(path)) {}
@@ -54,7 +55,7 @@ protected:
         std::remove((settings.store + ".ledger").c_str());
     }
 
-    // Notes each run; dies in the run whose number is `dies_in`.
+    // Records each run; the process dies in the run with target `dies_at`.
     [[nodiscard]] ToolPtr job_of(Crash crash) {
         return tool(
             "job",
@@ -66,7 +67,7 @@ protected:
             },
             {.crash = crash});
     }
-    // Another process runs `work` with a runtime of these settings, and is killed in it.
+    // Forks a process that runs `work` with a runtime of these settings and is killed.
     void killed(std::function<void(Runtime&)> const& work) {
         ::pid_t const child = ::fork();
         ASSERT_GE(child, 0);
@@ -75,8 +76,8 @@ protected:
             auto opened = Runtime::open(settings);
             if (!opened) ::_exit(3);
             work(*opened);
-            std::this_thread::sleep_for(Duration(30'000));  // the window comes on another thread
-            ::_exit(4);
+            ::alarm(30);
+            while (true) ::pause();  // killed on another thread
         }
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -87,7 +88,7 @@ protected:
         auto const made = in.create({.agent = "ops", .prompt = text, .key = "the session"});
         if (!made) ::_exit(5);
     }
-    // The session that the other process made.
+    // The session that the killed process created.
     SessionId found() {
         return runtime->create({.agent = "ops", .prompt = asked, .key = "the session"}).value();
     }
@@ -108,10 +109,10 @@ protected:
     std::optional<Ledger> ledger;
     std::string asked;
     std::string dies_at = "A";
-    bool dying = false;  // in the process that is to be killed
+    bool dying = false;  // true in the process that will be killed
 };
 
-TEST_F(CrashTest, WhileTheModelIsAskedThePromptIsDurableAndItIsAskedAgain) {
+TEST_F(CrashTest, CrashWhileTheModelIsAsked_AsksAgain) {
     settings.agents[0].model = script.model().through(
         {.name = "dies", .before = [this](ModelQuestion&) -> Result<std::optional<ModelAnswer>> {
              ledger->note("asked");
@@ -126,23 +127,23 @@ TEST_F(CrashTest, WhileTheModelIsAskedThePromptIsDurableAndItIsAskedAgain) {
     EXPECT_EQ(runtime->said(view.id).value(), "Done.");
 }
 
-TEST_F(CrashTest, AfterTheReplyItsToolsRunInTheNextProcess) {
-    // The reply is durable, and its call is being gated.
+TEST_F(CrashTest, CrashAfterTheReply_NextProcessRunsItsTools) {
+    // The reply is durable, and the gate of its call is being asked.
     settings.gates = {{.name = "guard",
-                       .decide = [this](Call const&) -> Verdict {
+                       .decide = [this](Call const&) -> GateDecision {
                            if (dying) die();
                            return Allow{};
                        },
                        .tools = {"job"}}};
     dies_after("job");
     auto const view = at_rest(found());
-    EXPECT_EQ(script.asked(), 0U) << "the first reply stands, and its call waits";
+    EXPECT_EQ(script.asked(), 0U) << "the first reply is kept, and its call waits";
     EXPECT_EQ(count(view.id, "model_replied"), 1U);
     EXPECT_EQ(view.pending.size(), 1U);
     EXPECT_EQ(ledger->lines().size(), 1U);
 }
 
-TEST_F(CrashTest, ARunningToolIsNotRunAgainUnlessItSaysSo) {
+TEST_F(CrashTest, CrashInATool_WithoutRetry_DoesNotRunItAgain) {
     dies_after("job");
     auto view = at_rest(found());
     EXPECT_EQ(ledger->lines().size(), 1U);
@@ -150,7 +151,7 @@ TEST_F(CrashTest, ARunningToolIsNotRunAgainUnlessItSaysSo) {
     EXPECT_TRUE(view.pending[0].in_doubt || view.pending[0].id == id_in_ledger("A"));
 }
 
-TEST_F(CrashTest, ARunningToolThatMayRunsAgainUnderTheSameKey) {
+TEST_F(CrashTest, CrashInATool_WithRetry_RunsItWithTheSameKey) {
     settings.tools[0] = job_of(Crash::retry);
     dies_after("job");
     auto const view = at_rest(found());
@@ -160,7 +161,7 @@ TEST_F(CrashTest, ARunningToolThatMayRunsAgainUnderTheSameKey) {
     EXPECT_EQ(view.pending.at(0).id, id_in_ledger("A"));
 }
 
-TEST_F(CrashTest, OfParallelToolsOnlyTheUnfinishedOnesAreInDoubt) {
+TEST_F(CrashTest, CrashInParallelTools_OnlyUnfinishedAreInDoubt) {
     settings.tools[0] = job_of(Crash::retry);
     dies_at = "B";
     asked = "twice";
@@ -177,8 +178,8 @@ TEST_F(CrashTest, OfParallelToolsOnlyTheUnfinishedOnesAreInDoubt) {
     EXPECT_LE(a, 2U);  // its pause may not have been durable yet
 }
 
-TEST_F(CrashTest, TheResultOfAJobWhosePauseWasNeverSavedIsTaken) {
-    dies_after("job");  // the job had begun outside, and the process never said that it waits
+TEST_F(CrashTest, ResultBeforeThePauseIsDurable_IsAccepted) {
+    dies_after("job");  // the job was started outside, but its pause was not recorded
     PendingId const id = id_in_ledger("A");
     auto const receipt = runtime->submit(job, id, {"live"});
     ASSERT_TRUE(receipt) << receipt.error().detail;
@@ -187,7 +188,7 @@ TEST_F(CrashTest, TheResultOfAJobWhosePauseWasNeverSavedIsTaken) {
     EXPECT_EQ(ledger->lines().size(), 1U) << "no second job";
 }
 
-TEST_F(CrashTest, ACallThatWaitsGoesOnWaiting) {
+TEST_F(CrashTest, Crash_PendingCallKeepsWaiting) {
     dies_at = "";
     asked = "job";
     killed([&](Runtime& in) {
@@ -208,8 +209,8 @@ TEST_F(CrashTest, ACallThatWaitsGoesOnWaiting) {
     EXPECT_EQ(runtime->said(session).value(), "Done.");
 }
 
-// Before, in and after the append of a submission: repeating it always finds one receipt.
-TEST_F(CrashTest, ASubmissionThatWasCutOffIsRepeatedAndCountsOnce) {
+// Killed before, during or after the append of a submission: repeating it finds one receipt.
+TEST_F(CrashTest, CrashDuringSubmit_RepeatCountsOnce) {
     dies_at = "";
     asked = "job";
     killed([&](Runtime& in) {
@@ -231,7 +232,7 @@ TEST_F(CrashTest, ASubmissionThatWasCutOffIsRepeatedAndCountsOnce) {
     EXPECT_EQ(runtime->said(id.session).value(), "Done.");
 }
 
-TEST_F(CrashTest, AContinuationThatIsOwedIsDoneByTheNextProcessWithNobodyAsking) {
+TEST_F(CrashTest, OutstandingContinuation_NextProcessDoesIt) {
     dies_at = "";
     settings.agents[0].model = script.model().through(
         {.name = "dies",
@@ -255,7 +256,7 @@ TEST_F(CrashTest, AContinuationThatIsOwedIsDoneByTheNextProcessWithNobodyAsking)
     EXPECT_EQ(count(session, "submitted"), 1U);
 }
 
-TEST_F(CrashTest, ProgressUnderAKeyIsNotedOnce) {
+TEST_F(CrashTest, ProgressWithAKey_AfterACrash_IsRecordedOnce) {
     dies_at = "";
     asked = "job";
     killed([&](Runtime& in) {
@@ -271,7 +272,7 @@ TEST_F(CrashTest, ProgressUnderAKeyIsNotedOnce) {
     EXPECT_EQ(count(id.session, "progressed"), 1U);
 }
 
-TEST_F(CrashTest, WhatExpiredWhileNobodyRanIsToldAtTheStart) {
+TEST_F(CrashTest, ExpiryWhileDown_IsSettledAtTheStart) {
     dies_at = "";
     within = Duration(200);
     asked = "job";
@@ -281,20 +282,21 @@ TEST_F(CrashTest, WhatExpiredWhileNobodyRanIsToldAtTheStart) {
         if (!in.rest(*session, Duration(20'000))) ::_exit(6);
         die();
     });
-    std::this_thread::sleep_for(Duration(250));  // the machine's own clock passes the deadline
+    auto const passed = std::chrono::steady_clock::now() + Duration(250);
+    wait_while([&] { return std::chrono::steady_clock::now() < passed; });
     open();
     PendingId const id = id_in_ledger("A");
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
     wait_while([&] { return runtime->said(id.session).value() != "Done."; });
     EXPECT_EQ(count(id.session, "expired"), 1U);
-    EXPECT_EQ(runtime->said(id.session).value(), "Done.") << "and the session went on";
+    EXPECT_EQ(runtime->said(id.session).value(), "Done.") << "and the session continued";
 }
 
-TEST_F(CrashTest, ADecisionIsGivenToItsGateAgainAndTheToolRunsOnce) {
+TEST_F(CrashTest, CrashAfterADecision_ToolRunsOnce) {
     settings.gates = {{.name = "guard",
-                       .decide = [](Call const&) -> Verdict { return Ask{"Really?"}; },
+                       .decide = [](Call const&) -> GateDecision { return Ask{"Really?"}; },
                        .tools = {"guarded"},
-                       .decided = [this](Call const& call) -> Verdict {
+                       .decided = [this](Call const& call) -> GateDecision {
                            ledger->note("decided");
                            if (dying) die();
                            if (!call.resumed()->approved) return Deny{"no"};
@@ -317,9 +319,9 @@ TEST_F(CrashTest, ADecisionIsGivenToItsGateAgainAndTheToolRunsOnce) {
     EXPECT_EQ(ledger->count("ran"), 1U);
 }
 
-TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
+TEST_F(CrashTest, CrashInATurnInterceptor_CallsItAgain) {
     settings.turns = {{.name = "both",
-                       .before = [this](TurnInfo const&) -> TurnVerdict {
+                       .before = [this](TurnInfo const&) -> TurnDecision {
                            ledger->note("before");
                            if (dying && dies_at == "before") die();
                            return Proceed{};
@@ -343,12 +345,12 @@ TEST_F(CrashTest, InterceptorsOfATurnAreAskedAgain) {
     });
     open();
     wait_while([&] { return count(session, "turn_told") < 2; });
-    EXPECT_EQ(count(session, "turn_told"), 2U) << "with nobody asking";
+    EXPECT_EQ(count(session, "turn_told"), 2U) << "without a request";
     EXPECT_EQ(ledger->count("after stop"), 3U);
     EXPECT_EQ(count(session, "turn_ended"), 2U);
 }
 
-TEST_F(CrashTest, WhileAValidatorJudgesNothingIsTaken) {
+TEST_F(CrashTest, CrashInAValidator_AcceptsNothing) {
     settings.tools[0] =
         tool("job",
              [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome, Pending> {

@@ -9,13 +9,12 @@
 
 namespace dormouse::runtime {
 
-// From the moment on that tools and models were asked to stop, what fails has failed because of
-// that: the failure is dropped, so that the next start meets the attempt as after a crash. What
-// they bring about is passed on.
+// Drops failures that come after tools and models were asked to stop: the next start then treats
+// the attempt as after a crash. Results and pauses are forwarded.
 class EndingEffects final : public port::PassingEffects {
 public:
     using Dropped = std::function<void(SessionId, session::EffectId)>;
-    // `to` outlives this. `dropped`: this effect runs no more and has no outcome.
+    // `to` outlives this. `dropped` is called for an effect that no longer runs and has no outcome.
     EndingEffects(port::Effects& to, std::stop_token ending, Dropped dropped)
         : PassingEffects(to), ending_(std::move(ending)), dropped_(std::move(dropped)) {}
 

@@ -1,8 +1,8 @@
 #include "runtime/engine.h"
 
 #include "agent/builtin.h"
-#include "base/text.h"
-#include "io/no_signals.h"
+#include "base/text/text.h"
+#include "io/process/no_signals.h"
 #include "json/json.h"
 #include "runtime/gates.h"
 #include "runtime/models.h"
@@ -21,7 +21,7 @@ namespace dormouse {
 
 namespace {
 
-// A key of the program's names one request of one kind.
+// Scopes the program's key to one caller and one kind of request.
 runner::Asker asker(std::string const& by, std::string_view what, std::string const& key,
                     std::string_view content) {
     runner::Asker out{{session::ActorType::token, by}};
@@ -33,7 +33,7 @@ runner::Asker asker(std::string const& by, std::string_view what, std::string co
     return out;
 }
 
-// A name that is written into journals.
+// A name that is written to journals.
 bool is_label(std::string_view name) { return !name.empty() && valid_utf8(name); }
 
 std::string labels_json(std::map<std::string, std::string> const& labels) {
@@ -48,7 +48,7 @@ std::optional<session::PromptMode> mode_of(std::optional<PromptOptions::When> wh
     return static_cast<session::PromptMode>(*when);
 }
 
-// Zeros with which nothing would ever be done.
+// Values of zero with which nothing would ever run.
 Result<void> check_numbers(Settings const& settings) {
     auto const refuse = [](std::string const& name) {
         return fail(Code::bad_value, name + " must be at least 1");
@@ -63,7 +63,7 @@ Result<void> check_numbers(Settings const& settings) {
     return {};
 }
 
-// Of an agent's configuration: a turn says under which it ran.
+// Digest of an agent's configuration; each turn records it.
 std::string digest_of(AgentSettings const& agent) {
     json::Writer out;
     out.begin_array().value(agent.model.plan()->name).value(agent.instructions);
@@ -121,7 +121,7 @@ bool Runtime::Engine::close(Duration limit) {
     if (thread_.joinable()) {
         std::promise<void> draining;
         world_.loop.post([&, this] { begin_to_end(limit, [&] { draining.set_value(); }); });
-        // No effect begins from here on: what is asked to stop is not followed by more.
+        // From here on no effect starts, so none follows those that are asked to stop.
         draining.get_future().wait();
         node_.ending.request_stop();
         node_.threads.request_stop();
@@ -134,7 +134,7 @@ bool Runtime::Engine::close(Duration limit) {
     return ended;
 }
 
-// On the loop. What is on its way arrives; then nobody is waited for, and nobody waits.
+// On the loop. Ends waiting operations and readers, then the node.
 void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> told) {
     let_go();
     node_.end(limit);
@@ -162,7 +162,7 @@ Result<void> Runtime::Engine::assemble() {
     return assemble_agents();
 }
 
-// A tool of the program's, as this runtime runs it.
+// Adds a tool of the program, with its callback URL.
 void Runtime::Engine::add(agent::Tool tool) {
     bool const has_url = tool.terms.may_pause_for(session::PauseReason::tool_result);
     if (!settings_.callback_url || !has_url) return node_.registry.add(std::move(tool));
@@ -183,7 +183,7 @@ agent::ToolResult Runtime::Engine::run_tool(agent::Tool const& tool, agent::Tool
     return tool.run(own, std::move(stop));
 }
 
-// Agents as tools, and the tools of background tasks, as far as some agent names them.
+// Adds the agents as tools, and the tools of background tasks; agents may name them.
 void Runtime::Engine::add_task_tools() {
     for (agent::Tool& tool : agent::task_tools()) {
         if (!node_.registry.tool(tool.name)) node_.registry.add(std::move(tool));
@@ -209,10 +209,9 @@ Result<void> Runtime::Engine::assemble_agents() {
         if (!from.model.plan()) return dormouse::fail(Code::bad_value, who + "give it a model");
         for (std::string const& tool : from.tools) {
             if (!node_.registry.tool(tool))
-                return dormouse::fail(Code::bad_value, std::string(who)
-                                                           .append("there is no tool '")
-                                                           .append(tool)
-                                                           .append("' among the settings' tools"));
+                return dormouse::fail(Code::bad_value,
+                                      std::string(who).append("tool '").append(tool).append(
+                                          "' is not one of the settings' tools"));
         }
         auto model = from.model.plan()->make(means);
         if (!model) return dormouse::fail(model.error().code, who + model.error().detail);
@@ -245,7 +244,7 @@ Result<void> Runtime::Engine::assemble_turns() {
     return {};
 }
 
-// Asks the authorizer on a tool thread, if there is one. `then` and `refuse` come on the loop.
+// Asks the authorizer, if there is one, on a tool thread. `then` or `refuse` is called on the loop.
 void Runtime::Engine::allow(Operation operation, PendingId pending, std::string by,
                             port::Fn<void()> then, port::Fn<void(Error)> refuse) {
     if (!settings_.authorize) return then();
@@ -254,24 +253,25 @@ void Runtime::Engine::allow(Operation operation, PendingId pending, std::string 
     if (operation == Operation::create_session)
         return authorize(operation, std::move(by), std::move(shown), std::move(then),
                          std::move(refuse));
-    node_.runner.look(pending.session, [this, operation, pending, by = std::move(by),
-                                        shown = std::move(shown), then = std::move(then),
-                                        refuse = std::move(refuse)](
-                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (lane) {
-            if (auto const* call = open_pause((*lane)->state(), pending);
-                call && (call->pause || call->question)) {
-                shown = runtime::pending_call(*call);
-            }
-        }
-        authorize(operation, std::move(by), std::move(shown), std::move(then), std::move(refuse));
-    });
+    node_.runner.read_lane(pending.session,
+                           [this, operation, pending, by = std::move(by), shown = std::move(shown),
+                            then = std::move(then), refuse = std::move(refuse)](
+                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                               if (lane) {
+                                   if (auto const* call = open_pause((*lane)->state(), pending);
+                                       call && (call->pause || call->question)) {
+                                       shown = runtime::pending_call(*call);
+                                   }
+                               }
+                               authorize(operation, std::move(by), std::move(shown),
+                                         std::move(then), std::move(refuse));
+                           });
 }
 
 void Runtime::Engine::authorize(Operation operation, std::string by, PendingCall shown,
                                 port::Fn<void()> then, port::Fn<void(Error)> refuse) {
     auto const verdict =
-        std::make_shared<Result<void>>(dormouse::fail(Code::overloaded, "too much waits to run"));
+        std::make_shared<Result<void>>(dormouse::fail(Code::overloaded, "too much work is queued"));
     auto job = [this, operation, by = std::move(by), shown = std::move(shown),
                 verdict](std::stop_token const&) {
         *verdict = dormouse::fail(Code::forbidden, "the authorizer threw");
@@ -300,23 +300,22 @@ void Runtime::Engine::create(NewSession const& from, runtime::Reply<SessionId> r
         create.prompt = session::Create::FirstPrompt{wire::text_prompt(from.prompt).parts};
     std::string const content =
         from.agent + "\n" + from.project + "\n" + from.title + "\n" + labels + "\n" + from.prompt;
-    auto const held = std::make_shared<runtime::Reply<SessionId>>(std::move(reply));
-    auto then = [this, held, create = std::move(create),
+    auto const shared_reply = std::make_shared<runtime::Reply<SessionId>>(std::move(reply));
+    auto then = [this, shared_reply, create = std::move(create),
                  by = asker(from.by, "create", from.key, content)]() mutable {
-        node_.runner.create(std::move(create), std::move(by),
-                            [held](Result<runner::Created> created) {
-                                if (!created)
-                                    return (*held)(std::unexpected(std::move(created.error())));
-                                (*held)(created->session);
-                            });
+        node_.runner.create(
+            std::move(create), std::move(by), [shared_reply](Result<runner::Created> created) {
+                if (!created) return (*shared_reply)(std::unexpected(std::move(created.error())));
+                (*shared_reply)(created->session);
+            });
     };
     allow(Operation::create_session, {}, from.by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::prompt(SessionId session, std::string const& text,
                              PromptOptions const& options, runtime::Reply<Accepted> reply) {
-    if (text.empty()) return reply(dormouse::fail(Code::bad_value, "a prompt has a text"));
+    if (text.empty()) return reply(dormouse::fail(Code::bad_value, "text must not be empty"));
     if (auto fits = runtime::check_prompt(text); !fits)
         return reply(std::unexpected(std::move(fits.error())));
     if (auto fits = runtime::check_utf8("key", options.key); !fits)
@@ -324,41 +323,42 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
     session::Prompt command = wire::text_prompt(text);
     command.when = mode_of(options.when);
     command.answers = options.answers;
-    auto const held = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));
-    auto then = [this, session, held, command = std::move(command),
+    auto const shared_reply = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));
+    auto then = [this, session, shared_reply, command = std::move(command),
                  from =
                      asker(options.by, "prompt " + session.text(), options.key, text)]() mutable {
-        node_.runner.command(session, std::move(command), std::move(from),
-                             [held](Result<session::Answer> answer) {
-                                 if (!answer)
-                                     return (*held)(std::unexpected(std::move(answer.error())));
-                                 (*held)(Accepted{answer->turn, answer->seq});
-                             });
+        node_.runner.command(
+            session, std::move(command), std::move(from),
+            [shared_reply](Result<session::Answer> answer) {
+                if (!answer) return (*shared_reply)(std::unexpected(std::move(answer.error())));
+                (*shared_reply)(Accepted{answer->turn, answer->seq});
+            });
     };
     PendingId pending = options.answers.value_or(PendingId{});
     pending.session = session;
     allow(Operation::message, pending, options.by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::progress(PendingId pending, Json payload, std::string key,
                                std::string const& by, runtime::Reply<void> reply) {
     if (payload.size() > 65'536 || key.size() > 256)
         return reply(
-            dormouse::fail(Code::too_large, "progress may have 64 KiB, its key 256 bytes"));
-    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
-    auto then = [this, pending, held, by, payload = std::move(payload),
+            dormouse::fail(Code::too_large, "progress must be at most 64 KiB, its key 256 bytes"));
+    auto const shared_reply = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto then = [this, pending, shared_reply, by, payload = std::move(payload),
                  key = std::move(key)]() mutable {
         node_.runner.command(
             pending.session, session::Progress{pending, std::move(payload), std::move(key)},
-            asker(by, "", "", ""), [this, held, pending](Result<session::Answer> answer) {
-                if (answer) return (*held)({});
-                refuse_closed(pending, std::move(answer.error()),
-                              [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+            asker(by, "", "", ""), [this, shared_reply, pending](Result<session::Answer> answer) {
+                if (answer) return (*shared_reply)({});
+                refuse_closed(pending, std::move(answer.error()), [shared_reply](Error error) {
+                    (*shared_reply)(std::unexpected(std::move(error)));
+                });
             });
     };
     allow(Operation::progress, pending, by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 namespace {
@@ -374,20 +374,21 @@ void Runtime::Engine::cancel(PendingId pending, CancelOptions options,
                              runtime::Reply<Receipt> reply) {
     if (auto const checked = check_reason(options); !checked)
         return reply(std::unexpected(checked.error()));
-    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto const shared_reply = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
     std::string const by = std::move(options.by);
     session::Cancel command{session::Cancel::Scope::call, pending, std::move(options.reason)};
-    auto then = [this, pending, held, by, command = std::move(command)]() mutable {
+    auto then = [this, pending, shared_reply, by, command = std::move(command)]() mutable {
         node_.runner.command(
             pending.session, std::move(command), asker(by, "", "", ""),
-            [this, held, pending](Result<session::Answer> answer) {
-                if (answer) return (*held)(runtime::receipt(*answer, pending));
-                refuse_closed(pending, std::move(answer.error()),
-                              [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+            [this, shared_reply, pending](Result<session::Answer> answer) {
+                if (answer) return (*shared_reply)(runtime::receipt(*answer, pending));
+                refuse_closed(pending, std::move(answer.error()), [shared_reply](Error error) {
+                    (*shared_reply)(std::unexpected(std::move(error)));
+                });
             });
     };
     allow(Operation::cancel, pending, by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::cancel(SessionId session, CancelOptions options, runtime::Reply<void> reply) {
@@ -395,38 +396,38 @@ void Runtime::Engine::cancel(SessionId session, CancelOptions options, runtime::
         return reply(std::unexpected(checked.error()));
     PendingId none;
     none.session = session;
-    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto const shared_reply = std::make_shared<runtime::Reply<void>>(std::move(reply));
     std::string const by = std::move(options.by);
     session::Cancel command{session::Cancel::Scope::turn, {}, std::move(options.reason)};
-    auto then = [this, session, held, by, command = std::move(command)]() mutable {
-        node_.runner.command(session, std::move(command), asker(by, "", "", ""),
-                             [held](Result<session::Answer> answer) {
-                                 if (!answer)
-                                     return (*held)(std::unexpected(std::move(answer.error())));
-                                 (*held)({});
-                             });
+    auto then = [this, session, shared_reply, by, command = std::move(command)]() mutable {
+        node_.runner.command(
+            session, std::move(command), asker(by, "", "", ""),
+            [shared_reply](Result<session::Answer> answer) {
+                if (!answer) return (*shared_reply)(std::unexpected(std::move(answer.error())));
+                (*shared_reply)({});
+            });
     };
     allow(Operation::cancel, none, by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::move(SessionId session, session::Move::To to, std::string const& by,
                            runtime::Reply<void> reply) {
     PendingId none;
     none.session = session;
-    auto const held = std::make_shared<runtime::Reply<void>>(std::move(reply));
-    auto then = [this, session, to, by, held] {
-        node_.runner.command(session, session::Move{to, "asked for"}, asker(by, "", "", ""),
-                             [held](Result<session::Answer> answer) {
-                                 if (!answer)
-                                     return (*held)(std::unexpected(std::move(answer.error())));
-                                 (*held)({});
-                             });
+    auto const shared_reply = std::make_shared<runtime::Reply<void>>(std::move(reply));
+    auto then = [this, session, to, by, shared_reply] {
+        node_.runner.command(
+            session, session::Move{to, "asked for"}, asker(by, "", "", ""),
+            [shared_reply](Result<session::Answer> answer) {
+                if (!answer) return (*shared_reply)(std::unexpected(std::move(answer.error())));
+                (*shared_reply)({});
+            });
     };
     auto const asked =
         to == session::Move::To::pause ? Operation::pause_session : Operation::resume_session;
     allow(asked, none, by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 }  // namespace dormouse

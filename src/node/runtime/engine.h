@@ -1,6 +1,6 @@
 #pragma once
-// A Runtime: a node whose loop has a thread of its own, and callback threads. Operations are posted
-// to the loop and answer from there.
+// The implementation of Runtime: a node whose loop runs on a thread of its own, and callback
+// threads. Operations are posted to the loop and answer from there.
 
 #include <dormouse/runtime.h>
 
@@ -40,7 +40,7 @@ public:
                   runtime::Reply<void> reply);
     void cancel(PendingId pending, CancelOptions options, runtime::Reply<Receipt> reply);
     void cancel(SessionId session, CancelOptions options, runtime::Reply<void> reply);
-    void look(SessionId session, runtime::Reply<SessionView> reply);
+    void read_view(SessionId session, runtime::Reply<SessionView> reply);
     void rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply);
     void messages(SessionId session, runtime::Reply<std::vector<Message>> reply);
     void events(SessionId session, Seq after, runtime::Reply<std::vector<Event>> reply);
@@ -54,16 +54,16 @@ public:
     void move(SessionId session, session::Move::To to, std::string const& by,
               runtime::Reply<void> reply);
 
-    // It outlives what is attached to it.
+    // Outlives everything attached to it.
     [[nodiscard]] runtime::Node& node() { return node_; }
     // The directory, or ":memory:".
     [[nodiscard]] std::string const& store() const { return settings_.store; }
 
 private:
     struct Follow;     // a reader of one session
-    struct Family;     // … of one and of those that it starts
-    struct Resting;    // one that waits for a session to rest
-    struct Gathering;  // a list that is read from one session after the other
+    struct Family;     // a reader of one session and its descendants
+    struct Resting;    // waits for a session to become idle
+    struct Gathering;  // a list read from several sessions, one at a time
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
     void begin_to_end(Duration limit, port::Fn<void()> told);
@@ -88,21 +88,21 @@ private:
     void join(std::shared_ptr<Family> const& family, SessionId session, Seq after,
               runtime::Reply<void> joined);
     void join_child(std::shared_ptr<Family> const& family, SessionId child, Duration wait);
-    void hand_over_said(std::shared_ptr<Follow> const& follow);
+    void hand_over_output(std::shared_ptr<Follow> const& follow);
     void gather(std::shared_ptr<Gathering> const& gathering);
 
     Settings const settings_;
-    // What callbacks meet that come while the rest of this goes.
+    // Shared with callbacks that may come while this is being destroyed.
     std::shared_ptr<std::atomic<bool>> const over_ = std::make_shared<std::atomic<bool>>(false);
     std::shared_ptr<runtime::Blocked> const blocked_ = std::make_shared<runtime::Blocked>();
     runtime::CallbacksOwner callbacks_;
     std::mutex closing_;
     runtime::World world_;
     runtime::Node node_;
-    std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // of text
+    std::map<SessionId, std::vector<std::weak_ptr<Follow>>> listeners_;  // readers of streamed text
     std::vector<std::weak_ptr<Follow>> follows_;
     std::vector<std::weak_ptr<Resting>> resting_;
-    std::thread thread_;  // last: everything it uses stands before it starts
+    std::thread thread_;  // last member: started after everything it uses
 };
 
 template <class T> Result<T> Runtime::Engine::block(Begin<T> begin) {

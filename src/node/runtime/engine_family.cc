@@ -4,18 +4,18 @@
 #include <algorithm>
 #include <mutex>
 
-// A session's events with those of all that it starts.
+// Follows a session and its descendants.
 namespace dormouse {
 
-// Observers of several sessions run on several threads: the mutex lets one at a time. It is one
-// that an observer may take again, because it may end the following.
+// Several threads observe several sessions: the mutex lets one at a time call the observer. It is
+// recursive because the observer may end the subscription.
 struct Runtime::Engine::Family {
     std::function<void(Event const&)> observer;
     std::recursive_mutex mutex;
     bool ended = false;               // protected by mutex, as is
-    std::vector<Following> branches;  // one a session
+    std::vector<Following> branches;  // one for each session
 
-    // What it throws ends all branches, not this one alone.
+    // An exception ends all branches, not only this one.
     bool tell(Event const& event) {
         std::lock_guard const lock(mutex);
         if (ended) return false;
@@ -38,7 +38,7 @@ struct Runtime::Engine::Family {
             ended = true;
             ending = std::exchange(branches, {});
         }
-        // Outside the lock: each waits for what its observer is at.
+        // Without the lock: each waits for its running observer.
         ending.clear();
     }
     bool is_over() {
@@ -75,8 +75,8 @@ void Runtime::Engine::join(std::shared_ptr<Family> const& family, SessionId sess
     follow(session, after, std::move(observer), {}, runtime::Reply<Following>(std::move(add)));
 }
 
-// The child comes to be a moment after its parent has asked for it, or later if it is queued; and
-// never if that is withdrawn.
+// A child exists a moment after its parent has started it, later if it is queued, and never if it
+// is withdrawn.
 void Runtime::Engine::join_child(std::shared_ptr<Family> const& family, SessionId child,
                                  Duration wait) {
     if (family->is_over()) return;

@@ -1,15 +1,16 @@
-#include "runner/read_history.h"
+#include "runner/read/read_history.h"
 #include "runtime/engine.h"
 #include "runtime/views.h"
 
 #include <mutex>
 
-// What only looks: sessions as they stand, their messages and events.
+// Read operations: sessions, messages and events.
 namespace dormouse {
 
 namespace {
 
-constexpr std::size_t pieces_max = 10'000;  // of text, for one slow observer; more are left out
+constexpr std::size_t pieces_max = 10'000;  // of text, for one slow observer; further ones are
+                                            // dropped
 
 bool at_rest(session::State const& state) {
     auto const now = activity(state);
@@ -18,7 +19,7 @@ bool at_rest(session::State const& state) {
 
 }  // namespace
 
-// Waits until the session rests, or its time is up. On the loop.
+// Waits until the session is idle or sleeps, or until its time is up. On the loop.
 struct Runtime::Engine::Resting {
     std::shared_ptr<runner::Lane> lane;
     std::uint64_t watch = 0;
@@ -34,23 +35,23 @@ struct Runtime::Engine::Resting {
     }
 };
 
-// A reader of one session. On the loop, but for what the mutex protects.
+// A reader of one session. On the loop, except what the mutex protects.
 struct Runtime::Engine::Follow {
     SessionId session;
     Seq next = 1;
     std::shared_ptr<runner::Lane> lane;
     std::uint64_t watch = 0;
-    bool busy = false;   // events are on their way to the observer
-    bool stale = false;  // more have come meanwhile
-    // The observer may end its own following while it runs.
+    bool busy = false;   // events are being delivered to the observer
+    bool stale = false;  // more events came meanwhile
+    // Recursive: the observer may end its own subscription while it runs.
     std::recursive_mutex mutex;
     bool ended = false;  // protected by mutex
     std::function<void(Event const&)> observer;
     std::function<void(std::string const&)> said;
-    std::vector<std::string> pieces;  // of text, not handed over yet
-    bool speaking = false;            // some are on their way
+    std::vector<std::string> pieces;  // of text, not yet delivered
+    bool speaking = false;            // some are being delivered
 
-    // On a callback thread. False: the observer wants no more.
+    // On a callback thread. False: the subscription has ended.
     template <class T, class F>
     bool show(runtime::Notes& notes, std::vector<T> const& what, F const& to) {
         for (T const& one : what) {
@@ -66,7 +67,8 @@ struct Runtime::Engine::Follow {
     }
 };
 
-// On the loop. The runtime ends: nobody waits for a session any more, and no reader keeps one.
+// On the loop. The runtime ends: answers callers that wait for a session, and releases the readers'
+// lanes.
 void Runtime::Engine::let_go() {
     for (auto const& weak : std::exchange(resting_, {})) {
         if (auto const one = weak.lock()) one->end(std::unexpected(runtime::ended()));
@@ -76,8 +78,8 @@ void Runtime::Engine::let_go() {
     }
 }
 
-void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply) {
-    node_.runner.look(
+void Runtime::Engine::read_view(SessionId session, runtime::Reply<SessionView> reply) {
+    node_.runner.read_lane(
         session, [reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
             if (!lane) return reply(std::unexpected(std::move(lane.error())));
             reply(runtime::session_view((*lane)->state()));
@@ -85,8 +87,8 @@ void Runtime::Engine::look(SessionId session, runtime::Reply<SessionView> reply)
 }
 
 void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply) {
-    node_.runner.look(session, [this, limit, reply = std::move(reply)](
-                                   Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.read_lane(session, [this, limit, reply = std::move(reply)](
+                                        Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         if (at_rest((*lane)->state())) return reply(runtime::session_view((*lane)->state()));
         auto const resting = std::make_shared<Resting>();
@@ -99,9 +101,10 @@ void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<Ses
         resting_.push_back(resting);
         world_.loop.after(limit, [this, resting] {
             if (!resting->lane) return;
-            // A read waits for appends before it: the answer is durable.
-            node_.runner.look(resting->lane->id(),
-                              [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
+            // The read waits for appends before it, so the answer is durable.
+            node_.runner.read_lane(
+                resting->lane->id(),
+                [resting](Result<std::shared_ptr<runner::Lane>>) { resting->end(); });
         });
     });
 }
@@ -137,8 +140,8 @@ void Runtime::Engine::follow(SessionId session, Seq after,
     follow->next = after + 1;
     follow->observer = std::move(observer);
     follow->said = std::move(said);
-    node_.runner.look(session, [this, follow, reply = std::move(reply)](
-                                   Result<std::shared_ptr<runner::Lane>> lane) mutable {
+    node_.runner.read_lane(session, [this, follow, reply = std::move(reply)](
+                                        Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
         std::erase_if(follows_, [](auto const& weak) { return weak.expired(); });
@@ -147,7 +150,7 @@ void Runtime::Engine::follow(SessionId session, Seq after,
         follow->watch = follow->lane->watch([this, follow] {
             if (follow->lane && follow->lane->state().head >= follow->next) pump(follow);
         });
-        // The last copy of this ends the following, on any thread.
+        // The last copy of this ends the subscription, on any thread.
         auto end = [callbacks = callbacks_.share(), follow](void*) {
             {
                 std::lock_guard const lock(follow->mutex);
@@ -194,7 +197,7 @@ void Runtime::Engine::hand_over(std::shared_ptr<Follow> const& follow, std::vect
         });
 }
 
-// Text that a model is saying. Followers that have ended are removed on the way.
+// Delivers text that a model streams. Removes readers that have ended.
 void Runtime::Engine::text(SessionId session, port::Delta const& delta) {
     auto const found = listeners_.find(session);
     if (found == listeners_.end() || delta.kind != port::Delta::Kind::text) return;
@@ -202,13 +205,13 @@ void Runtime::Engine::text(SessionId session, port::Delta const& delta) {
         auto const follow = weak.lock();
         if (!follow || !follow->lane) return true;
         if (follow->pieces.size() < pieces_max) follow->pieces.push_back(delta.text);
-        hand_over_said(follow);
+        hand_over_output(follow);
         return false;
     });
     if (found->second.empty()) listeners_.erase(found);
 }
 
-void Runtime::Engine::hand_over_said(std::shared_ptr<Follow> const& follow) {
+void Runtime::Engine::hand_over_output(std::shared_ptr<Follow> const& follow) {
     if (follow->speaking || follow->pieces.empty()) return;
     follow->speaking = true;
     callbacks_->run(
@@ -216,7 +219,7 @@ void Runtime::Engine::hand_over_said(std::shared_ptr<Follow> const& follow) {
             follow->show(callbacks->notes(), texts, follow->said);
             callbacks->post([this, follow] {
                 follow->speaking = false;
-                hand_over_said(follow);
+                hand_over_output(follow);
             });
         });
 }

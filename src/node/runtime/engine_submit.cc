@@ -1,18 +1,18 @@
 #include "json/json.h"
-#include "runner/read_history.h"
+#include "runner/read/read_history.h"
 #include "runtime/engine.h"
 #include "runtime/views.h"
 
 #include <map>
 
-// Outcomes of calls that wait, one or many, and what became of them.
+// Outcomes of pending calls, one or many, and reading what became of them.
 namespace dormouse {
 
 using session::open_pause;
 
 namespace {
 
-bool names_what_stands(Code code) {
+bool names_existing(Code code) {
     return code == Code::conflict || code == Code::expired || code == Code::cancelled;
 }
 
@@ -32,10 +32,10 @@ void Runtime::Engine::offer(session::Submit command, std::string by,
         });
 }
 
-// With the receipt of what settled the call, which the core names by its digest only.
+// Adds the receipt of the existing outcome; the core only names its digest.
 void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                                     std::function<void(Error)> reply) {
-    if (!names_what_stands(error.code)) return reply(std::move(error));
+    if (!names_existing(error.code)) return reply(std::move(error));
     runner::read_pending(node_.runner, node_.journal, pending,
                          [reply = std::move(reply), pending,
                           error = std::move(error)](Result<runner::Snapshot> snapshot) mutable {
@@ -51,24 +51,24 @@ void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> rep
     if (!what.command) return reply(std::unexpected(std::move(what.command.error())));
     PendingId const pending = what.pending;
     std::string const by = what.by;
-    auto const held = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
-    auto then = [this, pending, held, by, tool = std::move(what.tool),
+    auto const shared_reply = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto then = [this, pending, shared_reply, by, tool = std::move(what.tool),
                  command = *std::move(what.command)]() mutable {
-        if (tool.empty()) return offer(std::move(command), by, held);
-        node_.runner.look(
-            pending.session, [this, pending, held, by, tool, command = std::move(command)](
+        if (tool.empty()) return offer(std::move(command), by, shared_reply);
+        node_.runner.read_lane(
+            pending.session, [this, pending, shared_reply, by, tool, command = std::move(command)](
                                  Result<std::shared_ptr<runner::Lane>> lane) mutable {
-                if (!lane) return (*held)(std::unexpected(std::move(lane.error())));
+                if (!lane) return (*shared_reply)(std::unexpected(std::move(lane.error())));
                 auto const* call = open_pause((*lane)->state(), pending);
                 if (call && call->spec.tool != tool)
-                    return (*held)(dormouse::fail(
+                    return (*shared_reply)(dormouse::fail(
                         Code::wrong_tool,
                         "this is a call of '" + call->spec.tool + "', not of '" + tool + "'"));
-                offer(std::move(command), by, held);
+                offer(std::move(command), by, shared_reply);
             });
     };
     allow(Operation::resume, pending, by, std::move(then),
-          [held](Error error) { (*held)(std::unexpected(std::move(error))); });
+          [shared_reply](Error error) { (*shared_reply)(std::unexpected(std::move(error))); });
 }
 
 void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
@@ -100,16 +100,17 @@ void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
         by_session[offers[i].pending.session].push_back(i);
     auto const shared = std::make_shared<std::vector<runtime::Entering>>(std::move(offers));
     for (auto& [session, places] : by_session) {
-        // From within a look: the lane takes all of them before it judges, into one append.
-        node_.runner.look(session, [this, batch, shared, places = std::move(places)](auto const&) {
-            for (std::size_t const i : places) {
-                submit(std::move((*shared)[i]),
-                       runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
-                           batch->receipts[i] = std::move(receipt);
-                           if (--batch->open == 0) batch->reply(std::move(batch->receipts));
-                       }));
-            }
-        });
+        // Called from a look, so that the lane decides all of them together, in one append.
+        node_.runner.read_lane(
+            session, [this, batch, shared, places = std::move(places)](auto const&) {
+                for (std::size_t const i : places) {
+                    submit(std::move((*shared)[i]),
+                           runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                               batch->receipts[i] = std::move(receipt);
+                               if (--batch->open == 0) batch->reply(std::move(batch->receipts));
+                           }));
+                }
+            });
     }
 }
 

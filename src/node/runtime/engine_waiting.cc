@@ -1,13 +1,13 @@
 #include "runtime/engine.h"
 #include "runtime/views.h"
 
-// The calls that wait in all sessions, and what belongs to a session beside its events.
+// Pending calls of all sessions, and artifacts.
 namespace dormouse {
 
-// The rows say where to look; what is shown is what the sessions hold.
+// Rows name the sessions to read; the calls shown come from the sessions' states.
 struct Runtime::Engine::Gathering {
     WaitingFilter filter;
-    std::vector<PendingId> places;  // nonces are not looked at
+    std::vector<PendingId> places;  // nonces are not set
     std::size_t at = 0;
     WaitingCalls found;
     runtime::Reply<WaitingCalls> reply;
@@ -49,29 +49,32 @@ void Runtime::Engine::waiting(WaitingFilter const& filter, runtime::Reply<Waitin
 
 void Runtime::Engine::waiting_of_session(WaitingFilter const& filter,
                                          runtime::Reply<WaitingCalls> reply) {
-    node_.runner.look(*filter.session, [filter, reply = std::move(reply)](
-                                           Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (!lane) return reply(std::unexpected(std::move(lane.error())));
-        auto const place = [](PendingId const& id) { return std::pair(id.call, id.generation); };
-        WaitingCalls out;
-        auto calls = runtime::session_view((*lane)->state()).pending;
-        for (auto call = calls.rbegin(); call != calls.rend() && !out.next; ++call) {
-            bool const tool = filter.tool.empty() || call->tool == filter.tool;
-            bool const reason = !filter.reason || call->reason == *filter.reason;
-            bool const later = !filter.after || place(call->id) < place(*filter.after);
-            if (!tool || !reason || !later) continue;
-            out.calls.push_back(std::move(*call));
-            if (out.calls.size() == filter.limit) out.next = out.calls.back().id;
-        }
-        reply(std::move(out));
-    });
+    node_.runner.read_lane(
+        *filter.session,
+        [filter, reply = std::move(reply)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            if (!lane) return reply(std::unexpected(std::move(lane.error())));
+            auto const place = [](PendingId const& id) {
+                return std::pair(id.call, id.generation);
+            };
+            WaitingCalls out;
+            auto calls = runtime::session_view((*lane)->state()).pending;
+            for (auto call = calls.rbegin(); call != calls.rend() && !out.next; ++call) {
+                bool const tool = filter.tool.empty() || call->tool == filter.tool;
+                bool const reason = !filter.reason || call->reason == *filter.reason;
+                bool const later = !filter.after || place(call->id) < place(*filter.after);
+                if (!tool || !reason || !later) continue;
+                out.calls.push_back(std::move(*call));
+                if (out.calls.size() == filter.limit) out.next = out.calls.back().id;
+            }
+            reply(std::move(out));
+        });
 }
 
 void Runtime::Engine::gather(std::shared_ptr<Gathering> const& gathering) {
     if (gathering->at == gathering->places.size())
         return gathering->reply(std::move(gathering->found));
     SessionId const session = gathering->places[gathering->at].session;
-    node_.runner.look(
+    node_.runner.read_lane(
         session, [this, gathering, session](Result<std::shared_ptr<runner::Lane>> const& lane) {
             auto& g = *gathering;
             for (; g.at < g.places.size() && g.places[g.at].session == session; ++g.at) {

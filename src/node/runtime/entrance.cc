@@ -1,6 +1,6 @@
 #include "runtime/entrance.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 #include "session/limits.h"
 #include "wire/admit.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t title_max = 1'000;
 constexpr std::size_t labels_max = 64;
 
-// What a path of the HTTP interface can hold.
+// Characters that a path of the HTTP interface can contain.
 bool is_name(std::string_view text) {
     return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

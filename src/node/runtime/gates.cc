@@ -16,8 +16,8 @@ Resumed resumed(session::Submission const& answer) {
     return out;
 }
 
-// The person's word is the verdict.
-agent::Verdict as_answered(session::Submission const& answer) {
+// The person's answer is the decision.
+agent::GateDecision as_answered(session::Submission const& answer) {
     if (!answer.approved) {
         std::string const& reason = answer.reason;
         return agent::Deny{"denied: " + (reason.empty() ? "no reason given" : reason)};
@@ -41,12 +41,12 @@ session::PauseTerms terms_of(Ask ask) {
     return out;
 }
 
-agent::Verdict verdict_of(Verdict verdict, agent::GateCall const& call) {
+agent::GateDecision decision_of(GateDecision verdict, agent::GateCall const& call) {
     if (auto* deny = std::get_if<Deny>(&verdict)) return agent::Deny{std::move(deny->message)};
     if (auto* ask = std::get_if<Ask>(&verdict)) return terms_of(std::move(*ask));
     agent::Allow allow;
     auto& own = std::get<Allow>(verdict);
-    // What a person edited stands unless the gate itself says otherwise.
+    // Arguments that a person edited are used unless the gate replaces them.
     if (!own.input.is_null()) {
         allow.input = std::move(own.input);
     } else if (call.decision && !call.decision->arguments.is_null()) {
@@ -73,10 +73,10 @@ agent::Gate adapt(Gate gate) {
     out.name = gate.name;
     out.tools = gate.tools;
     out.may_block = true;
-    out.decide = [gate = std::move(gate)](agent::GateCall const& call) -> agent::Verdict {
-        if (!call.decision) return verdict_of(gate.decide(call_of(call)), call);
+    out.decide = [gate = std::move(gate)](agent::GateCall const& call) -> agent::GateDecision {
+        if (!call.decision) return decision_of(gate.decide(call_of(call)), call);
         if (!gate.decided) return as_answered(*call.decision);
-        return verdict_of(gate.decided(call_of(call)), call);
+        return decision_of(gate.decided(call_of(call)), call);
     };
     return out;
 }

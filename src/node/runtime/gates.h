@@ -1,5 +1,5 @@
 #pragma once
-// Gates of the library's face as the agent layer asks them.
+// Adapts the library's gates to the agent layer.
 
 #include <dormouse/gate.h>
 

@@ -2,11 +2,12 @@
 #include "runtime/testing/runtime_fixture.h"
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <thread>
 
-// Artifacts of typed tools, addresses that are told, lists of what waits, validators, and gates
-// around a tool that goes on.
+// Artifacts of typed tools, webhook URLs, lists of pending calls, validators, and gates of a tool
+// that continues.
 namespace dormouse::runtime {
 namespace {
 
@@ -21,7 +22,7 @@ protected:
     }
 };
 
-TEST_F(LibraryTest, AToolsArtifactsAreKeptWithItsOutcome) {
+TEST_F(LibraryTest, Artifacts_AreStoredWithTheOutcome) {
     std::string const binary("\0\x01\xff\n", 4);
     settings.tools[1] = tool("now", [&](Work const& work) -> dormouse::Outcome<Outcome> {
         return Done{Outcome{work.target}}
@@ -47,7 +48,7 @@ TEST_F(LibraryTest, AToolsArtifactsAreKeptWithItsOutcome) {
     EXPECT_EQ(code_of(runtime->artifact(asleep.id, 9'999)), "not_found");
 }
 
-TEST_F(LibraryTest, ArtifactsOfARunThatGoesOnAfterItsPauseAreKeptToo) {
+TEST_F(LibraryTest, ArtifactsAfterAPause_AreStored) {
     settings.tools[4] = tool(
         "guarded_job",
         [](Work const&) -> dormouse::Outcome<Outcome, NeedApproval> {
@@ -68,7 +69,7 @@ TEST_F(LibraryTest, ArtifactsOfARunThatGoesOnAfterItsPauseAreKeptToo) {
               "text");
 }
 
-TEST_F(LibraryTest, AnArtifactThatMayNotBeIsTheToolsError) {
+TEST_F(LibraryTest, InvalidArtifact_FailsTheTool) {
     for (auto const& [artifact, why] :
          {std::pair(Artifact{"../etc/passwd", "x"}, "name of an artifact"),
           {Artifact{"", "x"}, "name of an artifact"},
@@ -87,7 +88,7 @@ TEST_F(LibraryTest, AnArtifactThatMayNotBeIsTheToolsError) {
     }
 }
 
-TEST_F(LibraryTest, APauseSaysWhomToTell) {
+TEST_F(LibraryTest, Pause_KeepsItsWebhookUrl) {
     std::string url = "https://ci.example.org/hook?x=1";
     settings.tools[0] = tool("job", [&](Work const&) -> dormouse::Outcome<Outcome, Pending> {
         return Pending<Outcome>{{"queued"}, {.ref = "j", .webhook_url = url}};
@@ -107,12 +108,12 @@ TEST_F(LibraryTest, APauseSaysWhomToTell) {
 }
 
 // A8
-TEST_F(LibraryTest, WhatWaitsIsFoundInAllSessions) {
+TEST_F(LibraryTest, Waiting_ListsCallsOfAllSessions) {
     on_disk();
     open();
     auto const one = start("twice"), two = start("ask"), three = start("guarded");
     ASSERT_TRUE(runtime->create({.agent = "ops", .prompt = "job", .project = "other"}));
-    open();  // nothing of them is in memory
+    open();  // no session is in memory
     auto const all = runtime->waiting().value();
     ASSERT_EQ(all.calls.size(), 4U);
     EXPECT_EQ(all.calls[0].id, three.pending[0].id) << "newest first";
@@ -131,7 +132,7 @@ TEST_F(LibraryTest, WhatWaitsIsFoundInAllSessions) {
     EXPECT_EQ(runtime->waiting({.tool = "job"}).value().calls.size(), 1U);
 }
 
-TEST_F(LibraryTest, PagesOfWhatWaitsHaveEachCallOnce) {
+TEST_F(LibraryTest, Waiting_Pages_HaveEachCallOnce) {
     open();
     for (int i = 0; i < 5; ++i) start("twice");
     for (auto const& session : {std::optional<SessionId>(), std::optional(start("twice").id)}) {
@@ -149,7 +150,7 @@ TEST_F(LibraryTest, PagesOfWhatWaitsHaveEachCallOnce) {
     }
 }
 
-TEST_F(LibraryTest, APausedSessionTakesOutcomesAndGoesOnWhenItIsResumed) {
+TEST_F(LibraryTest, PausedSession_AcceptsOutcomes_ContinuesWhenResumed) {
     open();
     auto const asleep = start("job");
     ASSERT_TRUE(runtime->pause(asleep.id));
@@ -165,8 +166,8 @@ TEST_F(LibraryTest, APausedSessionTakesOutcomesAndGoesOnWhenItIsResumed) {
     EXPECT_EQ(code_of(runtime->resume(asleep.id)), "wrong_state");
 }
 
-// A6: results that come through any door, not only the typed one.
-TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
+// A6: results from any interface, not only the typed one.
+TEST_F(LibraryTest, Validator_ChecksSubmittedResults) {
     std::atomic<int> judged = 0;
     settings.tools[0] =
         tool("job",
@@ -185,23 +186,26 @@ TEST_F(LibraryTest, AValidatorIsAskedOnAToolThreadAboutWhatIsSubmitted) {
     EXPECT_EQ(code_of(refused), "invalid_result");
     EXPECT_TRUE(refused.error().extra.text().contains("status must be live"));
     EXPECT_EQ(code_of(runtime->submit(call.id, output("boom"))), "invalid_result");
-    EXPECT_EQ(at_rest(call.id.session).pending.size(), 1U) << "it goes on waiting";
+    EXPECT_EQ(at_rest(call.id.session).pending.size(), 1U) << "it still waits";
     auto const batch = runtime->submit_all({{.pending = call.id, .output = output("dead")}});
     EXPECT_EQ(code_of(batch[0]), "invalid_result");
     EXPECT_TRUE(runtime->submit(call.id, output("live")));
     int const before = judged;
     EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
-    EXPECT_EQ(judged, before) << "a closed call is not judged again";
+    EXPECT_EQ(judged, before) << "a closed call is not validated again";
     EXPECT_TRUE(runtime->submit(call.id, output("live"))->duplicate);
 }
 
-TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
+TEST_F(LibraryTest, TwoResultsValidatedAtOnce_OneWins) {
+    std::atomic<int> validated = 0;
     settings.tools[0] = tool("job",
                              [](Work const&) -> dormouse::Outcome<Outcome, Pending> {
                                  return Pending<Outcome>{{"queued"}, {.ref = "j"}};
                              },
-                             {.validate = [](Outcome const&) -> std::optional<std::string> {
-                                 std::this_thread::sleep_for(Duration(30));  // it may block
+                             {.validate = [&](Outcome const&) -> std::optional<std::string> {
+                                 ++validated;
+                                 // a validator may block
+                                 wait_while([&] { return validated < 2; });
                                  return std::nullopt;
                              }});
     open();
@@ -216,11 +220,11 @@ TEST_F(LibraryTest, OfTwoResultsThatAreJudgedAtOnceOneWins) {
 }
 
 // B11
-TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
+TEST_F(LibraryTest, EditedArguments_PassTheGatesAgain) {
     std::vector<std::string> asked;
     std::string ran;
     settings.gates = {{.name = "guard",
-                       .decide = [&](Call const& call) -> Verdict {
+                       .decide = [&](Call const& call) -> GateDecision {
                            asked.push_back(call.input<Work>()->target);
                            if (asked.back() == "moon") return Deny{"not the moon"};
                            return Allow{};
@@ -239,7 +243,8 @@ TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
     auto const plain = start("steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(plain.id, {.approved = true}));
     at_rest(plain.id.session);
-    EXPECT_EQ(asked, (std::vector<std::string>{"A"})) << "a verdict that holds is not asked again";
+    EXPECT_EQ(asked, (std::vector<std::string>{"A"}))
+        << "a decision that holds is not asked for again";
     EXPECT_EQ(std::exchange(ran, ""), "A");
 
     auto const edited = start("steps").pending.at(0);
@@ -251,10 +256,10 @@ TEST_F(LibraryTest, EditedArgumentsAtTheToolsOwnPauseGoThroughItsGatesAgain) {
     auto const refused = start("steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(refused.id, {.approved = true, .arguments = input("moon")}));
     at_rest(refused.id.session);
-    EXPECT_EQ(ran, "") << "the gate said no to these";
+    EXPECT_EQ(ran, "") << "the gate denied these";
 }
 
-TEST_F(LibraryTest, ConflictAndCancelled_HoldTheReceiptOfWhatStands) {
+TEST_F(LibraryTest, ConflictAndCancelled_HoldTheReceiptOfWhatStays) {
     open();
     auto const calls = start("twice").pending;
     ASSERT_EQ(calls.size(), 2U);
@@ -299,7 +304,7 @@ TEST_F(LibraryTest, CancelAndProgress_OfASettledCall_HoldItsReceipt) {
     EXPECT_TRUE(late.error().extra.text().contains(R"("status":"cancelled")"));
 }
 
-TEST_F(LibraryTest, CancelWithAReason_TellsTheModelAndReaders) {
+TEST_F(LibraryTest, CancelWithAReason_ShowsItToModelAndReaders) {
     open();
     auto const call = start("job").pending.at(0);
     CancelOptions options{.by = "ann", .reason = "another branch"};
@@ -337,7 +342,7 @@ TEST_F(LibraryTest, Call_ThatWaitsOrWasSettled_IsRead) {
     EXPECT_EQ(code_of(runtime->call(unknown)), "not_found");
 }
 
-TEST_F(LibraryTest, Metadata_IsNoPartOfWhatMakesADuplicate) {
+TEST_F(LibraryTest, Metadata_Differs_IsStillADuplicate) {
     open();
     auto const call = start("job").pending.at(0);
     SubmitOptions first, second;

@@ -4,12 +4,12 @@
 #include <exception>
 #include <utility>
 
-// Models that are somebody's code, and interceptors around models: both run on worker threads.
+// Models that are functions of the program, and interceptors of models: both run on worker threads.
 namespace dormouse::runtime {
 
 namespace {
 
-// What runs for one question. On the loop, but for the jobs.
+// One request. On the loop, except for the jobs.
 struct Run {
     port::Fn<void(port::Delta)> delta;
     port::Fn<void(agent::ModelOutcome)> done;
@@ -33,7 +33,7 @@ agent::Model::Stop stop_of(RunPtr const& run) {
     };
 }
 
-// What a program's function came to. What it throws is never tried again.
+// The result of a function of the program. Exceptions are never retried.
 template <class T> struct Came {
     Result<T> result;
     bool threw = false;
@@ -45,13 +45,13 @@ template <class T, class F> Came<T> guarded(F const& work) {
     } catch (std::exception const& error) {
         return {fail(Code::internal, std::string("it threw: ") + error.what()), true};
     } catch (...) {
-        return {fail(Code::internal, "it threw something that is no exception"), true};
+        return {fail(Code::internal, "it threw a value that is not an exception"), true};
     }
 }
 
-agent::ModelTrouble crowded() { return trouble({Code::overloaded, "too much waits to run"}); }
+agent::ModelTrouble saturated() { return trouble({Code::overloaded, "too much work is queued"}); }
 
-// `may_retry`: whether an error whose code says so is tried again.
+// `may_retry`: whether an error whose code says so is retried.
 agent::ModelTrouble trouble_of(Error const& error, bool may_retry) {
     agent::ModelTrouble out = trouble(error);
     out.may_retry = out.may_retry && may_retry;
@@ -60,7 +60,7 @@ agent::ModelTrouble trouble_of(Error const& error, bool may_retry) {
 
 enum class Errors : std::uint8_t { by_code, end_the_turn };
 
-// `work` on a worker; `then` on the loop with what came of it, unless the question was stopped.
+// Runs `work` on a worker, then `then` on the loop with its result, unless the request was stopped.
 template <class T>
 void on_worker(port::Workers& workers, RunPtr const& run, Errors errors,
                std::function<Result<T>(std::stop_token)> work, port::Fn<void(T)> then) {
@@ -70,7 +70,7 @@ void on_worker(port::Workers& workers, RunPtr const& run, Errors errors,
     };
     auto finished = [run, came, errors, then = std::move(then)](bool ran) mutable {
         if (run->stopped) return;
-        if (!ran) return run->end(crowded());
+        if (!ran) return run->end(saturated());
         auto& [result, threw] = **came;
         bool const may_retry = errors == Errors::by_code && !threw;
         if (!result) return run->end(trouble_of(result.error(), may_retry));
@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    // For the worker: its pieces come to the loop in their order, and before the answer.
+    // Used on the worker: pieces reach the loop in their order, and before the answer.
     [[nodiscard]] std::function<void(std::string)> speaker(RunPtr const& run) {
         return [callbacks = callbacks_, weak = std::weak_ptr(run)](std::string piece) {
             callbacks->post([weak, piece = std::move(piece)]() mutable {
@@ -154,7 +154,7 @@ public:
     [[nodiscard]] std::uint32_t retries() const override { return inner_->retries(); }
 
 private:
-    // What streams has not been through `after`: where there is one, nothing is streamed.
+    // Streamed text would bypass `after`: if there is one, nothing is streamed.
     void ask_inner(RunPtr const& run, std::shared_ptr<ModelQuestion> const& asked,
                    agent::Question question) {
         auto delta = [this, run](port::Delta piece) {
@@ -199,7 +199,7 @@ private:
 
 namespace dormouse::inline v0 {
 
-// Between a program, which may hold it for long, and a question on the loop.
+// Connects the program, which may keep it for long, with a request on the loop.
 struct ModelPromise::State {
     struct PassOn {
         std::stop_source& source;
@@ -268,7 +268,7 @@ public:
             if (came.threw) fail_with(run, came.result.error());
         };
         auto finished = [run](bool ran) {
-            if (!ran) run->end(runtime::crowded());
+            if (!ran) run->end(runtime::saturated());
         };
         static_cast<void>(means_.workers.run(std::move(job), std::move(finished)));
         return runtime::stop_of(run);

@@ -1,16 +1,17 @@
+#include "base/test_wait.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
 
-// What a model of the program's own is asked, and how it may answer.
+// What a model function is asked, and how it may answer.
 namespace dormouse::runtime {
 namespace {
 
 class ModelFunctionTest : public RuntimeTest {
 protected:
-    // Asks the first question with calls, and says "Done." to whatever follows.
+    // Answers the first question with `first`, and later ones with "Done.".
     void answer_with(ModelAnswer first) {
         settings.agents[0].model =
             model_from([this, first](ModelQuestion const& question, std::stop_token const&) {
@@ -64,14 +65,14 @@ TEST_F(ModelFunctionTest, Calls_KeepTheModelsIdsAndEachIdOccursOnce) {
     EXPECT_EQ(questions[1].asked(), "hello");
 }
 
-TEST_F(ModelFunctionTest, LateOutcome_SaysWhichCallItIsOf) {
+TEST_F(ModelFunctionTest, LateOutcome_NamesItsCall) {
     answer_with({"", {{"job", input("A"), "toolu_1"}}});
     open();
     auto const asleep = start("hello");
     ASSERT_EQ(asleep.pending.size(), 1U);
-    // The model sees the placeholder first.
+    // First the model must have seen the placeholder.
     ASSERT_TRUE(runtime->prompt(asleep.id, "And?", {.when = PromptOptions::When::steer}));
-    while (asked() < 2) std::this_thread::sleep_for(Duration(1));
+    wait_while([&] { return asked() < 2; });
     at_rest(asleep.id);
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
     at_rest(asleep.id);
@@ -111,7 +112,7 @@ TEST_F(ModelFunctionTest, FinishAndTokens_AreKept) {
     EXPECT_TRUE(replied.contains("\"reasoningTokens\":3")) << replied;
 }
 
-TEST_F(ModelFunctionTest, WhatThrows_EndsTheTurnAtTheFirstAttempt) {
+TEST_F(ModelFunctionTest, ModelThatThrows_EndsTheTurnAtTheFirstAttempt) {
     std::atomic<int> asked = 0;
     settings.agents[0].model =
         model_from([&](ModelQuestion const&, std::stop_token const&) -> Result<ModelAnswer> {
@@ -137,7 +138,7 @@ TEST_F(ModelFunctionTest, InterceptorThatThrows_EndsTheTurnAtTheFirstAttempt) {
     EXPECT_EQ(count(session.id, "turn_ended"), 1U);
 }
 
-// Keeps the promises that it is given.
+// Keeps the promises of its questions.
 class Later {
 public:
     Model model() {
@@ -167,7 +168,7 @@ TEST_F(ModelFunctionTest, AsyncModel_HoldsNoThreadWhileItWaits) {
     std::vector<SessionId> sessions;
     for (int i = 0; i < 16; ++i)
         sessions.push_back(runtime->create({.agent = "ops", .prompt = "hello"}).value());
-    auto const promises = later.wait_for(16);  // by one thread: none of them waits
+    auto const promises = later.wait_for(16);  // one thread serves all: none of them blocks it
     for (ModelPromise const& promise : promises) {
         promise.say("So ");
         promise.answer(ModelAnswer{"So it is.", {}});
@@ -197,7 +198,7 @@ TEST_F(ModelFunctionTest, AsyncModelThatThrows_EndsTheTurn) {
     EXPECT_EQ(count(session.id, "turn_ended"), 1U);
 }
 
-TEST_F(ModelFunctionTest, PromiseOfARuntimeThatEnded_IsToldAndChangesNothing) {
+TEST_F(ModelFunctionTest, PromiseOfAnEndedRuntime_DoesNothing) {
     Later later;
     settings.agents[0].model = later.model();
     open();
@@ -216,13 +217,13 @@ TEST_F(ModelFunctionTest, ModelThatFailsBecauseTheRuntimeEnds_IsAskedAgain) {
     auto const slow =
         model_from([&](ModelQuestion const&, std::stop_token const& stop) -> Result<ModelAnswer> {
             asked = true;
-            while (!stop.stop_requested()) std::this_thread::sleep_for(Duration(1));
+            wait_while([&] { return !stop.stop_requested(); });
             return dormouse::fail(Code::bad_value, "was stopped");
         });
     settings.agents[0].model = slow;
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
-    while (!asked) std::this_thread::sleep_for(Duration(1));
+    wait_while([&] { return !asked; });
     EXPECT_TRUE(runtime->close(Duration(60'000)));
     settings.agents[0].model = script.model();
     open();

@@ -3,12 +3,12 @@
 #include <dormouse/turn.h>
 
 #include "json/json.h"
-#include "model/anthropic.h"
-#include "model/gemini.h"
 #include "model/http_model.h"
-#include "model/ollama.h"
-#include "model/openai_chat.h"
-#include "model/openai_responses.h"
+#include "model/providers/anthropic.h"
+#include "model/providers/gemini.h"
+#include "model/providers/ollama.h"
+#include "model/providers/openai_chat.h"
+#include "model/providers/openai_responses.h"
 
 #include <algorithm>
 #include <map>
@@ -45,7 +45,7 @@ TranscriptCall call_of(session::ViewCall const& call) {
     return out;
 }
 
-// Models repeat ids, give none, and forks bring those of another session: each stands once.
+// Makes call ids unique: models repeat ids or give none, and forks have those of another session.
 class Ids {
 public:
     [[nodiscard]] std::string take(session::ViewCall const& call) {
@@ -57,7 +57,7 @@ public:
         if (call.call != 0) latest_[call.call] = id;
         return id;
     }
-    // Of a call that an earlier message answers with a placeholder.
+    // The id of a call that an earlier message answers with a placeholder.
     [[nodiscard]] std::string of_late(session::ViewCall const& call) const {
         auto const found = latest_.find(call.call);
         return found == latest_.end() ? call.model_id : found->second;
@@ -87,7 +87,7 @@ std::vector<Attachment> attachments_of(Json const& parts, session::ModelView con
     return out;
 }
 
-// Another text beside the images and files that the message has.
+// Replaces the text and keeps images and files.
 Json with_text(Json const& parts, std::string_view text) {
     json::Writer out;
     out.begin_array().begin_object().member("type", "text").member("text", text).end_object();
@@ -205,7 +205,7 @@ bool same(agent::ModelCall const& said, ModelCall const& changed) {
 }  // namespace
 
 agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
-    // What the provider wants back holds the texts as they were, and the places of the calls.
+    // `parts`, which the provider wants back, match only unchanged texts and calls.
     bool const unchanged = reply.text == changed.text && reply.reasoning == changed.reasoning &&
                            std::ranges::equal(reply.calls, changed.calls, same);
     if (!unchanged) reply.parts = {};
@@ -269,7 +269,7 @@ TranscriptCall const* ModelQuestion::answer_of(std::string const& tool) const {
 
 namespace {
 
-// A model behind HTTP that speaks `P`, which is made with `more`.
+// A model behind HTTP with the protocol `P`, which is constructed with `more`.
 template <class P, class... More>
 Model http_model(std::string_view base_url, std::string name, std::string key,
                  ProviderOptions options, More... more) {

@@ -1,5 +1,5 @@
 #pragma once
-// The models of the library's face as the agent layer runs them.
+// Adapts the library's models to the agent layer.
 
 #include <dormouse/model.h>
 
@@ -12,17 +12,18 @@
 
 namespace dormouse::runtime {
 
-// What models reach the world with; all outlive them.
+// What models use of the runtime. Everything outlives them.
 struct Means {
     port::HttpClient& http;
     port::Clock const& clock;
     port::Workers& workers;
-    std::shared_ptr<Callbacks> callbacks;  // the way to the loop, also for those who come late
-    std::stop_token ending;                // the runtime ends: what runs should stop
+    std::shared_ptr<Callbacks> callbacks;  // posts to the loop, also after the runtime has ended
+    std::stop_token ending;                // requested when the runtime ends
 };
 
-// As an author of models and interceptors sees it, and back: `changed` differs from what
-// question_of() made in texts, inputs and outputs; messages may have come at its end.
+// Converts between the agent layer and what authors of models and interceptors see. `changed` may
+// differ from what question_of() made in texts, inputs and outputs, and may have more messages at
+// its end.
 [[nodiscard]] std::vector<TranscriptMessage> transcript_of(session::ModelView const& view);
 [[nodiscard]] ModelQuestion question_of(agent::Question const& question, SessionId session,
                                         std::string agent);
@@ -37,7 +38,7 @@ namespace dormouse::inline v0::detail {
 
 struct ModelPlan {
     std::function<Result<std::shared_ptr<agent::Model>>(runtime::Means const&)> make;
-    std::string name;  // what lists show
+    std::string name;  // as shown in lists
 };
 
 }  // namespace dormouse::inline v0::detail

@@ -29,6 +29,8 @@ Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings setting
 runner::Options Node::with_store(runner::Options options, Node& node) {
     options.epoch = node.store->epoch();
     options.next_session_number = node.store->next_session_number();
+    // If a rule is damaged, none answers: people are asked.
+    options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());
     options.outgoing = [&node](auto const& state, auto records, auto const& changes) {
         return node.attached ? node.attached->outgoing(state, records, changes)
                              : std::vector<port::PostRow>();

@@ -1,16 +1,16 @@
 #pragma once
-// The composition root: one place makes everything that runs the sessions of a process. A Runtime
-// of the library has a node, and `dormouse serve` has one. Its owner fills the registry with agents
-// and tools, starts the runner and runs the loop.
+// The composition root: makes everything that runs the sessions of a process. A Runtime has one
+// node, and so has `dormouse serve`. The owner fills the registry with agents and tools, starts the
+// runner and runs the loop.
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
 #include "io/clock.h"
-#include "io/http_client.h"
+#include "io/http/http_client.h"
 #include "io/loop.h"
-#include "io/store_thread.h"
-#include "io/thread_workers.h"
-#include "runner/counted.h"
+#include "io/threads/store_thread.h"
+#include "io/threads/thread_workers.h"
+#include "runner/lane/counted.h"
 #include "runner/runner.h"
 #include "runtime/ending_effects.h"
 
@@ -22,52 +22,53 @@
 
 namespace dormouse::runtime {
 
-// What models and tools reach the outside with. It outlives the registry that holds them.
+// What models and tools use outside the node. Outlives the registry that holds them.
 struct World {
-    io::MovableClock clock;  // only tests of the program move it (io/clock_control.h)
+    io::MovableClock clock;  // only tests move it (io/clock_control.h)
     io::AsioLoop loop{clock};
     io::SystemEntropy entropy;
     io::CurlHttpClient http{loop};
 };
 
-// What else runs on a node's loop and is shut down with it: the HTTP server. It observes the
-// runner as long as it is attached.
+// Something else that runs on the node's loop and ends with it: the HTTP server. Observes the
+// runner while attached.
 class Attached : public runner::Observer {
 public:
-    // Takes no more requests.
+    // Accepts no more requests.
     virtual void stop_accepting() = 0;
-    // Nothing is asked of the runner any more: ends, then calls `done`.
+    // The runner is no longer used: ends, then calls `done`.
     virtual void end(port::Fn<void()> done) = 0;
-    // "http://host:port/c/…": takes the outcome of that call.
+    // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
-    // As runner::Options::outgoing.
+    // See runner::Options::outgoing.
     [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) const = 0;
 };
 
-// A directory, made if it does not exist; ":memory:" keeps nothing.
+// Opens a directory, created if it does not exist; ":memory:" stores nothing.
 [[nodiscard]] Result<std::unique_ptr<port::Store>> open_store(std::string const& place);
 
 class Node final : private runner::Observer {
 public:
     struct Settings {
         io::ToolThreads::Options threads = {};
-        runner::Options runner = {};  // without what the store and what is attached say
-        // Provisional text of replies; empty: for what is attached only.
+        runner::Options runner = {};  // except what comes from the store and from what is attached
+        // Receives provisional text of replies; empty: only what is attached does.
         std::function<void(SessionId, port::Delta const&)> text = {};
     };
 
-    // `world` outlives this. Throws std::system_error when no thread can be started.
+    // `world` outlives this. Throws std::system_error if a thread cannot be started.
     Node(World& world, std::unique_ptr<port::Store> store, Settings settings);
     ~Node() override = default;
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
 
-    // On the loop: takes no more requests and commands; ends the loop when everything on its way
-    // has arrived, or `limit` has passed.
+    // On the loop: accepts no more requests and commands; stops the loop when running work has
+    // ended, or when `limit` has passed.
     void end(Duration limit);
-    // On the loop. It outlives this, or nullptr is given first: then nothing is counted.
+    // On the loop. `meter` outlives this, or is replaced with nullptr first: then nothing is
+    // counted.
     void count_by(port::Meter* meter);
     [[nodiscard]] std::vector<port::ModelLoad> models() const {
         return agent::model_loads(registry, effects.models());
@@ -101,7 +102,7 @@ private:
 public:
     World& world;
     io::ToolThreads threads;
-    std::stop_source ending;  // models and tools are asked to stop, because the node ends
+    std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
     agent::Registry registry;  // filled before the runner starts
     io::ThreadWorkers workers{threads, world.loop};

@@ -1,7 +1,7 @@
 #pragma once
-// How an operation on the loop answers whoever waits for it elsewhere: a thread that blocks, or a
-// completion on a callback thread. Exactly one answer; what is dropped unanswered (the runtime
-// ends) is answered with draining.
+// How an operation on the loop answers a caller on another thread: a blocked thread, or a
+// completion on a callback thread. Answers exactly once; a reply dropped unanswered (the runtime
+// ends) answers draining.
 
 #include <dormouse/error.h>
 
@@ -15,7 +15,7 @@ namespace dormouse::runtime {
 
 [[nodiscard]] inline Error ended() { return {Code::draining, "The runtime is ending."}; }
 
-// Threads that block, so that the end of the runtime can let them go. Any thread.
+// Threads that block; the end of the runtime unblocks them. Any thread.
 class Blocked {
 public:
     template <class T> struct Wait {
@@ -34,7 +34,7 @@ public:
         if (!wait.answer) return std::unexpected(ended());
         return std::move(*wait.answer);
     }
-    // From now on nobody waits.
+    // Unblocks all waiting threads; later ones do not wait.
     void end() {
         std::lock_guard const lock(mutex_);
         over_ = true;

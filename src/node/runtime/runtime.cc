@@ -268,11 +268,11 @@ void Runtime::artifact(SessionId session, Seq seq, Completion<Artifact> done) {
 
 Result<SessionView> Runtime::session(SessionId session) {
     return engine_->block<SessionView>(
-        [e = engine_.get(), session](auto reply) { e->look(session, std::move(reply)); });
+        [e = engine_.get(), session](auto reply) { e->read_view(session, std::move(reply)); });
 }
 void Runtime::session(SessionId session, Completion<SessionView> done) {
     engine_->run<SessionView>(
-        [e = engine_.get(), session](auto reply) { e->look(session, std::move(reply)); },
+        [e = engine_.get(), session](auto reply) { e->read_view(session, std::move(reply)); },
         std::move(done));
 }
 Result<SessionView> Runtime::rest(SessionId session, Duration limit) {

@@ -8,7 +8,7 @@
 namespace dormouse::runtime {
 namespace {
 
-TEST_F(RuntimeTest, AnExternalResultEndToEnd) {
+TEST_F(RuntimeTest, ExternalResult_EndToEnd) {
     open();
     auto const asleep = start("job");
     ASSERT_EQ(asleep.pending.size(), 1U);
@@ -33,23 +33,23 @@ TEST_F(RuntimeTest, AnExternalResultEndToEnd) {
     EXPECT_EQ(job_runs, 1);
 }
 
-TEST_F(RuntimeTest, AnotherResultIsAConflictAndChangesNothing) {
+TEST_F(RuntimeTest, SecondResult_IsAConflictAndChangesNothing) {
     open();
     auto const asleep = start("job");
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
     auto const head = at_rest(asleep.id).head;
     EXPECT_EQ(code_of(runtime->submit(job, asleep.pending[0].id, {"dead"})), "conflict");
-    // A note is kept of what was offered; nothing that the model sees has changed.
+    // A note records the refused result; nothing that the model sees has changed.
     EXPECT_LE(at_rest(asleep.id).head, head + 1);
     EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
 }
 
-TEST_F(RuntimeTest, ASubmissionIsDurableWhenItReturnsAndNobodyNeedsToListen) {
+TEST_F(RuntimeTest, Submission_IsDurableWhenItReturns) {
     on_disk();
     open();
     auto const asleep = start("job");
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
-    open();  // whatever the model said meanwhile, another process says it if need be
+    open();  // the model's reply comes from this process or the previous one
     EXPECT_TRUE(at_rest(asleep.id).pending.empty());
     EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
     PendingId unknown = asleep.pending[0].id;
@@ -57,7 +57,7 @@ TEST_F(RuntimeTest, ASubmissionIsDurableWhenItReturnsAndNobodyNeedsToListen) {
     EXPECT_EQ(code_of(runtime->submit(unknown, output("live"))), "not_found");
 }
 
-TEST_F(RuntimeTest, AnApprovedToolRunsOnce) {
+TEST_F(RuntimeTest, ApprovedTool_RunsOnce) {
     open();
     auto const asleep = start("guarded");
     ASSERT_EQ(asleep.pending.size(), 1U);
@@ -73,7 +73,7 @@ TEST_F(RuntimeTest, AnApprovedToolRunsOnce) {
     EXPECT_EQ(guarded_runs, 1);
 }
 
-TEST_F(RuntimeTest, ADeniedToolNeverRunsAndTheModelIsToldWhy) {
+TEST_F(RuntimeTest, DeniedTool_DoesNotRun_ModelSeesTheReason) {
     open();
     auto const asleep = start("guarded");
     ASSERT_TRUE(
@@ -87,7 +87,7 @@ TEST_F(RuntimeTest, ADeniedToolNeverRunsAndTheModelIsToldWhy) {
     EXPECT_TRUE(told);
 }
 
-TEST_F(RuntimeTest, ApprovalThenExternalWorkAreTwoPausesOfOneCall) {
+TEST_F(RuntimeTest, ApprovalThenJob_AreTwoPausesOfOneCall) {
     open();
     auto const asked = start("both steps").pending.at(0);
     ASSERT_TRUE(runtime->decide(asked.id, {.approved = true}));
@@ -95,7 +95,7 @@ TEST_F(RuntimeTest, ApprovalThenExternalWorkAreTwoPausesOfOneCall) {
     EXPECT_NE(waits.id, asked.id);
     EXPECT_EQ(waits.id.call, asked.id.call);
     EXPECT_EQ(waits.external_ref, "job-after");
-    // The second click on "approve" finds the first pause's receipt, not the second pause.
+    // A second "approve" finds the receipt of the first pause, and does not answer the second one.
     EXPECT_TRUE(runtime->decide(asked.id, {.approved = true})->duplicate);
     EXPECT_EQ(at_rest(asked.id.session).pending.at(0).id, waits.id);
     ASSERT_TRUE(runtime->submit(guarded_job, waits.id, {"live"}));
@@ -103,7 +103,7 @@ TEST_F(RuntimeTest, ApprovalThenExternalWorkAreTwoPausesOfOneCall) {
     EXPECT_EQ(job_runs, 1);
 }
 
-TEST_F(RuntimeTest, ADecisionIsBoundToWhatThePersonSaw) {
+TEST_F(RuntimeTest, Decision_OtherDigest_IsRefused) {
     open();
     auto const call = start("guarded").pending.at(0);
     auto other = call.input_digest;
@@ -116,7 +116,7 @@ TEST_F(RuntimeTest, ADecisionIsBoundToWhatThePersonSaw) {
     EXPECT_TRUE(runtime->decide(call.id, {.approved = true, .digest = call.input_digest}));
 }
 
-TEST_F(RuntimeTest, EditedArgumentsAreCheckedAndReachTheTool) {
+TEST_F(RuntimeTest, EditedArguments_AreCheckedAndReachTheTool) {
     std::string seen;
     settings.tools.back() = tool("guarded_job", [&seen](Work const& work) {
         seen = work.target;
@@ -132,7 +132,7 @@ TEST_F(RuntimeTest, EditedArgumentsAreCheckedAndReachTheTool) {
     EXPECT_EQ(seen, "edited");
 }
 
-TEST_F(RuntimeTest, AResultOfAnotherToolIsRefused) {
+TEST_F(RuntimeTest, ResultOfAnotherTool_IsRefused) {
     open();
     auto const call = start("job").pending.at(0);
     EXPECT_EQ(code_of(runtime->submit(guarded, call.id, {"live"})), "wrong_tool");
@@ -149,7 +149,7 @@ TEST_F(RuntimeTest, MixedSyncAndAsyncCallsOfOneStep) {
     EXPECT_EQ(at_rest(asleep.id).activity, SessionView::Activity::idle);
 }
 
-TEST_F(RuntimeTest, AQuestionIsAnsweredByTheNextMessage) {
+TEST_F(RuntimeTest, Question_IsAnsweredByTheNextMessage) {
     open();
     auto const asleep = start("ask");
     ASSERT_EQ(asleep.pending.size(), 1U);
@@ -158,7 +158,7 @@ TEST_F(RuntimeTest, AQuestionIsAnsweredByTheNextMessage) {
     EXPECT_TRUE(at_rest(asleep.id).pending.empty());
 }
 
-TEST_F(RuntimeTest, WhatExpiresIsToldAndALateResultIsANote) {
+TEST_F(RuntimeTest, Expiry_IsReported_LateResultIsRefused) {
     within = Duration(150);
     open();
     auto const asleep = start("job");
@@ -170,7 +170,7 @@ TEST_F(RuntimeTest, WhatExpiresIsToldAndALateResultIsANote) {
     EXPECT_EQ(count(asleep.id, "note"), 1U);
 }
 
-TEST_F(RuntimeTest, ProgressOfOneKeyIsNotedOnce) {
+TEST_F(RuntimeTest, ProgressWithAKey_IsRecordedOnce) {
     open();
     auto const call = start("job").pending.at(0);
     EXPECT_TRUE(runtime->progress(call.id, output("10 %"), "a"));
@@ -181,7 +181,7 @@ TEST_F(RuntimeTest, ProgressOfOneKeyIsNotedOnce) {
     EXPECT_NE(code_of(runtime->progress(call.id, output("99 %"))), "");
 }
 
-TEST_F(RuntimeTest, CancellingPerKindOfPause) {
+TEST_F(RuntimeTest, Cancel_EachKindOfPause_SettlesTheCall) {
     open();
     for (std::string const prompt : {"job", "ask", "guarded"}) {
         auto const call = start(prompt).pending.at(0);
@@ -195,7 +195,7 @@ TEST_F(RuntimeTest, CancellingPerKindOfPause) {
     EXPECT_EQ(guarded_runs, 0);
 }
 
-TEST_F(RuntimeTest, CancellingTheTurnTakesAllItsCalls) {
+TEST_F(RuntimeTest, CancelledTurn_CancelsAllItsCalls) {
     open();
     auto const asleep = start("twice");
     ASSERT_EQ(asleep.pending.size(), 2U);
@@ -205,7 +205,7 @@ TEST_F(RuntimeTest, CancellingTheTurnTakesAllItsCalls) {
     EXPECT_EQ(now.activity, SessionView::Activity::idle);
 }
 
-TEST_F(RuntimeTest, TheAuthorizerSeesEachOperationBeforeAnythingIsTold) {
+TEST_F(RuntimeTest, Authorizer_SeesEachOperationFirst) {
     std::vector<std::string> seen;
     std::mutex mutex;
     settings.authorize = [&](Operation operation, std::string const& by,
@@ -224,7 +224,7 @@ TEST_F(RuntimeTest, TheAuthorizerSeesEachOperationBeforeAnythingIsTold) {
     EXPECT_EQ(code_of(runtime->prompt(asleep.id, "x", {.by = "mallory"})), "not_an_answerer");
     ASSERT_TRUE(runtime->submit(id, output("live"), "ann"));
     at_rest(asleep.id);
-    // What is closed is not told to whoever may not ask, and no payload can be probed.
+    // A caller without the right learns nothing about closed calls and cannot probe payloads.
     EXPECT_EQ(code_of(runtime->submit(id, output("live"), "mallory")), "not_an_answerer");
     PendingId unknown = id;
     unknown.nonce[3] ^= 7;
@@ -234,7 +234,7 @@ TEST_F(RuntimeTest, TheAuthorizerSeesEachOperationBeforeAnythingIsTold) {
     EXPECT_EQ(seen, expected);
 }
 
-TEST_F(RuntimeTest, ABatchThatIsPartlyRefused) {
+TEST_F(RuntimeTest, Batch_PartlyRefused_AnswersEachOffer) {
     open();
     auto const asleep = start("twice");
     PendingId unknown = asleep.pending.at(0).id;
@@ -254,7 +254,7 @@ TEST_F(RuntimeTest, ABatchThatIsPartlyRefused) {
     EXPECT_TRUE(runtime->submit_all({}).empty());
 }
 
-TEST_F(RuntimeTest, ABatchIsOneAppendASession) {
+TEST_F(RuntimeTest, Batch_IsOneAppendForEachSession) {
     on_disk();
     open();
     auto const asleep = start("twice");
@@ -271,7 +271,7 @@ TEST_F(RuntimeTest, ABatchIsOneAppendASession) {
     EXPECT_EQ(with_results, 1U);
 }
 
-TEST_F(RuntimeTest, FiftyDuplicatesAtOnceAreOneResult) {
+TEST_F(RuntimeTest, FiftyDuplicatesAtOnce_AreOneResult) {
     open();
     PendingId const id = start("job").pending.at(0).id;
     std::atomic<int> applied = 0, duplicates = 0;
@@ -291,7 +291,7 @@ TEST_F(RuntimeTest, FiftyDuplicatesAtOnceAreOneResult) {
     EXPECT_EQ(count(id.session, "turn_ended"), 1U);
 }
 
-TEST_F(RuntimeTest, AnAbandonedReaderChangesNothing) {
+TEST_F(RuntimeTest, AbandonedReader_ChangesNothing) {
     open();
     auto const session = runtime->create({.agent = "ops"}).value();
     {
@@ -307,7 +307,7 @@ TEST_F(RuntimeTest, AnAbandonedReaderChangesNothing) {
     EXPECT_TRUE(at_rest(session).pending.empty());
 }
 
-TEST_F(RuntimeTest, AFollowerSeesEachEventOnceInOrderFromItsCursorOn) {
+TEST_F(RuntimeTest, Follower_SeesEachEventOnceFromItsCursor) {
     open();
     auto const session = runtime->create({.agent = "ops"}).value();
     std::mutex mutex;
@@ -326,7 +326,7 @@ TEST_F(RuntimeTest, AFollowerSeesEachEventOnceInOrderFromItsCursorOn) {
     for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i + 2);
 }
 
-TEST_F(RuntimeTest, ASecondRuntimeOnTheStoreIsTold) {
+TEST_F(RuntimeTest, SecondRuntimeOnTheStore_IsRefused) {
     on_disk();
     open();
     auto const second = Runtime::open(settings);
@@ -334,7 +334,7 @@ TEST_F(RuntimeTest, ASecondRuntimeOnTheStoreIsTold) {
     EXPECT_TRUE(second.error().detail.contains("in use")) << second.error().detail;
 }
 
-TEST_F(RuntimeTest, TheTurnBudgetAndTheUsageSurviveAPause) {
+TEST_F(RuntimeTest, StepLimitAndUsage_SurviveAPause) {
     on_disk();
     settings.agents[0].model = model_from(
         [](ModelQuestion const& question, std::stop_token const&) -> Result<ModelAnswer> {
@@ -358,7 +358,7 @@ TEST_F(RuntimeTest, TheTurnBudgetAndTheUsageSurviveAPause) {
     EXPECT_EQ(view.output_tokens, 30U);
 }
 
-TEST_F(RuntimeTest, AToolThatThrowsIsToldToTheModelAndTheTurnGoesOn) {
+TEST_F(RuntimeTest, ToolThatThrows_ModelSeesItAndTurnContinues) {
     settings.tools.back() =
         tool("guarded_job", [](Work const&) -> Outcome { throw std::runtime_error("no route"); });
     settings.gates.clear();
@@ -368,15 +368,17 @@ TEST_F(RuntimeTest, AToolThatThrowsIsToldToTheModelAndTheTurnGoesOn) {
     EXPECT_EQ(runtime->said(view.id).value(), "Done.");
 }
 
-TEST_F(RuntimeTest, AGateThatThrowsDenies) {
-    settings.gates[0].decide = [](Call const&) -> Verdict { throw std::runtime_error("broken"); };
+TEST_F(RuntimeTest, GateThatThrows_Denies) {
+    settings.gates[0].decide = [](Call const&) -> GateDecision {
+        throw std::runtime_error("broken");
+    };
     open();
     auto const view = start("guarded");
     EXPECT_EQ(view.activity, SessionView::Activity::idle);
     EXPECT_EQ(guarded_runs, 0);
 }
 
-TEST_F(RuntimeTest, ACreateWithAKeyIsOneSession) {
+TEST_F(RuntimeTest, CreateWithAKey_Repeated_IsOneSession) {
     open();
     NewSession const request{.agent = "ops", .prompt = "job", .key = "order-1"};
     auto const first = runtime->create(request), second = runtime->create(request);
@@ -385,7 +387,7 @@ TEST_F(RuntimeTest, ACreateWithAKeyIsOneSession) {
               "idempotency_mismatch");
 }
 
-TEST_F(RuntimeTest, SettingsThatAreWrongAreToldByName) {
+TEST_F(RuntimeTest, WrongSettings_AreReportedByName) {
     auto const refused = [this](std::string const& word) {
         auto const opened = Runtime::open(settings);
         ASSERT_FALSE(opened);
@@ -404,7 +406,7 @@ TEST_F(RuntimeTest, SettingsThatAreWrongAreToldByName) {
     refused("a model");
 }
 
-TEST_F(RuntimeTest, CompletionsComeOnToolThreadsAndMayBlock) {
+TEST_F(RuntimeTest, Completions_MayBlock) {
     open();
     std::atomic<bool> ended = false;
     runtime->create({.agent = "ops", .prompt = "job"}, [&](Result<SessionId> session) {
@@ -416,7 +418,7 @@ TEST_F(RuntimeTest, CompletionsComeOnToolThreadsAndMayBlock) {
     EXPECT_TRUE(ended);
 }
 
-TEST_F(RuntimeTest, TheEndOfTheRuntimeLetsABlockedToolGo) {
+TEST_F(RuntimeTest, EndOfTheRuntime_UnblocksATool) {
     std::atomic<bool> inside = false;
     std::atomic<Runtime*> face = nullptr;
     std::string refused;

@@ -12,14 +12,14 @@ struct Script::Rule::Body {
     When when = When::otherwise;
     std::string word;
     ModelAnswer answer;
-    std::size_t piece_bytes = 0;  // 0: the text is shown when all of it is there
+    std::size_t piece_bytes = 0;  // 0: the text is not streamed
     Duration pause{};
     Duration delay{};
-    std::optional<std::uint32_t> times = {};  // answers that it has at all
+    std::optional<std::uint32_t> times = {};  // limit for `answers`
     std::uint32_t failures = 0;               // still to come
     std::size_t pieces_before_failure = 0;
     std::optional<std::string> refusal = {};
-    std::uint32_t answers = 0;  // given
+    std::uint32_t answers = 0;  // given so far
     std::atomic<std::size_t> asked = 0;
 
     [[nodiscard]] bool fits(ModelQuestion const& question) const;
@@ -29,7 +29,7 @@ struct Script::Rule::Body {
 
 namespace {
 
-// What one question is answered with, read from the rule at one moment.
+// The answer to one question, copied from its rule.
 struct Turn {
     ModelAnswer answer;
     std::size_t piece_bytes = 0;
@@ -39,7 +39,7 @@ struct Turn {
     std::optional<std::string> refusal = {};
 };
 
-// False: it was stopped.
+// Returns false if it was stopped.
 bool wait(Duration time, std::stop_token const& stop) {
     if (time <= Duration()) return !stop.stop_requested();
     std::mutex mutex;
@@ -49,7 +49,7 @@ bool wait(Duration time, std::stop_token const& stop) {
     return !stop.stop_requested();
 }
 
-// At most `bytes` from `at` on, in whole characters, and at least one.
+// At most `bytes` from `at` on, in whole characters; at least one character.
 std::string piece_of(std::string const& text, std::size_t at, std::size_t bytes) {
     auto const inside = [&](std::size_t i) {
         return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
@@ -107,14 +107,14 @@ struct Script::State {
     std::mutex mutex;
     // Protected by mutex.
     std::vector<std::shared_ptr<Rule::Body>> rules;
-    std::vector<std::string> unexpected;  // questions without a rule; the first few
+    std::vector<std::string> unexpected;  // the first few questions that matched no rule
 
     std::atomic<std::size_t> asked = 0;
 };
 
 namespace {
 
-// The message that the model answers to, and what it has been told of calls since.
+// The newest user message, and the newest call after it.
 struct Tail {
     std::string const* text = nullptr;
     TranscriptCall const* newest = nullptr;

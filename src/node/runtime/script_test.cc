@@ -9,15 +9,15 @@ namespace {
 
 class ScriptTest : public RuntimeTest {
 protected:
-    ~ScriptTest() override { runtime.reset(); }  // nothing is heard by members that have gone
+    ~ScriptTest() override { runtime.reset(); }  // ends observers before the members they use
 
-    // Readers hear on a thread of their own.
+    // Observers run on a thread of their own, so this waits.
     template <class Test> static bool eventually(Test const& test) {
         wait_while([&] { return !test(); });
         return test();
     }
 
-    // What a reader of the session is shown of a reply that is coming.
+    // The text that a reader of the session sees while a reply is streamed.
     struct Heard {
         std::mutex mutex;
         std::vector<std::string> pieces;  // protected by mutex
@@ -52,7 +52,7 @@ protected:
     Heard heard;
 };
 
-TEST_F(ScriptTest, TextIsStreamedInPiecesOfWholeCharacters) {
+TEST_F(ScriptTest, Text_IsStreamedInPiecesOfWholeCharacters) {
     own.otherwise().says("Grüße aus Köln").streams(3, Duration(1));
     play();
     auto const session = idle();
@@ -60,7 +60,7 @@ TEST_F(ScriptTest, TextIsStreamedInPiecesOfWholeCharacters) {
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     at_rest(session);
     wait_while([&] { return heard.all().size() < 17; });
-    EXPECT_EQ(heard.all(), "Grüße aus Köln") << "each piece once, and not the whole again";
+    EXPECT_EQ(heard.all(), "Grüße aus Köln") << "each piece once, and the whole text not again";
     EXPECT_GT(heard.count(), 4U);
     for (std::string const& piece : heard.pieces) {
         EXPECT_LE(piece.size(), 3U);
@@ -69,7 +69,7 @@ TEST_F(ScriptTest, TextIsStreamedInPiecesOfWholeCharacters) {
     EXPECT_EQ(runtime->said(session).value(), "Grüße aus Köln");
 }
 
-TEST_F(ScriptTest, PiecesComeBeforeTheReplyIsThere) {
+TEST_F(ScriptTest, Pieces_ComeBeforeTheReply) {
     own.otherwise().says("one two").streams(4, Duration(300));
     play();
     auto const session = idle();
@@ -80,7 +80,7 @@ TEST_F(ScriptTest, PiecesComeBeforeTheReplyIsThere) {
     EXPECT_EQ(runtime->said(session).value(), "") << "nothing is durable yet";
 }
 
-TEST_F(ScriptTest, WhatBreaksOffInMidStreamIsAskedAgainAndCommittedOnce) {
+TEST_F(ScriptTest, BrokenStream_IsAskedAgainAndCommittedOnce) {
     auto rule = own.otherwise();
     rule.says("one two three").streams(4).breaking_off(2);
     play();
@@ -96,7 +96,7 @@ TEST_F(ScriptTest, WhatBreaksOffInMidStreamIsAskedAgainAndCommittedOnce) {
     EXPECT_TRUE(came) << heard.all();
 }
 
-TEST_F(ScriptTest, ARefusalEndsTheTurn) {
+TEST_F(ScriptTest, Refusal_EndsTheTurn) {
     own.on("bad").refuses("I will not");
     own.otherwise().says("Fine.");
     play();
@@ -109,16 +109,16 @@ TEST_F(ScriptTest, ARefusalEndsTheTurn) {
     EXPECT_TRUE(own.used_up());
 }
 
-TEST_F(ScriptTest, ADelayEndsWhenTheTurnIsCancelled) {
+TEST_F(ScriptTest, CancelledTurn_EndsTheDelay) {
     own.otherwise().says("late").after(Duration(600'000));
     play();
     auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
     wait_while([&] { return own.asked() == 0; });
     ASSERT_TRUE(runtime->cancel(session));
     EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
-}  // and the runtime ends, which waits for the thread
+}  // the runtime ends here, which waits for the thread
 
-TEST_F(ScriptTest, RulesThatAreSpentLetTheNextOnes) {
+TEST_F(ScriptTest, SpentRule_NextRuleAnswers) {
     auto first = own.on("hello");
     first.says("first").times(1);
     own.on("hello").says("then");
@@ -133,7 +133,7 @@ TEST_F(ScriptTest, RulesThatAreSpentLetTheNextOnes) {
     EXPECT_TRUE(own.used_up());
 }
 
-TEST_F(ScriptTest, WhatWasNotPlayedIsNamed) {
+TEST_F(ScriptTest, UsedUp_NamesWhatWasNotPlayed) {
     own.on("hello").says("Hi.");
     own.on("never").says("?");
     own.when_answered("job").says("?");
@@ -148,7 +148,7 @@ TEST_F(ScriptTest, WhatWasNotPlayedIsNamed) {
     EXPECT_FALSE(verdict.error().detail.contains(R"(on("hello"))"));
 }
 
-TEST_F(ScriptTest, AModelOfOnesOwnMayStreamToo) {
+TEST_F(ScriptTest, StreamingModelFunction_ShowsItsPieces) {
     settings.agents[0].model = streaming_model_from(
         [](ModelQuestion const&, std::function<void(std::string)> const& say, std::stop_token) {
             say("a");

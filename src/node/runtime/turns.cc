@@ -13,7 +13,7 @@ namespace {
 
 using Interceptors = std::vector<TurnInterceptor>;
 
-// One question. On the loop, but for the job.
+// One question. On the loop, except for the job.
 struct Asked {
     port::Fn<void(session::TurnOutcome)> done;
     std::stop_source job;
@@ -40,14 +40,14 @@ TurnEnd end_of(session::AskTurn const& ask) {
     return out;
 }
 
-// What one of them says; what it throws refuses.
-TurnVerdict verdict_of(TurnInterceptor const& one, TurnInfo const& turn) {
+// The interceptor's decision; an exception refuses.
+TurnDecision decision_of(TurnInterceptor const& one, TurnInfo const& turn) {
     try {
         return one.before(turn);
     } catch (std::exception const& error) {
         return Refuse{"the interceptor '" + one.name + "' threw: " + error.what()};
     } catch (...) {
-        return Refuse{"the interceptor '" + one.name + "' threw something that is no exception"};
+        return Refuse{"the interceptor '" + one.name + "' threw a value that is not an exception"};
     }
 }
 
@@ -57,7 +57,8 @@ Json message_of(std::string const& text) {
     return out.end_object().end_array().json();
 }
 
-// In the order of the turn's terms: a process that has others asks those that the turn began with.
+// Asks in the order of the turn's terms: also in a process with other settings, the interceptors
+// are those with which the turn began.
 session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const& request) {
     session::TurnOutcome out{request.ask.turn, false};
     TurnInfo const turn = info_of(request);
@@ -65,10 +66,10 @@ session::TurnOutcome ask_before(Interceptors const& all, port::TurnRequest const
     for (std::string const& name : request.ask.names) {
         auto const one = std::ranges::find(all, name, &TurnInterceptor::name);
         if (one == all.end() || !one->before) {
-            out.refused = "the interceptor '" + name + "' is not there any more";
+            out.refused = "the interceptor '" + name + "' no longer exists";
             return out;
         }
-        auto verdict = verdict_of(*one, turn);
+        auto verdict = decision_of(*one, turn);
         if (auto* refused = std::get_if<Refuse>(&verdict)) {
             out.refused = std::move(refused->message);
             return out;
@@ -89,7 +90,7 @@ void tell_after(Interceptors const& all, port::TurnRequest const& request) {
         if (one == all.end() || !one->after) continue;
         try {
             one->after(turn, end);
-        } catch (...) {  // NOLINT(bugprone-empty-catch): the turn has ended, and nothing follows
+        } catch (...) {  // NOLINT(bugprone-empty-catch): the turn has already ended
         }
     }
 }
@@ -111,7 +112,7 @@ agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors, port::Workers& w
         auto const asked = std::make_shared<Asked>(std::move(done));
         auto const ask = std::make_shared<session::AskTurn const>(request.ask);
         auto const outcome =
-            std::make_shared<session::TurnOutcome>(unanswered(*ask, "too much waits to run"));
+            std::make_shared<session::TurnOutcome>(unanswered(*ask, "too much work is queued"));
         auto job = [all, outcome, request = std::move(request)](std::stop_token const&) {
             if (!request.ask.ended) {
                 *outcome = ask_before(*all, request);

@@ -1,6 +1,6 @@
 #pragma once
-// Interceptors of turns as the agent layer asks them: on tool threads, each question within a
-// minute.
+// Adapts interceptors of turns to the agent layer: they run on tool threads, with a time limit for
+// each question.
 
 #include <dormouse/turn.h>
 
@@ -9,7 +9,7 @@
 
 namespace dormouse::runtime {
 
-// Workers and loop outlive what it returns.
+// `workers` and `loop` outlive the returned function.
 [[nodiscard]] agent::AskTurn adapt(std::vector<TurnInterceptor> interceptors,
                                    port::Workers& workers, port::Loop& loop,
                                    Duration limit = Duration(60'000));

@@ -9,7 +9,7 @@ namespace {
 
 class TurnsTest : public RuntimeTest {
 protected:
-    // The last turn's end may still be told: not to members that have gone.
+    // Ends interceptors before the members they use.
     ~TurnsTest() override { runtime.reset(); }
 
     void note(std::string what) {
@@ -25,7 +25,7 @@ protected:
     }
     TurnInterceptor recorder(std::string name) {
         TurnInterceptor out{.name = name};
-        out.before = [this, name](TurnInfo const& turn) -> TurnVerdict {
+        out.before = [this, name](TurnInfo const& turn) -> TurnDecision {
             note("before " + name + " " + turn.asked());
             return Proceed{};
         };
@@ -40,7 +40,7 @@ protected:
     std::vector<std::string> noted;  // protected by mutex
 };
 
-TEST_F(TurnsTest, TheFirstRegisteredIsOutermost) {
+TEST_F(TurnsTest, FirstRegistered_IsOutermost) {
     settings.turns = {recorder("outer"), recorder("inner")};
     open();
     auto const view = start("hello");
@@ -51,9 +51,9 @@ TEST_F(TurnsTest, TheFirstRegisteredIsOutermost) {
     EXPECT_EQ(count(view.id, "turn_checked"), 1U);
 }
 
-TEST_F(TurnsTest, ARefusalIsTheErrorOfTheTurnAndTheModelIsNotAsked) {
+TEST_F(TurnsTest, Refusal_EndsTheTurnWithoutAskingTheModel) {
     settings.turns = {{.name = "budget",
-                       .before = [](TurnInfo const& turn) -> TurnVerdict {
+                       .before = [](TurnInfo const& turn) -> TurnDecision {
                            if (turn.asked().contains("secret")) return Refuse{"not that"};
                            return Proceed{};
                        }},
@@ -69,13 +69,14 @@ TEST_F(TurnsTest, ARefusalIsTheErrorOfTheTurnAndTheModelIsNotAsked) {
                         event.data.text().contains("refused"));
     EXPECT_TRUE(told);
     wait_for(1);
-    EXPECT_EQ(notes().at(0), "after inner error the secret") << "not asked, and told of the end";
+    EXPECT_EQ(notes().at(0), "after inner error the secret")
+        << "not asked, but notified of the end";
     ASSERT_TRUE(runtime->prompt(view.id, "something else"));
     at_rest(view.id);
     EXPECT_EQ(runtime->said(view.id).value(), "Done.");
 }
 
-TEST_F(TurnsTest, WhatTheyAddIsKeptAndSeenOnEveryStepAndInLaterTurns) {
+TEST_F(TurnsTest, AddedContext_IsSeenInAllLaterSteps) {
     std::vector<std::string> seen;
     settings.agents[0].model = model_from([&seen](ModelQuestion const& question, std::stop_token) {
         std::string all;
@@ -86,7 +87,7 @@ TEST_F(TurnsTest, WhatTheyAddIsKeptAndSeenOnEveryStepAndInLaterTurns) {
         return Result<ModelAnswer>(out);
     });
     int asked = 0;
-    settings.turns = {{.name = "clock", .before = [&asked](TurnInfo const&) -> TurnVerdict {
+    settings.turns = {{.name = "clock", .before = [&asked](TurnInfo const&) -> TurnDecision {
                            return Proceed{"It is day " + std::to_string(++asked) + "."};
                        }}};
     open();
@@ -101,21 +102,21 @@ TEST_F(TurnsTest, WhatTheyAddIsKeptAndSeenOnEveryStepAndInLaterTurns) {
     EXPECT_EQ(asked, 2) << "once a turn, not once a step";
 }
 
-TEST_F(TurnsTest, ATurnThatSleepsHasOneBeforeAndOneAfterInDifferentProcesses) {
+TEST_F(TurnsTest, TurnOverTwoProcesses_HasOneBeforeAndOneAfter) {
     on_disk();
     settings.turns = {recorder("audit")};
     open();
     auto const asleep = start("job");
     EXPECT_EQ(notes(), (std::vector<std::string>{"before audit job"}));
-    open();  // another process
+    open();  // a new process
     ASSERT_TRUE(runtime->submit(job, asleep.pending.at(0).id, {"live"}));
     wait_for(2);
     EXPECT_EQ(notes(), (std::vector<std::string>{"before audit job", "after audit stop Done."}));
 }
 
-TEST_F(TurnsTest, WhatThrowsBeforeRefusesAndAfterwardsChangesNothing) {
+TEST_F(TurnsTest, InterceptorThatThrows_BeforeRefusesAfterIsIgnored) {
     settings.turns = {{.name = "broken",
-                       .before = [](TurnInfo const& turn) -> TurnVerdict {
+                       .before = [](TurnInfo const& turn) -> TurnDecision {
                            if (turn.asked() == "boom") throw std::runtime_error("no luck");
                            return Proceed{};
                        },
@@ -130,7 +131,7 @@ TEST_F(TurnsTest, WhatThrowsBeforeRefusesAndAfterwardsChangesNothing) {
     EXPECT_EQ(count(view.id, "turn_told"), 2U);
 }
 
-TEST_F(TurnsTest, NamesAreUniqueAndEachDoesSomething) {
+TEST_F(TurnsTest, InvalidInterceptors_AreRefused) {
     for (auto const& turns : {std::vector<TurnInterceptor>{recorder("a"), recorder("a")},
                               std::vector<TurnInterceptor>{{.name = "idle"}},
                               std::vector<TurnInterceptor>{recorder("")}}) {

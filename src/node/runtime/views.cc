@@ -145,7 +145,7 @@ Event event(SessionId session, wire::Record const& record) {
             session};
 }
 
-// The enumerations of the public headers are those of the core.
+// The enumerations of the public headers equal those of the core.
 static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
 static_assert(words_of<CallStatus> == words_of<session::CallStatus>);
 static_assert(words_of<ChildSession::Status> == words_of<session::TaskStatus>);

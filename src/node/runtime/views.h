@@ -1,11 +1,11 @@
 #pragma once
-// Objects of the library's face, made from state and history.
+// Makes the library's objects from state and history.
 
 #include <dormouse/runtime.h>
 
 #include "session/decide.h"
 #include "session/state.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 namespace dormouse::runtime {
 
@@ -13,7 +13,7 @@ namespace dormouse::runtime {
 [[nodiscard]] SessionView session_view(session::State const& state);
 [[nodiscard]] Receipt receipt(session::Answer const& answer, PendingId const& pending);
 [[nodiscard]] Receipt receipt(session::Receipt const& receipt);
-// {"digest", "receipt"}: what stands, as the HTTP interface shows it.
+// {"digest", "receipt"} of the existing outcome, as in the HTTP interface.
 [[nodiscard]] Json closed_extra(session::Receipt const& receipt);
 [[nodiscard]] CallView call_view(wire::History const& history, wire::PauseView const& pause);
 [[nodiscard]] std::vector<Message> messages(wire::History const& history);

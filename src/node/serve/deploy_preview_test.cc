@@ -1,9 +1,9 @@
-// The example of requirement A19: a deployment is started, its service calls back with the
-// pendingID, and the session goes on. As a tool in code, over HTTP.
+// The example of requirement A19: a tool starts a deployment, the service calls back with the
+// pendingID, and the session continues. As a tool in code, over HTTP.
 #include <dormouse/dormouse.h>
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/testing/http_request.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Preview {
     std::map<std::string, std::string> config;
 };
 
-// Somebody else's service: keeps what it was asked, and deploys.
+// An external service that records its requests and deploys.
 struct DeploymentService {
     struct Asked {
         std::string branch, callback_url, callback_id;
@@ -49,7 +49,7 @@ protected:
         runtime.reset();
         std::filesystem::remove_all(store);
     }
-    // What a program does at its start; again after it ended.
+    // What a program does at each start.
     void open() {
         runtime.reset();
         runtime.emplace(
@@ -84,7 +84,7 @@ protected:
     std::optional<Runtime> runtime;
 };
 
-TEST_F(DeployPreview, RunsAsItIsWritten) {
+TEST_F(DeployPreview, Example_RunsEndToEnd) {
     auto const session = runtime->create({.agent = "ops", .prompt = "Deploy main."}).value();
     auto const waits = runtime->rest(session, Duration(20'000)).value().pending.at(0);
     ASSERT_EQ(service.asked.size(), 1U);
@@ -97,7 +97,7 @@ TEST_F(DeployPreview, RunsAsItIsWritten) {
         R"("output":"Preview deployed to https://preview-123.example.com",)"
         R"("metadata":{"url":"https://preview-123.example.com","deploymentID":"deploy-123"}}})";
 
-    open();  // five minutes later, in another process
+    open();  // five minutes later, in a new process
     EXPECT_EQ(call_back(body, "another-secret").status, 401);
     EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"applied")"));
     EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"duplicate")"));

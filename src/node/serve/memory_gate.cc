@@ -6,21 +6,20 @@ namespace {
 
 constexpr Duration look_every{250};
 
-// Whoever asks only whether the server lives is told.
+// Health checks are always answered.
 bool is_probe(std::string const& path) { return path == "/healthz" || path == "/readyz"; }
 
 }  // namespace
 
 void MemoryGate::start() {
     if (!reserve_) return;
-    loop_.after(look_every, [this, alive = std::weak_ptr(alive_)] {
-        if (alive.expired()) return;
+    loop_.after(look_every, scope_.guard([this] {
         (void)relieve();
         start();
-    });
+    }));
 }
 
-std::optional<server::HttpReply> MemoryGate::refuse(server::HttpRequest const& head) {
+std::optional<http::HttpReply> MemoryGate::refuse(http::HttpRequest const& head) {
     if (is_probe(head.path) || relieve()) return inner_.refuse(head);
     Error const error{Code::overloaded, "There is not enough memory for this now.", {}, 1'000};
     return inner_.problem(error, head);

@@ -1,50 +1,50 @@
 #pragma once
-// What the server does while it has too little memory: it releases what it can, and refuses
-// requests until there is enough again.
+// Handles a shortage of memory: releases what it can, and refuses requests until there is enough
+// again.
 
+#include "base/scope.h"
 #include "http/transport/http.h"
 #include "io/memory_reserve.h"
 #include "runner/runner.h"
 
 namespace dormouse::serve {
 
-// Before the handler of all requests. On the loop. What it is given outlives it; without a reserve
-// there is always enough memory.
-class MemoryGate final : public server::HttpHandler {
+// Wraps the handler of all requests. On the loop. The arguments outlive it. Without a reserve it
+// never refuses.
+class MemoryGate final : public http::HttpHandler {
 public:
-    MemoryGate(server::HttpHandler& inner, io::MemoryReserve* reserve, runner::Runner& runner,
+    MemoryGate(http::HttpHandler& inner, io::MemoryReserve* reserve, runner::Runner& runner,
                port::Loop& loop)
         : inner_(inner), reserve_(reserve), runner_(runner), loop_(loop) {}
 
-    // From now on it looks four times a second whether the reserve can be taken again.
+    // Checks four times a second whether the reserve can be refilled.
     void start();
 
-    void handle(server::HttpRequest request,
-                std::shared_ptr<server::Responder> responder) override {
+    void handle(http::HttpRequest request, std::shared_ptr<http::Responder> responder) override {
         inner_.handle(std::move(request), std::move(responder));
     }
     [[nodiscard]] std::size_t body_limit(std::string_view method,
                                          std::string_view path) const override {
         return inner_.body_limit(method, path);
     }
-    [[nodiscard]] std::optional<server::HttpReply> refuse(server::HttpRequest const& head) override;
-    [[nodiscard]] bool knows(server::HttpRequest const& head) const override {
+    [[nodiscard]] std::optional<http::HttpReply> refuse(http::HttpRequest const& head) override;
+    [[nodiscard]] bool knows(http::HttpRequest const& head) const override {
         return inner_.knows(head);
     }
-    [[nodiscard]] server::HttpReply problem(Error const& error,
-                                            server::HttpRequest const& head) override {
+    [[nodiscard]] http::HttpReply problem(Error const& error,
+                                          http::HttpRequest const& head) override {
         return inner_.problem(error, head);
     }
 
 private:
-    // True: there is enough memory.
+    // Returns true if there is enough memory.
     bool relieve();
 
-    server::HttpHandler& inner_;
+    http::HttpHandler& inner_;
     io::MemoryReserve* reserve_;
     runner::Runner& runner_;
     port::Loop& loop_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
 }  // namespace dormouse::serve

@@ -1,26 +1,26 @@
 #include "runtime/engine.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/token_file.h"
 #include "serve/serving.h"
 
 #include <algorithm>
 
-// The HTTP server on the loop of a program's own runtime.
+// Runs the HTTP server on the loop of a Runtime.
 namespace dormouse {
 
 namespace {
 
 constexpr std::size_t token_bytes_min = 16;
 
-Result<std::vector<server::Token>> tokens_of(ServeSettings const& settings,
-                                             std::string const& store, port::Entropy& entropy) {
-    if (settings.token.empty() && store != ":memory:") return server::load_tokens(store, entropy);
+Result<std::vector<http::Token>> tokens_of(ServeSettings const& settings, std::string const& store,
+                                           port::Entropy& entropy) {
+    if (settings.token.empty() && store != ":memory:") return http::load_tokens(store, entropy);
     bool const visible =
         std::ranges::all_of(settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
     if (settings.token.size() >= token_bytes_min && visible)
-        return std::vector<server::Token>{{"program", settings.token}};
+        return std::vector<http::Token>{{"program", settings.token}};
     std::string const why = settings.token.empty() ? "; a store in memory has no token file" : "";
     return fail(Code::bad_value,
                 "ServeSettings::token must be at least 16 bytes of visible ASCII" + why);
@@ -37,7 +37,7 @@ io::LogOptions log_options(ServeSettings const& settings) {
     return out;
 }
 
-// Blocks: it reads files, and makes those that are not there.
+// Blocks: reads files, and creates missing ones.
 Result<serve::ServingSettings> checked(ServeSettings const& settings, std::string const& store,
                                        port::Entropy& entropy) {
     serve::ServingSettings out;
@@ -50,7 +50,7 @@ Result<serve::ServingSettings> checked(ServeSettings const& settings, std::strin
     if (!address->loopback && !settings.insecure)
         return fail(Code::forbidden, settings.listen +
                                          " is reachable from other machines without TLS; listen on "
-                                         "a loopback address behind a proxy, or say insecure");
+                                         "a loopback address behind a proxy, or set insecure");
     std::string& public_url = out.gate.public_url;
     public_url = settings.public_url;
     if (public_url.ends_with('/')) public_url.pop_back();
@@ -77,7 +77,7 @@ Result<std::string> Runtime::serve(ServeSettings const& settings) {
     if (!found) return std::unexpected(std::move(found.error()));
     return engine_->block<std::string>(
         [&node, checked = *std::move(found)](runtime::Reply<std::string> reply) mutable {
-            // Tokens that were made over HTTP come in too.
+            // Includes tokens created over HTTP.
             auto tokens = [](port::AccessStore& store) { return store.tokens(); };
             port::ask(
                 node.journal, std::move(tokens),

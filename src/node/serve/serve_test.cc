@@ -1,4 +1,5 @@
 #include <dormouse/dormouse.h>
+#include "base/test_wait.h"
 
 #include "serve/testing/http_request.h"
 #include "serve/testing/receiver.h"
@@ -10,7 +11,7 @@
 #include <fstream>
 #include <thread>
 
-// The HTTP interface on a program's own runtime.
+// The HTTP interface of a Runtime.
 namespace dormouse::serve {
 namespace {
 
@@ -78,7 +79,7 @@ protected:
     std::optional<Runtime> runtime;
 };
 
-TEST_F(ServeTest, TheSessionsOfTheProgramAreThereOverHttp) {
+TEST_F(ServeTest, SessionsOfTheProgram_AreVisibleOverHttp) {
     serve();
     auto const call = waiting();
     auto const listed = ask("GET", "/async-tool/pending");
@@ -90,11 +91,11 @@ TEST_F(ServeTest, TheSessionsOfTheProgramAreThereOverHttp) {
     EXPECT_EQ(result.status, 200) << result.body;
     EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
     EXPECT_EQ(runtime->said(call.id.session).value(), "Done.");
-    // The same receipt, by another door.
+    // The same receipt through the library.
     EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"})->duplicate);
 }
 
-TEST_F(ServeTest, NobodyComesInWithoutTheToken) {
+TEST_F(ServeTest, RequestsWithoutTheToken_AreRefused) {
     serve();
     EXPECT_EQ(exchange(url, "GET", "/async-tool/pending", "", "").status, 401);
     EXPECT_EQ(exchange(url, "GET", "/async-tool/pending", "", "another-token-than-ours").status,
@@ -102,7 +103,7 @@ TEST_F(ServeTest, NobodyComesInWithoutTheToken) {
     EXPECT_EQ(exchange(url, "GET", "/healthz", "", "").status, 200);
 }
 
-TEST_F(ServeTest, ASessionThatIsMadeOverHttpIsTheProgramsToo) {
+TEST_F(ServeTest, SessionMadeOverHttp_IsVisibleToTheProgram) {
     serve();
     auto const made = ask("POST", "/api/projects/default/sessions",
                           R"({"agentID":"ops","prompt":{"text":"hello"}})");
@@ -114,12 +115,12 @@ TEST_F(ServeTest, ASessionThatIsMadeOverHttpIsTheProgramsToo) {
     EXPECT_EQ(runtime->said(*session).value(), "Done.");
 }
 
-TEST_F(ServeTest, ACallbackUrlTakesTheResultWithoutATokenAlsoInAnotherProcess) {
+TEST_F(ServeTest, CallbackUrl_WithoutAToken_AcceptsTheResult) {
     serve();
     auto const call = waiting();
     ASSERT_TRUE(callback.starts_with(url + "/c/cap_")) << callback;
     std::string const path = callback.substr(url.size());
-    serve();  // another address, the same store: its key is kept there
+    serve();  // a new address with the same store, which keeps the key
     auto const taken =
         exchange(url, "POST", path, R"({"result":{"output":{"status":"live"}}})", "");
     EXPECT_EQ(taken.status, 200) << taken.body;
@@ -129,7 +130,7 @@ TEST_F(ServeTest, ACallbackUrlTakesTheResultWithoutATokenAlsoInAnotherProcess) {
     EXPECT_GE(exchange(url, "POST", forged, R"({"error":"no"})", "").status, 400);
 }
 
-TEST_F(ServeTest, LinksAreMadeFromThePublicUrl) {
+TEST_F(ServeTest, Links_UseThePublicUrl) {
     open();
     ASSERT_TRUE(runtime->serve(
         {.listen = "127.0.0.1:0", .token = token, .public_url = "https://agents.example.org/dm/"}));
@@ -137,8 +138,8 @@ TEST_F(ServeTest, LinksAreMadeFromThePublicUrl) {
     EXPECT_TRUE(callback.starts_with("https://agents.example.org/dm/c/cap_")) << callback;
 }
 
-// A result that comes over HTTP is judged by the tool's code as well.
-TEST_F(ServeTest, WhoeverACallNamesIsToldOfItsEndAlsoByAnotherProcess) {
+// The tool's validator also checks a result that comes over HTTP.
+TEST_F(ServeTest, EndOfACall_NotifiesItsWebhook) {
     testing::Receiver receiver;
     hook = receiver.url() + "/done";
     serve();
@@ -154,11 +155,11 @@ TEST_F(ServeTest, WhoeverACallNamesIsToldOfItsEndAlsoByAnotherProcess) {
     receiver.refuse();
     EXPECT_TRUE(runtime->submit(deploy, second.id, {"live"}));
     EXPECT_TRUE(receiver.next().contains(second.id.text()));
-    serve();  // nothing was taken: it is sent again
+    serve();  // the receiver did not accept it, so it is sent again
     EXPECT_TRUE(receiver.next().contains(second.id.text()));
 }
 
-TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
+TEST_F(ServeTest, Validator_ChecksResultsOverHttp) {
     deploy = tool("deploy",
                   [](Work const&) -> Outcome<Deployment, Pending> {
                       return Pending<Deployment>{{"queued"}, {.ref = "job-1"}};
@@ -180,7 +181,7 @@ TEST_F(ServeTest, AValidatorIsAskedAboutWhatComesOverHttp) {
     EXPECT_EQ(submit("live").status, 200);
 }
 
-// The value of a sample of /metrics; empty: there is none.
+// The value of a sample of /metrics; empty: not found.
 std::string sample(std::string const& text, std::string const& name) {
     auto const at = text.find("\n" + name + " ");
     if (at == std::string::npos) return {};
@@ -188,7 +189,7 @@ std::string sample(std::string const& text, std::string const& name) {
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-TEST_F(ServeTest, MetricsCountWhatSessionsDo) {
+TEST_F(ServeTest, Metrics_CountWhatSessionsDo) {
     serve();
     auto const call = waiting();
     EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"}));
@@ -208,7 +209,7 @@ TEST_F(ServeTest, MetricsCountWhatSessionsDo) {
     EXPECT_TRUE(text.contains("dormouse_resume_seconds_count 1"));
 }
 
-TEST_F(ServeTest, WithoutATokenThatOfTheStoreIsUsed) {
+TEST_F(ServeTest, NoToken_UsesTheStoresToken) {
     open();
     auto const address = runtime->serve({.listen = "127.0.0.1:0"});
     ASSERT_TRUE(address) << address.error().detail;
@@ -220,7 +221,7 @@ TEST_F(ServeTest, WithoutATokenThatOfTheStoreIsUsed) {
     EXPECT_EQ(exchange(*address, "GET", "/async-tool/pending", "", "").status, 401);
 }
 
-TEST_F(ServeTest, WhatIsWrongIsSaidAndNothingListens) {
+TEST_F(ServeTest, WrongSettings_AreReportedAndNothingListens) {
     open();
     auto const code = [&](ServeSettings settings) {
         auto const address = runtime->serve(std::move(settings));
@@ -238,7 +239,7 @@ TEST_F(ServeTest, WhatIsWrongIsSaidAndNothingListens) {
     EXPECT_EQ(code({.listen = "127.0.0.1:0", .token = token}), "conflict") << "once";
 }
 
-TEST_F(ServeTest, AnAddressThatIsTakenIsToldAndAnotherMayBeTried) {
+TEST_F(ServeTest, AddressInUse_IsReportedAndAnotherWorks) {
     serve();
     std::string const taken = url.substr(url.find("://") + 3);
     Runtime other =
@@ -247,7 +248,7 @@ TEST_F(ServeTest, AnAddressThatIsTakenIsToldAndAnotherMayBeTried) {
     EXPECT_TRUE(other.serve({.listen = "127.0.0.1:0", .token = token}));
 }
 
-TEST_F(ServeTest, ASecondProcessOnTheStoreIsToldWhoHasIt) {
+TEST_F(ServeTest, SecondProcessOnTheStore_NamesTheOwner) {
     serve();
     auto const second = Runtime::open(settings());
     ASSERT_FALSE(second);
@@ -255,11 +256,10 @@ TEST_F(ServeTest, ASecondProcessOnTheStoreIsToldWhoHasIt) {
         << second.error().detail;
 }
 
-TEST_F(ServeTest, TheEndOfTheRuntimeEndsIt) {
+TEST_F(ServeTest, EndOfTheRuntime_EndsTheServer) {
     serve();
     std::jthread const reader([this] { ask("GET", "/api/events?project=default"); });
-    for (int i = 0; i < 1'000 && ask("GET", "/healthz").status != 200; ++i)
-        std::this_thread::sleep_for(Duration(2));
+    wait_while([&] { return ask("GET", "/healthz").status != 200; });
     runtime.reset();
     EXPECT_EQ(exchange(url, "GET", "/healthz", "", "").status, 0);
 }

@@ -1,8 +1,9 @@
 #include "serve/serving.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/token_file.h"
+#include "http/resources/tokens/mail_links.h"
 #include "http/resources/webhooks/webhooks.h"
 
 #include <utility>
@@ -11,8 +12,8 @@ namespace dormouse::serve {
 
 namespace {
 
-// The address under which people know the server is always allowed.
-server::GateOptions with_own_address(server::GateOptions options) {
+// The server's public address is always allowed.
+http::GateOptions with_own_address(http::GateOptions options) {
     if (auto const own = parse_url(options.public_url)) {
         options.allowed_origins.push_back(own->origin());
         options.allowed_hosts.push_back(own->authority());
@@ -20,11 +21,16 @@ server::GateOptions with_own_address(server::GateOptions options) {
     return options;
 }
 
+std::vector<std::string> lower_cased(std::vector<std::string> texts) {
+    for (std::string& text : texts) text = lower_case(text);
+    return texts;
+}
+
 }  // namespace
 
 Result<std::string> capability_key(std::string const& store, port::Entropy& entropy) {
     if (store == ":memory:") return base64url(entropy.random());
-    return server::load_capability_key(store, entropy);
+    return http::load_capability_key(store, entropy);
 }
 
 port::Processes::Number NoProcesses::start(port::ProcessSpec /*spec*/,
@@ -43,6 +49,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       options_(settings.http),
       public_url_(settings.gate.public_url),
       failed_(std::move(settings.failed)),
+      people_mail_(settings.people.mail != nullptr),
       outgoing_(settings.webhooks.outgoing),
       log_(std::move(settings.log)),
       metrics_(node.world.clock.now()),
@@ -66,7 +73,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     metrics_.models = [&node] { return node.models(); };
     metrics_.connections = [this] {
         auto const counts = http_.counts();
-        return server::Metrics::Connections{counts.connections, counts.streams, counts.refused};
+        return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
     };
 }
 
@@ -75,7 +82,7 @@ Serving::~Serving() {
     node_.count_by(nullptr);
 }
 
-server::Services Serving::services(ServingSettings const& settings) {
+http::Services Serving::services(ServingSettings const& settings) {
     return {.loop = node_.world.loop,
             .journal = node_.journal,
             .catalogue = node_.catalogue,
@@ -87,7 +94,19 @@ server::Services Serving::services(ServingSettings const& settings) {
             .sources = settings.sources,
             .ages = settings.ages,
             .keep = settings.keep,
-            .workers = &node_.bodies};
+            .workers = &node_.bodies,
+            .web_files = settings.web_files,
+            .people = settings.people,
+            .client = &client_,
+            .webhook_hosts = lower_cased(settings.webhooks.allowed),
+            .facts = facts_of(settings)};
+}
+
+http::ServerFacts Serving::facts_of(ServingSettings const& settings) const {
+    auto out = settings.facts;
+    if (out.starts.empty())
+        out.starts.push_back({.epoch = node_.store->epoch(), .started = node_.world.clock.now()});
+    return out;
 }
 
 webhook::Pump::Options Serving::pump_options(webhook::Pump::Options options) {
@@ -96,6 +115,11 @@ webhook::Pump::Options Serving::pump_options(webhook::Pump::Options options) {
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),
                   {{"delivery", webhook::delivery_text(row.key)}, {"why", why}});
+    };
+    if (!people_mail_) return options;
+    options.mail = [this](webhook::Notice const& notice, webhook::Notification const& it,
+                          std::string const& id, webhook::Pump::Options::Done done) {
+        http::mail_notification(api_, notice.person, it, id, std::move(done));
     };
     return options;
 }
@@ -111,12 +135,12 @@ Result<std::string> Serving::listen() {
 }
 
 Result<std::uint16_t> Serving::listen_for_metrics(ListenAddress const& address) {
-    server::HttpOptions options;
+    http::HttpOptions options;
     options.address = address.host;
     options.port = address.port;
     options.connections_max = 64;
-    metrics_http_ = std::make_unique<server::HttpServer>(node_.world.loop, node_.world.clock,
-                                                         options, metrics_face_, log_);
+    metrics_http_ = std::make_unique<http::HttpServer>(node_.world.loop, node_.world.clock, options,
+                                                       metrics_face_, log_);
     return metrics_http_->listen();
 }
 

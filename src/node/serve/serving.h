@@ -1,6 +1,6 @@
 #pragma once
-// HTTP on a node: who may call, the API, webhooks out, metrics and the listeners. Both
-// Runtime::serve and `dormouse serve` have one, made from settings that they have checked.
+// HTTP on a node: authentication, the API, outgoing webhooks, metrics and the listeners. Used by
+// Runtime::serve and by `dormouse serve`, which check the settings first.
 
 #include "base/url.h"
 #include "http/access/gate.h"
@@ -8,7 +8,7 @@
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/metrics_face.h"
 #include "http/transport/transport.h"
-#include "io/http_client.h"
+#include "io/http/http_client.h"
 #include "io/log.h"
 #include "io/memory_reserve.h"
 #include "port/process.h"
@@ -24,27 +24,32 @@
 namespace dormouse::serve {
 
 struct ServingSettings {
-    server::HttpOptions http = {};  // what `tls` names outlives the serving
-    // The address of its gate is always allowed, and links begin with it; empty: the address that
-    // it listens on.
-    server::GateOptions gate = {};
-    std::vector<port::TokenRow> tokens = {};  // of the store
+    http::HttpOptions http = {};  // what `tls` names outlives the serving
+    // The gate always allows `public_url`, and links begin with it; empty: the address that it
+    // listens on.
+    http::GateOptions gate = {};
+    std::vector<port::TokenRow> tokens = {};  // from the store
     io::LogOptions log = {};
-    webhook::Pump::Options webhooks = {};  // without `failed`
+    webhook::Pump::Options webhooks = {};  // `failed` is not set
     std::vector<webhook::Source> sources = {};
-    server::Ages ages = {};
+    http::Ages ages = {};
     runner::Keep keep = {};
-    // Runs the programs that notify people; null: there are none. Outlives the serving.
+    http::WebFiles web_files = {};  // none: no web page
+    http::People people = {};
+    // What the API says about the server; its newest start is added if there is none.
+    http::ServerFacts facts = {};
+    // Runs the programs that notify people; null: none. Outlives the serving.
     port::Processes* processes = nullptr;
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
-    // On the loop: a sync failed, and nothing is written any more. Empty: nothing is done.
+    // Called on the loop after a sync failed: nothing is written any more. May be empty.
     std::function<void()> failed = {};
 };
 
-// What signs callback URLs. Blocks. A store in memory gets a new one each time.
+// The key that signs callback URLs. Blocks. A store in memory gets a new key each time.
 [[nodiscard]] Result<std::string> capability_key(std::string const& store, port::Entropy& entropy);
 
-// Programs are run by the server alone, which is started again as their guard (io/guard.h).
+// Refuses to run programs. Only the server runs them, because it must be started again as their
+// guard (io/process/guard.h).
 class NoProcesses final : public port::Processes {
 public:
     explicit NoProcesses(port::Loop& loop) : loop_(loop) {}
@@ -63,16 +68,16 @@ public:
     Serving(Serving const&) = delete;
     Serving& operator=(Serving const&) = delete;
 
-    // The address that it listens on: "http://127.0.0.1:3676".
+    // Returns the address that it listens on: "http://127.0.0.1:3676".
     [[nodiscard]] Result<std::string> listen();
-    // GET /metrics without a token. The port.
+    // Serves GET /metrics without a token; returns the port.
     [[nodiscard]] Result<std::uint16_t> listen_for_metrics(ListenAddress const& address);
-    // Begins to send webhooks and to offer deliveries that wait.
+    // Starts to send webhooks and waiting deliveries.
     void start();
 
     void stop_accepting() override;
     void end(port::Fn<void()> done) override { http_.shutdown(shutdown_limit, std::move(done)); }
-    // At once: requests under way have so long.
+    // Ends; requests in progress have `limit` to complete.
     void end_within(Duration limit, port::Fn<void()> done);
     [[nodiscard]] std::string callback_url(PendingId const& pending) const override {
         return url() + "/c/" + gate_.capabilities().token(pending);
@@ -83,21 +88,22 @@ public:
         return webhook::posts_of(outgoing_, state, records, changes);
     }
 
-    // What links begin with: its public address, or the one that it listens on.
+    // The start of links: the public address, or the one that it listens on.
     [[nodiscard]] std::string const& url() const {
         return public_url_.empty() ? address_url_ : public_url_;
     }
     [[nodiscard]] std::string const& address_url() const { return address_url_; }
     [[nodiscard]] io::Log& log() { return log_; }
-    [[nodiscard]] server::Gate& gate() { return gate_; }
-    [[nodiscard]] server::Metrics& metrics() { return metrics_; }
+    [[nodiscard]] http::Gate& gate() { return gate_; }
+    [[nodiscard]] http::Metrics& metrics() { return metrics_; }
     [[nodiscard]] port::Mailer& mail() { return api_.mail(); }
 
 private:
     static constexpr Duration shutdown_limit{4'000};
 
     [[nodiscard]] webhook::Pump::Options pump_options(webhook::Pump::Options options);
-    [[nodiscard]] server::Services services(ServingSettings const& settings);
+    [[nodiscard]] http::Services services(ServingSettings const& settings);
+    [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         api_.delta(session, ask, delta);
@@ -117,22 +123,23 @@ private:
     }
 
     runtime::Node& node_;
-    server::HttpOptions const options_;
+    http::HttpOptions const options_;
     std::string const public_url_;
     std::string address_url_;  // known once it listens
     std::function<void()> const failed_;
+    bool const people_mail_;  // e-mail is sent
     webhook::Outgoing const outgoing_;
     io::Log log_;
-    server::Metrics metrics_;
-    server::Gate gate_;
-    server::Api api_;
+    http::Metrics metrics_;
+    http::Gate gate_;
+    http::Api api_;
     NoProcesses no_processes_;
-    io::CurlHttpClient client_;  // receivers may hang, and nobody else waits behind them
+    io::CurlHttpClient client_;  // separate, so that slow receivers delay no other request
     webhook::Pump pump_;
     MemoryGate memory_gate_;
-    server::HttpServer http_;
-    server::MetricsFace metrics_face_;
-    std::unique_ptr<server::HttpServer> metrics_http_;  // null: none
+    http::HttpServer http_;
+    http::MetricsFace metrics_face_;
+    std::unique_ptr<http::HttpServer> metrics_http_;  // null: none
 };
 
 }  // namespace dormouse::serve

@@ -1,5 +1,6 @@
 #include <dormouse/dormouse.h>
 
+#include "base/test_wait.h"
 #include "base/trace.h"
 #include "serve/testing/http_request.h"
 
@@ -13,9 +14,8 @@
 #include <regex>
 #include <set>
 #include <sstream>
-#include <thread>
 
-// ARCHITECTURE.md follows one late result through files and functions. This follows it, too.
+// ARCHITECTURE.md follows one late result through files and functions. This test checks that path.
 #ifndef NDEBUG
 namespace dormouse::serve {
 namespace {
@@ -113,11 +113,11 @@ protected:
     std::optional<Runtime> runtime;
 };
 
-TEST_F(WalkTest, OneLateResult_TakesTheWayOfTheDocument) {
+TEST_F(WalkTest, OneLateResult_TakesTheDocumentedPath) {
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "deploy"}).value();
     auto const pending = runtime->rest(session, Duration(20'000)).value().pending.at(0).id;
-    open();  // another process would find it so
+    open();  // as a new process would find it
     auto const url = runtime->serve({.listen = "127.0.0.1:0", .token = token}).value();
     trace_sink = note;
     auto const answer = testing::exchange(
@@ -126,8 +126,7 @@ TEST_F(WalkTest, OneLateResult_TakesTheWayOfTheDocument) {
     EXPECT_EQ(answer.status, 200) << answer.body;
     std::string const expected = lines(documented());
     EXPECT_GT(expected.size(), 100U);
-    for (int i = 0; i < 1'000 && lines(steps()) != expected; ++i)  // effects leave after the reply
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    wait_while([&] { return lines(steps()) != expected; });  // effects leave after the reply
     EXPECT_EQ(lines(steps()), expected);
     std::set<std::string> files;
     for (auto const& [file, function] : steps()) files.insert(file);

@@ -15,7 +15,7 @@ namespace fault = cli::fault;
 namespace {
 
 constexpr int protocol_version = 1;
-constexpr std::size_t sessions_max = 32;  // that one editor follows at once
+constexpr std::size_t sessions_max = 32;  // that one editor follows at the same time
 
 std::string session_path(std::string_view session) {
     return "/api/sessions/" + percent_encode(session);
@@ -25,7 +25,7 @@ std::string sessions_of(std::string const& project) {
     return "/api/projects/" + percent_encode(project) + "/sessions";
 }
 
-// ISO 8601, in UTC, as editors want it.
+// Returns ISO 8601 in UTC, as editors expect it.
 std::string instant_text(std::int64_t ms) {
     auto const time = static_cast<std::time_t>(ms / 1000);
     std::tm parts{};
@@ -57,7 +57,7 @@ void AcpAgent::run() {
     while (!stdio_.ended()) wait();
 }
 
-// One round: what the editor said, what the streams bring, and streams that are due again.
+// One round: reads the editor's input and the streams, and reopens streams that are due.
 void AcpAgent::wait() {
     auto const now = std::chrono::steady_clock::now();
     auto until = now + std::chrono::hours(1);
@@ -168,7 +168,7 @@ AcpAgent::Result AcpAgent::make(json::View params) {
     json::Writer body;
     body.begin_object().member("agentID", *agent);
     if (*works) body.member("cwd", *cwd);
-    // Of one that works in no folder, so that the editor finds its sessions.
+    // For an agent without folders, the label lets the editor find its sessions.
     if (!*works) body.key("labels").begin_object().member("cwd", *cwd).end_object();
     body.end_object();
     auto const reply = client_.post(sessions_of(settings_.project), body.json(), Keyed::yes);
@@ -262,7 +262,7 @@ void AcpAgent::prompt(Json const& id, json::View params) {
     session.used = ++uses_;
 }
 
-// Under one key, so that a server that is started again meanwhile takes it once.
+// Retries with one idempotency key, so that a restarted server accepts the prompt once.
 Outcome<Reply> AcpAgent::send_prompt(std::string const& id, Session& session,
                                      AcpInput const& input) {
     json::Writer body;
@@ -276,7 +276,7 @@ void AcpAgent::cancel(json::View params) {
     auto const found = sessions_.find(params["sessionId"].string_or(""));
     if (found == sessions_.end()) return;
     auto const& [id, session] = *found;
-    // A prompt that waits behind another one's turn is not that turn.
+    // A prompt that waits behind another turn must not cancel that turn.
     bool const runs = session.prompt.turn.empty() || session.updates.open(session.prompt.turn);
     json::Writer body;
     body.begin_object().member(runs ? "turn" : "all", true).end_object();

@@ -1,7 +1,7 @@
 #pragma once
 // Dormouse as an agent of the Agent Client Protocol (version 1): an editor's requests become
-// requests to the server, the events of its sessions become updates. One thread; it holds nothing
-// that the server does not, so it may be killed at any time.
+// requests to the server, and events of the server's sessions become updates. Single-threaded. Has
+// no state that the server does not have, so it may be killed at any time.
 
 #include "acp_agent/ask.h"
 #include "acp_agent/prompt.h"
@@ -27,7 +27,7 @@ using cli::Stdio;
 
 struct AcpSettings {
     std::string project;
-    std::string agent;  // empty: the only one
+    std::string agent;  // empty: the server's only agent
     std::string version;
 };
 
@@ -36,7 +36,7 @@ public:
     AcpAgent(AcpSettings settings, Client& client, Stdio& stdio, std::ostream& log)
         : settings_(std::move(settings)), client_(client), stdio_(stdio), log_(log) {}
 
-    // Until the editor closes its end.
+    // Runs until the editor closes its input.
     void run();
 
 private:
@@ -44,21 +44,21 @@ private:
     using Instant = std::chrono::steady_clock::time_point;
 
     struct Prompt {
-        Json id = {};           // of the request; it is answered when the turn ends
-        std::string turn = {};  // empty: none is open
+        Json id = {};           // of the request; answered when the turn ends
+        std::string turn = {};  // empty: no turn is open
     };
     // A session that this editor has opened.
     struct Session {
         AcpUpdates updates = {};
-        std::string after = {};  // the last event told
+        std::string after = {};  // the last event reported
         std::optional<EventStream> stream = {};
         int tries = 0;
-        Instant again = {};  // when the stream is to be opened
+        Instant again = {};  // when to open the stream next
         Prompt prompt = {};
-        std::uint64_t used = 0;                          // when, for who is dropped first
+        std::uint64_t used = 0;  // order of use: the least recently used session is dropped first
         std::map<std::string, std::uint64_t> asks = {};  // pendingID → our request
-        std::map<std::string, AcpAsk> words = {};        // pendingID → asked in words
-        bool gone = false;                               // it is forgotten at the next round
+        std::map<std::string, AcpAsk> words = {};        // pendingID → question asked as text
+        bool gone = false;                               // removed in the next round
     };
     void wait();
     void take_line(rpc::Line const& line);
@@ -70,7 +70,7 @@ private:
     [[nodiscard]] Result initialize(json::View params);
     [[nodiscard]] Result make(json::View params);
     [[nodiscard]] Result list(json::View params);
-    // Answers itself, because the history comes before the answer.
+    // Sends the answer itself, after the history.
     void load(Json const& id, json::View params, bool tell);
     void prompt(Json const& id, json::View params);
     void cancel(json::View params);
@@ -86,13 +86,13 @@ private:
     void connect(std::string const& id, Session& session);
     void read_stream(std::string const& id, Session& session);
     void lost(std::string const& id, Session& session, Failure const& why);
-    void tell(std::string const& id, Session& session, AcpTold const& told);
+    void tell(std::string const& id, Session& session, AcpReport const& told);
     void update(std::string const& session, Json const& update);
     void end_prompt(Session& session, AcpEnd const& end);
     void ask(std::string const& id, Session& session, std::string const& pending);
     void drop_ask(Session& session, std::string const& pending);
     void say(std::string const& session, std::string const& text);
-    // False: the next prompt answers no question that was asked in words.
+    // Returns false if the next prompt does not answer a question that was asked as text.
     [[nodiscard]] bool answer_in_words(Json const& id, Session& session, AcpInput const& input);
 
     void answer(Json const& id, Result const& result);
@@ -102,8 +102,8 @@ private:
     Stdio& stdio_;
     std::ostream& log_;
     std::map<std::string, Session> sessions_;
-    std::map<std::uint64_t, AcpAsk> asks_;  // our open requests
-    bool forms_ = false;                    // the editor can show some
+    std::map<std::uint64_t, AcpAsk> asks_;  // open requests to the editor
+    bool forms_ = false;                    // the editor can show forms
     std::uint64_t requests_ = 0;
     std::uint64_t uses_ = 0;
 };

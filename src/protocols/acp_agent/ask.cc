@@ -15,7 +15,7 @@ struct Choice {
     bool refuses = false;
 };
 
-// What became of a call that a crash cut off.
+// The form that asks what became of a call that a crash cut off.
 Json form_of_doubt() {
     return Json::trusted(R"({"type":"object","properties":{"action":{"type":"string","oneOf":[)"
                          R"({"const":"run_again","title":"Run it again"},)"
@@ -49,7 +49,7 @@ std::vector<Choice> choices_of(Json const& form) {
     return out;
 }
 
-// The protocol's forms are flat.
+// The protocol supports only flat forms.
 bool is_flat(Json const& form) {
     bool flat = json::View(form)["type"].string_or("") == "object";
     json::View(form)["properties"].members([&](std::string_view, json::View property) {
@@ -131,7 +131,8 @@ AcpQuestion acp_question(AcpAsk const& ask, json::View call, std::string const& 
         return {"elicitation/create", out.end_object().json()};
     }
     out.key("toolCall").begin_object().member("toolCallId", id);
-    // What a program of its own wants to do says its message; of our tools it is the name.
+    // The title is the message for an external agent's own tool call, and the name for one of our
+    // tools.
     std::string const tool = call["tool"].string_or("");
     bool const of_program = tool.starts_with("acp:") && !ask.message.empty();
     out.member("title", of_program ? ask.message : tool);

@@ -1,5 +1,5 @@
 #pragma once
-// What an editor is asked about a pending call, and what its answer says. Pure.
+// Questions to an editor about a pending call, and their answers. Pure.
 
 #include "json/json.h"
 
@@ -9,7 +9,7 @@
 
 namespace dormouse::acp_agent {
 
-// How a person behind an editor can be asked.
+// How an editor can ask a person.
 enum class AcpWay : std::uint8_t {
     allow,    // session/request_permission, yes or no
     choices,  // session/request_permission, with an option for each choice
@@ -20,31 +20,33 @@ enum class AcpWay : std::uint8_t {
 struct AcpAsk {
     std::string session;
     std::string pending;
-    std::string digest;   // of the arguments that are shown
-    std::string message;  // perhaps empty
+    std::string digest;   // of the shown arguments
+    std::string message;  // may be empty
     AcpWay way = AcpWay::allow;
-    Json form = {};  // JSON Schema of the content; null: there is none
+    Json form = {};  // JSON Schema of the content; null: none
 };
 
-// `call` as GET /async-tool/pending/{id} shows it. `of_doubt`: it asks what
-// became of a call that a crash cut off. `forms`: the editor can show some.
+// `call` in the form of GET /async-tool/pending/{id}. `of_doubt`: asks what became of a call that a
+// crash cut off. `forms`: the editor can show forms.
 [[nodiscard]] AcpAsk acp_ask(std::string session, json::View call, bool of_doubt, bool forms);
 
 struct AcpQuestion {
     std::string method;
     Json params;
 };
-// REQUIRES: it is not asked in words. `tool_call`: as the editor knows it; empty: by its callID.
+// REQUIRES: the way is not `words`. `tool_call`: the editor's id of the tool call; empty: the
+// callID.
 [[nodiscard]] AcpQuestion acp_question(AcpAsk const& ask, json::View call,
                                        std::string const& tool_call = {});
-// The protocol's kind of a tool: that of a program's own ("acp:execute"), else "other".
+// Returns the protocol's kind of a tool: that of an external agent's own tool ("acp:execute"), else
+// "other".
 [[nodiscard]] std::string acp_kind_of(std::string_view tool);
-// In words, for a person.
+// Returns the question as text for a person.
 [[nodiscard]] std::string acp_words_of(AcpAsk const& ask);
 
-// The body of POST /async-tool/decision; nullopt: nobody has decided.
+// Returns the body of POST /async-tool/decision; nullopt: no decision was made.
 [[nodiscard]] std::optional<Json> acp_decision(AcpAsk const& ask, json::View answer);
-// Of the next prompt's text. Error: what it must be.
+// The same from the text of the next prompt. Error: the required form.
 [[nodiscard]] std::expected<Json, std::string> acp_decision_in_words(AcpAsk const& ask,
                                                                      std::string const& said);
 

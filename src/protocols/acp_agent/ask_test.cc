@@ -27,7 +27,7 @@ std::string said(AcpAsk const& ask, std::string const& answer) {
                : "nothing";
 }
 
-TEST(AcpAsk, TheWayIsWhatTheEditorCanShow) {
+TEST(AcpAsk, Way_FitsWhatTheEditorCanShow) {
     EXPECT_EQ(asked(region, true).way, AcpWay::form);
     EXPECT_EQ(asked(region).way, AcpWay::choices);
     EXPECT_EQ(asked(name).way, AcpWay::words);
@@ -38,7 +38,7 @@ TEST(AcpAsk, TheWayIsWhatTheEditorCanShow) {
               AcpWay::words);
 }
 
-TEST(AcpAsk, AChoiceIsTheContent) {
+TEST(AcpAsk, Choice_BecomesTheContent) {
     AcpAsk const ask = asked(region);
     std::string const call = R"({"callID":"call_1","tool":"t","input":{}})";
     AcpQuestion const question = acp_question(ask, json::View(call));
@@ -53,7 +53,7 @@ TEST(AcpAsk, AChoiceIsTheContent) {
     EXPECT_EQ(said(ask, R"({"outcome":{"outcome":"cancelled"}})"), "nothing");
 }
 
-TEST(AcpAsk, AFormIsAcceptedDeclinedOrLeft) {
+TEST(AcpAsk, Form_IsAcceptedDeclinedOrCancelled) {
     AcpAsk const ask = asked(two, true);
     std::string const call = R"({"callID":"call_1","tool":"t"})";
     EXPECT_EQ(acp_question(ask, json::View(call)).method, "elicitation/create");
@@ -63,7 +63,7 @@ TEST(AcpAsk, AFormIsAcceptedDeclinedOrLeft) {
     EXPECT_EQ(said(ask, R"({"action":"cancel"})"), "nothing");
 }
 
-TEST(AcpAsk, WordsAreTheContentWhenTheyFit) {
+TEST(AcpAsk, Text_BecomesTheContentIfItFits) {
     auto const content = [](std::string const& form, std::string const& words) {
         auto const body = acp_decision_in_words(asked(form), words);
         return body ? std::string(json::View(*body)["content"].raw()) : body.error();

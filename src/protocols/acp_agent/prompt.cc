@@ -42,12 +42,12 @@ AcpPart acp_part_of(json::View block) {
     if (type == "image") {
         auto const data = block["data"].string();
         auto const mime = block["mimeType"].string();
-        if (!data || !mime) return std::unexpected("an image has data and mimeType");
+        if (!data || !mime) return std::unexpected("an image must have data and mimeType");
         return acp_file_part("image", *mime, "", *data);
     }
     if (type == "resource_link") {
         auto const uri = block["uri"].string();
-        if (!uri) return std::unexpected("a resource_link has a uri");
+        if (!uri) return std::unexpected("a resource_link must have a uri");
         return acp_text_part("[" + block["name"].string_or(last_of_uri(*uri)) + "](" + *uri + ")");
     }
     if (type == "resource") return resource_part(block["resource"]);

@@ -1,5 +1,5 @@
 #pragma once
-// What an editor says, as the server takes it. Pure.
+// Converts an editor's prompt to the server's form. Pure.
 
 #include "json/json.h"
 
@@ -8,8 +8,7 @@
 
 namespace dormouse::acp_agent {
 
-// The member `text` or `parts` of a prompt's body for an array of ContentBlock. Errors: which block
-// is not right, and why.
+// The member `text` or `parts` of a prompt's body.
 struct AcpInput {
     std::string member = {};  // "text" or "parts"
     Json value = {};

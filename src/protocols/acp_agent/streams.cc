@@ -1,4 +1,4 @@
-// The agent's other half: what the streams of its sessions bring.
+// The part of the agent that reads the streams of its sessions.
 
 #include "acp_agent/agent.h"
 
@@ -22,17 +22,17 @@ void AcpAgent::connect(std::string const& id, Session& session) {
     session.stream = client_.open("/api/sessions/" + percent_encode(id) + "/events", session.after);
 }
 
-// Sessions outlive a server that is started again: it is waited for as long as the editor stays.
+// Sessions outlive a restart of the server: it is retried as long as the editor is connected.
 void AcpAgent::lost(std::string const& id, Session& session, Failure const& why) {
     session.stream.reset();
     if (!is_away(why)) {
         log_ << "dormouse acp: " << id << ": " << text(why) << std::flush;
-        AcpTold gone;
+        AcpReport gone;
         gone.gone = true;
         return tell(id, session, gone);
     }
     if (session.tries == 1)
-        log_ << "dormouse acp: the server is not there; trying again\n" << std::flush;
+        log_ << "dormouse acp: the server cannot be reached; trying again\n" << std::flush;
     auto const pause = std::min(1 << std::min(session.tries++, 10), pause_max_s);
     session.again = std::chrono::steady_clock::now() + std::chrono::seconds(pause);
 }
@@ -58,18 +58,18 @@ void AcpAgent::update(std::string const& session, Json const& update) {
     stdio_.write(rpc::notification("session/update", out.json()));
 }
 
-void AcpAgent::tell(std::string const& id, Session& session, AcpTold const& told) {
+void AcpAgent::tell(std::string const& id, Session& session, AcpReport const& told) {
     for (Json const& each : told.updates) update(id, each);
     for (std::string const& pending : told.settled) drop_ask(session, pending);
     for (std::string const& pending : told.asked) ask(id, session, pending);
     for (AcpEnd const& end : told.ends) {
         if (end.turn == session.prompt.turn) end_prompt(session, end);
     }
-    // A person's answer is the next prompt, so this one must not stay open.
+    // A person's answer is the next prompt, so the current one must be answered.
     if (told.rests && !session.prompt.turn.empty())
         end_prompt(session, {.stop_reason = "end_turn"});
     if (!told.gone) return;
-    if (!session.prompt.turn.empty()) end_prompt(session, {.error = "the session is not there"});
+    if (!session.prompt.turn.empty()) end_prompt(session, {.error = "the session does not exist"});
     for (auto const& [pending, request] : session.asks) asks_.erase(request);
     session.stream.reset();
     session.gone = true;
@@ -93,7 +93,7 @@ void AcpAgent::ask(std::string const& id, Session& session, std::string const& p
     }
     json::View const call(reply->body);
     auto const word = call["status"].string_or("");
-    if (word != "waiting" && word != "processing") return;  // its end is on its way
+    if (word != "waiting" && word != "processing") return;  // its end will be reported
     AcpAsk const asked = acp_ask(id, call, session.updates.of_doubt(pending), forms_);
     if (asked.way == AcpWay::words) {
         session.updates.ask_in_words(pending);
@@ -108,7 +108,7 @@ void AcpAgent::ask(std::string const& id, Session& session, std::string const& p
     stdio_.write(rpc::request(number, question.method, question.params));
 }
 
-// Somebody else has decided, or time has.
+// The call was decided elsewhere, or its time has passed.
 void AcpAgent::drop_ask(Session& session, std::string const& pending) {
     auto const found = session.asks.find(pending);
     if (found == session.asks.end()) return;
@@ -128,16 +128,16 @@ void AcpAgent::take_answer(rpc::Message const& message) {
     if (auto const session = sessions_.find(asked.session); session != sessions_.end())
         session->second.asks.erase(asked.pending);
     if (message.fault) {
-        log_ << "dormouse acp: the editor asked nobody: " << message.fault->message << '\n';
+        log_ << "dormouse acp: the editor did not ask: " << message.fault->message << '\n';
         return;
     }
-    // Cancelled: nobody has decided, and the call goes on waiting for somebody who does.
+    // Cancelled: no decision was made, and the call still waits for one.
     auto const body = acp_decision(asked, json::View(message.result));
     if (!body) return;
     auto const reply = client_.post("/async-tool/decision", *body);
     if (reply) return;
-    log_ << "dormouse acp: the decision was not taken: " << text(reply.error()) << std::flush;
-    say(asked.session, "(The decision was not taken: " + reply.error().what + ".)");
+    log_ << "dormouse acp: the decision was rejected: " << text(reply.error()) << std::flush;
+    say(asked.session, "(The decision was rejected: " + reply.error().what + ".)");
 }
 
 void AcpAgent::say(std::string const& session, std::string const& text) {

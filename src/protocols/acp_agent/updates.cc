@@ -1,7 +1,7 @@
 #include "acp_agent/updates.h"
 
 #include "acp_agent/ask.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <array>
@@ -20,13 +20,13 @@ Json chunk(std::string_view kind, std::string_view text, std::string_view messag
 
 std::string acp_words(json::View value) {
     auto const text = value.string();
-    // opencode and others say the text of a result so, beside what only programs read.
+    // opencode and others put the text of a result here, next to data for programs.
     auto const inner = value["output"].string();
     if (!text && inner) return *inner;
     return text ? *text : std::string(value.raw());
 }
 
-// {"sessionUpdate":"tool_call_update", …}, open.
+// Returns an unfinished {"sessionUpdate":"tool_call_update", …}.
 json::Writer call_update(std::string_view call) {
     json::Writer out;
     out.begin_object().member("sessionUpdate", "tool_call_update").member("toolCallId", call);
@@ -62,7 +62,7 @@ Json tool_call_of(std::string_view id, std::string_view tool, json::View input,
     return out.end_object().json();
 }
 
-// What a message says, for one who sees text only.
+// Returns a message as text only.
 std::string acp_said(json::View parts) {
     std::string out;
     parts.elements([&](json::View part) {
@@ -97,7 +97,7 @@ std::string stop_reason(std::string_view finish) {
     return found == reasons.end() ? std::string() : std::string(found->second);
 }
 
-// The activity in the envelope is a word, or an object where the API shows one.
+// The activity in the envelope is a string, or an object as in the API.
 std::string acp_activity_of(json::View event) {
     auto const activity = event["activity"];
     return activity.kind() == json::Kind::object ? activity["type"].string_or("")
@@ -106,8 +106,8 @@ std::string acp_activity_of(json::View event) {
 
 }  // namespace
 
-AcpTold AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
-    AcpTold out;
+AcpReport AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
+    AcpReport out;
     if (type == "delta") {
         take_delta(event, out);
     } else if (type == "bye") {
@@ -119,7 +119,7 @@ AcpTold AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
         activity_ = activity;
         out.rests = activity == "waiting_async";
     }
-    // One of several was settled: it goes on waiting for the others.
+    // One of several calls was settled: the session still waits for the others.
     bool const settles = type == "submitted" || type == "expired" || type == "cancelled";
     out.rests = (out.rests || (settles && activity_ == "waiting_async")) && !questions_.empty();
     return out;
@@ -127,7 +127,7 @@ AcpTold AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
 
 std::vector<std::string> AcpUpdates::approvals() const { return {asked_.begin(), asked_.end()}; }
 
-void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpTold& out) {
+void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpReport& out) {
     auto const data = event["data"];
     if (type == "input_received") return take_input(data, replay, out);
     if (type == "model_replied") return take_reply(data, out);
@@ -163,7 +163,7 @@ void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpT
     }
 }
 
-void AcpUpdates::take_delta(json::View data, AcpTold& out) {
+void AcpUpdates::take_delta(json::View data, AcpReport& out) {
     auto const kind = data["kind"].string_or("");
     auto const text = pieces_.fresh(data);
     if (text.empty() || (kind != "text" && kind != "reasoning")) return;
@@ -181,15 +181,16 @@ void AcpUpdates::take_delta(json::View data, AcpTold& out) {
         chunk(thought ? "agent_thought_chunk" : "agent_message_chunk", text, message));
 }
 
-void AcpUpdates::take_input(json::View data, bool replay, AcpTold& out) {
+void AcpUpdates::take_input(json::View data, bool replay, AcpReport& out) {
     auto const id = data["messageID"].string_or("");
     if (own_.erase(id) > 0 && !replay) return;
     out.updates.push_back(chunk("user_message_chunk", acp_said(data["parts"]), id));
 }
 
-void AcpUpdates::take_reply(json::View data, AcpTold& out) {
+void AcpUpdates::take_reply(json::View data, AcpReport& out) {
     auto const id = data["messageID"].string_or("");
-    // What was streamed is told already. If the reply does not begin so, it is another attempt's.
+    // Text that was streamed is not repeated. A reply that begins differently belongs to another
+    // attempt.
     auto const rest = [&](std::string_view kind, std::string const& all, std::string const& shown) {
         bool const goes_on = all.starts_with(shown);
         auto const left = goes_on ? all.substr(shown.size()) : all;
@@ -208,8 +209,8 @@ void AcpUpdates::take_reply(json::View data, AcpTold& out) {
     });
 }
 
-// The program's own tool call is what waits: it is shown once, whoever tells of it first.
-void AcpUpdates::take_permission(json::View data, AcpTold& out) {
+// The external agent's own tool call is shown once, by the first event that mentions it.
+void AcpUpdates::take_permission(json::View data, AcpReport& out) {
     json::View const call = data["call"];
     std::string const id = data["callID"].string_or("");
     std::string const tool = call["tool"].string_or("a tool");
@@ -228,8 +229,8 @@ std::string AcpUpdates::tool_call_id(std::string const& call) const {
     return own == own_tools_.end() ? call : own->second;
 }
 
-// Of an agent that is a program. What was streamed of a message is told already.
-void AcpUpdates::take_update(json::View data, AcpTold& out) {
+// For an external agent. Text that was streamed is not repeated.
+void AcpUpdates::take_update(json::View data, AcpReport& out) {
     auto const kind = data["kind"].string_or("");
     auto const body = data["body"];
     auto const id = data["messageID"].string_or("");
@@ -269,7 +270,7 @@ void AcpUpdates::take_update(json::View data, AcpTold& out) {
     }
 }
 
-void AcpUpdates::take_pause(std::string_view type, json::View data, AcpTold& out) {
+void AcpUpdates::take_pause(std::string_view type, json::View data, AcpReport& out) {
     auto const call = tool_call_id(data["callID"].string_or(""));
     bool const doubt = type == "in_doubt";
     auto const pending = data[doubt ? "question" : "pendingID"].string_or("");
@@ -308,19 +309,19 @@ void AcpUpdates::ask_in_words(std::string const& pending) {
     questions_.push_back(pending);
 }
 
-void AcpUpdates::settle(std::string const& pending, AcpTold& out) {
+void AcpUpdates::settle(std::string const& pending, AcpReport& out) {
     if (std::erase(asked_, pending) > 0) out.settled.push_back(pending);
     std::erase(questions_, pending);
     pauses_.erase(pending);
 }
 
-void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& out) {
+void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpReport& out) {
     auto const own = own_tools_.find(data["callID"].string_or(""));
     bool const of_program = own != own_tools_.end();
     auto const call = of_program ? own->second : data["callID"].string_or("");
     auto const pending = data["pendingID"].string_or("");
     auto const found = pauses_.find(pending);
-    // A program that may begins; how it ends it tells itself.
+    // An allowed call of an external agent continues; the agent reports its end.
     bool const goes_on = of_program || (found != pauses_.end() && found->second.goes_on);
     auto const put = [&](Json update) { out.updates.push_back(std::move(update)); };
     if (type == "tool_started") {
@@ -329,14 +330,14 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& o
         put(status_update(call, "in_progress", acp_words(data["payload"])));
     } else if (type == "tool_failed") {
         put(status_update(call, "in_progress",
-                          "It failed and is tried again: " + acp_words(data["error"])));
+                          "It failed and is retried: " + acp_words(data["error"])));
     } else if (type == "gate_decided" && data["verdict"].string_or("") == "deny") {
         put(status_update(call, "failed", "Denied. " + data["message"].string_or("")));
     } else if (type == "tool_finished") {
         put(data["error"].exists() ? status_update(call, "failed", acp_words(data["error"]))
                                    : completed_update(call, data["output"]));
     } else if (type == "expired" || type == "cancelled") {
-        // For a timer the deadline is what it waited for.
+        // A timer's call ends successfully at its deadline.
         bool const done = data["receipt"]["status"].string_or("") == "completed";
         put(done ? status_update(call, "completed") : status_update(call, "failed", type));
         settle(pending, out);
@@ -355,8 +356,8 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpTold& o
     }
 }
 
-// The messages that a fork begins with, as GET …/messages shows them.
-void AcpUpdates::take_transcript(json::View messages, AcpTold& out) {
+// The messages that a fork begins with, in the form of GET …/messages.
+void AcpUpdates::take_transcript(json::View messages, AcpReport& out) {
     messages.elements([&](json::View message) {
         auto const id = message["id"].string_or("");
         if (message["role"].string_or("") != "assistant") {
@@ -371,7 +372,8 @@ void AcpUpdates::take_transcript(json::View messages, AcpTold& out) {
             if (type == "reasoning" && !text.empty())
                 out.updates.push_back(chunk("agent_thought_chunk", text, id));
             if (type != "tool") return;
-            // The calls of its past have ids of their own there, and may bear those of the fork's.
+            // Calls of the fork's past have ids of their own here, because the fork's calls may
+            // have the same callIDs.
             auto const call = part["id"].string_or(id + "_" + part["callID"].string_or(""));
             auto const state = part["state"];
             out.updates.push_back(
@@ -384,7 +386,7 @@ void AcpUpdates::take_transcript(json::View messages, AcpTold& out) {
     });
 }
 
-void AcpUpdates::take_end(json::View event, AcpTold& out) {
+void AcpUpdates::take_end(json::View event, AcpReport& out) {
     auto const data = event["data"];
     AcpEnd end{.turn = event["turnID"].string_or(""),
                .stop_reason = stop_reason(data["finishReason"].string_or("stop"))};

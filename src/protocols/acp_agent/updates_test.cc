@@ -7,22 +7,22 @@ namespace {
 
 class Updates : public testing::Test {
 protected:
-    AcpTold tell(std::string const& type, std::string const& data, std::string const& more = "",
-                 bool replay = false) {
+    AcpReport tell(std::string const& type, std::string const& data, std::string const& more = "",
+                   bool replay = false) {
         text_ = R"({"type":")" + type + R"(","turnID":"trn_1","data":)" + data + more + "}";
         return updates_.tell(type, json::View(text_), replay);
     }
-    AcpTold delta(std::string const& text, int attempt = 1, std::string const& kind = "text") {
+    AcpReport delta(std::string const& text, int attempt = 1, std::string const& kind = "text") {
         text_ = R"({"turnID":"trn_1","step":1,"attempt":)" + std::to_string(attempt) +
                 R"(,"messageID":"draft_)" + std::to_string(attempt) + R"(","kind":")" + kind +
                 R"(","text":)" + json::quote(text) + "}";
         return updates_.tell("delta", json::View(text_), false);
     }
-    AcpTold reply(std::string const& text) {
+    AcpReport reply(std::string const& text) {
         return tell("model_replied", R"({"messageID":"msg_2","parts":[{"type":"text","text":)" +
                                          json::quote(text) + "}]}");
     }
-    static std::string words(AcpTold const& told) {
+    static std::string words(AcpReport const& told) {
         std::string out;
         for (Json const& each : told.updates) {
             json::View const view(each);
@@ -36,7 +36,7 @@ protected:
     std::string text_;
 };
 
-TEST_F(Updates, what_was_streamed_is_not_told_again) {
+TEST_F(Updates, StreamedText_IsNotRepeated) {
     EXPECT_EQ(words(delta("Hel")), "agent_message_chunk|draft_1|Hel\n");
     EXPECT_EQ(words(delta("hm", 1, "reasoning")), "agent_thought_chunk|draft_1|hm\n");
     EXPECT_TRUE(delta("{", 1, "input").updates.empty());
@@ -44,7 +44,7 @@ TEST_F(Updates, what_was_streamed_is_not_told_again) {
     EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|msg_2|Hello\n") << "another reply";
 }
 
-TEST_F(Updates, an_attempt_that_said_something_else_is_told_whole) {
+TEST_F(Updates, OtherAttempt_ReplyIsReportedInFull) {
     EXPECT_EQ(words(delta("Good")), "agent_message_chunk|draft_1|Good\n");
     EXPECT_EQ(words(delta("He", 2)), "agent_message_chunk|draft_2|He\n");
     EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|draft_2|llo\n");
@@ -52,7 +52,7 @@ TEST_F(Updates, an_attempt_that_said_something_else_is_told_whole) {
     EXPECT_EQ(words(reply("Hello")), "agent_message_chunk|msg_2|Hello\n");
 }
 
-TEST_F(Updates, the_editors_own_message_is_told_when_it_is_loaded_only) {
+TEST_F(Updates, OwnMessage_IsReportedOnlyInAReplay) {
     auto const input = R"({"messageID":"msg_1","parts":[{"type":"text","text":"hi"}]})";
     updates_.own_message("msg_1");
     EXPECT_EQ(words(tell("input_received", input)), "");
@@ -60,7 +60,7 @@ TEST_F(Updates, the_editors_own_message_is_told_when_it_is_loaded_only) {
     EXPECT_EQ(words(tell("input_received", input, "", true)), "user_message_chunk|msg_1|hi\n");
 }
 
-TEST_F(Updates, an_approval_is_open_until_it_is_settled) {
+TEST_F(Updates, Approval_IsOpenUntilSettled) {
     auto const asked = tell("gate_asked", R"({"callID":"call_1","pendingID":"p1","gate":"g",)"
                                           R"("reason":"approval","message":"Sure?"})");
     EXPECT_EQ(asked.asked, std::vector<std::string>{"p1"});
@@ -77,7 +77,7 @@ TEST_F(Updates, an_approval_is_open_until_it_is_settled) {
     EXPECT_EQ(json::View(done.updates.at(0))["rawOutput"].raw(), R"({"a":1})");
 }
 
-TEST_F(Updates, a_denied_call_has_failed) {
+TEST_F(Updates, DeniedCall_HasFailed) {
     (void)tell("gate_asked", R"({"callID":"call_1","pendingID":"p1","reason":"approval"})");
     auto const told = tell("submitted", R"({"callID":"call_1","pendingID":"p1",)"
                                         R"("decision":{"approved":false,"reason":"Friday"}})");
@@ -85,7 +85,7 @@ TEST_F(Updates, a_denied_call_has_failed) {
     EXPECT_NE(told.updates[0].text().find("Friday"), std::string_view::npos);
 }
 
-TEST_F(Updates, a_session_rests_while_questions_wait_and_no_longer) {
+TEST_F(Updates, Session_RestsOnlyWhileQuestionsWait) {
     auto const question = [](int n) {
         auto const no = std::to_string(n);
         return R"({"callID":"call_)" + no + R"(","pendingID":"p)" + no +
@@ -107,7 +107,7 @@ TEST_F(Updates, a_session_rests_while_questions_wait_and_no_longer) {
         << "no person can answer a result";
 }
 
-TEST_F(Updates, each_finish_reason_has_its_stop_reason) {
+TEST_F(Updates, FinishReasons_MapToStopReasons) {
     auto const end = [&](std::string const& data) { return tell("turn_ended", data).ends.at(0); };
     EXPECT_EQ(end(R"({"finishReason":"stop"})").stop_reason, "end_turn");
     EXPECT_EQ(end(R"({"finishReason":"length"})").stop_reason, "max_tokens");
@@ -121,7 +121,7 @@ TEST_F(Updates, each_finish_reason_has_its_stop_reason) {
     EXPECT_EQ(failed.turn, "trn_1");
 }
 
-TEST_F(Updates, a_fork_tells_its_past) {
+TEST_F(Updates, Fork_ReportsItsPast) {
     auto const told = tell(
         "forked", R"({"messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"q"}]},)"
                   R"({"id":"m2","role":"assistant","parts":[{"type":"text","text":"a"},{"type":)"
@@ -132,14 +132,14 @@ TEST_F(Updates, a_fork_tells_its_past) {
               "tool_call_update||\n");
 }
 
-TEST_F(Updates, a_session_that_is_deleted_is_gone) {
+TEST_F(Updates, DeletedSession_IsGone) {
     text_ = R"({"reason":"deleted"})";
     EXPECT_TRUE(updates_.tell("bye", json::View(text_), false).gone);
     text_ = R"({"reason":"draining"})";
     EXPECT_FALSE(updates_.tell("bye", json::View(text_), false).gone);
 }
 
-TEST_F(Updates, a_programs_messages_tools_and_plan_are_told_once) {
+TEST_F(Updates, ExternalAgent_MessagesToolsAndPlanAreReportedOnce) {
     auto const says = [&](std::string const& text) {
         return tell("agent_update", R"({"kind":"message","messageID":"msg_3","body":)"
                                     R"([{"type":"text","text":")" +
@@ -162,7 +162,7 @@ TEST_F(Updates, a_programs_messages_tools_and_plan_are_told_once) {
     EXPECT_EQ(json::View(ended.updates.at(0))["status"].string_or(""), "completed");
 }
 
-TEST_F(Updates, a_permission_of_a_program_is_asked_and_over_when_it_is_decided) {
+TEST_F(Updates, Permission_IsAskedUntilDecided) {
     auto const asked =
         tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":)"
                             R"("approval","call":{"tool":"acp:execute","input":{}}})");
@@ -174,7 +174,7 @@ TEST_F(Updates, a_permission_of_a_program_is_asked_and_over_when_it_is_decided) 
     EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "in_progress");
 }
 
-TEST_F(Updates, permission_of_a_known_tool_call_is_shown_once_under_its_id) {
+TEST_F(Updates, Permission_KnownToolCall_IsShownOnceUnderItsId) {
     (void)tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3",)"
                                R"("status":"pending","title":"bash","body":{"kind":"execute"}})");
     auto const asked =
@@ -189,7 +189,7 @@ TEST_F(Updates, permission_of_a_known_tool_call_is_shown_once_under_its_id) {
     EXPECT_EQ(json::View(denied.updates.at(0))["status"].string_or(""), "failed");
 }
 
-TEST_F(Updates, permission_of_an_unknown_tool_call_is_shown_with_its_title_and_kind) {
+TEST_F(Updates, Permission_UnknownToolCall_IsShownWithTitleAndKind) {
     auto const asked =
         tell("agent_asked", R"({"callID":"call_1","pendingID":"pnd_1","reason":"approval",)"
                             R"("message":"ls -l","call":{"tool":"acp:execute","modelID":"t1"}})");
@@ -200,11 +200,11 @@ TEST_F(Updates, permission_of_an_unknown_tool_call_is_shown_with_its_title_and_k
     auto const ended =
         tell("agent_update", R"({"kind":"tool","toolCallID":"t1","messageID":"msg_3","status":)"
                              R"("completed","body":{"output":{"output":"a.txt","n":1}}})");
-    ASSERT_EQ(ended.updates.size(), 1U) << "it is there already";
+    ASSERT_EQ(ended.updates.size(), 1U) << "the tool call is shown already";
     EXPECT_NE(ended.updates[0].text().find(R"("text":"a.txt")"), std::string::npos);
 }
 
-TEST_F(Updates, first_prompt_of_a_program_says_that_it_starts) {
+TEST_F(Updates, FirstPrompt_ReportsTheStart) {
     EXPECT_EQ(words(tell("agent_prompted", R"({"step":1})")),
               "agent_thought_chunk||Starting the agent's program.\n\n");
     (void)tell("attached", R"({"acpSessionID":"s"})");

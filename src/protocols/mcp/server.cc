@@ -23,7 +23,7 @@ constexpr std::string_view mcp_instructions =
     "outcome comes later as a message in this session, with the tool and its arguments. When "
     "nothing else is to be done, end your turn: you will be woken.";
 
-// A tool's answer; what went wrong is for the model to read.
+// Returns a tool's answer; an error is text for the model.
 Json tool_result(Outcome<std::string> const& said) {
     std::string text = said ? *said : said.error().what;
     if (!said && !said.error().remedy.empty()) text += ". " + said.error().remedy;
@@ -51,8 +51,8 @@ std::string task_words(json::View task) {
     auto const id = task["taskID"].string_or("");
     if (task_runs(task)) {
         auto const told = task["progress"].string();
-        return "Task " + id + " is running." + (told ? " It tells: " + *told : "") +
-               " You will be told when it has ended.";
+        return "Task " + id + " is running." + (told ? " Progress: " + *told : "") +
+               " You will be notified when it has ended.";
     }
     if (auto const error = task["error"].string()) return "Task " + id + " failed: " + *error;
     return mcp_words(task["result"]);
@@ -66,7 +66,7 @@ void McpServer::run() {
         if (::poll(&waiting, 1, waiting_.empty() ? -1 : 0) > 0) {
             for (rpc::Line const& line : stdio_.read()) take(line);
         }
-        if (!waiting_.empty()) look_at_waiting();
+        if (!waiting_.empty()) check_waiting();
     }
 }
 
@@ -130,7 +130,7 @@ McpServer::Result McpServer::list_tools() {
     return out.end_array().end_object().json();
 }
 
-// Those of the session's agent, and asking a person, which every session has.
+// Reads the tools of the session's agent, and adds asking a person, which every session has.
 Outcome<void> McpServer::read_tools(json::Writer& out) {
     auto const session = client_.get("/api/sessions/" + percent_encode(settings_.session));
     if (!session) return std::unexpected(session.error());
@@ -163,7 +163,8 @@ std::optional<McpServer::Result> McpServer::call_tool(Json const& id, json::View
     auto const name = params["name"].string();
     auto const given = params["arguments"];
     bool const object = !given.exists() || given.kind() == json::Kind::object;
-    if (!name || !object) return bad_params("tools/call takes a name, and arguments: an object");
+    if (!name || !object)
+        return bad_params("tools/call must have a name and arguments (an object)");
     json::View const arguments = given.exists() ? given : json::View("{}");
     if (!read_) {
         json::Writer unused;
@@ -187,7 +188,7 @@ std::optional<McpServer::Result> McpServer::call_tool(Json const& id, json::View
     return std::nullopt;
 }
 
-McpServer::Said McpServer::call_own(std::string_view name, json::View arguments) {
+McpServer::ToolText McpServer::call_own(std::string_view name, json::View arguments) {
     if (name == "background_task") return start_task(arguments);
     if (name == "background_output") return task_output(arguments["task_id"].string_or(""));
     if (name == "background_resume") return resume_task(arguments);
@@ -201,7 +202,7 @@ McpServer::Said McpServer::call_own(std::string_view name, json::View arguments)
     return broadcast(arguments);
 }
 
-McpServer::Said McpServer::call_durable(Tool const& tool, json::View arguments) {
+McpServer::ToolText McpServer::call_durable(Tool const& tool, json::View arguments) {
     json::Writer body;
     body.begin_object().member("tool", tool.name);
     auto const key = tool.keyed ? arguments["key"].string() : std::nullopt;
@@ -221,7 +222,7 @@ McpServer::Said McpServer::call_durable(Tool const& tool, json::View arguments) 
            "or end your turn.";
 }
 
-McpServer::Said McpServer::start_task(json::View arguments) {
+McpServer::ToolText McpServer::start_task(json::View arguments) {
     json::Writer body;
     body.begin_object().member("agentID", arguments["agent"].string_or(""));
     body.member("prompt", arguments["prompt"].string_or(""));
@@ -231,10 +232,10 @@ McpServer::Said McpServer::start_task(json::View arguments) {
         "/api/sessions/" + percent_encode(settings_.session) + "/tasks", body.json());
     if (!reply) return std::unexpected(reply.error());
     return "Started task " + json::View(reply->body)["taskID"].string_or("") +
-           ". You will be told when it has ended.";
+           ". You will be notified when it has ended.";
 }
 
-McpServer::Said McpServer::history(json::View arguments) {
+McpServer::ToolText McpServer::history(json::View arguments) {
     auto const page = arguments["page"].string();
     auto const reply =
         client_.get("/api/sessions/" + percent_encode(settings_.session) + "/messages?limit=20" +
@@ -243,19 +244,19 @@ McpServer::Said McpServer::history(json::View arguments) {
     return history_words(json::View(reply->body));
 }
 
-McpServer::Said McpServer::task_output(std::string const& task) {
+McpServer::ToolText McpServer::task_output(std::string const& task) {
     auto const reply = client_.get(task_path(task, "/output"));
     if (!reply) return std::unexpected(reply.error());
     return task_words(json::View(reply->body));
 }
 
-McpServer::Said McpServer::resume_task(json::View arguments) {
+McpServer::ToolText McpServer::resume_task(json::View arguments) {
     json::Writer body;
     body.begin_object().member("message", arguments["message"].string_or("")).end_object();
     auto const task = arguments["task_id"].string_or("");
     auto const reply = client_.post_patiently(task_path(task, "/resume"), body.json());
     if (!reply) return std::unexpected(reply.error());
-    return "Task " + task + " is resumed. You will be told when it has ended.";
+    return "Task " + task + " is resumed. You will be notified when it has ended.";
 }
 
 Outcome<Json> McpServer::tasks() {
@@ -264,11 +265,10 @@ Outcome<Json> McpServer::tasks() {
     return reply->body;
 }
 
-McpServer::Said McpServer::cancel_tasks(json::View arguments) {
+McpServer::ToolText McpServer::cancel_tasks(json::View arguments) {
     auto const task = arguments["task_id"].string_or("");
     bool const all = arguments["all"].boolean_or(false);
-    if (all == !task.empty())
-        return failure(status::usage, "Say which task (task_id), or all: true");
+    if (all == !task.empty()) return failure(status::usage, "Give either task_id or all: true");
     std::vector<std::string> wanted{task};
     if (all) {
         auto const list = tasks();
@@ -286,8 +286,8 @@ McpServer::Said McpServer::cancel_tasks(json::View arguments) {
                : "Task " + task + " is cancelled.";
 }
 
-// Open calls are no tasks of an agent: they stay.
-McpServer::Said McpServer::clear_tasks() {
+// Open calls are not tasks of an agent, so they stay.
+McpServer::ToolText McpServer::clear_tasks() {
     auto const list = tasks();
     if (!list) return std::unexpected(list.error());
     std::vector<std::string> wanted;
@@ -302,7 +302,7 @@ McpServer::Said McpServer::clear_tasks() {
     return "Tasks cleared: " + std::to_string(wanted.size());
 }
 
-McpServer::Said McpServer::list_tasks(json::View arguments) {
+McpServer::ToolText McpServer::list_tasks(json::View arguments) {
     auto const list = tasks();
     if (!list) return std::unexpected(list.error());
     auto const only = arguments["status"].string();
@@ -319,7 +319,7 @@ McpServer::Said McpServer::list_tasks(json::View arguments) {
     return out.end_array().take();
 }
 
-McpServer::Said McpServer::broadcast(json::View arguments) {
+McpServer::ToolText McpServer::broadcast(json::View arguments) {
     json::Writer body;
     body.begin_object().member("from", settings_.session);
     body.member("text", arguments["message"].string_or(""));
@@ -336,12 +336,12 @@ McpServer::Said McpServer::broadcast(json::View arguments) {
         if (auto const why = each["reason"].string()) out += ", " + *why;
     });
     auto const id = json::View(reply->body)["id"].string();
-    if (id) out += "\n" + *id + ": mail_status says later what became of it.";
-    return out.empty() ? "Nobody has an alias." : out;
+    if (id) out += "\n" + *id + ": mail_status reports its delivery later.";
+    return out.empty() ? "No session has an alias." : out;
 }
 
-// The newest is last.
-McpServer::Said McpServer::inbox(json::View arguments) {
+// Lists the newest mail last.
+McpServer::ToolText McpServer::inbox(json::View arguments) {
     std::string target = "/api/sessions/" + percent_encode(settings_.session) + "/inbox?limit=50";
     if (auto const after = arguments["after"].integer())
         target += "&after=" + std::to_string(*after);
@@ -362,7 +362,7 @@ McpServer::Said McpServer::inbox(json::View arguments) {
     return out.empty() ? "There is no mail." : out;
 }
 
-McpServer::Said McpServer::mail_status(json::View arguments) {
+McpServer::ToolText McpServer::mail_status(json::View arguments) {
     auto const reply =
         client_.get("/api/mail/" + percent_encode(arguments["mail_id"].string_or("")));
     if (!reply) return std::unexpected(reply.error());
@@ -376,17 +376,17 @@ McpServer::Said McpServer::mail_status(json::View arguments) {
     return out;
 }
 
-McpServer::Said McpServer::report_progress(json::View arguments) {
+McpServer::ToolText McpServer::report_progress(json::View arguments) {
     json::Writer body;
     body.begin_object().member("text", arguments["text"].string_or("")).end_object();
     auto const reply =
         client_.post("/api/sessions/" + percent_encode(settings_.session) + "/report", body.json());
     if (!reply) return std::unexpected(reply.error());
-    return "It was told.";
+    return "Progress reported.";
 }
 
-// The oldest one, for a second, so that what else comes is not kept waiting for long.
-void McpServer::look_at_waiting() {
+// Asks about the oldest one for a second at most, so that other messages are not delayed.
+void McpServer::check_waiting() {
     auto const& first = waiting_.front();
     auto const reply = client_.get(task_path(first.task, "/output?wait=1"));
     bool const away = !reply && is_away(reply.error());
@@ -396,8 +396,8 @@ void McpServer::look_at_waiting() {
         std::ranges::rotate(waiting_, waiting_.begin() + 1);
         return;
     }
-    auto const said =
-        reply ? Said(task_words(json::View(reply->body))) : Said(std::unexpected(reply.error()));
+    auto const said = reply ? ToolText(task_words(json::View(reply->body)))
+                            : ToolText(std::unexpected(reply.error()));
     stdio_.write(rpc::response(first.id, tool_result(said)));
     waiting_.erase(waiting_.begin());
 }

@@ -1,6 +1,6 @@
 #include "mcp/tools.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -14,13 +14,13 @@ constexpr std::string_view key_schema =
 
 constexpr std::array<McpTool, 11> own_tools{{
     {"background_task",
-     "Starts an agent of the server on something in the background. Gives the id of the task at "
-     "once; how it ends comes as a later message.",
+     "Starts an agent of the server on something in the background. Returns the id of the task at "
+     "once; its outcome comes as a later message.",
      R"({"type":"object","properties":{"description":{"type":"string"},"prompt":{"type":"string",)"
      R"("minLength":1},"agent":{"type":"string","minLength":1},"fork":{"type":"boolean",)"
-     R"("default":false,"description":"It begins with all that was said here."}},)"
+     R"("default":false,"description":"It starts with the history of this conversation."}},)"
      R"("required":["description","prompt","agent"],"additionalProperties":false})"},
-    {"background_output", "What a background task has said. With block, waits for its end.",
+    {"background_output", "Returns what a background task has said. With block, waits for its end.",
      R"({"type":"object","properties":{"task_id":{"type":"string","minLength":1},"block":{"type":)"
      R"("boolean","default":false},"timeout":{"type":"integer","minimum":0,"maximum":600000,)"
      R"("default":60000,"description":"In ms, with block."}},"required":["task_id"],)"
@@ -45,21 +45,22 @@ constexpr std::array<McpTool, 11> own_tools{{
      R"({"type":"object","properties":{"message":{"type":"string","minLength":1},"to":{"anyOf":[)"
      R"({"type":"string","minLength":1},{"type":"array","minItems":1,"items":{"type":"string"}}]},)"
      R"("resume":{"type":"boolean"},"reply_to":{"type":"string"},"ttl":{"type":"integer",)"
-     R"("minimum":1,"maximum":31622400000,"description":"In ms: unread for so long it is read )"
-     R"(by nobody, and you are told."}},"required":["message"],"additionalProperties":false})"},
+     R"("minimum":1,"maximum":31622400000,"description":"In ms: unread mail then )"
+     R"(expires, and you are notified."}},"required":["message"],"additionalProperties":false})"},
     {"inbox", "The mail that has come to this session, oldest first.",
      R"({"type":"object","properties":{"after":{"type":"integer","minimum":0,"description":)"
-     R"("Only after this number."},"status":{"type":"string","enum":["delivered","held","read",)"
-     R"("expired"]}},"additionalProperties":false})"},
-    {"mail_status", "What became of a mail that this session has sent, for each receiver.",
+     R"("Only after this number."},"status":{"type":"string","enum":["delivered",)"
+     R"("quarantined","read","expired"]}},"additionalProperties":false})"},
+    {"mail_status", "The delivery status of a mail that this session has sent, for each receiver.",
      R"({"type":"object","properties":{"mail_id":{"type":"string","minLength":1}},)"
      R"("required":["mail_id"],"additionalProperties":false})"},
-    {"report_progress", "For a task: tells whoever started it how far it is. Wakes nobody.",
+    {"report_progress",
+     "For a task: reports progress to the session that started it, without waking it.",
      R"({"type":"object","properties":{"text":{"type":"string","minLength":1}},)"
      R"("required":["text"],"additionalProperties":false})"},
     {"session_history",
-     "The earlier messages of this conversation, oldest first, by page. For what you were told was "
-     "left out, or do not remember.",
+     "The earlier messages of this conversation, oldest first, by page. Use it for messages that "
+     "were left out or that you do not remember.",
      R"({"type":"object","properties":{"page":{"type":"string","minLength":1,"description":)"
      R"("What the page before named as the next one; without it the first."}},)"
      R"("additionalProperties":false})"},
@@ -89,7 +90,7 @@ std::string words_of_part(json::View part) {
     return cut_part(out) + "]";
 }
 
-// Does a value have one of the types that the schema of a member names?
+// Returns whether a value has one of the types in the schema of its member.
 bool has_mcp_type(json::View schema, json::View value) {
     auto const type = schema["type"].string_or("");
     using json::Kind;
@@ -173,7 +174,7 @@ std::string wrong_arguments(McpTool const& tool, json::View arguments) {
         if (!known.exists()) {
             wrong = "there is no argument '" + std::string(name) + "'";
         } else if (!has_mcp_type(known, value) || value.raw() == "\"\"") {
-            wrong = std::string(name) + " is not what it must be: " + std::string(known.raw());
+            wrong = std::string(name) + " is invalid, its schema is: " + std::string(known.raw());
         }
     });
     return wrong;

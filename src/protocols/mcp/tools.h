@@ -1,6 +1,5 @@
 #pragma once
-// The tools of `dormouse mcp` that are not the server's own: what they are called and what they
-// take. Pure.
+// The tools of `dormouse mcp` itself: their names and parameters. Pure.
 
 #include "json/json.h"
 
@@ -18,22 +17,22 @@ struct McpTool {
 };
 
 [[nodiscard]] std::span<McpTool const> own_mcp_tools();
-// The server's tools that are not offered, since own_mcp_tools() are, or since they mean nothing
-// outside the session.
+// Returns whether a tool of the server is not offered: own_mcp_tools() replace it, or it has no
+// meaning outside the session.
 [[nodiscard]] bool is_own_mcp_tool(std::string_view name);
 
-// A name that every program takes: letters, digits, _ and -.
+// Returns a name that every MCP client accepts: letters, digits, _ and -.
 [[nodiscard]] std::string mcp_name(std::string_view tool);
 
-// The schema with a member `key`; nullopt when it has one of its own, or takes no members.
+// Returns the schema with a member `key`; nullopt if it has one already or accepts no members.
 [[nodiscard]] std::optional<Json> with_key(json::View schema);
-// The members of `arguments` without `key`.
+// Returns the members of `arguments` without `key`.
 [[nodiscard]] Json without_key(json::View arguments);
 
-// A page of the session's messages in words, each cut where it is long.
+// Returns a page of the session's messages as text; long messages are cut.
 [[nodiscard]] std::string history_words(json::View page);
 
-// Why arguments are not what the tool takes; empty: they are. Checks what is required and types.
+// Returns why the arguments are invalid; empty: they are valid. Checks required members and types.
 [[nodiscard]] std::string wrong_arguments(McpTool const& tool, json::View arguments);
 
 }  // namespace dormouse::mcp

@@ -1,5 +1,5 @@
-// opencode.db. It is copied first, with its log: whoever writes it is not disturbed, and nothing of
-// it is changed.
+// Reads opencode.db from a copy of the file and its write-ahead log, so that a running opencode is
+// not disturbed and nothing is changed.
 
 #include "opencode/source.h"
 
@@ -83,7 +83,7 @@ private:
 Json data_of(std::string const& what, std::string const& text, Found const& found) {
     auto const value = json::check(text);
     if (value && json::View(*value).kind() == json::Kind::object) return *value;
-    found.unreadable(what + ": " + (value ? "it is no object" : value.error().detail));
+    found.unreadable(what + ": " + (value ? "it is not an object" : value.error().detail));
     return {};
 }
 
@@ -130,7 +130,7 @@ Result<void> read_database(std::string const& file, Found const& found) {
     }
     if (!rows.failed()) return {};
     return fail(Code::bad_value,
-                file + ": " + sqlite3_errmsg(database.get()) + " (no database of opencode?)");
+                file + ": " + sqlite3_errmsg(database.get()) + " (not an opencode database?)");
 }
 
 }  // namespace dormouse::opencode

@@ -1,7 +1,7 @@
 #include "opencode/files.h"
 
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t address_bytes_max = 2'048;
 
-// What it was called: without folders, which are another machine's or nobody's business.
+// Returns the file's name without folders, which belong to another machine.
 std::string name_of(json::View file) {
     std::string name = file["filename"].string_or("");
     name = name.substr(name.find_last_of("/\\") + 1);
@@ -26,7 +26,7 @@ std::string mime_of(json::View file, DataUrl const& data) {
     return "application/octet-stream";
 }
 
-// A text in its place: its name, or what kind it was, and where it was.
+// Returns a text in place of the file: its name or type, and its URL.
 std::string told(json::View file, std::string_view url) {
     std::string text = "[" + file["filename"].string_or(file["mime"].string_or("a file"));
     if (!url.starts_with("data:") && !url.empty())
@@ -65,7 +65,7 @@ std::optional<DataUrl> read_data_url(std::string_view url) {
 }
 
 std::string Files::refusal(std::string_view url, std::optional<DataUrl> const& data) {
-    if (!data) return url.size() > file_bytes_max * 2 ? "larger than 5 MiB" : "no data: URL";
+    if (!data) return url.size() > file_bytes_max * 2 ? "larger than 5 MiB" : "not a data: URL";
     if (data->bytes.empty()) return "empty";
     std::size_t const size = data->bytes.size();
     if (size > file_bytes_max) return "larger than 5 MiB";

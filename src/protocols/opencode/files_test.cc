@@ -1,6 +1,6 @@
 #include "opencode/files.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ Taken take(Files& files, std::string const& url, std::string const& more = "") {
     return out;
 }
 
-TEST(DataUrl, is_read_as_it_may_be_written) {
+TEST(DataUrl, DataUrl_EachForm_IsRead) {
     auto const plain = read_data_url("data:text/plain;charset=utf-8,a%20b%2C%C3%A9");
     ASSERT_TRUE(plain);
     EXPECT_EQ(plain->mime, "text/plain;charset=utf-8");
@@ -37,14 +37,14 @@ TEST(DataUrl, is_read_as_it_may_be_written) {
         EXPECT_FALSE(read_data_url(text)) << text;
 }
 
-TEST(Files, keep_name_kind_and_bytes) {
+TEST(Files, Files_KeepNameTypeAndBytes) {
     Files files;
     auto const taken = take(files, "data:text/csv;base64," + coded("a,b"),
                             R"(,"mime":"text/csv","filename":"dir/a.csv")");
     EXPECT_EQ(taken.why, "");
     EXPECT_EQ(taken.part,
               R"({"type":"file","mime":"text/csv","name":"a.csv","data":")" + coded("a,b") + "\"}");
-    // Bytes decide what is an image: a model refuses one that is none.
+    // The bytes decide what is an image, because a model refuses any other.
     std::string const png("\x89PNG\r\n\x1a\n....", 12);
     EXPECT_TRUE(take(files, "data:;base64," + coded(png), R"(,"mime":"image/png")")
                     .part.starts_with(R"({"type":"image")"));
@@ -54,7 +54,7 @@ TEST(Files, keep_name_kind_and_bytes) {
               std::string::npos);
 }
 
-TEST(Files, elsewhere_are_named_and_nothing_else) {
+TEST(Files, Files_AtOtherUrls_AreOnlyNamed) {
     Files files;
     EXPECT_EQ(take(files, "file:///etc/passwd", R"(,"filename":"passwd")").part,
               R"({"type":"text","text":"[passwd: file:///etc/passwd]"})");
@@ -64,7 +64,7 @@ TEST(Files, elsewhere_are_named_and_nothing_else) {
     EXPECT_LT(take(files, "https://a/" + std::string(9'000, 'x'), "").part.size(), 3'000U);
 }
 
-TEST(Files, beyond_a_limit_are_left_out_with_the_reason) {
+TEST(Files, Files_BeyondLimit_AreLeftOutWithReason) {
     Files files;
     auto const of = [](std::size_t bytes) {
         return "data:;base64," + coded(std::string(bytes, 'x'));
@@ -74,14 +74,14 @@ TEST(Files, beyond_a_limit_are_left_out_with_the_reason) {
     EXPECT_EQ(big.why, "larger than 5 MiB");
     EXPECT_EQ(take(files, of(file_bytes_max * 2), "").why, "larger than 5 MiB");
     EXPECT_EQ(take(files, "data:;base64,", "").why, "empty");
-    EXPECT_EQ(take(files, "data:;base64,*", "").why, "no data: URL");
+    EXPECT_EQ(take(files, "data:;base64,*", "").why, "not a data: URL");
     EXPECT_EQ(take(files, of(3 << 20), "").why, "");
     EXPECT_EQ(take(files, of(3 << 20), "").why, "the files of its message are larger than 5 MiB");
     files.next_message();
     EXPECT_EQ(take(files, of(3 << 20), "").why, "");
 }
 
-TEST(Files, of_a_session_are_so_many_and_so_large_at_most) {
+TEST(Files, Files_OfASession_AreLimitedInNumberAndSize) {
     Files many;
     for (std::size_t i = 0; i < session_files_max; ++i) {
         many.next_message();

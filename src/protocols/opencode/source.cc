@@ -39,7 +39,7 @@ Result<void> read_export_file(fs::path const& file, Found const& found) {
 
 std::string written(std::int64_t ms) { return std::to_string(std::max<std::int64_t>(ms, 0)); }
 
-// {"type", …}, as the server takes it; empty: nothing to see.
+// Returns {"type", …} in the server's form; empty: nothing visible.
 std::string part_of(Part const& part) {
     json::View const data(part.data);
     auto const type = data["type"].string_or("");
@@ -104,7 +104,7 @@ Result<Session> read_export(Json const& exported) {
 
 namespace {
 
-// The parts of one message, with the files that it and its tools brought.
+// Collects the parts of one message, with the files of the message and of its tools.
 class Parts {
 public:
     Parts(Files& files, ImportBody& body, std::string where)

@@ -1,6 +1,6 @@
 #pragma once
-// Sessions of opencode, as it has kept them: an exported file, its database, its older tree of
-// files. Only sessions, messages and parts are read: what it keeps of accounts is never opened.
+// Reads sessions that opencode has stored: an exported file, its database, or its older tree of
+// files. Reads only sessions, messages and parts; its account data is never opened.
 
 #include <dormouse/error.h>
 
@@ -13,7 +13,7 @@
 
 namespace dormouse::opencode {
 
-// Ids stand outside of the data: there they may be missing, or stale.
+// Ids come from outside the data, where they may be missing or stale.
 struct Part {
     std::string id;
     Json data;
@@ -32,16 +32,16 @@ struct Session {
     std::vector<Message> messages = {};  // oldest first
 };
 
-// What becomes of what is found: sessions one after the other, and what can not be read, named.
+// Receives the results: the sessions one by one, and the names of what cannot be read.
 struct Found {
     std::function<void(Session)> session;
     std::function<void(std::string const& what)> unreadable;
 };
 
-// A file or a folder. Errors: bad_value when it holds no sessions of opencode.
+// Reads a file or a folder. Errors: bad_value if it contains no sessions of opencode.
 [[nodiscard]] Result<void> read(std::string const& path, Found const& found);
 
-// The exported form: {info, messages: [{info, parts}]}.
+// Reads the exported form: {info, messages: [{info, parts}]}.
 [[nodiscard]] Result<Session> read_export(Json const& exported);
 [[nodiscard]] Result<void> read_database(std::string const& file, Found const& found);
 [[nodiscard]] Result<void> read_tree(std::string const& storage, Found const& found);
@@ -49,12 +49,12 @@ struct Found {
 // The body of POST /api/projects/{project}/import.
 struct ImportBody {
     Json json;
-    std::size_t files = 0;                   // whose bytes are in it
-    std::vector<std::string> left_out = {};  // files whose bytes are not, each with the reason
+    std::size_t files = 0;                   // files with their bytes
+    std::vector<std::string> left_out = {};  // files without their bytes, each with the reason
 };
 [[nodiscard]] ImportBody import_body(Session const& session, std::string_view agent);
 
-// By time, then id: ids alone are in no order (their clock wraps).
+// Sorts by time, then id. Ids alone have no order, because their clock wraps.
 void sort_messages(Session& session);
 
 }  // namespace dormouse::opencode

@@ -17,7 +17,7 @@ std::string message(std::string const& id, int created, std::string const& parts
            std::to_string(created) + R"(}},"parts":[)" + parts + "]}";
 }
 
-TEST(Export, is_read_in_the_order_of_time_and_not_of_ids) {
+TEST(Export, Messages_AreOrderedByTimeNotById) {
     auto const session = read_export(exported(
         message("msg_a", 2, "") + "," + message("msg_c", 1, "") + "," + message("msg_b", 1, "")));
     ASSERT_TRUE(session);
@@ -29,12 +29,12 @@ TEST(Export, is_read_in_the_order_of_time_and_not_of_ids) {
     EXPECT_EQ(session->messages[2].id, "msg_a");
 }
 
-TEST(Export, that_is_none_says_so) {
+TEST(Export, Export_Invalid_IsAnError) {
     for (auto const* const text : {"{}", "[]", R"({"info":{"id":"a"}})", R"({"messages":[]})"})
         EXPECT_FALSE(read_export(Json::trusted(text))) << text;
 }
 
-TEST(Body, keeps_what_was_said_and_done_and_leaves_out_the_rest) {
+TEST(Body, Import_KeepsTextAndToolsOnly) {
     auto const session = read_export(exported(
         message("m", 3,
                 R"({"id":"p1","type":"text","text":"hi"},{"type":"step-start"},)"
@@ -54,7 +54,7 @@ TEST(Body, keeps_what_was_said_and_done_and_leaves_out_the_rest) {
               R"({"type":"tool","tool":"t","callID":"c","input":{},"error":"no"}]}]})");
 }
 
-TEST(Body, has_the_files_of_messages_and_of_tools) {
+TEST(Body, Import_HasFilesOfMessagesAndTools) {
     auto const session = read_export(exported(message(
         "m", 3,
         R"({"type":"file","filename":"a.txt","mime":"text/plain","url":"data:,hi"},)"
@@ -65,7 +65,7 @@ TEST(Body, has_the_files_of_messages_and_of_tools) {
     auto const body = import_body(*session, "ops");
     EXPECT_EQ(body.files, 2U);
     EXPECT_EQ(body.left_out,
-              (std::vector<std::string>{"b.txt of message m in session ses_1 (no data: URL)"}));
+              (std::vector<std::string>{"b.txt of message m in session ses_1 (not a data: URL)"}));
     auto const parts = json::View(body.json)["messages"];
     std::string kinds;
     parts.elements([&](json::View one) {

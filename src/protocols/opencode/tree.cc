@@ -1,5 +1,5 @@
 // The older form: session/<project>/<session>.json, message/<session>/<message>.json and
-// part/<message>/<part>.json. Ids are those of the names.
+// part/<message>/<part>.json. Ids are the file names.
 
 #include "opencode/source.h"
 
@@ -34,7 +34,7 @@ Json read_json(fs::path const& file, Found const& found) {
         std::string const text{std::istreambuf_iterator<char>(in), {}};
         auto const value = json::check(text);
         if (value && json::View(*value).kind() == json::Kind::object) return *value;
-        why = value ? "it is no object" : value.error().detail;
+        why = value ? "it is not an object" : value.error().detail;
     }
     found.unreadable(file.string() + ": " + why);
     return {};

@@ -5,7 +5,7 @@
 namespace dormouse::rpc {
 namespace {
 
-TEST(Lines, come_out_whole_however_the_bytes_are_cut) {
+TEST(Lines, Lines_AreWholeForAnyChunks) {
     LineReader reader(100);
     EXPECT_TRUE(reader.feed(R"({"a")").empty());
     auto const lines = reader.feed(":1}\r\n\n  \nsecond\nthi");
@@ -17,7 +17,7 @@ TEST(Lines, come_out_whole_however_the_bytes_are_cut) {
     EXPECT_EQ(third[0].text, "third");
 }
 
-TEST(Lines, tell_one_that_is_too_long_once_and_go_on) {
+TEST(Lines, LineTooLong_IsReportedOnceAndReadingContinues) {
     LineReader reader(4);
     EXPECT_TRUE(reader.feed("1234").empty());
     EXPECT_FALSE(reader.overflows());

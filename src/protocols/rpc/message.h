@@ -1,7 +1,8 @@
 #pragma once
-// JSON-RPC 2.0 messages (jsonrpc.org/specification): reads lines into values and writes values as
-// lines. Example: {"jsonrpc":"2.0","id":1,"method":"ping"} is a Message of kind request whose id is
-// 1 and whose method is ping.
+// JSON-RPC 2.0 messages (jsonrpc.org/specification): parses lines into values and formats values as
+// lines.
+// Example: {"jsonrpc":"2.0","id":1,"method":"ping"} is a Message of kind request with id 1 and
+// method ping.
 
 #include <dormouse/json.h>
 
@@ -20,7 +21,7 @@ inline constexpr int invalid_request = -32600;
 inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 inline constexpr int internal_error = -32603;
-inline constexpr int closed = -1;  // ours, never written: the peer was closed before the answer
+inline constexpr int closed = -1;  // local only, never sent: the peer was closed before the answer
 }  // namespace code
 
 struct Fault {
@@ -29,7 +30,7 @@ struct Fault {
     Json data = {};  // null: none
 };
 
-// Has exactly one kind. Ids are kept as they came: a string, an integer, or null.
+// A message of exactly one kind. Ids are kept as received: a string, an integer, or null.
 struct Message {
     enum class Kind : std::uint8_t {
         request,       // method, params, id
@@ -57,12 +58,12 @@ struct Received {
 };
 [[nodiscard]] Received read(Line const& line, Grammar grammar = Grammar::strict);
 
-// These return lines with their end and without other line breaks.
+// These functions return lines that end with a line break and contain no other.
 [[nodiscard]] std::string request(std::uint64_t id, std::string_view method, Json const& params);
 [[nodiscard]] std::string notification(std::string_view method, Json const& params);
 [[nodiscard]] std::string response(Json const& id, Json const& result);
 [[nodiscard]] std::string refusal(Json const& id, Fault const& fault);
-// Joins the lines of answers into the one line that answers a batch.
+// Joins the answers' lines into the one line that answers a batch.
 [[nodiscard]] std::string batch(std::vector<std::string> const& lines);
 
 }  // namespace dormouse::rpc

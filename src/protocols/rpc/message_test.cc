@@ -20,7 +20,7 @@ void expect_refused(std::string const& text, int number, std::string_view id = "
     EXPECT_NE(message.fault->message, "");
 }
 
-TEST(Messages, are_told_apart) {
+TEST(Messages, Kinds_AreDistinguished) {
     auto const request = only(R"({"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":1}})");
     EXPECT_EQ(request.kind, Message::Kind::request);
     EXPECT_EQ(request.id.text(), R"("a")");
@@ -41,7 +41,7 @@ TEST(Messages, are_told_apart) {
     EXPECT_EQ(bad.fault->data.text(), "[1]");
 }
 
-TEST(Messages, that_are_none_get_the_standard_refusal_with_their_id) {
+TEST(Messages, InvalidMessages_GetTheStandardErrorWithTheirId) {
     expect_refused("{", code::parse_error);
     expect_refused(R"({"a":1,"a":2})", code::parse_error);
     expect_refused("7", code::invalid_request);
@@ -60,7 +60,7 @@ TEST(Messages, that_are_none_get_the_standard_refusal_with_their_id) {
     EXPECT_EQ(long_line.messages.at(0).fault->code, code::parse_error);
 }
 
-TEST(Messages, of_a_batch_are_read_one_by_one) {
+TEST(Messages, Batch_IsReadOneByOne) {
     auto const received = read(
         {.text = R"([{"jsonrpc":"2.0","id":1,"method":"a"},3,{"jsonrpc":"2.0","method":"b"}])"});
     EXPECT_TRUE(received.batch);
@@ -76,7 +76,7 @@ Message lenient(std::string text) {
     return received.messages.at(0);
 }
 
-TEST(Messages, of_acp_agents_are_read_leniently) {
+TEST(Messages, AcpAgents_AreReadLeniently) {
     auto const request = lenient(R"({"id":1.5,"method":"ask","params":"x"})");
     EXPECT_EQ(request.kind, Message::Kind::request);
     EXPECT_EQ(request.id.text(), "1.5");
@@ -92,7 +92,7 @@ TEST(Messages, of_acp_agents_are_read_leniently) {
         EXPECT_EQ(lenient(other).kind, Message::Kind::refused) << other;
 }
 
-TEST(Messages, are_written_as_one_line_each) {
+TEST(Messages, Messages_AreWrittenAsOneLine) {
     Json const spread = Json::trusted("{\n \"a\": [1,\r\n 2]\n}");
     EXPECT_EQ(request(3, "do", spread),
               R"({"jsonrpc":"2.0","id":3,"method":"do","params":{"a":[1,2]}})"

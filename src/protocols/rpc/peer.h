@@ -1,7 +1,7 @@
 #pragma once
-// One side of a JSON-RPC 2.0 connection, one message a line: sends calls, matches their answers and
-// hands over what the other side asks. Does no I/O: its owner passes in the bytes that it read and
-// writes the lines that `send` receives.
+// One side of a JSON-RPC 2.0 connection with one message on each line: sends calls, matches their
+// answers, and passes on the other side's requests. Does no I/O: the owner passes in the bytes that
+// it has read, and writes the lines that `send` receives.
 // Example: call("ping", {}, done) sends {"jsonrpc":"2.0","id":1,"method":"ping",...}; `done` runs
 // when receive() gets {"id":1,"result":...}.
 
@@ -22,30 +22,30 @@ public:
     using Answer = std::expected<Json, Fault>;
     using Done = std::move_only_function<void(Answer)>;
     struct Listener {
-        std::function<void(std::string const& line)> send;  // with its end
+        std::function<void(std::string const& line)> send;  // with its line break
         // The owner answers `id` with respond() or refuse(), at once or later.
         std::function<void(std::string const& method, Json const& id, Json const& params)> request;
         std::function<void(std::string const& method, Json const& params)> notification;
     };
     static constexpr std::size_t line_bytes_max = std::size_t{32} << 20;
 
-    // Reads with Grammar::lenient, and skips what is not a message.
+    // Reads with Grammar::lenient and skips lines that are not messages.
     explicit Peer(Listener listener) : listener_(std::move(listener)) {}
 
-    // Returns false when a line is longer than `line_bytes_max`; the peer reads nothing more then.
-    // REQUIRES: what the listener calls does not destroy this peer.
+    // Returns false when a line is longer than `line_bytes_max`; after that the peer reads nothing.
+    // REQUIRES: no callback of the listener destroys this peer.
     [[nodiscard]] bool receive(std::string_view bytes);
 
-    // Calls `done` once: with the answer, or with the fault code::closed.
+    // Calls `done` once, with the answer or with the fault code::closed.
     void call(std::string_view method, Json const& params, Done done);
     void notify(std::string_view method, Json const& params);
     void respond(Json const& id, Json const& result);
     void refuse(Json const& id, int code, std::string_view message);
-    // Answers every open call with code::closed. Nothing is sent or read afterwards.
+    // Answers every open call with code::closed. Afterwards nothing is sent or read.
     void close();
 
     [[nodiscard]] std::size_t skipped() const { return skipped_; }
-    // The beginning of the last line that is not a message; empty if there was none.
+    // The beginning of the last line that was not a message; empty if there was none.
     [[nodiscard]] std::string const& skipped_line() const { return skipped_line_; }
 
 private:

@@ -18,7 +18,7 @@ protected:
     std::vector<std::string> sent, heard;
 };
 
-TEST_F(PeerTest, AMessageMayComeInPiecesAndSeveralAtOnce) {
+TEST_F(PeerTest, Messages_ArriveInPiecesAndSeveralAtOnce) {
     EXPECT_TRUE(peer.receive(R"({"method":"a","par)"));
     EXPECT_TRUE(peer.receive("ams\":[1]}\n{\"method\":\"b\"}\r\n{\"method\""));
     EXPECT_EQ(heard, (std::vector<std::string>{"a [1]", "b {}"}));
@@ -27,7 +27,7 @@ TEST_F(PeerTest, AMessageMayComeInPiecesAndSeveralAtOnce) {
     EXPECT_EQ(heard.back(), "c \"x\" {}");
 }
 
-TEST_F(PeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
+TEST_F(PeerTest, Answer_ReachesItsCallOnce) {
     std::vector<std::string> answers;
     auto const keep = [&](Peer::Answer answer) {
         answers.push_back(answer ? std::string(answer->text())
@@ -42,20 +42,20 @@ TEST_F(PeerTest, AnAnswerGoesToWhoeverAskedAndOnce) {
     EXPECT_EQ(peer.skipped(), 1U);
 }
 
-TEST_F(PeerTest, WhatIsNoMessageIsSkipped) {
+TEST_F(PeerTest, InvalidLines_AreSkipped) {
     EXPECT_TRUE(
         peer.receive("hello\n\n  \n[1]\n{\"a\":1,\"a\":2}\n\xff\n{\"id\":9,\"result\":1}\n"));
     EXPECT_EQ(heard.size(), 0U);
     EXPECT_EQ(peer.skipped(), 5U);
 }
 
-TEST_F(PeerTest, ALineWithoutEndIsNotKeptForEver) {
+TEST_F(PeerTest, EndlessLine_IsRefused) {
     std::string const piece(std::size_t{8} << 20, 'x');
     for (int i = 0; i < 4; ++i) EXPECT_TRUE(peer.receive(piece));
     EXPECT_FALSE(peer.receive("x"));
 }
 
-TEST_F(PeerTest, ClosingAnswersWhatIsOpen) {
+TEST_F(PeerTest, Close_AnswersOpenCalls) {
     int heard_code = 0;
     peer.call("one", Json::trusted("{}"), [&](Peer::Answer a) { heard_code = a.error().code; });
     peer.close();
@@ -66,7 +66,7 @@ TEST_F(PeerTest, ClosingAnswersWhatIsOpen) {
     EXPECT_EQ(sent.size(), 1U);
 }
 
-TEST_F(PeerTest, RequestsOfTheOtherSideAreAnsweredWithTheirId) {
+TEST_F(PeerTest, Requests_AreAnsweredWithTheirId) {
     peer.respond(Json::trusted("\"x\""), Json::trusted("{\"a\": 1}"));
     peer.refuse(Json::trusted("7"), code::method_not_found, "no \"it\"");
     EXPECT_EQ(sent[0], "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"a\":1}}\n");

@@ -1,8 +1,9 @@
 #include "webhook/outgoing.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
 #include "json/json.h"
+#include "webhook/kinds/kinds.h"
+#include "webhook/notification.h"
 
 #include <algorithm>
 #include <array>
@@ -15,10 +16,10 @@ using namespace dormouse::session;
 
 namespace {
 
-// Below stand those of posts between sessions.
+// Lower numbers belong to messages between sessions.
 constexpr std::uint32_t first_number = 1'000;
-constexpr std::size_t shown_input = 300;
-constexpr std::size_t shown_message = 1'000;
+constexpr std::size_t reason_shown = 200;
+constexpr std::size_t tool_shown = 200;
 
 bool has(std::vector<std::string> const& names, std::string_view name) {
     return std::ranges::find(names, name) != names.end();
@@ -79,7 +80,7 @@ std::string event_body(State const& state, wire::Record const& record) {
     return out.end_object().take();
 }
 
-// All that the program may have kept of the session.
+// Lists every session of the external agent that may belong to ours.
 std::string program_body(State const& state) {
     json::Writer out;
     out.begin_object().key("names").begin_array();
@@ -88,65 +89,26 @@ std::string program_body(State const& state) {
     return out.end_array().member("cwd", state.cwd).end_object().take();
 }
 
-// What Slack would take for markup or a mention is none.
-std::string plain(std::string_view text) {
-    std::string out;
-    for (char const c : text) {
-        if (c == '&') {
-            out += "&amp;";
-        } else if (c == '<') {
-            out += "&lt;";
-        } else if (c == '>') {
-            out += "&gt;";
-        } else {
-            out += c;
-        }
-    }
+std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.type)) : by.name; }
+
+// "Approved by bob", of the event that settled a call.
+std::string outcome_of(Event::Body const& body, Receipt const& receipt) {
+    auto const* const settled = std::get_if<Submitted>(&body);
+    if (receipt.kind == SubmissionKind::expiry) return "Expired: nobody answered in time";
+    std::string word = "Answered";
+    if (receipt.kind == SubmissionKind::cancel) word = "Cancelled";
+    if (receipt.kind == SubmissionKind::error) word = "Failed";
+    if (receipt.kind == SubmissionKind::decision && settled)
+        word = settled->what.approved ? "Approved" : "Denied";
+    std::string out = word + " by " + who(receipt.by) + " at " + utc_minute(receipt.at);
+    if (settled && !settled->what.reason.empty())
+        out += ": " + head(settled->what.reason, reason_shown);
     return out;
 }
 
-// Cut at a character's beginning.
-std::string head(std::string_view text, std::size_t bytes) {
-    if (text.size() <= bytes) return std::string(text);
-    return std::string(cut_utf8(text, bytes)) + "…";
-}
-
-// What there is to tell of one pending call.
-struct Word {
-    std::string event;
-    PendingId pending;
-    PauseReason reason = PauseReason::tool_result;
-    std::string tool, input, message;
-    std::optional<Time> deadline;
-};
-
-std::string said(Word const& word) {
-    std::string const about = word.tool + " " + head(word.input, shown_input);
-    if (word.event == "expired") return "Nobody answered in time: " + about;
-    if (word.event == "deadline_near") return "Still waiting, and the deadline is near: " + about;
-    std::string const question = head(word.message, shown_message);
-    std::string what = word.reason == PauseReason::approval ? "Approval wanted: " : "Waiting: ";
-    if (word.event == "in_doubt") what = "In doubt: ";
-    if (word.event == "reminded") what = "Still waiting: ";
-    return what + (question.empty() ? about : question + "\n" + about);
-}
-
-std::string notice_body(Notice const& notice, Word const& word, std::string const& page) {
-    std::string text = escape_for_terminal(said(word), true);
-    if (word.deadline) text += "\nuntil " + iso_time(*word.deadline);
-    if (!page.empty()) text += "\n" + page;
-    json::Writer out;
-    out.begin_object();
-    if (notice.kind == Notice::Kind::slack)
-        return out.member("text", plain(text)).end_object().take();
-    out.member("type", "notify").member("event", word.event);
-    out.member("reason", session::text(word.reason)).member("tool", word.tool);
-    out.member("pendingID", word.pending.text());
-    out.member("sessionID", word.pending.session.text());
-    out.member("message", word.message).member("text", text);
-    out.member("timeout", word.deadline ? std::optional(to_ms(*word.deadline)) : std::nullopt);
-    page.empty() ? out.member_null("url") : out.member("url", page);
-    return out.end_object().take();
+// Texts of agents, as a person must see them: no invisible characters, and not without end.
+std::string shown(std::string_view text, std::size_t bytes) {
+    return head(escape_for_terminal(text, true), bytes);
 }
 
 std::optional<PendingId> pending_of(Event::Body const& body) {
@@ -176,9 +138,7 @@ public:
             if (meant && has(hook.events, type))
                 put(hook.url, {Letter::Kind::event, std::nullopt, {}, event_body(state_, record)});
         }
-        for (Notice const& notice : outgoing_.notices) {
-            if (has(notice.on, type)) tell(notice);
-        }
+        for (Notice const& notice : outgoing_.notices) notify(notice, type);
         bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
         if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
             put("agent:" + state_.agent,
@@ -201,44 +161,83 @@ private:
         }
         return nullptr;
     }
-    void tell(Notice const& notice) {
-        auto const word = word_of();
-        if (!word) return;
+    void notify(Notice const& notice, std::string_view type) {
+        bool const asks = has(notice.on, type);
+        bool const ends = can_change(notice) && receipt_of(record_->event.body);
+        if (!asks && !ends) return;
+        auto it = notification();
+        if (!it || !wants(notice, *it) || !concerns(notice)) return;
+        if (asks) put_notice(notice, *it);
+        if (!ends) return;
+        // A second row changes the messages that were sent while the call waited.
+        it->outcome = outcome_of(record_->event.body, *receipt_of(record_->event.body));
+        put_notice(notice, *it);
+    }
+    void put_notice(Notice const& notice, Notification const& it) {
+        put(notice.target,
+            {Letter::Kind::notice, PendingId::parse(it.pending), {}, write_notification(it)});
+    }
+    [[nodiscard]] static bool wants(Notice const& notice, Notification const& it) {
         using enum PauseReason;
         auto const wanted = notice.reasons.empty()
                                 ? std::vector<PauseReason>{approval, user_input, elicitation}
                                 : notice.reasons;
-        if (std::ranges::find(wanted, word->reason) == wanted.end()) return;
-        std::string const page = outgoing_.page ? outgoing_.page(word->pending) : "";
-        put(notice.target,
-            {Letter::Kind::notice, std::nullopt, {}, notice_body(notice, *word, page)});
+        return std::ranges::any_of(
+            wanted, [&](PauseReason reason) { return session::text(reason) == it.reason; });
     }
-    // nullopt: the event is about no call that waits or waited for somebody.
-    [[nodiscard]] std::optional<Word> word_of() const {
+    // A person hears of what they may answer.
+    [[nodiscard]] bool concerns(Notice const& notice) const {
+        if (notice.person.empty()) return true;
+        if (!notice.projects.empty() && !has(notice.projects, state_.project)) return false;
+        auto const pending = pending_of(record_->event.body);
+        auto const call = pending ? state_.calls.find(pending->call) : state_.calls.end();
+        if (call == state_.calls.end() || !call->second.pause) return true;
+        auto const& asked = call->second.pause->terms.answer.from;
+        return asked.empty() || std::ranges::any_of(asked, [&](std::string const& name) {
+                   return name == notice.person || has(notice.roles, name);
+               });
+    }
+    // Returns nullopt if the event is not about a pending call.
+    [[nodiscard]] std::optional<Notification> notification() const {
         Event::Body const& body = record_->event.body;
         auto const pending = pending_of(body);
         if (!pending) return std::nullopt;
-        Word out{std::string(type_name(body)), *pending, PauseReason::tool_result, "", "", "", {}};
+        PauseReason reason = PauseReason::tool_result;
+        Notification out{.event = std::string(type_name(body)),
+                         .reason = {},
+                         .pending = pending->text(),
+                         .session = pending->session.text()};
+        out.agent = state_.agent;
+        if (outgoing_.page) out.url = outgoing_.page(*pending);
         if (PendingChange const* const change = change_of(*pending)) {
-            out.tool = change->tool;
-            out.reason = change->reason.value_or(out.reason);
+            out.tool = shown(change->tool, tool_shown);
+            reason = change->reason.value_or(reason);
         }
         auto const call = state_.calls.find(pending->call);
-        if (call == state_.calls.end()) return out;
-        out.tool = call->second.spec.tool;
-        out.input = std::string(call->second.spec.input.text());
-        if (auto const& pause = call->second.pause) {
-            out.reason = pause->terms.reason;
-            out.message = pause->terms.message;
-            out.deadline = pause->deadline;
-        }
-        auto const& question = call->second.question;
-        if (question && question->pending == *pending) {
-            out.reason = PauseReason::elicitation;
-            out.message =
-                "Nobody knows what this tool did. Run it again, say what it gave, or give up?";
-        }
+        if (call != state_.calls.end()) reason = describe(call->second, *pending, reason, out);
+        out.reason = session::text(reason);
         return out;
+    }
+    // Adds what the call in the state says; returns the reason of its pause.
+    static PauseReason describe(Call const& call, PendingId const& pending, PauseReason reason,
+                                Notification& out) {
+        out.tool = shown(call.spec.tool, tool_shown);
+        out.arguments = shown(call.spec.input.text(), arguments_shown);
+        out.digest = digest_text(call.spec.input_digest);
+        // What an agent's program shows beside its input is on the page only.
+        out.is_whole = !call.spec.shown && out.tool == call.spec.tool &&
+                       out.arguments == call.spec.input.text();
+        if (auto const& pause = call.pause; pause && call.pending == pending) {
+            reason = pause->terms.reason;
+            out.question = shown(pause->terms.message, question_shown);
+            out.is_whole = out.is_whole && out.question == pause->terms.message;
+            out.deadline = pause->deadline;
+            out.always_ask = pause->terms.always_ask;
+        }
+        if (!call.question || call.question->pending != pending) return reason;
+        out.question =
+            "It is unknown what this tool did. Run it again, enter its result, or give up?";
+        return PauseReason::elicitation;
     }
     void put(std::string target, Letter const& letter) {
         port::PostRow row;

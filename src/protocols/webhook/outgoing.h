@@ -1,11 +1,12 @@
 #pragma once
-// What is sent out because of events: a call's outcome to its webhookURL, session events to those
-// who want them, and word to people. Made with the append that causes it and stored as one of its
-// rows, so that nothing is sent that is not durable, and nothing durable is not sent. Pure.
+// The outgoing messages that events cause: a call's outcome to its webhookURL, session events to
+// subscribers, and notifications to people. They are created and stored in the append of their
+// events, so every durable event is sent and nothing else is. Pure.
 
 #include "port/store.h"
 #include "session/key.h"
-#include "wire/record.h"
+#include "webhook/notice.h"
+#include "wire/journal/record.h"
 
 #include <functional>
 #include <optional>
@@ -15,57 +16,46 @@
 
 namespace dormouse::webhook {
 
-// The kind of all these rows.
+// The kind of all these outbox rows.
 inline constexpr std::string_view post_kind = "webhook";
 
-// Session events for one receiver.
+// A subscription of one receiver to session events.
 struct Hook {
     std::string url;
     std::string secret;
     std::vector<std::string> events;
-    std::string project = {};  // empty: of all
-};
-
-// Word to people. `target` names it in rows, never its address, which is a secret.
-struct Notice {
-    enum class Kind : std::uint8_t { slack, webhook, command };
-    Kind kind = Kind::slack;
-    std::string target;                     // "notify:SLACK_URL"
-    std::string url = {};                   // slack, webhook
-    std::vector<std::string> command = {};  // the program and its arguments
-    std::vector<std::string> on = {};
-    std::vector<session::PauseReason> reasons = {};
+    std::string project = {};  // empty: all projects
 };
 
 struct Outgoing {
     std::vector<Hook> hooks = {};
     std::vector<Notice> notices = {};
-    // Whether programs that are agents are told that a session of theirs was deleted.
+    // Whether external agents are notified when one of their sessions was deleted.
     bool programs = false;
-    // The page of a pending call; empty: there is no address that people know.
+    // Returns the page of a pending call; empty: there is no public address.
     std::function<std::string(PendingId const&)> page = {};
 };
 
-// A row's body: how it is meant, in one line, and what is sent.
+// The body of a row: its kind in one line, then what is sent.
 struct Letter {
-    // `program`: {"names": what the agent's program calls the session, "cwd"}; its target is
-    // "agent:" and the agent.
+    // `program`: {"names": the external agent's ids of the session, "cwd"}; the row's target is
+    // "agent:" and the agent's name.
     enum class Kind : std::uint8_t { call, event, notice, program };
     Kind kind = Kind::event;
-    std::optional<PendingId> pending = {};  // of kind call: whose secret signs it
-    std::string tool = {};                  // of kind call: whose secret does if that has none
+    std::optional<PendingId> pending = {};  // only for `call`: its secret signs the body
+    std::string tool = {};  // only for `call`: its secret is used if the call has none
     std::string body = {};
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);
-// nullopt: of a newer release.
+// nullopt: written by a newer release.
 [[nodiscard]] std::optional<Letter> read_letter(std::string_view text);
 
-// The rows for the records of one command. `state` is the one after them.
+// Returns the rows for the records of one command. `state` is the state after them.
 [[nodiscard]] std::vector<port::PostRow> posts_of(
     Outgoing const& outgoing, session::State const& state, std::span<wire::RecordPtr const> records,
     std::vector<session::PendingChange> const& changes);
 
-// dlv_<session>_<event>_<n>: also the webhook-id, the same at every attempt.
+// dlv_<session>_<event>_<n>. It is also the webhook-id, the same in every attempt.
 [[nodiscard]] std::string delivery_text(port::PostKey const& key);
 [[nodiscard]] std::optional<port::PostKey> parse_delivery(std::string_view text);
 

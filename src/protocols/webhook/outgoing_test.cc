@@ -38,7 +38,7 @@ protected:
         body.receipt.seq = seq;
         return event(seq, std::move(body));
     }
-    // The call as the state knows it while it waits for an approval.
+    // The call in the state while it waits for an approval.
     void waits(std::string_view tool, std::string_view input) {
         session::Call call;
         call.no = pending.call;
@@ -67,8 +67,8 @@ Notice notice(Notice::Kind kind) {
     return out;
 }
 
-// Whoever reads the notice on a terminal or in a chat sees the order of the bytes.
-TEST_F(OutgoingTest, Notice_InputWithHiddenCharacters_AreEscaped) {
+// A reader on a terminal or in a chat must see the characters in their real order.
+TEST_F(OutgoingTest, Notice_HiddenCharactersInInput_AreEscaped) {
     waits("deploy",
           "{\"to\":\"\xe2\x80\xae"
           "gpj.exe\xe2\x80\x8b\"}");
@@ -84,8 +84,8 @@ TEST_F(OutgoingTest, Notice_InputWithHiddenCharacters_AreEscaped) {
     }
 }
 
-// One append may pause a call and settle it: each event is told with its own change.
-TEST_F(OutgoingTest, Outcome_PauseAndOutcomeInOneAppend_TakesTheSettlingChange) {
+// One append may pause a call and settle it: each event uses its own change.
+TEST_F(OutgoingTest, Outcome_PausedAndSettledInOneAppend_UsesSettlingChange) {
     PendingChange waiting;
     waiting.pending = pending;
     waiting.tool = "wrong";

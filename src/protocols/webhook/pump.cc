@@ -1,7 +1,7 @@
 #include "webhook/pump.h"
 
 #include "base/address.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "webhook/signature.h"
 
@@ -20,21 +20,22 @@ namespace {
 constexpr Duration scan_every{1'000};
 constexpr Duration prune_every{600'000};
 constexpr Duration store_pause{5'000};
-constexpr std::uint32_t look_at = 4'096;        // rows that are due, without what is in them
+constexpr std::uint32_t look_at = 4'096;        // due rows, without their bodies
 constexpr std::size_t remembered_max = 10'000;  // receivers
 constexpr std::size_t error_max = 300;
-constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is followed
+constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is respected
 
 bool has(std::vector<std::string> const& names, std::string const& name) {
     return std::ranges::find(names, name) != names.end();
 }
 
-// What failed in an earlier process says so in its row.
-Standing standing_of(std::map<std::string, bool> const& newest, std::set<std::string> const& tried,
-                     std::string const& target) {
+// A failure in an earlier process is visible in the row's attempts.
+ReceiverHealth health_of(std::map<std::string, bool> const& newest,
+                         std::set<std::string> const& tried, std::string const& target) {
     auto const known = newest.find(target);
-    if (known != newest.end()) return known->second ? Standing::answering : Standing::failing;
-    return tried.contains(target) ? Standing::failing : Standing::stranger;
+    if (known != newest.end())
+        return known->second ? ReceiverHealth::answering : ReceiverHealth::failing;
+    return tried.contains(target) ? ReceiverHealth::failing : ReceiverHealth::unknown;
 }
 
 port::HttpRequest request_of(std::string const& url, std::string body, bool public_only) {
@@ -51,10 +52,10 @@ port::HttpRequest request_of(std::string const& url, std::string body, bool publ
 
 }  // namespace
 
-std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t luck) {
+std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t jitter) {
     if (made >= attempts_after.size()) return std::nullopt;
-    Duration const usual = attempts_after[made];
-    return usual + usual * luck / 2560;
+    Duration const base = attempts_after[made];
+    return base + base * jitter / 2560;
 }
 
 Way way_to(std::string_view text, std::vector<std::string> const& allowed) {
@@ -71,12 +72,13 @@ Way way_to(std::string_view text, std::vector<std::string> const& allowed) {
     return {};
 }
 
-bool Pump::has_room(Standing standing, std::size_t to_it, std::size_t busy, std::size_t failing) {
-    if (to_it >= (standing == Standing::answering ? at_once_each : 1)) return false;
-    switch (standing) {
-        case Standing::answering: return busy < (to_it == 0 ? at_once : at_once_more);
-        case Standing::stranger: return busy < at_once_strangers;
-        case Standing::failing: return busy < at_once_strangers && failing < at_once_failing;
+bool Pump::has_capacity(ReceiverHealth health, std::size_t to_it, std::size_t busy,
+                        std::size_t failing) {
+    if (to_it >= (health == ReceiverHealth::answering ? at_once_each : 1)) return false;
+    switch (health) {
+        case ReceiverHealth::answering: return busy < (to_it == 0 ? at_once : at_once_more);
+        case ReceiverHealth::unknown: return busy < at_once_unknown;
+        case ReceiverHealth::failing: return busy < at_once_unknown && failing < at_once_failing;
     }
     return false;
 }
@@ -85,10 +87,7 @@ Pump::Pump(World world, Options options) : world_(world), options_(std::move(opt
     for (std::string& host : options_.allowed) host = lower_case(host);
 }
 
-Pump::~Pump() {
-    *alive_ = false;
-    stop();
-}
+Pump::~Pump() { stop(); }
 
 void Pump::start() { scan(); }
 
@@ -98,13 +97,12 @@ void Pump::wake() {
         return;
     }
     scanning_ = true;
-    port::ask(world_.outbox, question(), [this, alive = alive_](Result<Due> due) {
-        if (*alive) scanned(std::move(due));
-    });
+    port::ask(world_.outbox, question(),
+              scope_.guard([this](Result<Due> due) { scanned(std::move(due)); }));
 }
 
-// Receivers take turns: each has so many on their way, whatever else waits for it. Runs on the
-// store's thread, with its own copy of what is at work.
+// Receivers take turns, so none gets more than its limit, however much waits for it. Runs on the
+// store's thread with its own copy of the requests in progress.
 port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
     std::set<PostKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
@@ -120,27 +118,28 @@ port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
         for (port::DuePost const& one : *due) {
             if (one.attempts > 0) tried.insert(one.target);
         }
-        // Whoever is new and comes first by name does not keep the others from their turn.
+        // Unknown receivers continue after the last one that had its turn, so that those early in
+        // the order do not keep the others waiting.
         std::ranges::stable_partition(*due, [&](port::DuePost const& one) {
             return one.target > turn ||
-                   standing_of(newest, tried, one.target) != Standing::stranger;
+                   health_of(newest, tried, one.target) != ReceiverHealth::unknown;
         });
         for (port::DuePost const& one : *due) {
             if (busy.contains(one.key)) continue;
-            auto const standing = standing_of(newest, tried, one.target);
+            auto const health = health_of(newest, tried, one.target);
             std::size_t const on_way = busy.size() + out.rows.size();
-            if (!has_room(standing, to[one.target], on_way, failing)) {
-                bool const waits = standing == Standing::stranger && to[one.target] == 0;
-                out.crowded = out.crowded || waits;
+            if (!has_capacity(health, to[one.target], on_way, failing)) {
+                bool const waits = health == ReceiverHealth::unknown && to[one.target] == 0;
+                out.saturated = out.saturated || waits;
                 continue;
             }
             auto row = store.post(one.key);
             if (!row) return std::unexpected(std::move(row.error()));
             if (!*row) continue;
             ++to[one.target];
-            failing += standing == Standing::failing ? 1 : 0;
-            if (standing == Standing::stranger) out.turn = one.target;
-            out.rows.push_back({std::move(**row), standing});
+            failing += health == ReceiverHealth::failing ? 1 : 0;
+            if (health == ReceiverHealth::unknown) out.turn = one.target;
+            out.rows.push_back({std::move(**row), health});
         }
         return out;
     };
@@ -150,9 +149,7 @@ void Pump::scan() {
     if (stopped_) return;
     prune();
     wake();
-    world_.loop.after(scan_every, [this, alive = alive_] {
-        if (*alive) scan();
-    });
+    world_.loop.after(scan_every, scope_.guard([this] { scan(); }));
 }
 
 void Pump::scanned(Result<Due> due) {
@@ -160,7 +157,7 @@ void Pump::scanned(Result<Due> due) {
     if (due) {
         next_ = std::move(due->next);
         turn_ = std::move(due->turn);
-        if (due->crowded && !stopped_) make_room();
+        if (due->saturated && !stopped_) free_capacity();
         if (!next_.empty() && at_work_.size() + due->rows.size() < at_once) again_ = true;
     }
     if (due) {
@@ -192,88 +189,80 @@ void Pump::prune() {
     if (options_.given_up_after) drop_given_up();
 }
 
-// Some at a time, while there are more.
+// Deletes a limited number at a time, until none is left.
 void Pump::drop_given_up() {
     Time const until = world_.clock.now() - *options_.given_up_after;
     port::ask(
         world_.outbox,
         [until](port::OutboxStore& store) { return store.count_given_up(until, dropped_at_once); },
-        [this, alive = alive_, until](Result<std::uint64_t> count) {
-            if (!*alive || stopped_ || !count || *count == 0) return;
+        scope_.guard([this, until](Result<std::uint64_t> count) {
+            if (stopped_ || !count || *count == 0) return;
             world_.outbox.write(
                 [until](port::OutboxStore& store) {
                     return store.drop_given_up(until, dropped_at_once);
                 },
-                [this, alive, more = *count == dropped_at_once](Result<void> done) {
-                    if (*alive && done && more) drop_given_up();
-                });
-        });
+                scope_.guard([this, more = *count == dropped_at_once](Result<void> done) {
+                    if (done && more) drop_given_up();
+                }));
+        }));
 }
 
 void Pump::begin(Next next) {
     PostKey const key = next.row.key;
     auto letter = read_letter(next.row.body);
-    if (!letter) return;  // of a newer release: it waits for that
+    if (!letter) return;  // written by a newer release, which will send it
     ++to_[next.row.target];
-    failing_ += next.standing == Standing::failing ? 1 : 0;
+    failing_ += next.health == ReceiverHealth::failing ? 1 : 0;
     Work work{std::move(next.row), std::move(*letter)};
-    work.standing = next.standing;
+    work.health = next.health;
     work.begun = world_.clock.monotonic();
     at_work_.emplace(key, std::move(work));
     switch (at_work_.at(key).letter.kind) {
         case Letter::Kind::call: return send_call(key);
         case Letter::Kind::event: return send_event(key);
         case Letter::Kind::notice: return send_notice(key);
-        case Letter::Kind::program: return tell_program(key);
+        case Letter::Kind::program: return notify_program(key);
     }
 }
 
 void Pump::send_call(PostKey const& key) {
     auto const pending = at_work_.at(key).letter.pending;
-    if (!pending) return failed(key, "it names no call", true);
+    if (!pending) return failed(key, "it does not name a call", true);
     auto question = [pending = *pending](port::OutboxStore& store) {
         return store.secret(pending.session, pending.call, pending.generation);
     };
     port::ask(world_.outbox, std::move(question),
-              [this, alive = alive_, key](Result<std::optional<std::string>> secret) {
-                  if (!*alive || !at_work_.contains(key)) return;
+              scope_.guard([this, key](Result<std::optional<std::string>> secret) {
+                  if (!at_work_.contains(key)) return;
                   if (!secret) return failed(key, "the store does not answer", false);
                   Work const& work = at_work_.at(key);
-                  auto const usual = options_.tool_secrets.find(work.letter.tool);
-                  bool const none = usual == options_.tool_secrets.end();
-                  std::string const by_tool = none ? std::string() : usual->second;
+                  auto const base = options_.tool_secrets.find(work.letter.tool);
+                  bool const none = base == options_.tool_secrets.end();
+                  std::string const by_tool = none ? std::string() : base->second;
                   send(key, work.row.target, secret->value_or(by_tool), true);
-              });
+              }));
 }
 
 void Pump::send_event(PostKey const& key) {
     std::string const& target = at_work_.at(key).row.target;
     auto const& hooks = options_.outgoing.hooks;
     auto const hook = std::ranges::find(hooks, target, &Hook::url);
-    if (hook == hooks.end()) return failed(key, "no [[webhook]] has this address any more", true);
+    if (hook == hooks.end()) return failed(key, "this address is not in any [[webhook]] now", true);
     bool const again = at_work_.at(key).row.attempts == 0 && at_work_.at(key).row.last_status != 0;
-    if (disabled_.contains(target) && !again) return disable(key, "its receiver said 410 Gone");
+    if (disabled_.contains(target) && !again) return disable(key, "the receiver answered 410 Gone");
     send(key, hook->url, hook->secret, false);
 }
 
-void Pump::send_notice(PostKey const& key) {
-    auto const& notices = options_.outgoing.notices;
-    auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
-    if (notice == notices.end())
-        return failed(key, "no [[notify]] has this address any more", true);
-    if (notice->kind == Notice::Kind::command) return run(key, *notice);
-    send(key, notice->url, "", false);
-}
-
-void Pump::tell_program(PostKey const& key) {
-    if (!options_.program) return failed(key, "no program is an agent here", true);
+void Pump::notify_program(PostKey const& key) {
+    if (!options_.program) return failed(key, "no external agent is configured", true);
     Work const& work = at_work_.at(key);
-    options_.program(work.row, work.letter.body, [this, alive = alive_, key](Result<void> told) {
-        if (!*alive || !at_work_.contains(key)) return;
-        if (told) return delivered(key);
-        Code const code = told.error().code;
-        failed(key, told.error().detail, code == Code::wrong_kind || code == Code::not_found);
+    auto done = scope_.guard([this, key](Result<void> result) {
+        if (!at_work_.contains(key)) return;
+        if (result) return delivered(key);
+        Code const code = result.error().code;
+        failed(key, result.error().detail, code == Code::wrong_kind || code == Code::not_found);
     });
+    options_.program(work.row, work.letter.body, std::move(done));
 }
 
 void Pump::send(PostKey const& key, std::string const& url, std::string const& secret,
@@ -293,25 +282,25 @@ void Pump::send(PostKey const& key, std::string const& url, std::string const& s
     if (!secret.empty() && signed_plain)
         request.headers.push_back({"X-Webhook-Signature", plain_signature(secret, request.body)});
     port::HttpCallbacks callbacks;
-    callbacks.head = [this, alive = alive_, key](port::HttpHead const& head) {
-        if (!*alive || !at_work_.contains(key)) return;
+    callbacks.head = scope_.guard([this, key](port::HttpHead const& head) {
+        if (!at_work_.contains(key)) return;
         at_work_.at(key).status = head.status;
         at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
-    };
-    callbacks.done = [this, alive = alive_, key](std::optional<port::HttpFailure> failure) {
-        if (!*alive || !at_work_.contains(key)) return;
+    });
+    callbacks.done = scope_.guard([this, key](std::optional<port::HttpFailure> failure) {
+        if (!at_work_.contains(key)) return;
         at_work_.at(key).request = 0;
         answered(key, std::move(failure));
-    };
+    });
     work.request = world_.http.start(std::move(request), std::move(callbacks));
 }
 
 void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure) {
     int const status = at_work_.at(key).status;
-    // A status that came is an answer, whatever became of its body.
+    // A status counts as an answer, even if the body was lost.
     if (status >= 200 && status < 300) return delivered(key);
-    if (status == 410) return disable(key, "its receiver said 410 Gone");
-    if (status != 0) return failed(key, "its receiver said " + std::to_string(status), false);
+    if (status == 410) return disable(key, "the receiver answered 410 Gone");
+    if (status != 0) return failed(key, "the receiver answered " + std::to_string(status), false);
     failed(key, failure ? failure->reason : "no answer came", false);
 }
 
@@ -322,27 +311,27 @@ void Pump::run(PostKey const& key, Notice const& notice) {
     spec.input = at_work_.at(key).letter.body + "\n";
     spec.time_limit = time_limit;
     at_work_.at(key).process = world_.processes.start(
-        std::move(spec), [this, alive = alive_, key](port::ProcessEnd const& end) {
-            if (!*alive || !at_work_.contains(key)) return;
+        std::move(spec), scope_.guard([this, key](port::ProcessEnd const& end) {
+            if (!at_work_.contains(key)) return;
             at_work_.at(key).process = 0;
             using How = port::ProcessEnd::How;
             if (end.how == How::exited && end.status == 0) return delivered(key);
             std::string const why =
-                end.how == How::not_started ? "it can not be started: " + end.error
+                end.how == How::not_started ? "it cannot be started: " + end.error
                 : end.how == How::exited    ? "exit status " + std::to_string(end.status)
                                             : "it did not end by itself";
             failed(key, why, false);
-        });
+        }));
 }
 
-// Strangers wait for room. Those on their way that have had their chance are tried again later, in
-// the share of those that fail.
-void Pump::make_room() {
+// Unknown receivers wait for a place. Cuts off requests to other unknown receivers that had their
+// time; they are retried in the share of failing receivers.
+void Pump::free_capacity() {
     Duration const now = world_.clock.monotonic();
     std::vector<PostKey> slow;
     for (auto const& [key, work] : at_work_) {
         bool const hangs = work.request != 0 || work.process != 0;
-        if (hangs && work.standing == Standing::stranger && now - work.begun >= chance)
+        if (hangs && work.health == ReceiverHealth::unknown && now - work.begun >= probe_timeout)
             slow.push_back(key);
     }
     for (PostKey const& key : slow) {
@@ -352,12 +341,12 @@ void Pump::make_room() {
         if (work.status >= 200 && work.status < 300) {
             delivered(key);
         } else {
-            failed(key, "no answer came within 5 s, and others waited for the place", false);
+            failed(key, "no answer came within 5 s while other receivers waited", false);
         }
     }
 }
 
-// Whoever is forgotten is a stranger again, or what waits for him says that it failed.
+// A forgotten receiver is unknown again, or failing if a waiting delivery to it has failed.
 void Pump::remember(std::string const& target, bool answered) {
     if (newest_.size() >= remembered_max && !newest_.contains(target)) newest_.clear();
     newest_[target] = answered;
@@ -411,18 +400,21 @@ void Pump::disable(PostKey const& key, std::string const& why) {
     finish(key, update);
 }
 
-// It is at work until the store knows: else it would be sent again at once. If the store does not
-// take it, it is sent again later.
+// The row counts as in progress until the store has the update; otherwise it would be sent again at
+// once. If the store fails, it is sent again later.
 void Pump::finish(PostKey const& key, PostUpdate update) {
-    world_.outbox.write([update = std::move(update)](
-                            port::OutboxStore& store) { return store.update_posts({&update, 1}); },
-                        [this, alive = alive_, key](Result<void> done) {
-                            if (!*alive) return;
-                            if (done) return release(key);
-                            world_.loop.after(store_pause, [this, alive, key] {
-                                if (*alive) release(key);
-                            });
-                        });
+    Work& work = at_work_.at(key);
+    update.sent = std::move(work.sent);
+    std::vector<PostUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
+    for (std::size_t i = 0; i < work.closed.size(); ++i) updates[i].closed = work.closed[i];
+    world_.outbox.write(
+        [updates = std::move(updates)](port::OutboxStore& store) {
+            return store.update_posts(updates);
+        },
+        scope_.guard([this, key](Result<void> done) {
+            if (done) return release(key);
+            world_.loop.after(store_pause, scope_.guard([this, key] { release(key); }));
+        }));
 }
 
 void Pump::release(PostKey const& key) {
@@ -430,7 +422,7 @@ void Pump::release(PostKey const& key) {
     if (work == at_work_.end()) return;
     auto const busy = to_.find(work->second.row.target);
     if (--busy->second == 0) to_.erase(busy);
-    failing_ -= work->second.standing == Standing::failing ? 1 : 0;
+    failing_ -= work->second.health == ReceiverHealth::failing ? 1 : 0;
     at_work_.erase(work);
     if (!stopped_) wake();
 }

@@ -1,10 +1,12 @@
 #pragma once
-// Sends what posts_of() has made: signed, to public addresses, again and again until it is taken or
-// its tries are used up. A row stands in the store until then, so a kill in between sends it once
-// more, under the same webhook-id. On the loop.
+// Sends the messages that posts_of() created: signed, to public addresses, and repeated until they
+// are accepted or the attempts are used up. A row stays in the store until then, so after a crash
+// it is sent again with the same webhook-id. Runs on the loop.
 
+#include "base/scope.h"
 #include "port/http.h"
 #include "port/process.h"
+#include "webhook/kinds/kinds.h"
 #include "webhook/outgoing.h"
 
 #include <array>
@@ -17,23 +19,23 @@
 
 namespace dormouse::webhook {
 
-// When the n-th attempt comes after the one before it; after the last there is none.
+// Delays of the attempts, each counted from the one before; there are no more.
 inline constexpr std::array<Duration, 8> attempts_after{
     Duration(0),         Duration(5'000),      Duration(300'000),    Duration(1'800'000),
     Duration(7'200'000), Duration(18'000'000), Duration(36'000'000), Duration(36'000'000)};
-// nullopt: that was the last. `luck`: 0 to 255, spreads attempts by up to a tenth.
-[[nodiscard]] std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t luck);
+// Returns nullopt after the last attempt. `jitter` (0 to 255) delays attempts by up to a tenth.
+[[nodiscard]] std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t jitter);
 
-// Why nothing may be sent there; empty: it may. `allowed`: host[:port] that may be reached although
-// they are not public, also by http.
+// Why nothing may be sent to a URL; empty: it is allowed. `allowed`: host[:port] that may be
+// reached although they are not public, also by http.
 struct Way {
     std::string refusal = {};
     bool public_only = true;
 };
 [[nodiscard]] Way way_to(std::string_view url, std::vector<std::string> const& allowed);
 
-// How its newest attempt went; `stranger`: there was none.
-enum class Standing : std::uint8_t { answering, stranger, failing };
+// The result of the newest attempt; `unknown`: there was none.
+enum class ReceiverHealth : std::uint8_t { answering, unknown, failing };
 
 class Pump {
 public:
@@ -48,17 +50,23 @@ public:
     struct Options {
         Outgoing outgoing = {};
         std::vector<std::string> allowed = {};      // see way_to()
-        std::vector<std::string> environment = {};  // of programs that tell people
-        // By the tool's name: signs what is told of a call that ended before it could pause.
+        std::vector<std::string> environment = {};  // of notification commands
+        // By tool name: the secret that signs the outcome of a call that ended before it could
+        // pause.
         std::map<std::string, std::string, std::less<>> tool_secrets = {};
-        // Tells a program that is an agent (`row`: of Letter::Kind::program) what was deleted;
-        // `done` comes once. Error: wrong_kind and not_found are for good.
-        using Told = port::Fn<void(Result<void>)>;
-        std::function<void(port::PostRow const& row, std::string const& body, Told done)> program =
+        // Tells an external agent what was deleted (`row` is of Letter::Kind::program). `done` is
+        // called once. The errors wrong_kind and not_found are permanent.
+        using Done = port::Fn<void(Result<void>)>;
+        std::function<void(port::PostRow const& row, std::string const& body, Done done)> program =
             {};
-        // What was given up so long ago is forgotten; nullopt: never.
+        // Sends a notification by e-mail; `id` names the delivery. `done` is called once. The
+        // errors not_found and bad_value are permanent. Empty: no e-mail is sent.
+        std::function<void(Notice const& notice, Notification const& it, std::string const& id,
+                           Done done)>
+            mail = {};
+        // Rows that were given up are deleted after this time; nullopt: never.
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
-        // What is told of each attempt that failed: the delivery, why, and whether it was the last.
+        // Called for each failed attempt: the delivery, the reason, and whether it was the last.
         std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
     };
     // Everything in `world` outlives this.
@@ -68,32 +76,32 @@ public:
     Pump& operator=(Pump const&) = delete;
 
     void start();
-    // Something has become durable.
+    // Call it when something has become durable.
     void wake();
-    // Begins nothing more; what is on its way is cut off, and found again by the next process.
+    // Starts nothing more. Requests in progress are cut off, and the next process sends them again.
     void stop();
     [[nodiscard]] std::size_t busy() const { return at_work_.size(); }
 
     static constexpr std::size_t at_once = 384;
-    // To one receiver; to one that has not taken the newest yet, one.
+    // To one receiver. A receiver whose newest attempt did not succeed gets one.
     static constexpr std::size_t at_once_each = 4;
-    // What those that do not answer can hold for the whole time limit leaves room for the others:
-    // those whose newest attempt failed have a small share, those that nobody knows a larger one,
-    // and beyond `at_once_more` each has one.
+    // Receivers that do not answer may hold their places for the whole time limit, so they cannot
+    // take all places: receivers whose newest attempt failed have a small share, unknown ones a
+    // larger one, and above `at_once_more` each receiver gets one.
     static constexpr std::size_t at_once_failing = 64;
-    static constexpr std::size_t at_once_strangers = 320;
+    static constexpr std::size_t at_once_unknown = 320;
     static constexpr std::size_t at_once_more = 256;
-    // Whether one more may begin, when `to_it` of `busy` are on their way to it, and `failing` to
-    // receivers that fail.
-    [[nodiscard]] static bool has_room(Standing standing, std::size_t to_it, std::size_t busy,
-                                       std::size_t failing);
+    // Whether another request may start when `busy` are in progress, `to_it` of them to this
+    // receiver and `failing` to failing receivers.
+    [[nodiscard]] static bool has_capacity(ReceiverHealth health, std::size_t to_it,
+                                           std::size_t busy, std::size_t failing);
     static constexpr Duration time_limit{15'000};
-    // One that nobody knows is cut off after it while others wait for its place. So the last of n
-    // that come at once has its first attempt within n / at_once_strangers times this and a second,
-    // whatever the others do.
-    static constexpr Duration chance{5'000};
-    static constexpr Duration kept_for{7 * 24 * 3'600'000};  // what was delivered
-    static constexpr std::uint32_t dropped_at_once = 1'000;  // of those given up
+    // A request to an unknown receiver is cut off after this time if others wait for a place. So
+    // the last of n simultaneous receivers has its first attempt within n / at_once_unknown times
+    // this and a second, whatever the others do.
+    static constexpr Duration probe_timeout{5'000};
+    static constexpr Duration kept_for{7 * 24 * 3'600'000};  // after a delivery
+    static constexpr std::uint32_t dropped_at_once = 1'000;  // rows that were given up
 
 private:
     struct Work {
@@ -103,34 +111,49 @@ private:
         port::Processes::Number process = 0;
         int status = 0;
         std::optional<Duration> retry_after = {};
-        Standing standing = Standing::stranger;  // of its receiver, when this began
+        ReceiverHealth health = ReceiverHealth::unknown;  // of its receiver, at the start
         Duration begun{};
+        // Of a service: its answer, the message that it took, those that must change, and those
+        // that have changed.
+        std::string answer = {};
+        std::optional<port::SentRow> sent = {};
+        std::vector<port::SentRow> open = {};
+        std::vector<port::SentRow> closed = {};
     };
     struct Next {
         port::PostRow row;
-        Standing standing = Standing::stranger;
+        ReceiverHealth health = ReceiverHealth::unknown;
     };
 
-    // What may begin now, and behind which receiver to look next; empty: from the first one.
+    // What may start now, and the receiver after which the next scan begins; empty: the first one.
     struct Due {
         std::vector<Next> rows;
         std::string next;
-        std::string turn;      // see turn_
-        bool crowded = false;  // a stranger found no room
+        std::string turn;        // see turn_
+        bool saturated = false;  // an unknown receiver found no free place
     };
 
     void scan();
     void scanned(Result<Due> due);
     [[nodiscard]] port::Fn<Result<Due>(port::OutboxStore&)> question() const;
     void begin(Next next);
-    void make_room();
+    void free_capacity();
     void remember(std::string const& target, bool answered);
     void send(port::PostKey const& key, std::string const& url, std::string const& secret,
               bool signed_plain);
     void send_call(port::PostKey const& key);
     void send_event(port::PostKey const& key);
     void send_notice(port::PostKey const& key);
-    void tell_program(port::PostKey const& key);
+    // pump_notices.cc: messages of services.
+    void send_message(port::PostKey const& key, Notice const& notice, Service const& service,
+                      Notification const& it);
+    void send_mail(port::PostKey const& key, Notice const& notice);
+    void read_sent(port::PostKey const& key, Notice const& notice, Notification const& it);
+    void change_next(port::PostKey const& key, Notice const& notice, Notification const& it);
+    void ask_service(port::PostKey const& key, ServiceRequest request,
+                     port::Fn<void(ServiceReply)> then, Service const& service, bool is_change);
+    void postpone(port::PostKey const& key, Duration wait);
+    void notify_program(port::PostKey const& key);
     void run(port::PostKey const& key, Notice const& notice);
     void answered(port::PostKey const& key, std::optional<port::HttpFailure> failure);
     void delivered(port::PostKey const& key);
@@ -144,17 +167,18 @@ private:
     World world_;
     Options options_;
     std::map<port::PostKey, Work> at_work_;
-    std::map<std::string, std::size_t> to_;  // how many are on their way there
-    std::size_t failing_ = 0;                // of those on their way: to receivers that fail
-    std::map<std::string, bool> newest_;     // by receiver: whether its newest attempt succeeded
-    std::set<std::string> disabled_;         // receivers of events that said 410
-    std::string next_;                       // behind this receiver the next look begins
-    std::string turn_;  // the stranger that had its first attempt last: those behind it come first
+    std::map<std::string, std::size_t> to_;  // requests in progress, by receiver
+    std::size_t failing_ = 0;                // requests in progress to failing receivers
+    std::map<std::string, bool> newest_;     // by receiver: whether the newest attempt succeeded
+    std::set<std::string> disabled_;         // receivers of events that answered 410
+    std::string next_;                       // the next scan begins after this receiver
+    std::string
+        turn_;  // the unknown receiver with the newest first attempt; those after it come first
     bool scanning_ = false;
     bool again_ = false;
     bool stopped_ = false;
     Time pruned_{};
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Scope scope_;
 };
 
 }  // namespace dormouse::webhook

@@ -7,7 +7,7 @@
 namespace dormouse::webhook {
 namespace {
 
-TEST(Attempts, come_later_and_later_and_end) {
+TEST(Attempts, Attempts_HaveGrowingDelaysAndEnd) {
     EXPECT_EQ(next_attempt(0, 0), Duration(0));
     EXPECT_EQ(next_attempt(1, 0), Duration(5'000));
     EXPECT_EQ(next_attempt(2, 0), Duration(300'000));
@@ -24,7 +24,7 @@ TEST(Attempts, come_later_and_later_and_end) {
     }
 }
 
-TEST(Way, leads_to_public_addresses_by_https_only) {
+TEST(Way, WayTo_AllowsOnlyPublicHttps) {
     for (char const* const url :
          {"https://example.org", "https://example.org/hook?a=1", "https://example.org:8443/x",
           "https://8.8.8.8/", "https://[2606:4700:4700::1111]/"}) {
@@ -79,7 +79,7 @@ TEST(Way, leads_to_public_addresses_by_https_only) {
         EXPECT_NE(way_to(url, {}).refusal, "") << url;
 }
 
-TEST(Way, leads_where_the_configuration_allows) {
+TEST(Way, WayTo_AllowsConfiguredHosts) {
     std::vector<std::string> const allowed{"127.0.0.1:8080", "hooks.internal"};
     for (char const* const url : {"http://127.0.0.1:8080/x", "https://127.0.0.1:8080",
                                   "http://hooks.internal/", "http://HOOKS.internal:99/a"}) {
@@ -92,23 +92,23 @@ TEST(Way, leads_where_the_configuration_allows) {
         EXPECT_NE(way_to(url, allowed).refusal, "") << url;
 }
 
-// Whoever holds what he may hold for the whole time limit leaves room for those who answer.
-TEST(Room, is_left_for_those_who_answer) {
-    using enum Standing;
-    EXPECT_TRUE(Pump::has_room(answering, 0, Pump::at_once - 1, Pump::at_once_failing));
-    EXPECT_FALSE(Pump::has_room(answering, 0, Pump::at_once, 0));
-    EXPECT_TRUE(Pump::has_room(answering, 3, 3, 0));
-    EXPECT_FALSE(Pump::has_room(answering, 4, 4, 0));
-    EXPECT_FALSE(Pump::has_room(answering, 1, Pump::at_once_more, 0));
-    EXPECT_TRUE(Pump::has_room(stranger, 0, Pump::at_once_failing, Pump::at_once_failing));
-    EXPECT_FALSE(Pump::has_room(stranger, 0, Pump::at_once_strangers, 0));
-    EXPECT_FALSE(Pump::has_room(stranger, 1, 1, 0));
-    EXPECT_TRUE(Pump::has_room(failing, 0, Pump::at_once_failing, Pump::at_once_failing - 1));
-    EXPECT_FALSE(Pump::has_room(failing, 0, Pump::at_once_failing, Pump::at_once_failing));
-    EXPECT_FALSE(Pump::has_room(failing, 0, Pump::at_once_strangers, 0));
+// Receivers that hold their places for the whole time limit leave places for those that answer.
+TEST(Room, Capacity_IsLeftForAnsweringReceivers) {
+    using enum ReceiverHealth;
+    EXPECT_TRUE(Pump::has_capacity(answering, 0, Pump::at_once - 1, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_capacity(answering, 0, Pump::at_once, 0));
+    EXPECT_TRUE(Pump::has_capacity(answering, 3, 3, 0));
+    EXPECT_FALSE(Pump::has_capacity(answering, 4, 4, 0));
+    EXPECT_FALSE(Pump::has_capacity(answering, 1, Pump::at_once_more, 0));
+    EXPECT_TRUE(Pump::has_capacity(unknown, 0, Pump::at_once_failing, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_capacity(unknown, 0, Pump::at_once_unknown, 0));
+    EXPECT_FALSE(Pump::has_capacity(unknown, 1, 1, 0));
+    EXPECT_TRUE(Pump::has_capacity(failing, 0, Pump::at_once_failing, Pump::at_once_failing - 1));
+    EXPECT_FALSE(Pump::has_capacity(failing, 0, Pump::at_once_failing, Pump::at_once_failing));
+    EXPECT_FALSE(Pump::has_capacity(failing, 0, Pump::at_once_unknown, 0));
 }
 
-TEST(Letter, comes_back_as_it_was_written) {
+TEST(Letter, Letter_RoundTrip_IsEqual) {
     PendingId pending;
     pending.session = SessionId::make(7, {1});
     pending.call = 2;
@@ -128,7 +128,7 @@ TEST(Letter, comes_back_as_it_was_written) {
         EXPECT_FALSE(read_letter(bad)) << bad;
 }
 
-TEST(Outgoing, a_program_is_told_of_all_that_it_kept_of_a_deleted_session) {
+TEST(Outgoing, DeletedSession_ExternalAgentGetsAllItsIds) {
     session::State state;
     state.id = SessionId::make(7, {1});
     state.agent = "coder";
@@ -139,7 +139,7 @@ TEST(Outgoing, a_program_is_told_of_all_that_it_kept_of_a_deleted_session) {
     std::vector<wire::RecordPtr> const records{wire::record(state.id, event)};
     Outgoing outgoing;
     outgoing.programs = true;
-    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "it has kept nothing";
+    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "the agent has no session";
     state.acp_session = "s2";
     state.acp_left = {"s1"};
     auto const rows = posts_of(outgoing, state, records, {});
@@ -150,10 +150,11 @@ TEST(Outgoing, a_program_is_told_of_all_that_it_kept_of_a_deleted_session) {
     EXPECT_EQ(letter->kind, Letter::Kind::program);
     EXPECT_EQ(letter->body, R"({"names":["s2","s1"],"cwd":"/src"})");
     outgoing.programs = false;
-    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "nobody here runs programs";
+    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty())
+        << "no external agent is configured";
 }
 
-TEST(Delivery, has_one_name) {
+TEST(Delivery, DeliveryText_RoundTrip_IsEqual) {
     port::PostKey const key{SessionId::make(7, {1}), 12, 1'000};
     EXPECT_EQ(parse_delivery(delivery_text(key)), key);
     EXPECT_TRUE(delivery_text(key).starts_with("dlv_"));
@@ -162,7 +163,7 @@ TEST(Delivery, has_one_name) {
         EXPECT_FALSE(parse_delivery(bad)) << bad;
 }
 
-TEST(IsoTime, is_utc_with_milliseconds) {
+TEST(IsoTime, IsoTime_IsUtcWithMilliseconds) {
     EXPECT_EQ(iso_time(from_ms(1'795'290'000'007)), "2026-11-21T19:40:00.007Z");
     EXPECT_EQ(iso_time(from_ms(0)), "1970-01-01T00:00:00.000Z");
 }

@@ -1,4 +1,4 @@
-// The pump in a world of one thread and virtual time.
+// The pump with one thread and virtual time.
 
 #include "webhook/pump.h"
 
@@ -99,7 +99,7 @@ protected:
             out.outgoing.hooks.push_back({receiver(n), "", {"turn_ended"}});
         return out;
     }
-    // One delivery to each receiver, in one append.
+    // Stores one delivery for each receiver, in one append.
     void post(std::vector<std::string> const& targets) {
         port::Append append;
         append.session = session;
@@ -149,7 +149,7 @@ TEST_F(PumpTest, Delivery_Answered2xx_IsDelivered) {
     EXPECT_EQ(pump.busy(), 0U);
 }
 
-TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreTriedAgain) {
+TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreRetried) {
     std::size_t const receivers = Pump::at_once_failing * 2;
     std::vector<std::string> targets;
     for (std::size_t n = 0; n < receivers; ++n) targets.push_back(receiver(n));
@@ -159,25 +159,25 @@ TEST_F(PumpTest, FailingReceivers_MoreThanTheirShare_AllAreTriedAgain) {
     ASSERT_EQ(http.open.size(), receivers);
     http.answer(500);
     loop.run();
-    // Each receiver has failed once: the second attempts share the places of those that fail.
+    // Each receiver has failed once, so the second attempts share the places of failing receivers.
     for (int round = 0; round < 8 && http.started < 2 * receivers; ++round) {
         loop.advance(Duration(6'000));
         EXPECT_LE(http.open.size(), Pump::at_once_failing);
         http.answer(500);
         loop.run();
     }
-    EXPECT_EQ(http.started, 2 * receivers) << "the places of those that fail come free again";
+    EXPECT_EQ(http.started, 2 * receivers) << "places of failing receivers become free";
     http.answer(500);
     loop.run();
     EXPECT_EQ(pump.busy(), 0U);
 }
 
-TEST_F(PumpTest, RetryAfter_LongerThanPatience_IsCapped) {
+TEST_F(PumpTest, RetryAfter_TooLong_IsCapped) {
     post({receiver(0)});
     http.answer(503, {{"Retry-After", std::to_string(365 * 24 * 3'600)}});
     loop.run();
     EXPECT_EQ(row(0).state, PostState::pending);
-    EXPECT_GT(row(0).next_at, clock.now() + Duration(3'600'000)) << "it is obeyed";
+    EXPECT_GT(row(0).next_at, clock.now() + Duration(3'600'000)) << "Retry-After is respected";
     EXPECT_LE(row(0).next_at, clock.now() + Duration(36'000'000)) << "up to ten hours";
 }
 
@@ -193,21 +193,21 @@ TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
     journal.failing = true;
     http.answer(200);
     loop.run();
-    EXPECT_EQ(row(0).state, PostState::pending) << "nobody wrote it down";
+    EXPECT_EQ(row(0).state, PostState::pending) << "the store does not have the outcome";
     EXPECT_EQ(pump.busy(), 1U) << "it is not sent again at once";
     journal.failing = false;
     loop.advance(Duration(60'000));
-    ASSERT_EQ(http.open.size(), 1U) << "its place came free, and it was due";
+    ASSERT_EQ(http.open.size(), 1U) << "a place is free and the delivery is due";
     http.answer(200);
     loop.run();
     EXPECT_EQ(row(0).state, PostState::delivered);
 }
 
-TEST_F(PumpTest, PlaceThatComesFree_DeliveryWaits_BeginsWithoutTheScan) {
+TEST_F(PumpTest, FreePlace_DeliveryWaits_StartsWithoutScan) {
     post({receiver(0)});
     http.answer(200);
     loop.run();
-    // Four at once go to one receiver that answers; the fifth follows when one of them has ended.
+    // Four requests at a time go to one receiver that answers; the fifth starts when one has ended.
     post(std::vector<std::string>(5, receiver(0)));
     ASSERT_EQ(http.open.size(), Pump::at_once_each);
     http.answer(200);

@@ -1,7 +1,7 @@
 #include "webhook/signature.h"
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,9 +10,9 @@ namespace dormouse::webhook {
 
 namespace {
 
-constexpr std::size_t signatures_max = 32;  // of one delivery, for rotation
+constexpr std::size_t signatures_max = 32;  // of one delivery, for rotation of secrets
 
-// By their digests: takes as long for any wrong value.
+// Compares digests, so any wrong value takes the same time.
 bool same(std::string_view a, std::string_view b) { return same_digest(sha256(a), sha256(b)); }
 
 std::string key_of(std::string_view secret) {
@@ -23,7 +23,7 @@ std::string key_of(std::string_view secret) {
 
 std::unexpected<Error> bad(std::string why) { return fail(Code::bad_signature, std::move(why)); }
 
-// Every candidate is compared with every secret, also behind one that fits.
+// Compares with every secret, even after a match.
 template <class Expected>
 bool any_fits(std::span<std::string const> secrets, std::string_view given, Expected expected) {
     bool fits = false;
@@ -36,11 +36,11 @@ Result<void> in_time(std::int64_t seconds, Time now) {
     std::int64_t const skew = to_ms(now) - seconds * 1'000;
     if (skew <= tolerance.count() && skew >= -tolerance.count()) return {};
     return fail(Code::stale_signature,
-                "The signature is right, and its time is more than 5 minutes from now.",
+                "The signature is valid, but its time is more than 5 minutes from now.",
                 Json::trusted("{\"skewMs\":" + std::to_string(skew) + "}"));
 }
 
-// Seconds since the epoch that can be counted in milliseconds.
+// Returns seconds since the epoch that do not overflow as milliseconds.
 std::optional<std::int64_t> seconds_of(std::string_view text) {
     auto const number = parse_number(text);
     if (!number || *number > 253'402'300'799) return std::nullopt;
@@ -58,7 +58,7 @@ std::string send_hex(std::string_view header) {
 
 std::string content_id(std::string_view body) { return digest_text(sha256(body)); }
 
-// Standard Webhooks' own names, or those of the service that it comes from.
+// Accepts the header names of Standard Webhooks and those of Svix.
 std::string_view either(Headers const& headers, std::string_view part) {
     std::string_view const value = headers("webhook-" + std::string(part));
     return value.empty() ? headers("svix-" + std::string(part)) : value;
@@ -70,7 +70,7 @@ Result<std::string> verify_standard(std::span<std::string const> secrets, Header
     auto const seconds = seconds_of(either(headers, "timestamp"));
     std::string_view given = either(headers, "signature");
     if (id.empty() || !seconds || given.empty()) return bad(send_standard);
-    if (id.size() > delivery_id_max) return bad("A webhook-id may have 256 bytes.");
+    if (id.size() > delivery_id_max) return bad("A webhook-id must be at most 256 bytes.");
     bool fits = false;
     for (std::size_t n = 0; n < signatures_max && !given.empty(); ++n) {
         std::size_t const end = std::min(given.find(' '), given.size());
@@ -100,13 +100,13 @@ Result<std::string> verify_hex(std::span<std::string const> secrets, std::string
     return content_id(body);
 }
 
-// The id is not signed: what is remembered of it keeps a sender from taking it twice, the content's
-// own digest keeps others from sending the same again.
+// The id is not signed. It prevents accepting a sender's delivery twice; the content's digest
+// prevents others from repeating the content.
 Result<std::string> verify_plain(std::span<std::string const> secrets, Headers const& headers,
                                  std::string_view body) {
     auto id = verify_hex(secrets, "x-webhook-signature", false, headers, body);
     std::string_view const given = headers("webhook-id");
-    if (given.size() > delivery_id_max) return bad("A webhook-id may have 256 bytes.");
+    if (given.size() > delivery_id_max) return bad("A webhook-id must be at most 256 bytes.");
     return id && !given.empty() ? std::string(given) : id;
 }
 
@@ -114,7 +114,8 @@ Result<std::string> verify_github(std::span<std::string const> secrets, Headers 
                                   std::string_view body) {
     auto id = verify_hex(secrets, "x-hub-signature-256", true, headers, body);
     std::string_view const given = headers("x-github-delivery");
-    if (given.size() > delivery_id_max) return bad("An X-GitHub-Delivery may have 256 bytes.");
+    if (given.size() > delivery_id_max)
+        return bad("An X-GitHub-Delivery must be at most 256 bytes.");
     return id && !given.empty() ? std::string(given) : id;
 }
 
@@ -168,7 +169,7 @@ std::string missing_headers(Kind kind, Headers const& headers) {
             return there ? "" : send_slack;
         }
     }
-    return "There is no such kind of signature.";
+    return "The kind of signature is unknown.";
 }
 
 Result<std::string> verify(Kind kind, std::span<std::string const> secrets, Headers const& headers,
@@ -179,7 +180,7 @@ Result<std::string> verify(Kind kind, std::span<std::string const> secrets, Head
         case Kind::github: return verify_github(secrets, headers, body);
         case Kind::slack: return verify_slack(secrets, headers, body, now);
     }
-    return bad("There is no such kind of signature.");
+    return bad("The kind of signature is unknown.");
 }
 
 }  // namespace dormouse::webhook

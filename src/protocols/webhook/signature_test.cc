@@ -1,7 +1,7 @@
 #include "webhook/signature.h"
 
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <gtest/gtest.h>
 
@@ -40,28 +40,28 @@ std::string sign(std::int64_t seconds = now_s, std::string const& secret = whsec
     return standard_signature(secret, "msg_1", seconds, body);
 }
 
-TEST(Signature, agrees_with_the_vector_of_standard_webhooks) {
+TEST(Signature, Standard_MatchesTheTestVector) {
     EXPECT_EQ(sign(), "v1,FcHnDgOgfhErwFMQqPzovPtvW2nqCkP3hiDQHGxd1cw=");
     EXPECT_EQ(said(Kind::standard, {whsec}, standard(sign())), "msg_1");
 }
 
-TEST(Signature, takes_any_of_several_secrets_and_of_several_signatures) {
+TEST(Signature, Standard_SeveralSecretsAndSignatures_AnyMatchIsValid) {
     EXPECT_EQ(said(Kind::standard, {"new", whsec}, standard(sign())), "msg_1");
     EXPECT_EQ(said(Kind::standard, {whsec}, standard("v1a,xyz v1,AAAA " + sign())), "msg_1");
     std::string many;
     for (int i = 0; i < 32; ++i) many += "v1,AAAA ";
     EXPECT_EQ(said(Kind::standard, {whsec}, standard(many + sign())), "bad_signaturenull")
-        << "a bounded number is looked at";
+        << "only a limited number is checked";
 }
 
-TEST(Signature, takes_the_names_that_svix_sends) {
+TEST(Signature, Standard_SvixHeaderNames_AreAccepted) {
     Map const headers{{"svix-id", "msg_1"},
                       {"svix-timestamp", std::to_string(now_s)},
                       {"svix-signature", sign()}};
     EXPECT_EQ(said(Kind::standard, {whsec}, headers), "msg_1");
 }
 
-TEST(Signature, has_five_minutes_either_way) {
+TEST(Signature, Standard_TimeMayDifferByFiveMinutes) {
     for (std::int64_t const off : {-300, 300})
         EXPECT_EQ(said(Kind::standard, {whsec}, standard(sign(now_s + off), now_s + off)), "msg_1");
     EXPECT_EQ(said(Kind::standard, {whsec}, standard(sign(now_s - 301), now_s - 301)),
@@ -69,10 +69,10 @@ TEST(Signature, has_five_minutes_either_way) {
     EXPECT_EQ(said(Kind::standard, {whsec}, standard(sign(now_s + 301), now_s + 301)),
               R"(stale_signature{"skewMs":-301000})");
     EXPECT_EQ(said(Kind::standard, {whsec}, standard("v1,AAAA", now_s - 301)), "bad_signaturenull")
-        << "its age is told of a right signature only";
+        << "the age is reported only for a valid signature";
 }
 
-TEST(Signature, needs_all_three_headers) {
+TEST(Signature, Standard_NeedsAllThreeHeaders) {
     for (char const* const name : {"webhook-id", "webhook-timestamp", "webhook-signature"}) {
         Map headers = standard(sign());
         headers.erase(name);
@@ -85,7 +85,7 @@ TEST(Signature, needs_all_three_headers) {
     }
 }
 
-TEST(Signature, refuses_every_mutation) {
+TEST(Signature, Standard_AnyMutation_IsRefused) {
     std::string const good = sign();
     std::vector<std::string> bad{"",
                                  "v1",
@@ -115,14 +115,14 @@ TEST(Signature, refuses_every_mutation) {
     EXPECT_EQ(said(Kind::standard, {whsec}, standard(good), body + " "), "bad_signaturenull");
 }
 
-TEST(Signature, with_an_empty_secret_or_none_nothing_fits) {
+TEST(Signature, EmptyOrNoSecret_NothingIsValid) {
     EXPECT_EQ(said(Kind::standard, {}, standard(sign())), "bad_signaturenull");
     EXPECT_EQ(said(Kind::standard, {""}, standard(sign(now_s, ""))), "bad_signaturenull");
     EXPECT_EQ(said(Kind::hmac, {""}, {{"x-webhook-signature", plain_signature("", body)}}),
               "bad_signaturenull");
 }
 
-TEST(Signature, of_a_plain_body_is_64_hex_digits) {
+TEST(Signature, Hmac_Is64HexDigits) {
     std::string const good = plain_signature("s3cret", body);
     EXPECT_EQ(good.size(), 64U);
     std::string const id = digest_text(sha256(body));
@@ -137,7 +137,7 @@ TEST(Signature, of_a_plain_body_is_64_hex_digits) {
             << bad;
 }
 
-TEST(Signature, of_github_bears_its_prefix_and_the_delivery) {
+TEST(Signature, Github_HasPrefixAndDeliveryId) {
     // The vector of GitHub's documentation.
     std::string const content = "Hello, World!";
     std::string const secret = "It's a Secret to Everybody";
@@ -162,7 +162,7 @@ TEST(Signature, GithubDeliveryId_Over256Bytes_IsRefused) {
     }
 }
 
-TEST(Signature, of_slack_covers_its_time) {
+TEST(Signature, Slack_CoversItsTime) {
     // The vector of Slack's documentation.
     std::string const content =
         "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id="

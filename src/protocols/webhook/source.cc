@@ -1,6 +1,6 @@
 #include "webhook/source.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 #include "json/json.h"
 
@@ -19,7 +19,7 @@ std::unexpected<Error> misfit(std::string const& pointer, std::string const& why
     return fail(Code::bad_value, pointer + " " + why, extra.json());
 }
 
-// Services give ids as numbers, people as texts.
+// Services send ids as numbers, people as strings.
 std::string text_of(json::View value) {
     if (value.kind() == json::Kind::number || value.kind() == json::Kind::boolean)
         return std::string(value.raw());
@@ -29,33 +29,33 @@ std::string text_of(json::View value) {
 bool is_there(json::View value) { return value.exists() && !value.is_null(); }
 
 Result<void> read_name(Source const& source, json::View body, Payload& out) {
-    bool const usual = source.pending.empty() && source.external_ref.empty();
-    std::string const pointer = usual ? "/pendingID" : source.pending;
+    bool const by_default = source.pending.empty() && source.external_ref.empty();
+    std::string const pointer = by_default ? "/pendingID" : source.pending;
     if (!pointer.empty()) out.pending = text_of(body.at_pointer(pointer));
     if (!out.pending.empty()) return {};
     if (source.external_ref.empty()) return misfit(pointer, "must be the pendingID of the call");
     out.reference = text_of(body.at_pointer(source.external_ref));
     if (out.reference.empty() || out.reference.size() > reference_max)
         return misfit(source.external_ref,
-                      "must be the call's externalRef, a text or a number of up to 4096 bytes");
+                      "must be the call's externalRef, a string or a number of at most 4096 bytes");
     return {};
 }
 
-// As POST /async-tool/result and /error take it.
-Result<void> read_usual(json::View body, Payload& out) {
+// Reads the form of POST /async-tool/result and /error.
+Result<void> read_default(json::View body, Payload& out) {
     json::View const result = body["result"];
     json::View const error = body["error"];
     if (is_there(error) == is_there(result))
-        return misfit("/result", "or /error must be there, one of them");
+        return misfit("/result", "must be set, or else /error");
     if (is_there(error)) {
-        if (error.kind() != json::Kind::string) return misfit("/error", "must be a text");
+        if (error.kind() != json::Kind::string) return misfit("/error", "must be a string");
         out.error = error.string_or("");
         return {};
     }
     if (result.kind() != json::Kind::object || !result["output"].exists())
         return misfit("/result", "must be an object with output");
     if (result["title"].exists() && !result["title"].string() && !result["title"].is_null())
-        return misfit("/result/title", "must be a text");
+        return misfit("/result/title", "must be a string");
     out.output = json::compact(result["output"].copy());
     out.title = result["title"].string_or("");
     if (result["metadata"].exists()) out.metadata = json::compact(result["metadata"].copy());
@@ -71,7 +71,7 @@ Result<void> read_mapped(Source const& source, json::View body, Payload& out) {
         return {};
     }
     json::View const output = source.output.empty() ? body : body.at_pointer(source.output);
-    if (!output.exists()) return misfit(source.output, "must be there: it is the call's output");
+    if (!output.exists()) return misfit(source.output, "is missing: it is the call's output");
     out.output = json::compact(output.copy());
     return {};
 }
@@ -97,8 +97,8 @@ Result<Payload> read_payload(Source const& source, Json const& body) {
     if (out.ignored) return out;
     if (auto named = read_name(source, view, out); !named)
         return std::unexpected(std::move(named.error()));
-    bool const usual = source.output.empty() && source.error.empty();
-    auto const read = usual ? read_usual(view, out) : read_mapped(source, view, out);
+    bool const by_default = source.output.empty() && source.error.empty();
+    auto const read = by_default ? read_default(view, out) : read_mapped(source, view, out);
     if (!read) return std::unexpected(read.error());
     return out;
 }
@@ -115,7 +115,7 @@ Result<Json> form_to_json(std::string_view body) {
         auto const value = form_text(field.substr(std::min(equals + 1, field.size())));
         if (!name || !value) return fail(Code::bad_value, "The form is not percent-encoded UTF-8.");
         if (names.size() == fields_max || std::ranges::find(names, *name) != names.end())
-            return fail(Code::bad_value, "The form has a field twice, or more than 64 fields.");
+            return fail(Code::bad_value, "The form must have at most 64 fields, each only once.");
         names.push_back(*name);
         out.key(*name);
         if (*name != "payload") {

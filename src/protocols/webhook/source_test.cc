@@ -16,7 +16,7 @@ std::string told(Source const& source, std::string const& body) {
     return out + "|" + payload->title + "|" + std::string(payload->metadata.text());
 }
 
-TEST(Payload, has_the_form_of_a_result_unless_mapped) {
+TEST(Payload, Payload_NotMapped_HasTheFormOfAResult) {
     Source const source{.id = "ci"};
     EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","result":{"output": {"a": 1},"title":"T"}})"),
               R"(pnd_1||{"a":1}|T|null)");
@@ -32,7 +32,7 @@ TEST(Payload, has_the_form_of_a_result_unless_mapped) {
         EXPECT_TRUE(told(source, bad).starts_with("! /")) << bad;
 }
 
-TEST(Payload, is_found_by_pointers) {
+TEST(Payload, Payload_Mapped_IsFoundByPointers) {
     Source source{.id = "gh", .external_ref = "/run/id", .output = "/run", .title = "/run/name"};
     EXPECT_EQ(told(source, R"({"run":{"id":4711,"name":"build"}})"),
               R"(|4711|{"id":4711,"name":"build"}|build|null)");
@@ -43,13 +43,12 @@ TEST(Payload, is_found_by_pointers) {
     EXPECT_EQ(told(source, R"({"run":{"id":"r","error":null}})"),
               R"(|r|{"id":"r","error":null}||null)");
     source.output = "/out";
-    EXPECT_EQ(told(source, R"({"run":{"id":"r"}})"),
-              "! /out must be there: it is the call's output");
+    EXPECT_EQ(told(source, R"({"run":{"id":"r"}})"), "! /out is missing: it is the call's output");
     source.pending = "/pendingID";
     EXPECT_EQ(told(source, R"({"pendingID":"pnd_1","run":{"id":"r"},"out":1})"), "pnd_1||1||null");
 }
 
-TEST(Payload, that_is_not_meant_is_ignored) {
+TEST(Payload, Payload_WhenDoesNotMatch_IsIgnored) {
     Source const source{.id = "gh",
                         .external_ref = "/run/id",
                         .output = "/run/conclusion",
@@ -65,7 +64,7 @@ std::string form(std::string const& body) {
     return json ? std::string(json->text()) : "! " + json.error().detail;
 }
 
-TEST(Form, is_an_object_of_texts) {
+TEST(Form, Form_BecomesAnObjectOfStrings) {
     EXPECT_EQ(form(""), "{}");
     EXPECT_EQ(form("command=%2Fdo&text=a+b%22c&x"), R"({"command":"/do","text":"a b\"c","x":""})");
     EXPECT_EQ(form("payload=%7B%22a%22%3A1%7D&b=2"), R"({"payload":{"a":1},"b":"2"})");

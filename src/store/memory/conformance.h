@@ -1,10 +1,11 @@
 #pragma once
-// What every store answers, as tests: a test binary includes this file once and says which stores
-// it means with INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, …).
+// The tests that every store must pass. A test binary includes this file once and names its stores
+// with INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, …).
 
 #include "store/memory/conformance_feed.h"
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/conformance_lists.h"
+#include "store/memory/conformance_rules.h"
 #include "store/memory/conformance_tokens.h"
 #include "store/memory/conformance_webhooks.h"
 
@@ -12,7 +13,7 @@
 
 namespace dormouse::store {
 
-TEST_P(StoreConformance, what_was_appended_is_loaded_back_byte_for_byte) {
+TEST_P(StoreConformance, Append_IsLoadedByteForByte) {
     auto first = create(1, "acme", 3);
     first.row->alias = "ops-1";
     first.row->title = "Ship \"4.2\"";
@@ -29,10 +30,10 @@ TEST_P(StoreConformance, what_was_appended_is_loaded_back_byte_for_byte) {
     EXPECT_EQ(loaded.tail[0].count, 3u);
     EXPECT_EQ(loaded.tail[1].first, 4u);
     EXPECT_TRUE(loaded.wake_known);
-    EXPECT_EQ(loaded.wake_at, std::nullopt) << "the second append said that it sleeps";
+    EXPECT_EQ(loaded.wake_at, std::nullopt) << "the second append cleared the wake-up";
 }
 
-TEST_P(StoreConformance, an_append_decided_on_another_head_fails_alone) {
+TEST_P(StoreConformance, Append_StaleHead_FailsAlone) {
     commit_one(create(1, "acme", 2));
     std::vector<port::Append> const batch{create(2, "acme"), append(1, 1), append(1, 2, 3),
                                           append(1, 2), append(3, 7)};
@@ -40,14 +41,13 @@ TEST_P(StoreConformance, an_append_decided_on_another_head_fails_alone) {
     EXPECT_TRUE(results[0]);
     EXPECT_EQ(code(results[1]), Code::conflict);
     EXPECT_TRUE(results[2]);
-    EXPECT_EQ(code(results[3]), Code::conflict) << "the one before it moved the head";
+    EXPECT_EQ(code(results[3]), Code::conflict) << "the append before it changed the head";
     EXPECT_EQ(code(results[4]), Code::conflict) << "no such session";
     EXPECT_EQ(store().load(session(1)).value().tail.size(), 2u);
     EXPECT_TRUE(store().load(session(2)).value().row);
 }
 
-TEST_P(StoreConformance,
-       results_stand_in_the_order_of_the_appends_whatever_order_they_were_written_in) {
+TEST_P(StoreConformance, Results_AreInTheOrderOfTheAppends) {
     commit_one(create(5, "acme"));
     std::vector<port::Append> const batch{create(9, "acme"), create(5, "acme"), create(7, "acme"),
                                           append(5, 1)};
@@ -58,7 +58,7 @@ TEST_P(StoreConformance,
     EXPECT_TRUE(results[3]);
 }
 
-TEST_P(StoreConformance, an_append_that_fails_halfway_leaves_nothing_and_its_neighbours_stand) {
+TEST_P(StoreConformance, Append_FailsHalfway_IsUndoneAndOthersStay) {
     auto first = create(2, "acme");
     first.keys = {{"taken", 1}};
     commit_one(first);
@@ -84,7 +84,7 @@ TEST_P(StoreConformance, an_append_that_fails_halfway_leaves_nothing_and_its_nei
     EXPECT_TRUE(store().load(session(3)).value().row);
 }
 
-TEST_P(StoreConformance, a_key_is_written_once) {
+TEST_P(StoreConformance, Key_WrittenTwice_IsAConflict) {
     auto first = create(1, "acme");
     first.keys = {{"receipt", 1}};
     commit_one(first);
@@ -97,7 +97,7 @@ TEST_P(StoreConformance, a_key_is_written_once) {
     EXPECT_EQ(store().key_rows(session(1)).value(), (std::vector<port::KeyRow>{{"receipt", 1}}));
 }
 
-TEST_P(StoreConformance, a_snapshot_shortens_the_tail) {
+TEST_P(StoreConformance, Snapshot_ShortensTheTail) {
     commit_one(create(1, "acme", 3));
     auto second = append(1, 3, 2);
     second.snapshot = port::SnapshotRow{.seq = 5, .format = 7, .state = std::string("\0state", 6)};
@@ -117,14 +117,13 @@ TEST_P(StoreConformance, a_snapshot_shortens_the_tail) {
     commit_one(third);
     loaded = store().load(session(1)).value();
     EXPECT_EQ(loaded.snapshot->state, "later");
-    ASSERT_EQ(loaded.tail.size(), 2u)
-        << "a frame that the snapshot ends within belongs to the tail";
+    ASSERT_EQ(loaded.tail.size(), 2u) << "the tail includes the frame in which the snapshot ends";
     EXPECT_EQ(loaded.tail[0].first, 6u);
     EXPECT_EQ(store().page(session(1), 1, 1'000'000).value().size(), 4u)
-        << "the journal stays whole";
+        << "the journal stays complete";
 }
 
-TEST_P(StoreConformance, a_page_begins_with_the_frame_that_holds_the_event_and_ends_at_its_size) {
+TEST_P(StoreConformance, Page_BeginsWithTheEventsFrameAndEndsAtItsSize) {
     commit_one(create(1, "acme", 3));
     for (Seq after = 3; after < 12; after += 3) commit_one(append(1, after, 3));
     auto const size = store().page(session(1), 1, 1).value().at(0).bytes.size();
@@ -136,15 +135,15 @@ TEST_P(StoreConformance, a_page_begins_with_the_frame_that_holds_the_event_and_e
     };
     EXPECT_EQ(firsts(1, 1'000'000), (std::vector<Seq>{1, 4, 7, 10}));
     EXPECT_EQ(firsts(6, 1'000'000), (std::vector<Seq>{4, 7, 10}));
-    EXPECT_EQ(firsts(7, 0), std::vector<Seq>{7}) << "one frame however small the page";
+    EXPECT_EQ(firsts(7, 0), std::vector<Seq>{7}) << "at least one frame, for any page size";
     EXPECT_EQ(firsts(7, size), std::vector<Seq>{7});
     EXPECT_EQ(firsts(1, size + 1), (std::vector<Seq>{1, 4}));
     EXPECT_TRUE(firsts(13, 1000).empty());
     EXPECT_TRUE(firsts(Seq{1} << 50, 1000).empty());
 }
 
-// Events 1-3, 4-6, 7-9, 10: all up to 5 goes.
-TEST_P(StoreConformance, what_stays_of_the_oldest_frames_stands_in_the_place_of_the_last_of_them) {
+// The frames hold events 1-3, 4-6, 7-9 and 10; everything up to 5 is erased.
+TEST_P(StoreConformance, Base_ReplacesTheOldestFrames) {
     commit_one(create(1, "acme", 3));
     auto second = append(1, 3, 3);
     second.pending = {pause(1), pause(2), pause(3)};
@@ -187,7 +186,7 @@ TEST_P(StoreConformance, what_stays_of_the_oldest_frames_stands_in_the_place_of_
     commit_one(append(1, 10, 1));
 }
 
-TEST_P(StoreConformance, rows_made_anew_after_an_event_leave_the_older_ones) {
+TEST_P(StoreConformance, RowsRewrittenAfterAnEvent_OlderOnesStay) {
     commit_one(create(1, "acme", 3));
     auto second = append(1, 3, 3);
     second.pending = {pause(1), pause(2)};
@@ -195,18 +194,18 @@ TEST_P(StoreConformance, rows_made_anew_after_an_event_leave_the_older_ones) {
     second.pending[1].paused = 6;
     second.keys = {{"iold", 4}, {"inew", 6}};
     commit_one(second);
-    auto anew = append(1, 6, 1);
-    anew.rows_anew = true;
-    anew.anew_after = 5;
-    anew.keys = {{"inew", 5}};
-    commit_one(anew);
+    auto rebuilt = append(1, 6, 1);
+    rebuilt.rows_rebuilt = true;
+    rebuilt.rebuilt_after = 5;
+    rebuilt.keys = {{"inew", 5}};
+    commit_one(rebuilt);
     EXPECT_TRUE(store().pending(session(1), 1, 1).value());
     EXPECT_FALSE(store().pending(session(1), 2, 1).value());
     std::vector<std::string> const keys{"iold", "inew"};
     EXPECT_EQ(store().lookup(session(1), keys).value(), (std::vector<Seq>{4, 5}));
 }
 
-TEST_P(StoreConformance, an_erased_session_leaves_its_row_and_its_create_key) {
+TEST_P(StoreConformance, ErasedSession_KeepsItsRowAndCreateKey) {
     auto first = create(1, "acme");
     first.create_key = Bits128{9};
     first.wake_at = at(5);
@@ -242,7 +241,7 @@ TEST_P(StoreConformance, an_erased_session_leaves_its_row_and_its_create_key) {
     EXPECT_EQ(store().load(session(2)).value().tail.size(), 1u);
 }
 
-TEST_P(StoreConformance, a_session_row_is_changed_by_a_later_append) {
+TEST_P(StoreConformance, SessionRow_IsChangedByALaterAppend) {
     auto const first = create(1, "acme");
     commit_one(first);
     auto second = append(1, 1);
@@ -255,14 +254,14 @@ TEST_P(StoreConformance, a_session_row_is_changed_by_a_later_append) {
     EXPECT_EQ(describe(*store().load(session(1)).value().row), describe(*second.row));
 }
 
-TEST_P(StoreConformance, the_first_append_brings_the_row) {
+TEST_P(StoreConformance, FirstAppend_NeedsTheRow) {
     auto first = create(1, "acme");
     first.row.reset();
     EXPECT_EQ(code(store().commit({&first, 1})[0]), Code::internal);
     EXPECT_FALSE(store().load(session(1)).value().row);
 }
 
-TEST_P(StoreConformance, a_journal_of_two_to_the_24_events_is_full) {
+TEST_P(StoreConformance, Journal_TwoToThe24Events_IsFull) {
     auto first = create(1, "acme", (1u << 24) - 2);
     commit_one(first);
     auto const over = append(1, (1u << 24) - 2, 2);
@@ -272,19 +271,19 @@ TEST_P(StoreConformance, a_journal_of_two_to_the_24_events_is_full) {
     EXPECT_EQ(code(store().commit({&beyond, 1})[0]), Code::too_large);
 }
 
-TEST_P(StoreConformance, a_frame_may_be_big) {
+TEST_P(StoreConformance, Frame_MayBeLarge) {
     auto first = create(1, "acme");
     first.frame.bytes = "[\"" + std::string(5'000'000, 'x') + "\"]";
     commit_one(first);
     EXPECT_EQ(store().load(session(1)).value().tail.at(0).bytes, first.frame.bytes);
 }
 
-TEST_P(StoreConformance, an_empty_batch_is_done) {
+TEST_P(StoreConformance, EmptyBatch_Succeeds) {
     EXPECT_TRUE(store().commit({}).empty());
     EXPECT_TRUE(store().ping());
 }
 
-TEST_P(StoreConformance, a_reopened_store_knows_everything_and_counts_its_epoch) {
+TEST_P(StoreConformance, Reopen_KeepsAllDataAndIncrementsEpoch) {
     EXPECT_EQ(store().epoch(), 1u);
     EXPECT_EQ(store().next_session_number(), 1u);
     fill_pending();
@@ -300,7 +299,7 @@ TEST_P(StoreConformance, a_reopened_store_knows_everything_and_counts_its_epoch)
     EXPECT_EQ(store().load(session(1)).value().tail.size(), 2u);
 }
 
-TEST_P(StoreConformance, one_thread_reads_what_another_has_committed) {
+TEST_P(StoreConformance, Commit_IsVisibleToAnotherThread) {
     commit_one(create(1, "acme"));
     std::jthread const writer([&] {
         for (Seq after = 1; after < 200; ++after) commit_one(append(1, after));
@@ -310,7 +309,7 @@ TEST_P(StoreConformance, one_thread_reads_what_another_has_committed) {
         auto const tail = store().load(session(1)).value().tail;
         Seq expected = 1;
         for (auto const& frame : tail) EXPECT_EQ(frame.first, expected++);
-        EXPECT_GE(tail.size(), head) << "what was seen once stays";
+        EXPECT_GE(tail.size(), head) << "the head never goes back";
         head = tail.size();
     }
 }

@@ -1,11 +1,11 @@
 #pragma once
-// The feed of a project, and what is kept beside records.
+// Conformance: the feed of a project, and artifacts. Included by conformance.h.
 
 #include "store/memory/conformance_fixture.h"
 
 namespace dormouse::store {
 
-// "n:session/first" of each row; "-" before a deletion.
+// Returns "n:session/first" for each row; "-" precedes a deletion.
 inline std::string rows_of(port::FeedPage const& page) {
     std::string out;
     for (auto const& row : page.rows) {
@@ -15,7 +15,7 @@ inline std::string rows_of(port::FeedPage const& page) {
     return out;
 }
 
-TEST_P(StoreConformance, the_feed_of_a_project_has_its_appends_in_the_order_of_the_commits) {
+TEST_P(StoreConformance, Feed_HasTheProjectsAppendsInCommitOrder) {
     commit_one(create(1, "acme"));
     commit_one(create(2, "other"));
     commit_one(create(3, "acme", 2));
@@ -31,7 +31,7 @@ TEST_P(StoreConformance, the_feed_of_a_project_has_its_appends_in_the_order_of_t
     EXPECT_EQ(rows_of(store().feed("nobody", 0, 1'000'000).value()), "");
 }
 
-TEST_P(StoreConformance, the_feed_goes_on_after_any_place_page_by_page) {
+TEST_P(StoreConformance, Feed_Pages_ContinueAfterAnyPlace) {
     for (std::uint64_t number = 1; number <= 5; ++number)
         commit_one(create(number, number == 3 ? "other" : "acme"));
     std::string all;
@@ -51,14 +51,14 @@ TEST_P(StoreConformance, the_feed_goes_on_after_any_place_page_by_page) {
     EXPECT_FALSE(end.more);
 }
 
-TEST_P(StoreConformance, an_append_that_failed_is_not_in_the_feed) {
+TEST_P(StoreConformance, Feed_FailedAppend_IsNotListed) {
     commit_one(create(1, "acme"));
     auto const late = append(1, 7);
     ASSERT_FALSE(store().commit({&late, 1})[0]);
     EXPECT_EQ(rows_of(store().feed("acme", 0, 1'000'000).value()), "1/1");
 }
 
-TEST_P(StoreConformance, a_deleted_session_leaves_its_deletion_in_the_feed_and_nothing_else) {
+TEST_P(StoreConformance, Feed_DeletedSession_HasOnlyTheDeletion) {
     commit_one(create(1, "acme"));
     commit_one(create(2, "acme"));
     auto gone = append(1, 1);
@@ -67,7 +67,7 @@ TEST_P(StoreConformance, a_deleted_session_leaves_its_deletion_in_the_feed_and_n
     EXPECT_EQ(rows_of(store().feed("acme", 0, 1'000'000).value()), "2/1 -1/2");
 }
 
-TEST_P(StoreConformance, the_feed_goes_on_counting_after_a_restart) {
+TEST_P(StoreConformance, Feed_AfterReopen_ContinuesCounting) {
     commit_one(create(1, "acme"));
     auto const head = store().feed_head().value();
     reopen();
@@ -76,7 +76,7 @@ TEST_P(StoreConformance, the_feed_goes_on_counting_after_a_restart) {
     EXPECT_EQ(rows_of(store().feed("acme", head, 1'000'000).value()), "2/1");
 }
 
-TEST_P(StoreConformance, an_artifact_is_kept_under_its_event_until_the_session_is_deleted) {
+TEST_P(StoreConformance, Artifact_IsKeptUntilTheSessionIsDeleted) {
     auto first = create(1, "acme");
     auto const bytes =
         std::make_shared<std::string const>(std::string("a\0b", 3) + std::string(100'000, 'x'));
@@ -110,7 +110,7 @@ TEST_P(StoreConformance, ArtifactPieces_TogetherAreTheArtifact) {
     EXPECT_EQ(store().artifact_piece(session(2), 1, 0, 10).value(), std::nullopt);
 }
 
-TEST_P(StoreConformance, an_append_that_falls_leaves_no_artifact) {
+TEST_P(StoreConformance, Artifact_OfRefusedAppend_IsNotKept) {
     commit_one(create(1, "acme"));
     auto stale = append(1, 0);
     stale.artifacts = {{1, std::make_shared<std::string const>("bytes")}};
@@ -139,7 +139,7 @@ inline void expect_that_only_the_newest_100_are_kept(port::Store& store) {
     EXPECT_LE(page.rows.size(), 102u);
     EXPECT_TRUE(store.feed("acme", 5, 1'000'000).value().gone);
     EXPECT_FALSE(store.feed("acme", page.rows.front().n - 1, 1'000'000).value().gone)
-        << "nothing after that place is missing";
+        << "no row after that place is missing";
 }
 
 }  // namespace dormouse::store

@@ -1,5 +1,5 @@
 #pragma once
-// The store under test, and short ways to write appends and to name what came back.
+// The store under test, and short functions to write appends and to describe results.
 
 #include "port/store.h"
 
@@ -14,7 +14,7 @@
 
 namespace dormouse::store {
 
-// A store that can be closed and opened again on the same data.
+// A store that can be closed and reopened on the same data.
 class StoreUnderTest {
 public:
     virtual ~StoreUnderTest() = default;
@@ -108,13 +108,13 @@ inline std::vector<std::uint64_t> numbers(std::vector<port::SessionRow> const& r
     return found;
 }
 
-// session/call/generation
+// Returns "session/call/generation".
 inline std::string name_of(port::PendingListed const& listed) {
     return std::to_string(listed.session.number()) + "/" + std::to_string(listed.row.call) + "/" +
            std::to_string(listed.row.generation);
 }
 
-// All that a store answers, as text: two stores with the same rows give the same.
+// Returns all data of a store as text: equal for two stores with the same rows.
 inline std::string everything(port::Store& store) {
     std::string out = "next " + std::to_string(store.next_session_number());
     auto const all_of_them = store.due_posts("session", Time::max(), 1'000'000).value();
@@ -161,7 +161,7 @@ protected:
         return names;
     }
 
-    // Sessions 1 and 3 of "acme", 2 of "other", with calls in several states.
+    // Stores sessions 1 and 3 of "acme" and 2 of "other", with calls in several states.
     void fill_pending() {
         auto first = create(1, "acme", 9);
         first.wake_at = at(40);

@@ -1,11 +1,11 @@
 #pragma once
-// Conformance: what is found by key, by time, by project and by page. Included by conformance.h.
+// Conformance: queries by key, time, project and page. Included by conformance.h.
 
 #include "store/memory/conformance_fixture.h"
 
 namespace dormouse::store {
 
-TEST_P(StoreConformance, an_unknown_session_loads_as_nothing) {
+TEST_P(StoreConformance, UnknownSession_LoadsAsNothing) {
     auto const loaded = store().load(session(1)).value();
     EXPECT_FALSE(loaded.row);
     EXPECT_FALSE(loaded.wake_known);
@@ -18,7 +18,7 @@ TEST_P(StoreConformance, an_unknown_session_loads_as_nothing) {
     EXPECT_TRUE(store().key_rows(session(1)).value().empty());
 }
 
-TEST_P(StoreConformance, keys_are_looked_up_in_order_and_a_missing_one_is_zero) {
+TEST_P(StoreConformance, Keys_AreLookedUpInOrder_MissingOneIsZero) {
     auto first = create(1, "acme", 9);
     std::string const binary("\0\xff", 2);
     first.keys = {{"b", 2}, {"a", 9}, {binary, 4}};
@@ -33,7 +33,7 @@ TEST_P(StoreConformance, keys_are_looked_up_in_order_and_a_missing_one_is_zero) 
               (std::vector<port::KeyRow>{{binary, 4}, {"a", 9}, {"b", 2}}));
 }
 
-TEST_P(StoreConformance, posts_come_by_their_time_and_place_and_each_kind_alone) {
+TEST_P(StoreConformance, Posts_ComeByTimeAndKeyForEachKind) {
     auto first = create(2, "acme", 3);
     first.posts = {post(2, 3, 0, "session", 5), post(2, 1, 1, "session", 5),
                    post(2, 1, 0, "session", 5), post(2, 2, 0, "webhook", 1)};
@@ -50,7 +50,7 @@ TEST_P(StoreConformance, posts_come_by_their_time_and_place_and_each_kind_alone)
     EXPECT_FALSE(store().post({session(3), 2, 0}).value());
 }
 
-TEST_P(StoreConformance, a_receiver_with_many_posts_hides_no_other) {
+TEST_P(StoreConformance, Posts_ManyForOneReceiver_HideNoOther) {
     auto first = create(2, "acme", 3);
     for (std::uint32_t n = 0; n < 9; ++n) {
         first.posts.push_back(post(2, 1, n, "webhook", 5));
@@ -74,7 +74,7 @@ TEST_P(StoreConformance, a_receiver_with_many_posts_hides_no_other) {
     EXPECT_TRUE(store().due_by_target(at(4), "", 2, 100).value().empty());
 }
 
-TEST_P(StoreConformance, a_post_goes_with_the_append_that_takes_it_up) {
+TEST_P(StoreConformance, TakenPost_IsRemovedWithTheAppend) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};
     commit_one(first);
@@ -83,14 +83,14 @@ TEST_P(StoreConformance, a_post_goes_with_the_append_that_takes_it_up) {
     commit_one(taker);
     EXPECT_EQ(store().due_posts("session", at(0), 10).value(),
               (std::vector<port::PostRow>{first.posts[1]}));
-    auto refused = append(2, 7);  // the session is not there
+    auto refused = append(2, 7);  // the session is missing
     refused.taken = {first.posts[1].key};
     EXPECT_FALSE(store().commit({&refused, 1})[0]);
     EXPECT_TRUE(store().post(first.posts[1].key).value());
 }
 
-// Whoever asks finds either the post or what took it up: by that it is known whether it came.
-TEST_P(StoreConformance, TakenPost_IsFoundByNobody_WhateverBecomesOfItsTaker) {
+// A query finds either the outbox message or the append that took it, so its fate is always known.
+TEST_P(StoreConformance, TakenPost_IsNotFoundEvenIfItsTakerIsDeleted) {
     auto first = create(1, "acme");
     for (std::uint32_t n = 0; n < 4; ++n) first.posts.push_back(post(1, 1, n, "session", 0));
     commit_one(first);
@@ -103,12 +103,12 @@ TEST_P(StoreConformance, TakenPost_IsFoundByNobody_WhateverBecomesOfItsTaker) {
     taker.taken = {first.posts[0].key};
     commit_one(taker);
     EXPECT_EQ(stands(), "nyyy");
-    auto deleted = append(2, 1);  // takes one up and deletes its session
+    auto deleted = append(2, 1);  // takes a message and deletes its session
     deleted.taken = {first.posts[1].key};
     deleted.erase = true;
     commit_one(deleted);
     EXPECT_EQ(stands(), "nnyy");
-    auto sender = append(1, 1);  // gets one back and is deleted
+    auto sender = append(1, 1);  // receives a message and is deleted
     sender.taken = {first.posts[2].key};
     sender.erase = true;
     commit_one(sender);
@@ -117,7 +117,7 @@ TEST_P(StoreConformance, TakenPost_IsFoundByNobody_WhateverBecomesOfItsTaker) {
     EXPECT_EQ(stands(), "nnny") << "it outlives its sender";
 }
 
-TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stands) {
+TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stays) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "session", 0)};
     commit_one(first);
@@ -132,7 +132,7 @@ TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stands) {
     EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
 }
 
-TEST_P(StoreConformance, posts_outlive_their_sender) {
+TEST_P(StoreConformance, Posts_OutliveTheirSender) {
     auto first = create(1, "acme");
     commit_one(first);
     auto last = append(1, 1);
@@ -142,7 +142,7 @@ TEST_P(StoreConformance, posts_outlive_their_sender) {
     EXPECT_EQ(store().due_posts("session", at(0), 10).value(), last.posts);
 }
 
-TEST_P(StoreConformance, what_became_of_a_post_is_kept_or_it_goes) {
+TEST_P(StoreConformance, PostUpdate_IsKeptOrRemovesThePost) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "webhook", 0), post(1, 1, 1, "webhook", 0)};
     commit_one(first);
@@ -173,7 +173,7 @@ TEST_P(StoreConformance, what_became_of_a_post_is_kept_or_it_goes) {
     EXPECT_EQ(store().post(tried.key).value()->delivered, at(50));
 }
 
-TEST_P(StoreConformance, a_number_that_a_post_has_taken_is_not_given_again) {
+TEST_P(StoreConformance, SessionNumber_UsedByAPost_IsNotReused) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "session", 0)};
     first.posts[0].makes = session(77);
@@ -184,7 +184,7 @@ TEST_P(StoreConformance, a_number_that_a_post_has_taken_is_not_given_again) {
     EXPECT_EQ(store().post(first.posts[0].key).value(), first.posts[0]);
 }
 
-TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
+TEST_P(StoreConformance, Alias_HasOneLiveSessionOfItsProject) {
     auto const named = [](std::uint64_t number, std::string const& project) {
         auto out = create(number, project);
         out.row->alias = "ops";
@@ -195,7 +195,7 @@ TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
     auto const results = store().commit(racing);
     EXPECT_EQ(results[0].error().code, Code::alias_taken) << "the smaller number is written first";
     EXPECT_TRUE(results[1] && results[2]);
-    EXPECT_FALSE(store().load(session(2)).value().row) << "it falls alone, and whole";
+    EXPECT_FALSE(store().load(session(2)).value().row) << "only this append fails, and completely";
     auto const found = store().aliases("acme", "ops", 9).value();
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].id, session(1));
@@ -205,7 +205,7 @@ TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
     auto again = append(1, 1);
     again.row = racing[1].row;
     again.claims_alias = true;
-    commit_one(again);  // its own is not taken
+    commit_one(again);  // its own alias is not a conflict
     auto ended = append(1, 2);
     ended.row = racing[1].row;
     ended.row->status = "completed";
@@ -215,7 +215,7 @@ TEST_P(StoreConformance, an_alias_has_one_session_of_its_project_that_lives) {
     EXPECT_EQ(store().aliases("acme", "", 9).value().at(0).id, session(4));
 }
 
-TEST_P(StoreConformance, alias_of_a_session_that_may_go_on_is_taken_by_no_other) {
+TEST_P(StoreConformance, Alias_OfASessionThatMayContinue_IsNotFree) {
     std::uint64_t number = 0;
     for (std::string const status : {"active", "paused", "error", "completed", "deleted"}) {
         auto holder = create(++number, "acme");
@@ -233,7 +233,7 @@ TEST_P(StoreConformance, alias_of_a_session_that_may_go_on_is_taken_by_no_other)
     }
 }
 
-TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
+TEST_P(StoreConformance, DueSessions_ComeByTimeThenNumberInPages) {
     std::vector<port::Append> batch;
     for (std::uint64_t number = 1; number <= 9; ++number) {
         batch.push_back(create(number, "acme"));
@@ -259,7 +259,7 @@ TEST_P(StoreConformance, due_sessions_come_by_time_then_number_page_by_page) {
     EXPECT_EQ(store().due(at(30), last, 9).value().at(0).session, session(9));
 }
 
-TEST_P(StoreConformance, a_wake_up_is_left_alone_unless_the_append_changes_it) {
+TEST_P(StoreConformance, WakeUp_StaysUnlessTheAppendChangesIt) {
     auto first = create(1, "acme");
     first.wake_at = at(7);
     commit_one(first);
@@ -275,7 +275,7 @@ TEST_P(StoreConformance, a_wake_up_is_left_alone_unless_the_append_changes_it) {
     EXPECT_EQ(store().next_due().value(), std::nullopt);
 }
 
-TEST_P(StoreConformance, a_pending_row_is_replaced_by_call_and_generation) {
+TEST_P(StoreConformance, PendingRow_IsReplacedByCallAndGeneration) {
     auto first = create(1, "acme", 5);
     first.pending = {pause(1), pause(2)};
     first.pending[0].timeout = at(99);
@@ -292,7 +292,7 @@ TEST_P(StoreConformance, a_pending_row_is_replaced_by_call_and_generation) {
     EXPECT_FALSE(store().pending(session(1), 3, 1).value());
 }
 
-TEST_P(StoreConformance, waiting_calls_of_all_projects_are_counted_up_to_a_limit) {
+TEST_P(StoreConformance, WaitingCalls_AreCountedUpToALimit) {
     EXPECT_EQ(store().open_pending(10).value(), port::OpenPending());
     fill_pending();
     Time const created = pause(1).created;
@@ -305,12 +305,12 @@ TEST_P(StoreConformance, waiting_calls_of_all_projects_are_counted_up_to_a_limit
     EXPECT_EQ(store().open_pending(10).value(), (port::OpenPending{5, created - Duration(5)}));
 }
 
-TEST_P(StoreConformance, sessions_with_waiting_calls_are_named_once_up_to_a_limit_of_calls) {
+TEST_P(StoreConformance, WaitingSessions_AreListedOnceUpToALimitOfCalls) {
     EXPECT_TRUE(store().waiting_sessions({}, 10).value().empty());
     fill_pending();
     auto const all = store().waiting_sessions({}, 10).value();
     EXPECT_GT(all.size(), 1U);
-    EXPECT_LT(all.size(), 4U);  // of four calls two are of one session
+    EXPECT_LT(all.size(), 4U);  // of the four calls, two belong to one session
     EXPECT_EQ(std::set(all.begin(), all.end()).size(), all.size());
     for (SessionId const& one : all) {
         auto const rows = store().pending_rows(one).value();
@@ -329,7 +329,7 @@ TEST_P(StoreConformance, sessions_with_waiting_calls_are_named_once_up_to_a_limi
     EXPECT_EQ(paged, all);
 }
 
-TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project) {
+TEST_P(StoreConformance, PendingList_FiltersByStatusToolSessionAndProject) {
     fill_pending();
     port::PendingFilter filter{.project = "acme"};
     EXPECT_EQ(listed(filter), "3/1/1 3/1/0 1/3/1 1/2/1 1/1/2 1/1/1");
@@ -351,7 +351,7 @@ TEST_P(StoreConformance, pending_lists_filter_by_status_tool_session_and_project
     EXPECT_EQ(listed(filter), "");
 }
 
-TEST_P(StoreConformance, pending_lists_go_on_after_the_row_that_ended_a_page) {
+TEST_P(StoreConformance, PendingList_Pages_ContinueAfterTheLastRow) {
     fill_pending();
     for (auto const& statuses :
          {std::vector<port::PendingStatus>{}, {port::PendingStatus::waiting}}) {
@@ -381,7 +381,7 @@ TEST_P(StoreConformance, pending_lists_go_on_after_the_row_that_ended_a_page) {
     EXPECT_EQ(listed(filter), "");
 }
 
-TEST_P(StoreConformance, a_create_key_finds_its_session_and_makes_one_only) {
+TEST_P(StoreConformance, CreateKey_FindsItsSessionAndCreatesOnlyOne) {
     EXPECT_EQ(store().find_created(Bits128{3}).value(), std::nullopt);
     auto first = create(1, "acme");
     auto second = create(2, "acme");
@@ -395,7 +395,7 @@ TEST_P(StoreConformance, a_create_key_finds_its_session_and_makes_one_only) {
     EXPECT_FALSE(store().load(session(2)).value().row);
 }
 
-TEST_P(StoreConformance, sessions_are_listed_by_project_newest_first) {
+TEST_P(StoreConformance, Sessions_AreListedByProjectNewestFirst) {
     for (std::uint64_t number = 1; number <= 6; ++number)
         commit_one(create(number, number % 3 == 0 ? "other" : "acme"));
     EXPECT_EQ(numbers(store().sessions("acme", 0, 10).value()),
@@ -407,7 +407,7 @@ TEST_P(StoreConformance, sessions_are_listed_by_project_newest_first) {
     EXPECT_EQ(numbers(store().all_sessions(2, 3).value()), (std::vector<std::uint64_t>{3, 4, 5}));
 }
 
-TEST_P(StoreConformance, completed_sessions_are_found_oldest_first) {
+TEST_P(StoreConformance, CompletedSessions_AreListedOldestFirst) {
     for (std::uint64_t number = 1; number <= 5; ++number) {
         auto made = create(number, number == 5 ? "other" : "acme");
         made.row->status = number == 3 ? "active" : "completed";
@@ -422,7 +422,7 @@ TEST_P(StoreConformance, completed_sessions_are_found_oldest_first) {
     EXPECT_TRUE(store().completed_until(at(19), 10).value().empty());
 }
 
-TEST_P(StoreConformance, another_session_under_the_same_number_is_unknown) {
+TEST_P(StoreConformance, OtherSessionWithTheSameNumber_IsUnknown) {
     auto first = create(1, "acme");
     first.keys = {{"k", 1}};
     first.pending = {pause(1)};

@@ -1,5 +1,5 @@
 #pragma once
-// Who may call, and the audit.
+// Conformance: tokens and the audit. Included by conformance.h.
 
 #include "store/memory/conformance_fixture.h"
 
@@ -15,7 +15,7 @@ inline port::TokenRow token(std::string id) {
     return row;
 }
 
-// The lines in order; "damaged" once one is not chained to the one before.
+// Returns the lines in order; "damaged" for a line that is not chained to the one before.
 inline std::string audited(port::Store& store) {
     std::string out;
     port::AuditRow last;
@@ -29,7 +29,7 @@ inline std::string audited(port::Store& store) {
     return out;
 }
 
-TEST_P(StoreConformance, tokens_are_kept_as_they_were_put_and_come_back_by_id) {
+TEST_P(StoreConformance, Tokens_AreStoredUnchangedAndListedById) {
     auto second = token("tok_b");
     second.expires.reset();
     second.projects.clear();
@@ -44,7 +44,7 @@ TEST_P(StoreConformance, tokens_are_kept_as_they_were_put_and_come_back_by_id) {
     EXPECT_EQ(store().tokens().value().front(), changed);
 }
 
-TEST_P(StoreConformance, a_token_is_dropped_once_and_what_rides_with_it_stands_or_falls_with_it) {
+TEST_P(StoreConformance, Token_IsDroppedOnceTogetherWithItsChange) {
     ASSERT_TRUE(store().change_tokens({.put = token("tok_a"), .audit = "made"}));
     ASSERT_TRUE(store().change_tokens({.put = token("tok_b"), .drop = "tok_a", .audit = "spent"}));
     EXPECT_EQ(code(store().change_tokens({.put = token("tok_c"), .drop = "tok_a", .audit = "no"})),
@@ -56,7 +56,7 @@ TEST_P(StoreConformance, a_token_is_dropped_once_and_what_rides_with_it_stands_o
     EXPECT_EQ(audited(store()), "made spent");
 }
 
-TEST_P(StoreConformance, the_audit_is_a_chain_of_what_was_taken_and_of_nothing_else) {
+TEST_P(StoreConformance, Audit_IsAChainOfAcceptedLinesOnly) {
     auto first = create(1, "acme");
     first.audit = {"1a", "1b"};
     commit_one(first);
@@ -75,7 +75,7 @@ TEST_P(StoreConformance, the_audit_is_a_chain_of_what_was_taken_and_of_nothing_e
     EXPECT_EQ(store().audit(1, 2).value().size(), 2u);
 }
 
-TEST_P(StoreConformance, an_append_that_is_undone_takes_its_lines_with_it) {
+TEST_P(StoreConformance, Audit_UndoneAppend_LeavesNoLines) {
     auto first = create(1, "acme");
     first.keys = {{"k", 1}};
     first.audit = {"1"};
@@ -92,7 +92,7 @@ TEST_P(StoreConformance, an_append_that_is_undone_takes_its_lines_with_it) {
     EXPECT_EQ(audited(store()), "1 2");
 }
 
-TEST_P(StoreConformance, the_beginning_of_the_audit_goes_and_its_chain_goes_on) {
+TEST_P(StoreConformance, Audit_Trimmed_ChainContinues) {
     for (char const* const line : {"1", "2", "3"})
         ASSERT_TRUE(store().change_tokens({.audit = line}));
     auto const before = store().audit(0, 10).value();
@@ -109,7 +109,7 @@ TEST_P(StoreConformance, the_beginning_of_the_audit_goes_and_its_chain_goes_on) 
     EXPECT_EQ(rows[2].hash, port::chained(rows[1].hash, 5, "5"));
 }
 
-TEST_P(StoreConformance, a_deleted_session_leaves_its_lines_in_the_audit) {
+TEST_P(StoreConformance, Audit_DeletedSession_LinesStay) {
     auto first = create(1, "acme");
     first.audit = {"made"};
     commit_one(first);

@@ -1,5 +1,5 @@
 #pragma once
-// Conformance: what webhooks need. Included by conformance.h.
+// Conformance: data for webhooks. Included by conformance.h.
 
 #include "store/memory/conformance_fixture.h"
 
@@ -21,7 +21,7 @@ inline std::string names(std::vector<port::KeptRow> const& rows) {
     return out;
 }
 
-TEST_P(StoreConformance, calls_are_found_by_what_they_are_called_elsewhere) {
+TEST_P(StoreConformance, Calls_AreFoundByExternalRef) {
     auto first = create(1, "acme", 9);
     first.pending = {pause(1), pause(2), pause(3)};
     first.pending[0].external_ref = first.pending[1].external_ref = "run-1";
@@ -58,7 +58,7 @@ TEST_P(StoreConformance, calls_are_found_by_what_they_are_called_elsewhere) {
               "3/1/1");
 }
 
-TEST_P(StoreConformance, a_secret_stands_with_its_pause_until_the_session_goes) {
+TEST_P(StoreConformance, Secret_StaysUntilTheSessionIsDeleted) {
     auto first = create(1, "acme", 9);
     first.secrets = {{1, 1, "one"}, {1, 2, "two"}};
     commit_one(first);
@@ -76,7 +76,40 @@ TEST_P(StoreConformance, a_secret_stands_with_its_pause_until_the_session_goes) 
     EXPECT_FALSE(store().secret(session(1), 1, 1).value());
 }
 
-TEST_P(StoreConformance, a_delivery_is_remembered_with_its_append_and_stays) {
+TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
+    auto first = create(1, "acme", 9);
+    first.posts = {post(1, 9, 0, "notify:CHAT", 0)};
+    commit_one(first);
+    port::PostUpdate update;
+    update.key = first.posts[0].key;
+    auto const known = [&] {
+        std::string out;
+        for (port::SentRow const& row : store().sent(session(1), 2, 1, "notify:CHAT").value())
+            out += row.reference + "=" + row.body + " ";
+        return out;
+    };
+    for (std::string const reference : {"b", "a", "b"}) {
+        update.sent = port::SentRow{2, 1, "notify:CHAT", reference, "body"};
+        ASSERT_TRUE(store().update_posts({&update, 1}));
+    }
+    reopen();
+    EXPECT_EQ(known(), "a=body b=body ");
+    EXPECT_TRUE(store().sent(session(1), 2, 2, "notify:CHAT").value().empty());
+    EXPECT_TRUE(store().sent(session(1), 2, 1, "notify:OTHER").value().empty());
+    update.sent.reset();
+    update.closed = port::SentRow{2, 1, "notify:CHAT", "a"};
+    ASSERT_TRUE(store().update_posts({&update, 1}));
+    EXPECT_EQ(known(), "b=body ");
+    auto last = append(1, 9);
+    last.erase = true;
+    commit_one(last);
+    EXPECT_TRUE(known().empty());
+    update.sent = port::SentRow{2, 1, "notify:CHAT", "late"};
+    ASSERT_TRUE(store().update_posts({&update, 1}));
+    EXPECT_TRUE(known().empty());
+}
+
+TEST_P(StoreConformance, Delivery_IsStoredWithItsAppendAndStays) {
     auto first = create(1, "acme");
     first.delivered = {{{1}, {2}}, {{3}, {4}}};
     commit_one(first);
@@ -85,18 +118,18 @@ TEST_P(StoreConformance, a_delivery_is_remembered_with_its_append_and_stays) {
     EXPECT_FALSE(store().commit({&lost, 1})[0]);
     reopen();
     EXPECT_EQ(store().delivered({1}).value(), Bits128{2});
-    EXPECT_FALSE(store().delivered({5}).value()) << "its append did not come to be";
+    EXPECT_FALSE(store().delivered({5}).value()) << "its append failed";
     auto again = append(1, 1);
     again.delivered = {{{1}, {9}}};
     commit_one(again);
-    EXPECT_EQ(store().delivered({1}).value(), Bits128{2}) << "the first one stands";
+    EXPECT_EQ(store().delivered({1}).value(), Bits128{2}) << "the first digest stays";
     auto last = append(1, 2);
     last.erase = true;
     commit_one(last);
     EXPECT_EQ(store().delivered({3}).value(), Bits128{4});
 }
 
-TEST_P(StoreConformance, what_is_kept_goes_with_the_append_that_takes_it) {
+TEST_P(StoreConformance, KeptDelivery_IsRemovedByTheAppendThatTakesIt) {
     ASSERT_TRUE(store().keep(kept_row(1, 30)));
     ASSERT_TRUE(store().keep(kept_row(2, 10)));
     ASSERT_TRUE(store().keep(kept_row(3, 20)));
@@ -122,7 +155,7 @@ TEST_P(StoreConformance, what_is_kept_goes_with_the_append_that_takes_it) {
     EXPECT_FALSE(store().delivered({3}).value());
 }
 
-TEST_P(StoreConformance, posts_to_others_are_listed_by_project_and_state) {
+TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
     auto first = create(1, "acme", 9);
     for (Seq const seq : {2, 5, 7}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     first.posts.push_back(post(1, 5, 1, "session", 0));
@@ -147,10 +180,10 @@ TEST_P(StoreConformance, posts_to_others_are_listed_by_project_and_state) {
     auto last = append(1, 9);
     last.erase = true;
     commit_one(last);
-    EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ") << "they stay when the session goes";
+    EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ") << "they outlive the session";
 }
 
-TEST_P(StoreConformance, what_was_delivered_long_ago_is_forgotten) {
+TEST_P(StoreConformance, OldDeliveredPosts_AreDropped) {
     auto first = create(1, "acme", 9);
     for (Seq const seq : {1, 2, 3}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     commit_one(first);
@@ -167,7 +200,7 @@ TEST_P(StoreConformance, what_was_delivered_long_ago_is_forgotten) {
     EXPECT_TRUE(store().post(first.posts[2].key).value());
 }
 
-TEST_P(StoreConformance, what_was_given_up_long_ago_is_forgotten) {
+TEST_P(StoreConformance, OldGivenUpPosts_AreDropped) {
     auto first = create(1, "acme");
     for (Seq const seq : {1, 2, 3, 4}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     commit_one(first);

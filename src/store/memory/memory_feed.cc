@@ -1,4 +1,4 @@
-// The feed, artifacts, and what is kept of webhooks, tokens and the audit.
+// The feed, artifacts, and data for webhooks, tokens and the audit.
 #include "store/memory/memory_rows.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Result<std::optional<std::string>> MemoryStore::artifact_piece(SessionId id, Seq
     return offset < bytes.size() ? bytes.substr(offset, count) : std::string();
 }
 
-// nullopt: another project's, or of a session that has been deleted since.
+// Returns nullopt for a row of another project or of a deleted session.
 std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
                                                    std::string const& project) const {
     auto const& session = disk_->sessions.at(fed.session.number());
@@ -58,6 +58,21 @@ Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64
 Result<std::uint64_t> MemoryStore::feed_head() {
     std::scoped_lock const lock(disk_->mutex);
     return disk_->feed_head;
+}
+
+Result<std::vector<port::SentRow>> MemoryStore::sent(SessionId id, CallNo call,
+                                                     Generation generation,
+                                                     std::string const& target) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::SentRow> out;
+    auto const* const session = find(id);
+    if (session == nullptr) return out;
+    for (port::SentRow const& row : session->sent) {
+        bool const meant = row.call == call && row.generation == generation && row.target == target;
+        if (meant && out.size() < 100) out.push_back(row);
+    }
+    std::ranges::sort(out, {}, &port::SentRow::reference);
+    return out;
 }
 
 Result<std::optional<std::string>> MemoryStore::secret(SessionId id, CallNo call,
@@ -127,6 +142,35 @@ Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
     std::vector<port::TokenRow> rows;
     for (auto const& [id, row] : disk_->tokens) rows.push_back(row);
     return rows;
+}
+
+Result<void> MemoryStore::drop_rule(port::RuleDrop const& drop) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (disk_->rules.erase(drop.id) == 0)
+        return fail(Code::conflict, "there is no rule " + drop.id);
+    if (!drop.audit.empty()) add_to_audit(drop.audit);
+    return {};
+}
+
+Result<std::vector<port::RuleRow>> MemoryStore::rules() {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::RuleRow> rows;
+    for (auto const& [id, row] : disk_->rules) rows.push_back(row);
+    return rows;
+}
+
+// The rules that an append makes, those that it used, and those of the session that it deletes.
+void MemoryStore::write_rules(port::Append const& append) {
+    for (port::RuleRow const& row : append.rules) disk_->rules.insert_or_assign(row.id, row);
+    for (port::RuleUse const& use : append.rule_uses) {
+        auto const found = disk_->rules.find(use.id);
+        if (found == disk_->rules.end()) continue;
+        ++found->second.uses;
+        found->second.used = use.at;
+    }
+    if (!append.erase) return;
+    std::erase_if(disk_->rules,
+                  [&](auto const& entry) { return entry.second.session == append.session; });
 }
 
 Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {

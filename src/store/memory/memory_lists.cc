@@ -1,4 +1,4 @@
-// Lists of sessions, of calls that wait, and of times.
+// Lists of sessions, waiting calls and wake-ups.
 #include "store/memory/memory_rows.h"
 
 #include <algorithm>
@@ -22,9 +22,9 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
                                                 std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::Due> found;
-    auto entry =
-        after ? disk_->owed.upper_bound({after->at, after->session.number()}) : disk_->owed.begin();
-    for (; entry != disk_->owed.end() && entry->first <= until && found.size() < limit; ++entry)
+    auto entry = after ? disk_->wakeups.upper_bound({after->at, after->session.number()})
+                       : disk_->wakeups.begin();
+    for (; entry != disk_->wakeups.end() && entry->first <= until && found.size() < limit; ++entry)
         found.push_back({entry->first, disk_->sessions.at(entry->second).row.id});
     return found;
 }
@@ -61,8 +61,8 @@ Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
 
 Result<std::optional<Time>> MemoryStore::next_due() {
     std::scoped_lock const lock(disk_->mutex);
-    if (disk_->owed.empty()) return std::nullopt;
-    return disk_->owed.begin()->first;
+    if (disk_->wakeups.empty()) return std::nullopt;
+    return disk_->wakeups.begin()->first;
 }
 
 Result<std::vector<port::SessionRow>> MemoryStore::sessions(std::string const& project,

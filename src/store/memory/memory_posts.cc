@@ -1,9 +1,18 @@
-// Posts: what sessions send.
+// Outbox messages of sessions.
 #include "store/memory/memory_store.h"
 
 #include <algorithm>
 
 namespace dormouse::store {
+
+namespace {
+
+bool is_same(port::SentRow const& a, port::SentRow const& b) {
+    return a.call == b.call && a.generation == b.generation && a.target == b.target &&
+           a.reference == b.reference;
+}
+
+}  // namespace
 
 Result<void> MemoryStore::update_posts(std::span<port::PostUpdate const> updates) {
     std::scoped_lock const lock(disk_->mutex);
@@ -21,6 +30,12 @@ Result<void> MemoryStore::update_posts(std::span<port::PostUpdate const> updates
         row.last_status = update.last_status;
         row.last_error = update.last_error;
         row.delivered = update.delivered;
+        auto const from = disk_->sessions.find(update.key.from.number());
+        if (from == disk_->sessions.end() || from->second.erased) continue;
+        auto& sent = from->second.sent;
+        for (auto const* const row : {&update.sent, &update.closed})
+            if (*row) std::erase_if(sent, [&](auto const& one) { return is_same(one, **row); });
+        if (update.sent) sent.push_back(*update.sent);
     }
     return {};
 }

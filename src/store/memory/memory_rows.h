@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of MemoryStore know of rows.
+// Helpers for rows, shared by the parts of MemoryStore.
 
 #include "store/memory/memory_store.h"
 
@@ -13,7 +13,7 @@ namespace dormouse::store {
     return session.frames.empty() ? 0 : last_of(session.frames.rbegin()->second);
 }
 
-// Nobody else of the project may have its alias.
+// Returns whether no other session of the project may use its alias.
 [[nodiscard]] inline bool holds_alias(port::SessionRow const& row, std::string const& project) {
     bool const live = row.status != "completed" && row.status != "deleted";
     return live && !row.alias.empty() && row.project == project;

@@ -13,7 +13,7 @@ using port::Append;
 using port::Frame;
 using port::PendingRow;
 
-// The limit of the default store's key, so that what runs here runs there.
+// The limit of the default store's keys, so that both stores accept the same journals.
 constexpr Seq seq_end = Seq{1} << 24;
 
 }  // namespace
@@ -66,7 +66,7 @@ Result<void> MemoryStore::check(Append const& append) const {
     } else {
         auto const* const session = find(append.session);
         if (session == nullptr || session->erased)
-            return fail(Code::conflict, append.session.text() + " is not there");
+            return fail(Code::conflict, append.session.text() + " is missing");
         if (head_of(*session) != append.after)
             return fail(Code::conflict, append.session.text() + " has moved on");
     }
@@ -86,8 +86,7 @@ bool MemoryStore::alias_taken(Append const& append) const {
     });
 }
 
-// A key that is written twice would name two events: the append that brings it again was decided
-// without it.
+// A key must name one event: an append that repeats a key was decided without knowing it.
 Result<void> MemoryStore::check_keys(Append const& append) const {
     if (append.create_key && disk_->created.contains(*append.create_key))
         return fail(Code::conflict, "a session with this create key exists");
@@ -96,8 +95,9 @@ Result<void> MemoryStore::check_keys(Append const& append) const {
     std::set<std::string_view> fresh;
     for (auto const& row : append.keys) {
         CHECK(row.key.size() <= 64);
-        bool const taken = session != nullptr && session->keys.contains(row.key) &&
-                           !(append.rows_anew && session->keys.at(row.key) > append.anew_after);
+        bool const taken =
+            session != nullptr && session->keys.contains(row.key) &&
+            !(append.rows_rebuilt && session->keys.at(row.key) > append.rebuilt_after);
         if (!fresh.insert(row.key).second || taken)
             return fail(Code::conflict, "a key of " + append.session.text() + " is taken");
     }
@@ -127,15 +127,17 @@ void MemoryStore::apply(Append const& append) {
     for (auto const& row : append.posts) disk_->posts.emplace(row.key, row);
     for (auto const& key : append.taken) disk_->posts.erase(key);
     for (auto const& line : append.audit) add_to_audit(line);
+    write_rules(append);
     if (append.erase) return erase(number, session);
     session.frames.emplace(append.frame.first, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
     if (append.base) cut(session, *append.base);
-    if (append.rows_anew) {
-        std::erase_if(session.pending,
-                      [&](auto const& entry) { return entry.second.paused > append.anew_after; });
+    if (append.rows_rebuilt) {
+        std::erase_if(session.pending, [&](auto const& entry) {
+            return entry.second.paused > append.rebuilt_after;
+        });
         std::erase_if(session.keys,
-                      [&](auto const& entry) { return entry.second > append.anew_after; });
+                      [&](auto const& entry) { return entry.second > append.rebuilt_after; });
     }
     for (auto const& row : append.pending)
         session.pending.insert_or_assign(std::pair(row.call, row.generation), row);
@@ -160,6 +162,7 @@ void MemoryStore::cut(MemoryDisk::Session& session, port::BaseRow const& base) {
     });
     std::erase_if(session.secrets,
                   [&](auto const& entry) { return entry.first.first <= base.call; });
+    std::erase_if(session.sent, [&](port::SentRow const& row) { return row.call <= base.call; });
     std::erase_if(session.artifacts, [&](auto const& entry) {
         return entry.first <= base.through && std::ranges::count(base.artifacts, entry.first) == 0;
     });
@@ -172,9 +175,9 @@ void MemoryStore::add_to_feed(Append const& append) {
 
 void MemoryStore::set_wake(std::uint64_t number, MemoryDisk::Session& session,
                            std::optional<Time> wake_at) {
-    if (session.wake_at) disk_->owed.erase({*session.wake_at, number});
+    if (session.wake_at) disk_->wakeups.erase({*session.wake_at, number});
     session.wake_at = wake_at;
-    if (wake_at) disk_->owed.insert({*wake_at, number});
+    if (wake_at) disk_->wakeups.insert({*wake_at, number});
 }
 
 void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {

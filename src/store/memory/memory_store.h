@@ -1,6 +1,6 @@
 #pragma once
-// The reference store: maps in memory, written for reading. Whatever it answers, every other store
-// answers too (conformance.h); simulations run on it.
+// The reference store: maps in memory, written for readability. Every other store must give the
+// same answers (conformance.h). Simulations run on it.
 
 #include "port/store.h"
 
@@ -15,19 +15,20 @@
 
 namespace dormouse::store {
 
-// What outlives a MemoryStore. A simulator "restarts" a store by making a new one on the same disk;
-// at most one store uses a disk at a time.
+// The data, which outlives a MemoryStore. A simulator "restarts" a store by creating another one on
+// the same disk; at most one store uses a disk at a time.
 struct MemoryDisk {
     struct Session {
         port::SessionRow row;
         bool erased = false;
-        std::map<Seq, port::Frame> frames;  // by first
+        std::map<Seq, port::Frame> frames;  // by first event
         std::optional<port::SnapshotRow> snapshot;
         std::optional<Time> wake_at;
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
         std::map<std::string, Seq> keys;
         std::map<Seq, std::shared_ptr<std::string const>> artifacts;
         std::map<std::pair<CallNo, Generation>, std::string> secrets;
+        std::vector<port::SentRow> sent;
     };
     struct Fed {
         std::uint64_t n = 0;
@@ -36,23 +37,24 @@ struct MemoryDisk {
         bool deleted = false;
     };
 
-    std::mutex mutex;  // protects all below
+    std::mutex mutex;  // protects everything below
     std::map<port::PostKey, port::PostRow> posts;
     Epoch epoch = 0;
-    std::map<std::uint64_t, Session> sessions;      // by number
-    std::set<std::pair<Time, std::uint64_t>> owed;  // sessions with a wake_at
-    std::map<Bits128, std::uint64_t> created;       // create_key -> session
-    std::deque<Fed> feed;                           // the newest, by n
+    std::map<std::uint64_t, Session> sessions;         // by number
+    std::set<std::pair<Time, std::uint64_t>> wakeups;  // sessions with a wake_at
+    std::map<Bits128, std::uint64_t> created;          // create_key -> session
+    std::deque<Fed> feed;                              // the newest, by n
     std::uint64_t feed_head = 0;
     std::map<Bits128, Bits128> delivered;  // key -> digest
     std::map<Bits128, port::KeptRow> kept;
     std::map<std::string, port::TokenRow> tokens;  // by id
+    std::map<std::string, port::RuleRow> rules;    // by id
     std::vector<port::AuditRow> audit;             // in order, without gaps
 };
 
 class MemoryStore : public port::Store {
 public:
-    // `feed_kept`: so many appends of the feed are kept.
+    // `feed_kept`: how many appends of the feed are kept.
     explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),
                          std::size_t feed_kept = 100'000);
 
@@ -113,6 +115,9 @@ public:
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override;
     [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit) override;
     [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line) override;
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target) override;
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation) override;
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
@@ -121,12 +126,14 @@ public:
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;
     [[nodiscard]] Result<void> ping() override { return {}; }
 
 private:
-    // REQUIRES of all: disk_->mutex is held.
+    // REQUIRES for all: disk_->mutex is held.
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
     [[nodiscard]] Result<void> check(port::Append const& append) const;
     [[nodiscard]] Result<void> check_keys(port::Append const& append) const;
@@ -136,6 +143,7 @@ private:
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void add_to_feed(port::Append const& append);
+    void write_rules(port::Append const& append);
     void add_to_audit(std::string const& line);
     [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,
                                                         std::string const& project) const;

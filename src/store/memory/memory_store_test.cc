@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance,
                                                    [] { return std::make_unique<Memory>(); }}),
                          testing::PrintToStringParamName());
 
-TEST(MemoryStore, stores_without_a_disk_of_their_own_share_nothing) {
+TEST(MemoryStore, StoresWithoutADisk_ShareNothing) {
     MemoryStore one;
     MemoryStore other;
     auto const made = create(1, "acme");
@@ -30,7 +30,7 @@ TEST(MemoryStore, stores_without_a_disk_of_their_own_share_nothing) {
     EXPECT_EQ(other.epoch(), 1u);
 }
 
-TEST(MemoryStore, of_the_feed_only_the_newest_appends_are_kept) {
+TEST(MemoryStore, Feed_KeepsOnlyTheNewestAppends) {
     MemoryStore store(std::make_shared<MemoryDisk>(), 100);
     expect_that_only_the_newest_100_are_kept(store);
 }

@@ -1,4 +1,4 @@
-// How fast the store commits, and what a sleeping session costs on disk. Not part of the tests.
+// The speed of commits, and the disk space of a sleeping session. Not one of the tests.
 #include "store/sqlite/sqlite_store.h"
 
 #include <benchmark/benchmark.h>
@@ -40,8 +40,8 @@ SessionId session(std::uint64_t number) {
     return SessionId::make(number, {0, 0, 0, 0, 0, low, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
 }
 
-// As long as the three appends of a session that was created, prompted and waits for a tool: 785
-// bytes together.
+// As long as the three appends of a session that was created, was prompted and waits for a tool:
+// 785 bytes together.
 port::Append append(std::uint64_t number, Seq after) {
     port::Append made;
     made.session = session(number);
@@ -97,7 +97,7 @@ void commit_batch(benchmark::State& state) {
 }
 BENCHMARK(commit_batch)->Arg(1)->Arg(32)->Arg(256)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// Makes state.range(0) sessions that wait for one call each.
+// Creates state.range(0) sessions, each with one waiting call.
 void sleeping_sessions(benchmark::State& state) {
     auto const count = static_cast<std::uint64_t>(state.range(0));
     for (auto _ : state) {

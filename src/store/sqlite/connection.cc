@@ -25,8 +25,7 @@ Code code_of(int rc) {
 }  // namespace
 
 Error error_of(sqlite3* database, int rc) {
-    // Without its folder: the detail is part of answers, and where the data is stored is nothing
-    // that a client is to know.
+    // Without the folder: clients get this text, and must not learn where the data is stored.
     char const* const file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
     std::string detail =
         file == nullptr ? "database" : std::filesystem::path(file).filename().string();
@@ -94,7 +93,7 @@ std::optional<std::int64_t> Query::maybe_integer(int column) const {
 }
 
 std::string_view Query::text(int column) const {
-    // Through the blob accessor: it converts nothing, so bytes come back as they were stored.
+    // The blob accessor converts nothing, so the bytes are as stored.
     auto const* const data = static_cast<char const*>(sqlite3_column_blob(statement_, column));
     if (data == nullptr) return {};
     return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
@@ -111,8 +110,8 @@ void Connection::Finalize::operator()(sqlite3_stmt* statement) const {
 Result<Connection> Connection::open(std::filesystem::path const& file, Options const& options) {
     Connection connection;
     sqlite3* raw = nullptr;
-    // NOMUTEX: one thread at a time is our promise. EXRESCODE: code_of() tells a failed sync from
-    // other errors.
+    // NOMUTEX: the callers use one thread at a time. EXRESCODE: code_of() distinguishes a failed
+    // sync from other errors.
     int const flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     char const* const vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();

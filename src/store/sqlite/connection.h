@@ -1,6 +1,6 @@
 #pragma once
-// RAII over SQLite's C interface: a connection with its prepared statements, and a statement while
-// it runs. A connection and its queries are used by one thread at a time.
+// RAII for SQLite's C interface: a connection with its prepared statements, and a running
+// statement. Only one thread at a time uses a connection and its queries.
 
 #include <dormouse/error.h>
 
@@ -22,14 +22,14 @@ namespace dormouse::store::sqlite {
 //   store_full         the disk is full
 //   fail_stop          a sync failed
 //   internal           the file is damaged
-//   conflict           a constraint (the row is there already)
+//   conflict           a constraint (the row exists already)
 //   too_large          a value is beyond SQLite's limit
 //   store_unavailable  everything else (busy, no memory, an I/O error)
 // The detail names the file, without its folder.
 [[nodiscard]] Error error_of(sqlite3* database, int rc);
 
-// A prepared statement in use: bound front to back, stepped, read. Reset when this object goes.
-// What was bound must outlive it.
+// A prepared statement in use: bind the parameters in order, step, read. Reset by the destructor.
+// Bound values must outlive it.
 class Query {
 public:
     explicit Query(sqlite3_stmt* statement) : statement_(statement) {}
@@ -42,14 +42,15 @@ public:
     Query& bind(std::optional<std::int64_t> number);  // nullopt: NULL
     Query& bind_bytes(std::string_view bytes);
 
-    // True: a row is there to be read. False: done.
+    // Returns true if there is a row to read, false at the end.
     [[nodiscard]] Result<bool> next();
-    [[nodiscard]] Result<void> run();  // to its end
+    [[nodiscard]] Result<void> run();  // runs it to its end
 
-    // Columns of the row; text and bytes are valid until next().
+    // Return columns of the row; text and bytes are valid until next().
     [[nodiscard]] std::int64_t integer(int column) const;
     [[nodiscard]] std::optional<std::int64_t> maybe_integer(int column) const;  // nullopt: NULL
-    [[nodiscard]] std::string_view text(int column) const;  // as stored, of either kind
+    [[nodiscard]] std::string_view text(
+        int column) const;  // returns text or bytes as they are stored
 
 private:
     void note(int rc);
@@ -64,22 +65,23 @@ public:
     struct Options {
         int cache_kib = 0;
         int busy_timeout_ms = 0;
-        std::string vfs;  // empty: the system's
+        std::string vfs;  // empty: the system default
     };
 
     [[nodiscard]] static Result<Connection> open(std::filesystem::path const& file,
                                                  Options const& options);
 
-    // Statements that bind nothing; rows are dropped.
+    // Runs statements without parameters and ignores their rows.
     [[nodiscard]] Result<void> run(std::string const& sql);
-    // The first column of the first row, after all rows were taken; 0 or empty when there is none.
+    // Run the statement to its end and return the first column of the first row; 0 or empty if
+    // there is no row.
     [[nodiscard]] Result<std::int64_t> integer(std::string const& sql);
     [[nodiscard]] Result<std::string> text(std::string const& sql);
-    // The first column of every row.
+    // Returns the first column of every row.
     [[nodiscard]] Result<std::vector<std::string>> texts(std::string const& sql);
     // Prepares `statements` for query().
     [[nodiscard]] Result<void> prepare(std::span<char const* const> statements);
-    // The `index`-th prepared statement. One Query of each at a time.
+    // Returns the prepared statement number `index`. Only one Query of each statement at a time.
     [[nodiscard]] Query query(std::size_t index) { return Query(statements_.at(index).get()); }
     [[nodiscard]] bool in_transaction() const;
     [[nodiscard]] sqlite3* handle() const { return database_.get(); }
@@ -97,7 +99,7 @@ private:
     template <class T, class Get> [[nodiscard]] Result<T> first(std::string const& sql, Get get);
 
     std::unique_ptr<sqlite3, Close> database_;
-    std::vector<Statement> statements_;  // after database_: they go first
+    std::vector<Statement> statements_;  // declared after database_, so that it is destroyed first
 };
 
 }  // namespace dormouse::store::sqlite

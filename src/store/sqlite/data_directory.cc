@@ -39,7 +39,7 @@ Result<void> make_directory(std::filesystem::path const& path) {
     return sync_directory(parent);
 }
 
-// Readable by its owner alone, and with it the files that SQLite puts beside it.
+// Creates the file readable only by its owner; SQLite's files next to it get the same mode.
 Result<void> make_file(std::filesystem::path const& directory) {
     auto const file = directory / "dormouse.db";
     int const fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -85,8 +85,8 @@ Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) 
     return held;
 }
 
-// Somebody may have removed the lock file of a process that runs. SQLite takes locks of another
-// kind, which this does not disturb.
+// Somebody may have removed the lock file of a running process. This lock does not affect SQLite's
+// locks, which are of another kind.
 Result<void> DataDirectory::lock_database(std::filesystem::path const& path) {
     auto const file = path / "dormouse.db";
     database_ = open(file.c_str(), O_RDWR | O_CLOEXEC);

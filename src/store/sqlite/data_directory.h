@@ -1,5 +1,5 @@
 #pragma once
-// The directory that a store lives in, and the promise that one process at a time uses it (P12).
+// The directory of a store, and the guarantee that only one process at a time uses it (P12).
 
 #include <dormouse/error.h>
 
@@ -8,13 +8,14 @@
 
 namespace dormouse::store::sqlite {
 
-// Holds an OS lock on DIR/lock, which names the holder's process, and one on DIR/dormouse.db, for
-// the case that somebody removes the former. The locks go with the process, however it ends; the
-// files stay. REQUIRES: it outlives every connection to the database.
+// Holds an OS lock on DIR/lock, which contains the id of the holding process, and one on
+// DIR/dormouse.db, in case somebody removes DIR/lock. The OS releases the locks when the process
+// ends; the files stay. REQUIRES: it outlives every connection to the database.
 class DataDirectory {
 public:
-    // Makes the directory (for its owner only) and an empty DIR/dormouse.db where there is none.
-    // Errors: wrong_state when another opener holds it, store_unavailable when the system refuses.
+    // Creates the directory (readable only by its owner) and an empty DIR/dormouse.db if they do
+    // not exist. Errors: wrong_state if another process holds it, store_unavailable if the system
+    // refuses.
     [[nodiscard]] static Result<DataDirectory> acquire(std::filesystem::path const& path);
 
     DataDirectory(DataDirectory&& other) noexcept;
@@ -26,7 +27,7 @@ private:
 
     [[nodiscard]] Result<void> lock_database(std::filesystem::path const& path);
 
-    int lock_;  // file descriptors, -1: moved from
+    int lock_;  // file descriptors; -1: moved from
     int database_ = -1;
 };
 

@@ -1,4 +1,4 @@
-// The store on a file system that fails.
+// The store on a failing file system.
 #include "store/memory/conformance_fixture.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/sqlite/test_directory.h"
@@ -10,7 +10,7 @@
 namespace dormouse::store {
 namespace {
 
-// What goes wrong, and a count of what was done all the same.
+// The faults to inject, and counts of the operations that were done.
 struct Faults {
     bool log_sync_fails = false;
     bool file_sync_fails = false;
@@ -19,8 +19,8 @@ struct Faults {
     int writes = 0;
 };
 
-// The system's VFS with the writes and syncs of its files replaced. The methods of a file are the
-// way back to the faults: SQLite gives a method nothing else of ours.
+// The system's VFS with the writes and syncs of its files replaced. The file's methods lead to the
+// faults, because SQLite passes nothing else of ours to a method.
 class FaultyVfs {
 public:
     FaultyVfs() : real_(sqlite3_vfs_find(nullptr)) {
@@ -38,7 +38,7 @@ public:
 
 private:
     struct Methods {
-        sqlite3_io_methods methods;  // first: a file's pMethods points here
+        sqlite3_io_methods methods;  // first member: a file's pMethods points here
         sqlite3_io_methods const* real;
         Faults* faults;
         bool log;
@@ -48,7 +48,7 @@ private:
                     int* out_flags) {
         auto& self = *static_cast<FaultyVfs*>(vfs->pAppData);
         int const rc = self.real_->xOpen(self.real_, name, file, flags, out_flags);
-        // Files of other kinds have methods of their own.
+        // Files of other kinds keep their own methods.
         if (rc != SQLITE_OK || (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB)) == 0) return rc;
         bool const log = (flags & SQLITE_OPEN_WAL) != 0;
         auto& methods = self.methods_[log ? 1 : 0];
@@ -106,7 +106,7 @@ protected:
     std::unique_ptr<SqliteStore> store_;
 };
 
-TEST_F(FaultyStore, after_a_failed_sync_nothing_more_is_written_until_it_is_reopened) {
+TEST_F(FaultyStore, FailedSync_StopsWritesUntilReopened) {
     ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
     faults_.log_sync_fails = true;
     std::vector<port::Append> const batch{append(1, 1), create(2, "acme")};
@@ -117,7 +117,7 @@ TEST_F(FaultyStore, after_a_failed_sync_nothing_more_is_written_until_it_is_reop
     faults_.log_sync_fails = false;
     auto const writes = faults_.writes;
     EXPECT_EQ(commit(create(3, "acme")), Code::fail_stop)
-        << "a later sync that succeeds says nothing";
+        << "a later successful sync proves nothing";
     EXPECT_EQ(code(store_->ping()), Code::fail_stop);
     EXPECT_EQ(events(1), 1u) << "what is durable can still be read";
     store_.reset();
@@ -126,13 +126,13 @@ TEST_F(FaultyStore, after_a_failed_sync_nothing_more_is_written_until_it_is_reop
     reopen();
     auto const whole = store_->load(session(2)).value().row ? 2u : 1u;
     EXPECT_EQ(events(1), whole)
-        << "the batch whose end was unknown is there as a whole or not at all";
+        << "the batch of unknown outcome is stored completely or not at all";
     EXPECT_FALSE(store_->load(session(3)).value().row);
     EXPECT_EQ(commit(create(3, "acme")), std::nullopt);
 }
 
-// The log may hold the batch or a part of it: only who opens the store again knows.
-TEST_F(FaultyStore, a_failed_write_of_the_log_within_a_commit_stops_the_store) {
+// It is unknown whether the log has the batch or a part of it, until the store is opened again.
+TEST_F(FaultyStore, FailedLogWriteInCommit_StopsTheStore) {
     ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
     faults_.log_write_fails = true;
     EXPECT_EQ(commit(append(1, 1)), Code::fail_stop);
@@ -142,7 +142,7 @@ TEST_F(FaultyStore, a_failed_write_of_the_log_within_a_commit_stops_the_store) {
     EXPECT_EQ(commit(append(1, events(1))), std::nullopt);
 }
 
-TEST_F(FaultyStore, a_full_disk_refuses_the_batch_and_is_served_again_when_there_is_room) {
+TEST_F(FaultyStore, FullDisk_RefusesBatches_ContinuesWhenThereIsSpace) {
     ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
     faults_.disk_is_full = true;
     std::vector<port::Append> const batch{append(1, 1), create(2, "acme")};
@@ -161,7 +161,7 @@ TEST_F(FaultyStore, a_full_disk_refuses_the_batch_and_is_served_again_when_there
     EXPECT_EQ(events(1), 2u);
 }
 
-TEST_F(FaultyStore, a_disk_that_fills_up_within_a_transaction_changes_nothing) {
+TEST_F(FaultyStore, DiskFullInTransaction_ChangesNothing) {
     ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
     // Larger than the page cache: pages reach the log before the commit.
     auto big = append(1, 1);
@@ -175,12 +175,12 @@ TEST_F(FaultyStore, a_disk_that_fills_up_within_a_transaction_changes_nothing) {
     EXPECT_EQ(events(1), 2u);
 }
 
-TEST_F(FaultyStore, a_failed_sync_of_the_file_stops_the_store_too) {
+TEST_F(FaultyStore, FailedSyncOfTheFile_StopsTheStore) {
     ASSERT_EQ(commit(create(1, "acme")), std::nullopt);
     faults_.file_sync_fails = true;
     auto big = append(1, 1);
     big.frame.bytes =
-        std::string(8'000'000, 'x');  // more than the log may hold without being copied
+        std::string(8'000'000, 'x');  // more than the log may hold before a checkpoint
     EXPECT_EQ(commit(big), std::nullopt) << "it is durable in the log";
     faults_.file_sync_fails = false;
     EXPECT_EQ(commit(append(1, 2)), Code::fail_stop);

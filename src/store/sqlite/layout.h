@@ -1,10 +1,10 @@
 #pragma once
-// The numbers of the file's layout (schema.cc has the tables).
+// The numbers in the file's layout (schema.cc has the tables).
 //
-// A frame's key is its session's number and its first sequence number in one integer, so that the
-// journal is one table in the order of its use and needs no index. 40 bits of a session's number
-// fit beside 24 bits of sequence number; SQLite's integers are signed, so the number's highest bit
-// stays unused.
+// A frame's key combines its session's number and its first sequence number in one integer. So the
+// journal is one table in the order of use and needs no index. It has 40 bits for the session's
+// number and 24 bits for the sequence number. SQLite's integers are signed, so the highest bit of
+// the session's number stays unused.
 
 #include <dormouse/id.h>
 
@@ -15,7 +15,7 @@ namespace dormouse::store::sqlite {
 
 inline constexpr int seq_bits = 24;
 inline constexpr Seq seq_end = Seq{1} << seq_bits;                   // the first that does not fit
-inline constexpr std::uint64_t number_end = std::uint64_t{1} << 39;  // likewise
+inline constexpr std::uint64_t number_end = std::uint64_t{1} << 39;  // the first that does not fit
 inline constexpr std::size_t key_size_max = 64;
 
 // REQUIRES: number < number_end, seq < seq_end.
@@ -26,8 +26,8 @@ inline constexpr std::size_t key_size_max = 64;
     return static_cast<Seq>(key) & (seq_end - 1);
 }
 
-// What damage to a row is found by: the first 32 bits of SHA-256 over two numbers that place the
-// row (big-endian, 8 bytes each) and its bytes.
+// Detects damage to a row: the first 32 bits of SHA-256 over two numbers that identify the row
+// (big-endian, 8 bytes each) and its bytes.
 [[nodiscard]] std::int64_t checksum(std::int64_t place, std::int64_t detail,
                                     std::string_view bytes);
 

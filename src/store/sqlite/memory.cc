@@ -11,7 +11,7 @@ namespace dormouse::store::sqlite {
 
 namespace {
 
-// False: there is nothing to free.
+// Returns false if nothing can be freed.
 bool free_some() {
     std::new_handler const handler = std::get_new_handler();
     if (handler == nullptr) return false;

@@ -1,10 +1,9 @@
 #pragma once
-// SQLite's memory: that of the process, and what std::new_handler frees before it says that there
-// is none.
+// Makes SQLite use the process's allocator and call std::new_handler before an allocation fails.
 
 namespace dormouse::store::sqlite {
 
-// REQUIRES: nothing has used SQLite in this process yet; later it changes nothing.
+// REQUIRES: nothing in this process has used SQLite yet; otherwise the call has no effect.
 void use_process_memory();
 
 }  // namespace dormouse::store::sqlite

@@ -1,4 +1,5 @@
-// The SQLite store and the reference get the same random appends and must give the same answers.
+// The SQLite store and the reference store get the same random appends and must give the same
+// answers.
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -137,7 +138,7 @@ private:
     std::map<std::uint64_t, Seq> heads_;
 };
 
-TEST(RandomAppends, give_the_same_answers_as_the_reference) {
+TEST(RandomAppends, BothStores_GiveTheSameAnswers) {
     for (std::uint32_t seed = 1; seed <= 8; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         Scenario(seed).run(60);

@@ -1,7 +1,7 @@
-// One session's rows. Lists are in reader_lists.cc.
+// Reads the rows of one session. reader_lists.cc has the lists.
 #include "store/sqlite/reader.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader_transaction.h"
 
@@ -17,7 +17,7 @@ std::unexpected<Error> Reader::damaged(std::string const& what) const {
 
 Result<SessionId> Reader::session_id(std::string_view bare) const {
     auto const bits = parse_base64url_128(bare);
-    if (!bits) return damaged("a session's id is not one");
+    if (!bits) return damaged("the id of a session is invalid");
     return SessionId{*bits};
 }
 
@@ -68,8 +68,8 @@ Result<port::Loaded> Reader::load(SessionId session) {
     return loaded;
 }
 
-// The frame that ends at `after` is read too: a journal that ends before its snapshot has lost
-// events.
+// Also reads the frame that ends at `after`: if a journal ends before its snapshot, events are
+// lost.
 Result<std::vector<Frame>> Reader::tail(SessionId session, Seq after) {
     auto read = frames(session, after == 0 ? 1 : after, std::numeric_limits<std::size_t>::max());
     if (!read || after == 0) return read;
@@ -96,12 +96,12 @@ Result<std::optional<port::SnapshotRow>> Reader::snapshot(SessionId session) {
 }
 
 Result<std::optional<Time>> Reader::wake_at(SessionId session) {
-    auto owed = query(Read::wake);
-    owed.bind(static_cast<std::int64_t>(session.number()));
-    auto const row = owed.next();
+    auto wakeup = query(Read::wake);
+    wakeup.bind(static_cast<std::int64_t>(session.number()));
+    auto const row = wakeup.next();
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
-    return from_ms(owed.integer(0));
+    return from_ms(wakeup.integer(0));
 }
 
 Result<std::vector<Frame>> Reader::page(SessionId session, Seq from, std::size_t max_bytes) {
@@ -129,7 +129,7 @@ Result<std::vector<Frame>> Reader::frames(SessionId session, Seq from, std::size
         auto const row = rows.next();
         if (!row) return std::unexpected(row.error());
         if (!*row) break;
-        // A journal begins with event 1, or with what stands for all that went before
+        // A journal begins with event 1, or with the frame that replaces everything before it
         // (Append::base).
         if (expected == 0) expected = rows.integer(1) < 0 ? seq_of(rows.integer(0)) : 1;
         auto frame = this->frame(session, rows, expected);

@@ -1,6 +1,6 @@
 #pragma once
-// The reading half of the store: a connection of its own, which writes nothing. Every question is
-// one read transaction, so that its answers belong together.
+// The reading half of the store, with a connection of its own that writes nothing. Each query is
+// one read transaction, so its answers are consistent.
 
 #include "port/store.h"
 #include "store/sqlite/connection.h"
@@ -13,14 +13,14 @@
 
 namespace dormouse::store::sqlite {
 
-// Rows whose checksum differs or that leave a gap are never handed out: error internal, naming
-// session, event and file.
+// Never returns rows after a gap or with a wrong checksum: the error is internal and names session,
+// event and file.
 class Reader {
 public:
     Reader(Connection connection, std::string file)
         : connection_(std::move(connection)), file_(std::move(file)) {}
 
-    // As in port::Store.
+    // See port::Store.
     [[nodiscard]] Result<port::Loaded> load(SessionId session);
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes);
@@ -68,17 +68,21 @@ public:
     [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key);
     [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(port::PostFilter const& filter);
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target);
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation);
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);
-    // Where the feed contradicts the sessions and the end of the audit is missing; the store knows
-    // nothing else of either. Reads whole tables.
+    // Returns contradictions between the feed and the sessions, and a missing end of the audit.
+    // Other damage to the two cannot be detected here. Reads whole tables.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
-    // The newest line's number and hash; its text is left out. n = 0: there is none.
+    // Returns the number and hash of the newest line, without its text. n = 0: there is no line.
     [[nodiscard]] Result<port::AuditRow> audit_head();
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
     [[nodiscard]] Result<void> ping();
@@ -87,13 +91,14 @@ public:
 private:
     class Transaction;
 
-    // REQUIRES of all: within a Transaction.
-    // nullopt: no such session, or another one under its number.
+    // REQUIRES for all: a Transaction is active.
+    // find() returns nullopt if the session does not exist or its number belongs to another
+    // session.
     [[nodiscard]] Result<std::optional<port::SessionRow>> find(SessionId session);
     [[nodiscard]] Result<std::uint64_t> bytes_of(SessionId session, Read of);
-    // The frames that hold events after `after`.
+    // Returns the frames with events after `after`.
     [[nodiscard]] Result<std::vector<port::Frame>> tail(SessionId session, Seq after);
-    // The frames that hold events from `from` on, until `max_bytes` are reached.
+    // Returns the frames with events from `from` on, until `max_bytes` are reached.
     [[nodiscard]] Result<std::vector<port::Frame>> frames(SessionId session, Seq from,
                                                           std::size_t max_bytes);
     [[nodiscard]] Result<port::Frame> frame(SessionId session, Query const& row,

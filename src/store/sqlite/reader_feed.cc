@@ -1,4 +1,4 @@
-// The appends of all sessions in the order of their commits, and what is kept beside records.
+// The feed of all sessions' appends in commit order, and artifacts.
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
@@ -11,7 +11,7 @@
 namespace dormouse::store::sqlite {
 
 namespace {
-// Rows of all projects that one question looks at.
+// The maximum number of rows, of all projects, that one query reads.
 constexpr std::uint64_t feed_rows_max = 1'024;
 
 bool is_missing(port::FeedRow const& row, Query const& read) {
@@ -19,7 +19,7 @@ bool is_missing(port::FeedRow const& row, Query const& read) {
 }
 }  // namespace
 
-// `stored` then stands at the artifact's row; false: there is none.
+// Positions `stored` at the artifact's row; false: it does not exist.
 Result<bool> Reader::find_artifact(Query& stored, SessionId session, Seq seq) {
     auto const known = find(session);
     if (!known) return std::unexpected(known.error());
@@ -42,7 +42,7 @@ Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) 
     return bytes;
 }
 
-// Of the row's bytes only those asked for are read. REQUIRES: there is a row.
+// Reads only the requested bytes of the row. REQUIRES: the row exists.
 Result<std::string> Reader::blob_piece(std::int64_t key, std::uint64_t offset, std::size_t count) {
     sqlite3_blob* raw = nullptr;
     auto* const database = connection_.handle();
@@ -76,7 +76,7 @@ Result<std::optional<std::string>> Reader::artifact_piece(SessionId session, Seq
 Result<std::uint64_t> Reader::number(Read name) {
     auto asked = query(name);
     if (auto const row = asked.next(); !row) return std::unexpected(row.error());
-    return static_cast<std::uint64_t>(asked.integer(0));  // NULL, of an empty table, reads as 0
+    return static_cast<std::uint64_t>(asked.integer(0));  // NULL, for an empty table, reads as 0
 }
 
 Result<std::uint64_t> Reader::feed_head() { return number(Read::feed_head); }
@@ -106,7 +106,7 @@ Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t af
         if (!row) return std::unexpected(row.error());
         if (!*row) continue;
         if (is_missing(**row, rows)) {
-            // Retention takes frames too, and says so by the journal's new beginning.
+            // Retention removes frames too; then the journal begins with a later frame.
             auto journal = query(Read::frames);
             auto const number = (*row)->session.number();
             journal.bind(key_of(number, 1)).bind(key_of(number, seq_end - 1) + 1);
@@ -126,7 +126,7 @@ Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t af
     return page;
 }
 
-// nullopt: its session has been deleted since. One that cannot be read harms nobody else's.
+// Returns nullopt if its session was deleted. An unreadable row affects only its own session.
 Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
     auto const id = session_id(row.text(5));
     if (!id) return std::unexpected(id.error());

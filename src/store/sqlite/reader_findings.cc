@@ -1,5 +1,5 @@
-// What only `dormouse verify` asks: whether the feed and the end of the audit are whole. Each
-// statement names a finding a row, and may read the whole table.
+// The checks of `dormouse verify` on the feed and the end of the audit. Each row of a statement is
+// one finding; statements may read whole tables.
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
@@ -22,7 +22,7 @@ WHERE before >= k)sql",
 WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.no = abs(f.k) >> 24))sql",
     R"sql(SELECT 'feed: row ' || f.n || ' names another project than its session ses_' || s.id
 FROM feed f JOIN sessions s ON s.no = abs(f.k) >> 24 WHERE s.project <> f.project)sql",
-    // Retention takes frames too: the journal then begins with one whose n is negative.
+    // Retention removes frames too; then the first frame of the journal has a negative n.
     R"sql(SELECT 'feed: row ' || f.n || ' names event ' || (f.k & 16777215) || ' of ses_' || s.id ||
   ', which is missing'
 FROM feed f JOIN sessions s ON s.no = f.k >> 24
@@ -33,7 +33,7 @@ WHERE f.k > 0 AND s.status <> 'deleted' AND NOT EXISTS (SELECT 1 FROM journal j 
 FROM meta, (SELECT coalesce(max(n), 0) AS n FROM audit) kept
 WHERE meta.name = 'audited' AND meta.value > kept.n)sql",
 };
-// Of one kind; the rest says nothing more.
+// Maximum number of findings of one kind; more would add nothing.
 constexpr int findings_max = 20;
 
 }  // namespace

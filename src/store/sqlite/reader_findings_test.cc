@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Two sessions of three appends each, and three lines of the audit.
+// Two sessions with three appends each, and three lines of the audit.
 class Findings : public testing::Test {
 protected:
     Findings() {
@@ -81,7 +81,7 @@ TEST_F(Findings, FeedRowOfAnotherProject_Named) {
                 ElementsAre(HasSubstr("feed: row 4 names another project than its session ses_")));
 }
 
-// Nothing else names the newest event: its session looks whole.
+// Only the feed names the newest event: its session looks complete.
 TEST_F(Findings, NewestEventLost_Named) {
     EXPECT_THAT(after("DELETE FROM journal WHERE k = 1 << 24 | 4"),
                 ElementsAre(testing::MatchesRegex(
@@ -98,7 +98,7 @@ TEST_F(Findings, DeletedSession_None) {
     EXPECT_THAT(open()->feed_and_audit_findings().value(), IsEmpty());
 }
 
-TEST_F(Findings, EndOfTheAuditLost_NamedAndLeavesAGap) {
+TEST_F(Findings, EndOfAuditLost_ReportedAndLeavesAGap) {
     EXPECT_THAT(after("DELETE FROM audit WHERE n > 1"),
                 ElementsAre("audit: lines 2 to 3 are missing"));
     {
@@ -109,14 +109,14 @@ TEST_F(Findings, EndOfTheAuditLost_NamedAndLeavesAGap) {
     }
     auto const lines = open()->audit(0, 10).value();
     ASSERT_THAT(lines, SizeIs(2));
-    EXPECT_EQ(lines[1].n, 4U) << "verify names line 2, whatever is added";
+    EXPECT_EQ(lines[1].n, 4U) << "verify reports line 2 also after later lines";
 }
 
 TEST_F(Findings, AuditEmptied_Named) {
     EXPECT_THAT(after("DELETE FROM audit"), ElementsAre("audit: lines 1 to 3 are missing"));
 }
 
-TEST_F(Findings, AuditThatIsTrimmed_None) {
+TEST_F(Findings, TrimmedAudit_None) {
     {
         auto const store = open();
         ASSERT_TRUE(store->trim_audit(3, R"({"type":"audit_trimmed"})"));

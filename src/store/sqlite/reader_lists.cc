@@ -1,4 +1,4 @@
-// What is asked across sessions, and the pending rows of one.
+// Queries over all sessions, and the pending rows of one session.
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
@@ -25,7 +25,7 @@ std::int64_t statuses_of(PendingFilter const& filter) {
     return set == 0 ? all_statuses : set;
 }
 
-// Columns of PENDING_COLUMNS.
+// Reads the columns PENDING_COLUMNS.
 PendingRow pending_row(Query const& row) {
     auto const timeout = row.maybe_integer(5);
     return {.call = static_cast<CallNo>(row.integer(0)),
@@ -39,7 +39,7 @@ PendingRow pending_row(Query const& row) {
             .external_ref = std::string(row.text(8))};
 }
 
-// Parameters 1 to 6, which all lists of pending rows share.
+// Binds parameters 1 to 6, which all lists of pending rows share.
 void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> const& before,
                  PendingFilter const& filter) {
     query.bind(number);
@@ -48,7 +48,7 @@ void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> con
     query.bind(filter.tool).bind(statuses_of(filter)).bind(std::int64_t{filter.limit});
 }
 
-// All rows, each as what `make` reads of it: Result<T>(Query const&).
+// Returns all rows, each converted by `make`: Result<T>(Query const&).
 template <class Make> auto listed(Query& rows, Make make) {
     using Item = typename std::invoke_result_t<Make, Query const&>::value_type;
     std::vector<Item> found;
@@ -208,8 +208,7 @@ Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& fil
     return filter.session ? list_of_session(filter) : list_of_project(filter);
 }
 
-// What waits is found through its own index. What is settled is found by walking the project's
-// sessions.
+// Waiting calls have an index. Settled calls are found by walking the project's sessions.
 Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter) {
     auto const open = statuses_of(filter) == 1 << static_cast<int>(PendingStatus::waiting);
     bool const named = !filter.external_ref.empty();

@@ -1,4 +1,4 @@
-// What sessions have sent and has not arrived.
+// Outbox messages of sessions that were not delivered yet.
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
@@ -8,12 +8,12 @@ namespace dormouse::store::sqlite {
 using port::PostRow;
 using port::PostState;
 
-// The file holds these numbers.
+// These numbers are stored in the file.
 static_assert(static_cast<int>(PostState::pending) == 0 &&
               static_cast<int>(PostState::delivered) == 1 &&
               static_cast<int>(PostState::dead) == 2 && static_cast<int>(PostState::disabled) == 3);
 
-// Columns of POST_COLUMNS.
+// Reads the columns POST_COLUMNS.
 Result<PostRow> Reader::post_row(Query const& row) const {
     auto const from = session_id(row.text(0));
     if (!from) return std::unexpected(from.error());
@@ -32,7 +32,8 @@ Result<PostRow> Reader::post_row(Query const& row) const {
     if (auto const delivered = row.maybe_integer(12)) out.delivered = from_ms(*delivered);
     out.body = row.text(14);
     if (checksum(key, out.key.n, out.body) != row.integer(13))
-        return damaged("a post of " + from->text() + ", event " + std::to_string(out.key.seq));
+        return damaged("an outbox message of " + from->text() + ", event " +
+                       std::to_string(out.key.seq));
     return out;
 }
 

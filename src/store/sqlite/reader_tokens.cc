@@ -1,4 +1,4 @@
-// Who may call, and the audit.
+// Tokens and the audit.
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
@@ -68,8 +68,7 @@ Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint
     }
 }
 
-// Its number is that of the newest line there ever was, so that a line that was lost at the end
-// leaves a gap.
+// The number counts all lines ever written, so that a line lost at the end leaves a gap.
 Result<port::AuditRow> Reader::audit_head() {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());

@@ -1,12 +1,12 @@
 #pragma once
-// Private to the reader's two files.
+// Private to the reader's .cc files.
 
 #include "store/sqlite/reader.h"
 
 namespace dormouse::store::sqlite {
 
-// What is read while it lives is one state of the store. Without it each statement would also lock
-// anew.
+// A read transaction: all reads during its life see one state of the store. It also saves the
+// locking by each statement.
 class Reader::Transaction {
 public:
     explicit Transaction(Reader& reader)

@@ -1,4 +1,4 @@
-// What webhooks need: their secrets, and what has been delivered.
+// Data for webhooks: their secrets, and the deliveries that were accepted.
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
@@ -9,7 +9,7 @@
 namespace dormouse::store::sqlite {
 namespace {
 
-// Zeros for a blob of another length, which fits no key and no digest.
+// Returns zeros for a blob of another length; they match no key and no digest.
 Bits128 bits_of(std::string_view bytes) {
     Bits128 bits{};
     if (bytes.size() == bits.size()) std::ranges::copy(bytes, bits.begin());
@@ -32,6 +32,24 @@ Result<std::optional<std::string>> Reader::secret(SessionId session, CallNo call
     if (!row) return std::unexpected(row.error());
     if (!*row) return std::nullopt;
     return std::string(one.text(0));
+}
+
+Result<std::vector<port::SentRow>> Reader::sent(SessionId session, CallNo call,
+                                                Generation generation, std::string const& target) {
+    auto rows = query(Read::sent);
+    rows.bind(static_cast<std::int64_t>(session.number())).bind(std::int64_t{call});
+    rows.bind(std::int64_t{generation}).bind(target);
+    std::vector<port::SentRow> out;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return out;
+        out.push_back({.call = call,
+                       .generation = generation,
+                       .target = target,
+                       .reference = std::string(rows.text(0)),
+                       .body = std::string(rows.text(1))});
+    }
 }
 
 Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {

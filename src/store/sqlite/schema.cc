@@ -7,10 +7,10 @@
 namespace dormouse::store::sqlite {
 namespace {
 
-// "DORM" in the file's header: another program's database is not taken for ours.
+// "DORM" in the file's header marks our databases.
 constexpr std::int64_t application_id = 0x444f524d;
 
-// The rows. Instants are milliseconds since the Unix epoch.
+// The rows. Times are milliseconds since the Unix epoch.
 constexpr char const* tables = R"sql(
 -- name -> small number: projects, agents and tools are repeated in many rows.
 CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -54,9 +54,9 @@ CREATE TABLE snapshots(no INTEGER PRIMARY KEY, seq INTEGER NOT NULL, format INTE
 CREATE TABLE created(key BLOB PRIMARY KEY, no INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 )sql";
 
-// For people and tools that read the file with ordinary SQL; nothing in this program reads them.
-// Columns that no row holds are NULL. A call's input stands in the model's reply that asked for it:
-// the last one before the pause that names the call.
+// Views for people and tools that read the file with SQL; nothing in this program reads them.
+// Columns without stored data are NULL. A call's input is in the model's reply that asked for it:
+// the last reply before the pause that names the call.
 constexpr char const* views = R"sql(
 CREATE VIEW agent_sessions AS
 SELECT 'ses_' || s.id AS id, p.name AS project_id, a.name AS agent_id, NULL AS acp_session_id,
@@ -103,8 +103,8 @@ FROM (SELECT p.no, p.call, p.gen, p.status, p.timeout, p.created, p.paused, s.id
       WHERE k BETWEEN p.no << 24 AND p.no << 24 | p.settled));
 )sql";
 
-// n: the order of the commits. k: the frame's key; negative: the append that deleted the session,
-// whose frames are gone.
+// n: the order of commits. k: the frame's key; negative for the append that deleted the session and
+// its frames.
 constexpr char const* feed_and_artifacts = R"sql(
 CREATE TABLE feed(n INTEGER PRIMARY KEY, k INTEGER NOT NULL, project INTEGER NOT NULL) STRICT;
 
@@ -112,13 +112,13 @@ CREATE TABLE feed(n INTEGER PRIMARY KEY, k INTEGER NOT NULL, project INTEGER NOT
 CREATE TABLE artifacts(k INTEGER PRIMARY KEY, sum INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
 )sql";
 
-// What retention asks for; sessions that are not completed are not in it.
+// For retention; contains only completed sessions.
 constexpr char const* completed =
     "CREATE INDEX sessions_completed ON sessions(updated) WHERE status = 'completed';";
 
-// What sessions send. k = sender's number << 24 | the event that sends it. state: 0 pending,
-// 1 delivered, 2 dead, 3 disabled. makes: the number of the session that its delivery makes; its id
-// is the target. sum: checksum over k, n and data.
+// Outbox messages. k = sender's number << 24 | the event that sends it. state: 0 pending, 1
+// delivered, 2 dead, 3 disabled. makes: the number of the session that its delivery creates, whose
+// id is the target. sum: checksum over k, n and data.
 constexpr char const* posts = R"sql(
 CREATE TABLE posts(id INTEGER PRIMARY KEY, k INTEGER NOT NULL, n INTEGER NOT NULL,
   state INTEGER NOT NULL, next_at INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL,
@@ -129,9 +129,9 @@ CREATE INDEX posts_due ON posts(kind, next_at, k, n) WHERE state = 0;
 CREATE INDEX posts_makes ON posts(makes) WHERE makes IS NOT NULL;
 )sql";
 
-// ref: the pause's externalRef; NULL when it has none. delivered: what sources sent and was taken,
-// by a hash of source and delivery id, with one of the body. kept: what fits no call yet. secrets:
-// what signs the webhooks of one pause.
+// ref: the pause's externalRef; NULL if it has none. delivered: accepted deliveries of sources, by
+// a hash of source and delivery id, with a hash of the body. kept: deliveries that fit no call yet.
+// secrets: sign the webhooks of one pause.
 constexpr char const* webhooks = R"sql(
 ALTER TABLE pending ADD COLUMN ref TEXT;
 UPDATE pending SET ref = (SELECT nullif(json_extract(j.data,
@@ -152,8 +152,8 @@ CREATE TABLE secrets(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT
   secret TEXT NOT NULL, PRIMARY KEY(no, call, gen)) STRICT, WITHOUT ROWID;
 )sql";
 
-// Who may call, and what was done by whom. secret, hash: 32 bytes. projects, agents: one name a
-// line. hash: of the line and of the hash before it (port/audit.h).
+// Tokens, and the audit of actions. secret, hash: 32 bytes. projects, agents: one name a line.
+// hash: over the line and the hash before it (port/audit.h).
 constexpr char const* tokens_and_audit = R"sql(
 CREATE TABLE tokens(id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
   projects TEXT NOT NULL, agents TEXT NOT NULL, secret BLOB NOT NULL, created INTEGER NOT NULL,
@@ -162,21 +162,21 @@ CREATE TABLE tokens(id TEXT PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL,
 CREATE TABLE audit(n INTEGER PRIMARY KEY, line TEXT NOT NULL, hash BLOB NOT NULL) STRICT;
 )sql";
 
-// Who has which alias; that of a session that is completed is free.
+// The owners of aliases; a completed session releases its alias.
 constexpr char const* aliases =
     "CREATE INDEX sessions_by_alias ON sessions(project, alias) WHERE alias <> '' AND status <> "
     "'completed' AND status <> 'deleted';";
 
-// Whom something is sent, each for himself.
+// Waiting messages by receiver.
 constexpr char const* posts_by_target =
     "CREATE INDEX posts_by_target ON posts(target, next_at, k, n) WHERE state = 0 AND kind <> "
     "'session';";
 
-// What is tried no more, by when it was given up.
+// Messages that were given up, by time.
 constexpr char const* posts_given_up =
     "CREATE INDEX posts_given_up ON posts(next_at) WHERE state > 1;";
 
-// Rows of messages. Between the two stands how events are numbered.
+// The rows of messages. The SQL between the two texts numbers the events.
 constexpr char messages_before[] = R"sql(
 CREATE VIEW agent_session_messages AS
 WITH events AS (
@@ -253,7 +253,7 @@ SELECT m.message AS id, 'ses_' || m.session AS session_id, m.role AS role,
 FROM messages m ORDER BY m.session, m.seq;
 )sql";
 
-// One text of several, with its end.
+// Returns the concatenation of several texts, with a terminating NUL.
 template <std::size_t... Sizes> consteval auto joined(char const (&... texts)[Sizes]) {
     std::array<char, ((Sizes - 1) + ... + 1)> out{};
     auto* at = out.data();
@@ -261,8 +261,8 @@ template <std::size_t... Sizes> consteval auto joined(char const (&... texts)[Si
     return out;
 }
 
-// The program's own id of its session is that of its newest attachment. A message's tool calls are
-// those of a model's reply, or those that a program was seen to make in it; output: the newest
+// The external agent's session id is that of its newest attachment. A message's tool calls are
+// those of a model's reply, or those that an external agent reported in it; output: the newest
 // outcome.
 constexpr auto messages_view =
     joined(R"sql(
@@ -282,8 +282,8 @@ WHERE s.status <> 'deleted';
 )sql",
            messages_before, "(j.k & 16777215) + event.key", messages_after);
 
-// A journal whose older part is gone begins with its state then, and with the records that were
-// kept, each with its own number.
+// A journal whose older part was removed begins with the state at that point and the records that
+// were kept, each with its own number.
 constexpr auto cut_journals = joined(
     R"sql(
 DROP VIEW agent_session_messages;
@@ -307,9 +307,9 @@ WHERE s.status <> 'deleted';
     messages_before, "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
     messages_after);
 
-// A tool call of a program shows the last input that is known of it, its output as text, and the
-// program's own name of the tool. Its events are those with its id until the prompt is over: a
-// later prompt may use the id again. Strings lead with the number of their event, so that min() and
+// A tool call of an external agent shows the last known input, the output as text, and the agent's
+// own name of the tool. Its events are those with its id until the prompt ends, because a later
+// prompt may use the id again. Strings begin with the number of their event, so that min() and
 // max() find the oldest and the newest that is not null.
 constexpr char messages_of_last_known[] = R"sql( AS seq,
     json_extract(event.value, '$[0]') AS type, json_extract(event.value, '$[2]') AS data,
@@ -412,11 +412,31 @@ constexpr auto last_known_of_programs =
            "coalesce(json_extract(event.value, '$[5]'), (j.k & 16777215) + event.key)",
            messages_of_last_known);
 
-// How many lines the audit ever had: lines that are lost at its end are missed by it.
+// Messages about a pause that chat services took, by their reference there.
+constexpr char const* sent_messages = R"sql(
+CREATE TABLE sent(no INTEGER NOT NULL, call INTEGER NOT NULL, gen INTEGER NOT NULL,
+  target TEXT NOT NULL, ref TEXT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY(no, call, gen, target, ref)) STRICT, WITHOUT ROWID;
+)sql";
+
+// How many lines the audit has had; shows when lines at its end are lost.
 constexpr char const* lines_of_the_audit =
     "INSERT INTO meta(name, value) SELECT 'audited', coalesce(max(n), 0) FROM audit;";
 
-constexpr std::array<char const*, 14> steps_of_this_release{tables,
+// The name of the table in earlier releases was `owed`.
+constexpr char const* wakeups =
+    "ALTER TABLE owed RENAME TO wakeups; DROP INDEX owed_by_time;"
+    "CREATE INDEX wakeups_by_time ON wakeups(wake_at);";
+
+// Standing rules. no: the session in which alone a rule answers; NULL: the project's. sum: checksum
+// over no (0 if NULL), 0, id and data.
+constexpr char const* rules = R"sql(
+CREATE TABLE rules(id TEXT PRIMARY KEY, no INTEGER, uses INTEGER NOT NULL, used INTEGER,
+  sum INTEGER NOT NULL, data TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX rules_of_session ON rules(no) WHERE no IS NOT NULL;
+)sql";
+
+constexpr std::array<char const*, 17> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -429,7 +449,10 @@ constexpr std::array<char const*, 14> steps_of_this_release{tables,
                                                             posts_given_up,
                                                             cut_journals.data(),
                                                             last_known_of_programs.data(),
-                                                            lines_of_the_audit};
+                                                            lines_of_the_audit,
+                                                            sent_messages,
+                                                            wakeups,
+                                                            rules};
 
 }  // namespace
 

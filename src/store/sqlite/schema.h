@@ -1,5 +1,5 @@
 #pragma once
-// The tables, and how a file of an earlier release becomes one of this release.
+// The tables, and the migration of files of earlier releases.
 
 #include "store/sqlite/connection.h"
 
@@ -7,16 +7,16 @@
 
 namespace dormouse::store::sqlite {
 
-// Numbered steps, the first makes version 1 of an empty file. Steps are never edited once released,
-// only added.
+// The migration steps; the first creates version 1 in an empty file. Released steps are never
+// edited; new ones are only appended.
 [[nodiscard]] std::span<char const* const> migrations();
 
-// The file's version: 0 for an empty one. Errors: newer_format when it is beyond migrations(),
-// wrong_state when the file belongs to another program. Changes nothing.
+// Returns the file's version; 0 for an empty file. Errors: newer_format if it is beyond
+// migrations(), wrong_state if the file belongs to another program. Changes nothing.
 [[nodiscard]] Result<std::size_t> version_of(Connection& connection);
 
-// Takes the steps that the file lacks, each in one transaction: whoever is killed in the middle
-// goes on with the step that was not finished.
+// Runs the steps that the file lacks, each in one transaction: after a crash, the next call repeats
+// the unfinished step.
 [[nodiscard]] Result<void> migrate(Connection& connection, std::span<char const* const> steps);
 
 }  // namespace dormouse::store::sqlite

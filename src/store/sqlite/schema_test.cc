@@ -25,7 +25,7 @@ std::string tables_of(TestDirectory const& directory) {
         "SELECT group_concat(sql, ';' ORDER BY name) FROM sqlite_schema WHERE sql IS NOT NULL");
 }
 
-TEST(Schema, no_statement_scans_a_table_or_sorts) {
+TEST(Schema, Statements_NeitherScanNorSort) {
     TestDirectory const directory;
     ASSERT_TRUE(SqliteStore::open(directory.path()));
     auto connection = directory.connect();
@@ -48,7 +48,7 @@ TEST(Schema, no_statement_scans_a_table_or_sorts) {
     }
 }
 
-TEST(Schema, a_newer_file_is_refused_and_left_as_it_was) {
+TEST(Schema, NewerFile_IsRefusedUnchanged) {
     TestDirectory const directory;
     ASSERT_TRUE(SqliteStore::open(directory.path()));
     directory.run("PRAGMA user_version=" + std::to_string(migrations().size() + 1) +
@@ -61,7 +61,7 @@ TEST(Schema, a_newer_file_is_refused_and_left_as_it_was) {
     EXPECT_EQ(bytes_of(directory.file()), before);
 }
 
-TEST(Schema, another_programs_database_is_refused_and_left_as_it_was) {
+TEST(Schema, ForeignDatabase_IsRefusedUnchanged) {
     TestDirectory const directory;
     directory.run("CREATE TABLE theirs(x)");
     auto const before = bytes_of(directory.file());
@@ -71,7 +71,7 @@ TEST(Schema, another_programs_database_is_refused_and_left_as_it_was) {
     EXPECT_EQ(bytes_of(directory.file()), before);
 }
 
-TEST(Schema, a_file_of_any_earlier_version_is_brought_up_to_date) {
+TEST(Schema, EarlierVersion_IsMigrated) {
     TestDirectory const whole;
     ASSERT_TRUE(SqliteStore::open(whole.path()));
     for (std::size_t done = 0; done < migrations().size(); ++done) {
@@ -85,8 +85,8 @@ TEST(Schema, a_file_of_any_earlier_version_is_brought_up_to_date) {
     }
 }
 
-// A kill within a step: its transaction is cut off after any of its statements.
-TEST(Schema, a_migration_killed_in_any_step_goes_on_from_that_step) {
+// A kill within a step: its transaction is cut off after each of its statements.
+TEST(Schema, MigrationKilledInAnyStep_ContinuesFromThatStep) {
     TestDirectory const whole;
     ASSERT_TRUE(SqliteStore::open(whole.path()));
     for (std::size_t step = 0; step < migrations().size(); ++step) {
@@ -106,7 +106,7 @@ TEST(Schema, a_migration_killed_in_any_step_goes_on_from_that_step) {
     }
 }
 
-TEST(Schema, a_step_that_fails_changes_nothing) {
+TEST(Schema, FailedStep_ChangesNothing) {
     TestDirectory const directory;
     auto connection = directory.connect();
     std::array<char const*, 2> const steps{"CREATE TABLE a(x);",

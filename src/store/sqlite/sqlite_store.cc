@@ -15,7 +15,7 @@ namespace {
 
 using sqlite::Connection;
 
-// Releases before this one can damage a file when two connections reset the log at the same moment.
+// Earlier releases can damage a file if two connections reset the log at the same moment.
 constexpr int version_min = 3'051'003;
 
 Result<void> check_library() {
@@ -26,7 +26,7 @@ Result<void> check_library() {
 }
 
 Result<void> use_log(Connection& connection) {
-    // A database on which the log cannot be had keeps another mode without an error.
+    // If the database cannot use the log, SQLite keeps another mode and reports no error.
     auto const mode = connection.text("PRAGMA journal_mode=WAL");
     if (!mode) return std::unexpected(mode.error());
     if (*mode != "wal")
@@ -47,7 +47,7 @@ Result<Connection> open_writer(std::filesystem::path const& file, SqliteOptions 
                                               .busy_timeout_ms = options.busy_timeout_ms,
                                               .vfs = options.vfs});
     if (!connection) return connection;
-    // Before anything is written: a file that is not for us stays as it is.
+    // Checked before anything is written, so that a foreign file stays unchanged.
     if (auto const version = sqlite::version_of(*connection); !version)
         return std::unexpected(version.error());
     if (auto const set = use_log(*connection); !set) return std::unexpected(set.error());
@@ -70,7 +70,7 @@ Result<Connection> open_reader(std::filesystem::path const& file, SqliteOptions 
     return connection;
 }
 
-// What finds no memory is an error like others. The writer has undone what it began by then.
+// Converts a failed allocation to an error. The writer has rolled back by then.
 template <class Work> auto unless_exhausted(Work work) -> decltype(work()) {
     try {
         return work();
@@ -277,6 +277,12 @@ Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& l
     return unless_exhausted([&] { return writer_->trim_audit(through, line); });
 }
 
+Result<std::vector<port::SentRow>> SqliteStore::sent(SessionId session, CallNo call,
+                                                     Generation generation,
+                                                     std::string const& target) {
+    return unless_exhausted([&] { return reader_->sent(session, call, generation, target); });
+}
+
 Result<std::optional<std::string>> SqliteStore::secret(SessionId session, CallNo call,
                                                        Generation generation) {
     return unless_exhausted([&] { return reader_->secret(session, call, generation); });
@@ -304,6 +310,14 @@ Result<void> SqliteStore::change_tokens(port::TokenChange const& change) {
 
 Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
     return unless_exhausted([&] { return reader_->tokens(); });
+}
+
+Result<void> SqliteStore::drop_rule(port::RuleDrop const& drop) {
+    return unless_exhausted([&] { return writer_->drop_rule(drop); });
+}
+
+Result<std::vector<port::RuleRow>> SqliteStore::rules() {
+    return unless_exhausted([&] { return reader_->rules(); });
 }
 
 Result<std::vector<port::AuditRow>> SqliteStore::audit(std::uint64_t after, std::uint32_t limit) {

@@ -1,9 +1,9 @@
 #pragma once
-// The default store: one SQLite file, DIR/dormouse.db, in WAL mode with a sync at every commit.
+// The default store: one SQLite file, DIR/dormouse.db, in WAL mode with a sync in every commit.
 //
-// One connection writes and checkpoints (Writer), one reads (Reader): commit() and the questions
-// may run on two threads, as port::Store says. The tables are in schema.cc, every statement in
-// statements.cc.
+// One connection writes and checkpoints (Writer), another one reads (Reader). So commit() and the
+// queries may run on two threads, as port::Store requires. The tables are in schema.cc, all
+// statements in statements.cc.
 
 #include "port/store.h"
 
@@ -22,23 +22,23 @@ class Writer;
 }  // namespace sqlite
 
 struct SqliteOptions {
-    // A page cache serves the next question only until the other connection commits: the reader's
-    // is small.
+    // The reader's page cache is small, because it is valid only until the other connection
+    // commits.
     int writer_cache_kib = 16 * 1024;
     int reader_cache_kib = 2 * 1024;
     int busy_timeout_ms =
-        2'000;  // for other programs that hold the file, such as the sqlite3 shell
-    // A registered SQLite VFS, for a simulated file system; the directory must be there and is not
+        2'000;  // waits for other programs that lock the file, such as the sqlite3 shell
+    // A registered SQLite VFS, for a simulated file system. The directory must exist and is not
     // locked.
     std::string vfs = {};
-    std::uint64_t feed_kept = 1'000'000;  // so many appends of the feed are kept
+    std::uint64_t feed_kept = 1'000'000;  // how many appends of the feed are kept
 };
 
 class SqliteStore final : public port::Store {
 public:
-    // Makes what is missing and brings an older file up to date. Counts the epoch.
-    // Errors: wrong_state (in use, another program's file, an SQLite that is too old), newer_format
-    // (the file is left as it was), store_unavailable, store_full, internal (damaged).
+    // Creates missing files, migrates an older file and increments the epoch. Errors: wrong_state
+    // (in use, another program's file, or SQLite is too old), newer_format (the file stays
+    // unchanged), store_unavailable, store_full, internal (damaged).
     [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
         std::filesystem::path const& directory, SqliteOptions const& options = {});
     ~SqliteStore() override;
@@ -100,6 +100,9 @@ public:
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override;
     [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit) override;
     [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line) override;
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target) override;
     [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                             Generation generation) override;
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
@@ -108,10 +111,12 @@ public:
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;
-    // Where the feed contradicts the sessions and the end of the audit is missing: a sentence each.
-    // Reads whole tables.
+    // Returns contradictions between the feed and the sessions, and a missing end of the audit: one
+    // sentence each. Reads whole tables.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
     [[nodiscard]] Result<void> ping() override;
 
@@ -120,8 +125,8 @@ private:
                 std::unique_ptr<sqlite::Writer> writer, std::unique_ptr<sqlite::Reader> reader,
                 Epoch epoch);
 
-    // Constant after construction. In this order: the lock goes last, after the writer's
-    // checkpoint, before which the reader must have gone.
+    // Constant after construction. The order matters: the reader is destroyed before the writer
+    // checkpoints, and the lock is released last.
     std::unique_ptr<sqlite::DataDirectory> directory_;  // null with a simulated file system
     std::unique_ptr<sqlite::Writer> writer_;
     std::unique_ptr<sqlite::Reader> reader_;

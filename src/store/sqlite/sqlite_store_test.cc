@@ -44,13 +44,13 @@ void commit_one(port::Store& store, port::Append const& one) {
     ASSERT_TRUE(results[0]) << results[0].error().detail;
 }
 
-TEST(SqliteStore, of_the_feed_only_the_newest_appends_are_kept) {
+TEST(SqliteStore, Feed_KeepsOnlyTheNewestAppends) {
     TestDirectory const directory;
     auto const store = SqliteStore::open(directory.path(), {.feed_kept = 100}).value();
     expect_that_only_the_newest_100_are_kept(*store);
 }
 
-TEST(SqliteStore, a_second_opener_is_refused_and_told_who_holds_the_directory) {
+TEST(SqliteStore, SecondOpen_IsRefusedAndNamesTheHolder) {
     TestDirectory const directory;
     auto const first = open_in(directory);
     auto const second = SqliteStore::open(directory.path());
@@ -58,10 +58,10 @@ TEST(SqliteStore, a_second_opener_is_refused_and_told_who_holds_the_directory) {
     EXPECT_THAT(second.error().detail, HasSubstr("is in use by pid " + std::to_string(getpid())));
     EXPECT_THAT(second.error().detail, HasSubstr("stop that process"));
     EXPECT_EQ(directory.text("SELECT value FROM meta WHERE name = 'epoch'"), "1")
-        << "the refused one counted no epoch";
+        << "the refused open did not increment the epoch";
 }
 
-TEST(SqliteStore, another_process_is_refused_until_the_first_has_gone) {
+TEST(SqliteStore, OtherProcess_IsRefusedUntilTheFirstEnds) {
     TestDirectory const directory;
     auto store = open_in(directory);
     auto const attempt = [&] {
@@ -80,7 +80,7 @@ TEST(SqliteStore, another_process_is_refused_until_the_first_has_gone) {
     EXPECT_EQ(open_in(directory)->epoch(), 3u);
 }
 
-TEST(SqliteStore, second_opener_after_the_lock_file_was_removed_is_refused) {
+TEST(SqliteStore, SecondOpen_LockFileRemoved_IsRefused) {
     TestDirectory const directory;
     auto const store = open_in(directory);
     std::filesystem::remove(directory.path() / "lock");
@@ -89,7 +89,7 @@ TEST(SqliteStore, second_opener_after_the_lock_file_was_removed_is_refused) {
     EXPECT_THAT(second.error().detail, HasSubstr("is in use by another process"));
 }
 
-TEST(SqliteStore, makes_a_directory_and_a_file_for_its_owner_only) {
+TEST(SqliteStore, DirectoryAndFile_AreForTheOwnerOnly) {
     TestDirectory const directory;
     auto const path = directory.path() / "a" / "b";
     auto const store = SqliteStore::open(path);
@@ -102,14 +102,14 @@ TEST(SqliteStore, makes_a_directory_and_a_file_for_its_owner_only) {
         EXPECT_EQ(mode(path / name), 0u) << name;
 }
 
-TEST(SqliteStore, a_directory_that_cannot_be_made_is_an_error) {
+TEST(SqliteStore, DirectoryThatCannotBeCreated_IsAnError) {
     TestDirectory const directory;
     std::ofstream(directory.path() / "file") << "x";
     EXPECT_EQ(code(SqliteStore::open(directory.path() / "file" / "store")),
               Code::store_unavailable);
 }
 
-TEST(SqliteStore, closing_leaves_one_file) {
+TEST(SqliteStore, Close_LeavesOneFile) {
     TestDirectory const directory;
     auto store = open_in(directory);
     commit_one(*store, create(1, "acme"));
@@ -121,7 +121,7 @@ TEST(SqliteStore, closing_leaves_one_file) {
     EXPECT_EQ(directory.text("SELECT count(*) || '' FROM journal"), "1");
 }
 
-TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
+TEST(SqliteStore, FlippedBit_IsReportedAndNotServed) {
     TestDirectory const directory;
     auto store = open_in(directory);
     commit_one(*store, create(1, "acme"));
@@ -140,8 +140,8 @@ TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
             EXPECT_THAT(error.detail, HasSubstr(session(1).text() + ", event "));
             EXPECT_THAT(error.detail, HasSubstr(directory.file().string()));
         }
-        EXPECT_TRUE(store->page(session(1), 1, 1)) << "what stands before it is whole";
-        EXPECT_TRUE(store->load(session(2))) << "other sessions go on";
+        EXPECT_TRUE(store->page(session(1), 1, 1)) << "earlier events can be read";
+        EXPECT_TRUE(store->load(session(2))) << "other sessions can be read";
         store.reset();
         directory.run(
             "DELETE FROM journal; INSERT INTO journal SELECT * FROM before_damage; DROP TABLE "
@@ -149,7 +149,7 @@ TEST(SqliteStore, a_flipped_bit_in_the_journal_is_named_and_not_served) {
     }
 }
 
-TEST(SqliteStore, lost_rows_and_damaged_snapshots_are_named) {
+TEST(SqliteStore, LostRowsAndDamagedSnapshots_AreReported) {
     TestDirectory const directory;
     auto store = open_in(directory);
     commit_one(*store, create(1, "acme"));
@@ -170,7 +170,7 @@ TEST(SqliteStore, lost_rows_and_damaged_snapshots_are_named) {
                 HasSubstr("snapshot of " + session(1).text()));
 }
 
-TEST(SqliteStore, a_file_that_is_no_database_is_refused) {
+TEST(SqliteStore, FileThatIsNoDatabase_IsRefused) {
     TestDirectory const directory;
     std::ofstream(directory.file()) << std::string(8192, 'x');
     auto const opened = SqliteStore::open(directory.path());
@@ -178,7 +178,7 @@ TEST(SqliteStore, a_file_that_is_no_database_is_refused) {
     EXPECT_THAT(opened.error().detail, HasSubstr("dormouse.db"));
 }
 
-// One call that is settled and one that waits, in frames as the runner writes them.
+// Stores a settled call and a waiting one, in frames like the runner's.
 void pause_and_settle(port::Store& store) {
     auto made = create(1, "acme", 4);
     made.row->title = "Ship";
@@ -198,7 +198,7 @@ void pause_and_settle(port::Store& store) {
     commit_one(store, settled);
 }
 
-TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
+TEST(SqliteStore, Views_ShowCallsAndSessions) {
     TestDirectory const directory;
     auto const store = open_in(directory);
     pause_and_settle(*store);
@@ -218,8 +218,8 @@ TEST(SqliteStore, ordinary_sql_reads_calls_and_sessions) {
               R"(["waiting","{\"to\":\"B\"}",1795290000002,null,null,null])");
 }
 
-// A session of a program, as release 0.1 wrote it: two prompts use the id "t" for a tool call, and
-// "u" is known by its permission alone.
+// Stores a session of an external agent as release 0.1 wrote it: two prompts use the id "t" for a
+// tool call, and only a permission names "u".
 void work_of_a_program(port::Store& store) {
     auto made = create(1, "acme", 9);
     made.frame.bytes =
@@ -242,7 +242,7 @@ void work_of_a_program(port::Store& store) {
     commit_one(store, made);
 }
 
-TEST(SqliteStore, MessagesView_ToolCallsOfAProgram_ShowWhatIsKnownLast) {
+TEST(SqliteStore, MessagesView_AgentToolCalls_ShowLastKnownData) {
     TestDirectory const directory;
     auto const store = open_in(directory);
     work_of_a_program(*store);

@@ -11,7 +11,7 @@ template <class Name> struct Named {
     char const* text;
 };
 
-// The texts alone; does not compile unless the entries stand in the order of their enumeration.
+// Returns the texts only; compiles only if the entries are in the order of their enumeration.
 template <class Name, std::size_t size>
 consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[size]) {
     std::array<char const*, size> texts{};
@@ -22,7 +22,7 @@ consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[si
     return texts;
 }
 
-// Dead or disabled before ?1. What an older release gave up does not say when.
+// Dead or disabled before ?1. An older release did not store the time.
 #define GIVEN_UP " state > 1 AND next_at < ?1 AND created < ?1 AND kind NOT IN ('session', 'held')"
 
 constexpr auto writes = in_order<Write>({
@@ -49,9 +49,9 @@ constexpr auto writes = in_order<Write>({
      "UPDATE sessions SET agent = ?2, alias = ?3, title = ?4, status = ?5, updated = ?6 WHERE no = "
      "?1"},
     {Write::put_wake,
-     "INSERT INTO owed(no, wake_at) VALUES(?1, ?2) ON CONFLICT(no) DO UPDATE SET wake_at = "
+     "INSERT INTO wakeups(no, wake_at) VALUES(?1, ?2) ON CONFLICT(no) DO UPDATE SET wake_at = "
      "excluded.wake_at"},
-    {Write::clear_wake, "DELETE FROM owed WHERE no = ?1"},
+    {Write::clear_wake, "DELETE FROM wakeups WHERE no = ?1"},
     {Write::put_pending,
      "INSERT INTO pending(no, call, gen, status, project, tool, created, timeout, paused, settled,"
      " ref) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, nullif(?11, ''))"
@@ -71,6 +71,7 @@ constexpr auto writes = in_order<Write>({
      "> "
      "0"},
     {Write::erase_secrets_to, "DELETE FROM secrets WHERE no = ?1 AND call <= ?2"},
+    {Write::erase_sent_to, "DELETE FROM sent WHERE no = ?1 AND call <= ?2"},
     {Write::erase_pending_after, "DELETE FROM pending WHERE no = ?1 AND paused > ?2"},
     {Write::erase_keys_after, "DELETE FROM keys WHERE no = ?1 AND seq > ?2"},
     {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},
@@ -92,6 +93,12 @@ constexpr auto writes = in_order<Write>({
     {Write::put_secret,
      "INSERT OR REPLACE INTO secrets(no, call, gen, secret) VALUES(?1, ?2, ?3, ?4)"},
     {Write::erase_secrets, "DELETE FROM secrets WHERE no = ?1"},
+    {Write::put_sent,
+     "INSERT OR REPLACE INTO sent(no, call, gen, target, ref, body)"
+     " SELECT no, ?2, ?3, ?4, ?5, ?6 FROM sessions WHERE no = ?1 AND status <> 'deleted'"},
+    {Write::drop_sent,
+     "DELETE FROM sent WHERE no = ?1 AND call = ?2 AND gen = ?3 AND target = ?4 AND ref = ?5"},
+    {Write::erase_sent, "DELETE FROM sent WHERE no = ?1"},
     {Write::add_delivered,
      "INSERT INTO delivered(key, digest) VALUES(?1, ?2) ON CONFLICT(key) DO NOTHING"},
     {Write::forget_kept, "DELETE FROM kept WHERE key = ?1"},
@@ -103,6 +110,11 @@ constexpr auto writes = in_order<Write>({
      "INSERT OR REPLACE INTO tokens(id, kind, name, role, projects, agents, secret, created,"
      " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
     {Write::drop_token, "DELETE FROM tokens WHERE id = ?1 RETURNING 1"},
+    {Write::add_rule,
+     "INSERT OR REPLACE INTO rules(id, no, uses, used, sum, data) VALUES(?1, ?2, 0, NULL, ?3, ?4)"},
+    {Write::use_rule, "UPDATE rules SET uses = uses + 1, used = ?2 WHERE id = ?1"},
+    {Write::drop_rule, "DELETE FROM rules WHERE id = ?1 RETURNING 1"},
+    {Write::erase_rules, "DELETE FROM rules WHERE no = ?1"},
     {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
     {Write::drop_delivered,
      "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
@@ -113,7 +125,7 @@ constexpr auto writes = in_order<Write>({
     {Write::audited, "UPDATE meta SET value = ?1 WHERE name = 'audited'"},
 });
 
-// What every question about a session's row answers with. CROSS JOIN keeps the order of the tables.
+// The columns of each query for a session's row. CROSS JOIN keeps the order of the tables.
 #define SESSION_COLUMNS \
     "SELECT s.id, p.name, a.name, s.alias, s.title, s.status, s.created, s.updated "
 #define SESSION_NAMES \
@@ -121,7 +133,7 @@ constexpr auto writes = in_order<Write>({
 #define PENDING_COLUMNS \
     "SELECT p.call, p.gen, p.status, t.name, p.created, p.timeout, p.paused, p.settled, p.ref"
 #define PENDING_TOOL " CROSS JOIN names t ON t.id = p.tool "
-// ?4: a tool's name, or '' for all. ?5: a set of statuses, bit by bit.
+// ?4: a tool's name, or '' for all. ?5: a bit set of statuses.
 #define PENDING_CHOICE " AND (?4 = '' OR t.name = ?4) AND (?5 >> p.status) & 1 "
 
 #define POST_COLUMNS                                                                               \
@@ -135,24 +147,26 @@ constexpr auto reads = in_order<Read>({
     {Read::ping, "SELECT value FROM meta WHERE name = 'epoch'"},
     {Read::session, SESSION_COLUMNS "FROM sessions s" SESSION_NAMES "WHERE s.no = ?1"},
     {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = ?1"},
-    {Read::wake, "SELECT wake_at FROM owed WHERE no = ?1"},
+    {Read::wake, "SELECT wake_at FROM wakeups WHERE no = ?1"},
     {Read::frames, "SELECT k, n, sum, data FROM journal WHERE k >= ?1 AND k < ?2 ORDER BY k"},
-    // The key of the frame that event ?2 of the journal from ?1 on stands in.
+    // The key of the frame with event ?2, in the journal that begins at ?1.
     {Read::frames_from, "SELECT max(k) FROM journal WHERE k > ?1 AND k <= ?2"},
     {Read::key, "SELECT seq FROM keys WHERE no = ?1 AND key = ?2"},
     {Read::pending, PENDING_COLUMNS " FROM pending p" PENDING_TOOL
                                     "WHERE p.no = ?1 AND p.call = ?2 AND p.gen = ?3"},
-    // Two questions, because (wake_at, no) > (?, ?) would read every session that wakes at the same
+    // Two statements, because (wake_at, no) > (?, ?) would read every session with the same wake
     // time.
     {Read::due_at,
-     "SELECT o.wake_at, s.id FROM owed o INDEXED BY owed_by_time CROSS JOIN sessions s ON s.no = "
+     "SELECT o.wake_at, s.id FROM wakeups o INDEXED BY wakeups_by_time CROSS JOIN sessions s ON "
+     "s.no = "
      "o.no"
      " WHERE o.wake_at = ?1 AND o.no > ?2 ORDER BY o.no LIMIT ?3"},
     {Read::due_after,
-     "SELECT o.wake_at, s.id FROM owed o INDEXED BY owed_by_time CROSS JOIN sessions s ON s.no = "
+     "SELECT o.wake_at, s.id FROM wakeups o INDEXED BY wakeups_by_time CROSS JOIN sessions s ON "
+     "s.no = "
      "o.no"
      " WHERE o.wake_at > ?1 AND o.wake_at <= ?2 ORDER BY o.wake_at, o.no LIMIT ?3"},
-    {Read::next_due, "SELECT min(wake_at) FROM owed"},
+    {Read::next_due, "SELECT min(wake_at) FROM wakeups"},
     {Read::largest_number, "SELECT max(no) FROM sessions"},
     {Read::sessions, SESSION_COLUMNS "FROM sessions s INDEXED BY sessions_by_project" SESSION_NAMES
                                      "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND "
@@ -208,7 +222,7 @@ constexpr auto reads = in_order<Read>({
                      "name = ?7) AND p.ref = ?8"
                      " AND (p.no, p.call, p.gen) < (?1, ?2, ?3)" PENDING_CHOICE
                      "ORDER BY p.no DESC, p.call DESC, p.gen DESC LIMIT ?6"},
-    // Every project has a number above 0. Not count(*): that would read all there are.
+    // Every project has a number above 0. Not count(*), which would read all rows.
     {Read::pending_count,
      "SELECT created FROM pending INDEXED BY pending_open WHERE project > 0 AND status = 0 LIMIT "
      "?1"},
@@ -244,6 +258,10 @@ constexpr auto reads = in_order<Read>({
     {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.k = ?1 AND o.n = ?2"},
     {Read::largest_made, "SELECT max(makes) FROM posts WHERE makes IS NOT NULL"},
     {Read::secret, "SELECT secret FROM secrets WHERE no = ?1 AND call = ?2 AND gen = ?3"},
+    {Read::sent,
+     "SELECT ref, body FROM sent WHERE no = ?1 AND call = ?2 AND gen = ?3 AND target = ?4 ORDER BY "
+     "ref"
+     " LIMIT 100"},
     {Read::delivered, "SELECT digest FROM delivered WHERE key = ?1"},
     {Read::kept_one, "SELECT digest FROM kept WHERE key = ?1"},
     {Read::kept,
@@ -252,6 +270,10 @@ constexpr auto reads = in_order<Read>({
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " WHERE id > '' ORDER BY id"},
+    // A rule of a session: with the session's id.
+    {Read::rules,
+     "SELECT r.id, r.no, s.id, r.uses, r.used, r.sum, r.data FROM rules r LEFT JOIN sessions s"
+     " ON s.no = r.no WHERE r.id > '' ORDER BY r.id"},
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > ?1 ORDER BY n LIMIT ?2"},
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
     {Read::audited, "SELECT value FROM meta WHERE name = 'audited'"},

@@ -1,7 +1,6 @@
 #pragma once
-// Every statement that the store runs while it serves, in one list for each connection. A test asks
-// the planner about each: none may scan a table or sort (EXPLAIN QUERY PLAN says SCAN, USE TEMP
-// B-TREE).
+// All statements of a serving store, in one list for each connection. A test checks the query plan
+// of each: none may scan a table or sort (EXPLAIN QUERY PLAN says SCAN, USE TEMP B-TREE).
 
 #include <cstdint>
 #include <span>
@@ -34,6 +33,7 @@ enum class Write : std::uint8_t {
     erase_pending_to,
     erase_keys_to,
     erase_secrets_to,
+    erase_sent_to,
     erase_pending_after,
     erase_keys_after,
     erase_pending,
@@ -49,12 +49,19 @@ enum class Write : std::uint8_t {
     put_post,
     put_secret,
     erase_secrets,
+    put_sent,
+    drop_sent,
+    erase_sent,
     add_delivered,
     forget_kept,
     find_delivered,
     add_kept,
     put_token,
     drop_token,
+    add_rule,
+    use_rule,
+    drop_rule,
+    erase_rules,
     add_audit,
     drop_delivered,
     drop_given_up,
@@ -105,10 +112,12 @@ enum class Read : std::uint8_t {
     post,
     largest_made,
     secret,
+    sent,
     delivered,
     kept_one,
     kept,
     tokens,
+    rules,
     audit,
     audit_head,
     audited,

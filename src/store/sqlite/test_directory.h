@@ -1,5 +1,5 @@
 #pragma once
-// A directory for one test, gone with it; and SQL on a store's file past the store.
+// A temporary directory for one test, and direct SQL access to the store's file.
 
 #include "store/sqlite/connection.h"
 
@@ -16,7 +16,7 @@ namespace dormouse::store {
 class TestDirectory {
 public:
     TestDirectory() {
-        // In memory where the system has such a place: nothing here depends on what a sync does.
+        // In memory if possible, because these tests do not depend on syncs.
         std::filesystem::path const memory = "/dev/shm";
         bool const there = access(memory.c_str(), W_OK | X_OK) == 0;
         auto const parent = there ? memory : std::filesystem::temp_directory_path();
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
     [[nodiscard]] std::filesystem::path file() const { return path_ / "dormouse.db"; }
 
-    // As another program would.
+    // Opens the file as another program would.
     [[nodiscard]] sqlite::Connection connect() const {
         return sqlite::Connection::open(file(),
                                         {.cache_kib = 100, .busy_timeout_ms = 1000, .vfs = {}})

@@ -15,7 +15,8 @@ namespace {
 
 using port::Append;
 
-// Pages in the log at which it is copied into the file. More means rarer but longer stalls.
+// Number of pages in the log at which it is checkpointed. A higher number means rarer but longer
+// stalls.
 constexpr int checkpoint_pages = 1000;
 
 Error stopped_error() {
@@ -23,7 +24,7 @@ Error stopped_error() {
             "a write could not be made durable: nothing is written until the store is reopened"};
 }
 
-// In session order, so that neighbours in the file are written one after the other.
+// In session order, so that rows that are neighbours in the file are written together.
 std::vector<std::size_t> in_session_order(std::span<Append const> appends) {
     std::vector<std::size_t> order(appends.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -36,7 +37,7 @@ bool is_sync_failure(int rc) { return (rc & 0xff) == SQLITE_IOERR; }
 
 }  // namespace
 
-// Leaves no transaction open when what writes in it finds no memory.
+// Rolls back an open transaction if an allocation fails in it.
 class Writer::Undo {
 public:
     explicit Undo(Writer& writer) : writer_(writer) {}
@@ -57,7 +58,7 @@ private:
 
 Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit)
     : connection_(std::move(connection)), next_number_(next_number), feed_(feed), audit_(audit) {
-    // In place of SQLite's own checkpointing, which says nothing when a sync of the file fails.
+    // Replaces SQLite's own checkpoints, which do not report a failed sync of the file.
     sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
 }
 
@@ -69,7 +70,7 @@ int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pag
     if (pages < checkpoint_pages) return SQLITE_OK;
     int const rc =
         sqlite3_wal_checkpoint_v2(database, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-    // What was just committed is durable in the log, so this commit stands; there is no next one.
+    // The commit is durable in the log and stays valid; there will be no other.
     if (is_sync_failure(rc)) static_cast<Writer*>(self)->stopped_ = true;
     return SQLITE_OK;
 }
@@ -77,7 +78,7 @@ int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pag
 std::vector<Result<void>> Writer::commit(std::span<Append const> appends) {
     trace();
     if (stopped_) return Results(appends.size(), std::unexpected(stopped_error()));
-    // Savepoints cost a tenth to a third: only once an append has to be undone.
+    // Savepoints cost a tenth to a third, so they are used only after an append must be undone.
     Undo const undo(*this);
     auto results = attempt(appends, false);
     if (!results && results.error().reach == Reach::undo) results = attempt(appends, true);
@@ -121,7 +122,7 @@ Result<void> Writer::end_transaction() {
     }
     auto end = query(Write::commit);
     auto committed = end.run();
-    // The log may hold the batch or not: only who reads it anew knows.
+    // It is unknown whether the log has the batch, until it is read again.
     if (!committed && is_sync_failure(sqlite3_extended_errcode(connection_.handle())))
         committed.error().code = Code::fail_stop;
     return committed;
@@ -156,7 +157,7 @@ Result<void> Writer::keep(port::KeptRow const& row) {
 void Writer::roll_back(Failure const& failure) {
     if (failure.error.code == Code::fail_stop) stopped_ = true;
     if (!connection_.in_transaction()) return;
-    // A transaction that stays open would let the next batch's commit write this one.
+    // If the transaction stayed open, the next batch's commit would write this one too.
     if (!run(Write::rollback) && connection_.in_transaction()) stopped_ = true;
 }
 
@@ -246,10 +247,10 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
             return refuse(Code::alias_taken,
                           "Another session holds the alias '" + append.row->alias + "'.");
     }
-    // One whose journal is lost altogether can still be deleted.
+    // A session without any journal can still be deleted.
     if (append.after > 0 || (append.erase && *there)) {
         if (!*there || found.text(0) != append.session.bare())
-            return refuse(Code::conflict, append.session.text() + " is not there");
+            return refuse(Code::conflict, append.session.text() + " is missing");
         auto known = check_head(append);
         if (known) known->project = found.integer(1);
         return known;

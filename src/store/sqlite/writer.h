@@ -1,5 +1,5 @@
 #pragma once
-// The writing half of the store: one connection, which alone writes and alone checkpoints.
+// The writing half of the store: one connection, the only one that writes and checkpoints.
 
 #include "port/store.h"
 #include "store/sqlite/connection.h"
@@ -15,7 +15,7 @@ namespace dormouse::store::sqlite {
 
 struct FeedPlace {
     std::uint64_t head = 0;  // the number of the newest append
-    std::uint64_t kept = 0;  // so many are kept
+    std::uint64_t kept = 0;  // how many are kept
 };
 
 // The newest line of the audit.
@@ -26,10 +26,10 @@ struct AuditPlace {
 
 class Writer {
 public:
-    // REQUIRES: `connection` is in WAL mode and at the newest version. `next_number`: see
+    // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
     // next_number().
     Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit);
-    ~Writer();  // checkpoints, so that one file remains; not after a failed sync
+    ~Writer();  // checkpoints, so that one file remains, except after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
 
@@ -42,19 +42,20 @@ public:
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
 
-    // These two may be called from another thread.
+    // The next two may be called from another thread.
     [[nodiscard]] bool stopped() const {
         return stopped_;
-    }  // a sync failed: never written again (P10)
+    }  // a sync failed: nothing is written any more (P10)
     [[nodiscard]] std::uint64_t next_number() const { return next_number_; }
 
 private:
-    // How far a failed append reaches.
+    // What a failed append affects.
     enum class Reach : std::uint8_t {
-        append,  // it alone, and it has written nothing
-        undo,    // it alone, once what it wrote is undone
-        batch,   // everything: disk full, I/O error, damage
+        append,  // only itself; it has written nothing
+        undo,    // only itself, after its writes are undone
+        batch,   // all appends: disk full, I/O error, damage
     };
     struct Failure {
         Reach reach;
@@ -63,7 +64,7 @@ private:
     class Undo;
     using Step = std::expected<void, Failure>;
     using Results = std::vector<Result<void>>;
-    struct Known {  // what an append needs to know of its session
+    struct Known {  // what an append must know about its session
         std::int64_t number;
         std::int64_t project;
     };
@@ -82,16 +83,19 @@ private:
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
     [[nodiscard]] Result<void> write_base(port::Append const& append, std::int64_t number);
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
+    [[nodiscard]] Result<void> write_sent(Write what, port::PostKey const& key,
+                                          port::SentRow const& row);
     [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
     [[nodiscard]] Result<void> write_delivered(port::Append const& append);
     [[nodiscard]] Result<void> write_kept(port::KeptRow const& row);
-    // A transaction that belongs to no session.
+    // Runs `work` in a transaction without an append.
     [[nodiscard]] Result<void> transact(std::function<Result<void>()> const& work);
     [[nodiscard]] Result<void> write_feed(port::Append const& append, Known known);
     [[nodiscard]] Result<void> write_posts(port::Append const& append);
     [[nodiscard]] Result<void> write_update(port::PostUpdate const& update);
     [[nodiscard]] Result<void> trim_feed();
     [[nodiscard]] Result<void> write_audit(std::string const& line);
+    [[nodiscard]] Result<void> write_rules(port::Append const& append);
     [[nodiscard]] Result<void> write_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> erase(std::int64_t number);
     [[nodiscard]] Result<std::int64_t> intern(std::string_view name);
@@ -109,9 +113,9 @@ private:
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
     FeedPlace feed_;             // as committed
-    std::uint64_t feeding_ = 0;  // the newest number in the transaction that is open
+    std::uint64_t feeding_ = 0;  // the newest number in the open transaction
     AuditPlace audit_;           // as committed
-    AuditPlace auditing_;        // in the transaction that is open
+    AuditPlace auditing_;        // in the open transaction
 };
 
 }  // namespace dormouse::store::sqlite

@@ -1,4 +1,4 @@
-// The rows that one append writes. How they stand or fall together is in writer.cc.
+// Writes the rows of one append. writer.cc makes the append atomic.
 #include "base/check.h"
 #include "store/sqlite/layout.h"
 #include "store/sqlite/writer.h"
@@ -11,7 +11,7 @@ using port::Append;
 using port::PendingRow;
 using port::PendingStatus;
 
-// The file holds these numbers.
+// These numbers are stored in the file.
 static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
               static_cast<int>(PendingStatus::completed) == 1 &&
               static_cast<int>(PendingStatus::failed) == 2 &&
@@ -39,6 +39,7 @@ Result<void> Writer::write(Append const& append, Known known) {
     if (auto done = write_posts(append); !done) return done;
     for (auto const& line : append.audit)
         if (auto done = write_audit(line); !done) return done;
+    if (auto done = write_rules(append); !done) return done;
     if (append.erase) return erase(known.number);
     if (auto done = write_frame(append); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;
@@ -51,9 +52,9 @@ Result<void> Writer::write(Append const& append, Known known) {
     }
     if (append.base)
         if (auto done = write_base(append, known.number); !done) return done;
-    if (append.rows_anew) {
+    if (append.rows_rebuilt) {
         for (auto const name : {Write::erase_pending_after, Write::erase_keys_after}) {
-            auto const after = static_cast<std::int64_t>(append.anew_after);
+            auto const after = static_cast<std::int64_t>(append.rebuilt_after);
             if (auto done = query(name).bind(known.number).bind(after).run(); !done) return done;
         }
     }
@@ -104,7 +105,7 @@ Result<void> Writer::write_base(Append const& append, std::int64_t number) {
     auto const key = key_of(append.session.number(), base.frame.first);
     auto done = query(Write::erase_frames_to).bind(start).bind(key).run();
     if (!done) return done;
-    auto const count = -std::int64_t{base.frame.count};  // negative: nothing is before it
+    auto const count = -std::int64_t{base.frame.count};  // negative: the first frame of the journal
     auto const sum = checksum(key, count, base.frame.bytes);
     auto add = query(Write::add_frame);
     done = add.bind(key).bind(count).bind(sum).bind(base.frame.bytes).run();
@@ -112,8 +113,9 @@ Result<void> Writer::write_base(Append const& append, std::int64_t number) {
     if (done) done = query(Write::erase_keys_to).bind(number).bind(through).bind(base.keys).run();
     if (done)
         done = query(Write::erase_secrets_to).bind(number).bind(std::int64_t{base.call}).run();
+    if (done) done = query(Write::erase_sent_to).bind(number).bind(std::int64_t{base.call}).run();
     if (!done) return done;
-    // Between those that stay.
+    // Erases the artifacts between those that stay.
     std::vector<Seq> kept = base.artifacts;
     kept.push_back(base.through + 1);
     std::ranges::sort(kept);
@@ -171,10 +173,24 @@ Result<void> Writer::write_update(port::PostUpdate const& update) {
     auto put = query(Write::put_post);
     put.bind(key).bind(std::int64_t{update.key.n}).bind(static_cast<std::int64_t>(update.state));
     put.bind(to_ms(update.next_at)).bind(std::int64_t{update.attempts});
-    return put.bind(std::int64_t{update.last_status}).bind(update.last_error).bind(delivered).run();
+    put.bind(std::int64_t{update.last_status}).bind(update.last_error).bind(delivered);
+    if (auto done = put.run(); !done) return done;
+    if (update.sent)
+        if (auto done = write_sent(Write::put_sent, update.key, *update.sent); !done) return done;
+    return update.closed ? write_sent(Write::drop_sent, update.key, *update.closed)
+                         : Result<void>();
 }
 
-// A number that an append took and gave back (its savepoint was undone) stays unused.
+// A session that was deleted meanwhile keeps no messages.
+Result<void> Writer::write_sent(Write what, port::PostKey const& key, port::SentRow const& row) {
+    auto change = query(what);
+    change.bind(static_cast<std::int64_t>(key.from.number())).bind(std::int64_t{row.call});
+    change.bind(std::int64_t{row.generation}).bind(row.target).bind(row.reference);
+    if (what == Write::put_sent) change.bind(row.body);
+    return change.run();
+}
+
+// If an append was undone (its savepoint was rolled back), its number stays unused.
 Result<void> Writer::write_feed(Append const& append, Known known) {
     auto const key = key_of(append.session.number(), append.frame.first);
     auto add = query(Write::add_feed);
@@ -182,7 +198,7 @@ Result<void> Writer::write_feed(Append const& append, Known known) {
     return add.bind(known.project).run();
 }
 
-// Now and then, and not for every append: what is over the limit for a while does no harm.
+// Trims in steps, not in every append: a small excess over the limit is harmless.
 Result<void> Writer::trim_feed() {
     auto const step = std::max<std::uint64_t>(1, feed_.kept / 100);
     if (feeding_ <= feed_.kept || feeding_ / step == feed_.head / step) return {};
@@ -274,14 +290,15 @@ Result<void> Writer::write_snapshot(Append const& append) {
 }
 
 // The row in `sessions` and the create key stay: the number is never used again, and a repeated
-// create meets it.
+// create finds the key.
 Result<void> Writer::erase(std::int64_t number) {
     auto const first = key_of(static_cast<std::uint64_t>(number), 0);
     auto const last = key_of(static_cast<std::uint64_t>(number), seq_end - 1);
     for (auto const name : {Write::erase_frames, Write::erase_artifacts})
         if (auto done = query(name).bind(first).bind(last + 1).run(); !done) return done;
-    for (auto const name : {Write::erase_pending, Write::erase_keys, Write::erase_snapshot,
-                            Write::erase_secrets, Write::clear_wake, Write::mark_deleted})
+    for (auto const name :
+         {Write::erase_pending, Write::erase_keys, Write::erase_snapshot, Write::erase_secrets,
+          Write::erase_sent, Write::erase_rules, Write::clear_wake, Write::mark_deleted})
         if (auto done = query(name).bind(number).run(); !done) return done;
     return {};
 }
@@ -299,7 +316,7 @@ Result<std::int64_t> Writer::intern(std::string_view name) {
     auto const row = add.next();
     if (!row) return std::unexpected(row.error());
     auto const id = add.integer(0);
-    auto const done = add.run();  // INSERT ... RETURNING takes effect whole once stepped to its end
+    auto const done = add.run();  // INSERT ... RETURNING takes effect completely only at its end
     if (!done) return std::unexpected(done.error());
     return id;
 }

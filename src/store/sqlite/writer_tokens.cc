@@ -1,4 +1,4 @@
-// Who may call, and the audit.
+// Tokens and the audit.
 #include "store/sqlite/writer.h"
 
 namespace dormouse::store::sqlite {
@@ -28,7 +28,7 @@ Result<void> Writer::write_audit(std::string const& line) {
     return done;
 }
 
-// The line first: its chain goes on from the newest one, which stays.
+// Adds the line first: its hash continues the chain of the newest line, which stays.
 Result<void> Writer::trim_audit(std::uint64_t through, std::string const& line) {
     return transact([&]() -> Result<void> {
         if (auto added = write_audit(line); !added) return added;

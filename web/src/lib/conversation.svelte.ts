@@ -31,7 +31,14 @@ export interface Tool {
   output: unknown;
   error: string | null;
   progress: { at: number; payload: unknown }[];
-  decided: { by: string; at: number; approved: boolean; reason: string | null } | null;
+  decided: {
+    by: string;
+    at: number;
+    approved: boolean;
+    reason: string | null;
+    /** The standing rule that decided in the person's place. */
+    rule?: string;
+  } | null;
   settledBy: string;
   receipt: string | null;
 }
@@ -415,6 +422,11 @@ export class Folder {
       tool.progress = [...tool.progress.slice(-19), { at: event.at, payload: data['payload'] }];
     } else if (type === 'gate_decided') {
       if (data['arguments'] !== undefined) tool.edited = data['arguments'];
+      const rule = text(data, 'rule');
+      if (rule !== null) {
+        const by = actor(text(data, 'by'));
+        tool.decided = { by, at: event.at, approved: true, reason: null, rule };
+      }
       if (text(data, 'verdict') === 'deny') this.finish(tool, event, data, 'denied');
       else if (tool.status === 'waiting') tool.status = 'pending';
     } else {

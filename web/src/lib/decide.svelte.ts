@@ -1,8 +1,10 @@
 // Answers of a person, with what they typed kept until the server confirms it.
-import { Refusal, type SubmissionAnswer } from 'dormouse-client';
+import { Refusal, type RuleRequest, type SubmissionAnswer } from 'dormouse-client';
 import { client } from './api';
+import { filePart, type Attached } from './files';
 import { inbox } from './inbox.svelte';
 import { load, save } from './storage';
+import { visible } from './text';
 import { clock } from './time';
 import { toasts } from './toasts.svelte';
 import { isOpen, who, type Call } from './words';
@@ -80,6 +82,16 @@ async function explain(call: Call, error: unknown, now: number): Promise<Late> {
       return { ...lateText(fresh, now), error, text: kind };
     }
   }
+  const errors = error.problem['errors'] as { pointer: string; message: string }[] | undefined;
+  if (error.code === 'invalid_result' && errors && errors.length > 0) {
+    const where = errors.map((one) => `${one.pointer.slice(1) || 'It'} ${one.message}`).join('; ');
+    return {
+      kind: 'failed',
+      title: 'This answer does not fit',
+      error,
+      text: `${visible(where)}. Nothing was sent to the agent; your answer is kept here.`,
+    };
+  }
   if (error.status === 503) {
     return {
       kind: 'failed',
@@ -96,17 +108,18 @@ async function explain(call: Call, error: unknown, now: number): Promise<Late> {
   };
 }
 
-/** Sends an answer; null when it counted. */
+/** Sends an answer; null when it counted. `said` null: nothing is said. */
 async function send(
   call: Call,
   request: Promise<SubmissionAnswer>,
-  said: string,
+  said: string | null,
   now: number,
 ): Promise<Late | null> {
   try {
     const answer = await request;
     save(`draft:${call.id}`, null);
     await inbox.fetch(call.id).catch(() => {});
+    if (said === null) return null;
     if (answer.outcome === 'counted')
       toasts.say('Your approval is counted. Others must agree too.');
     else if (answer.duplicate) toasts.say('This result was already accepted. Nothing changed.');
@@ -118,12 +131,12 @@ async function send(
   }
 }
 
-export function decide(
+const submit = (
   call: Call,
   approved: boolean,
   draft: Draft,
-  now: number,
-): Promise<Late | null> {
+  rule?: RuleRequest,
+): Promise<SubmissionAnswer> => {
   const reason = approved ? draft.comment : draft.reason;
   const body = {
     pendingID: call.id,
@@ -131,10 +144,30 @@ export function decide(
     inputDigest: call.inputDigest,
     ...(reason.trim() ? { reason } : {}),
     ...(approved && draft.arguments !== undefined ? { arguments: draft.arguments } : {}),
+    ...(rule ? { rule } : {}),
   };
-  const said = approved ? `Approved. ${call.tool} runs now.` : 'Denied. The agent got your reason.';
-  return send(call, client.call('submitDecision', { body }), said, now);
+  return client.call('submitDecision', { body });
+};
+
+export function decide(
+  call: Call,
+  approved: boolean,
+  draft: Draft,
+  now: number,
+  rule?: RuleRequest,
+): Promise<Late | null> {
+  const runs = `Approved. ${call.tool} runs now${rule ? ', and later calls like it do, too' : ''}.`;
+  const said = approved ? runs : 'Denied. The agent got your reason.';
+  return send(call, submit(call, approved, draft, rule), said, now);
 }
+
+/** One of several: what became of all is said once. */
+export const decideOne = (
+  call: Call,
+  approved: boolean,
+  draft: Draft,
+  now: number,
+): Promise<Late | null> => send(call, submit(call, approved, draft), null, now);
 
 export function doubt(
   call: Call,
@@ -162,8 +195,13 @@ export function answer(
   output: unknown,
   now: number,
   said = 'Answer sent.',
+  files: Attached[] = [],
 ): Promise<Late | null> {
-  const body = { pendingID: call.id, result: { output } };
+  const body = {
+    pendingID: call.id,
+    result: { output },
+    ...(files.length > 0 ? { files: files.map(filePart) } : {}),
+  };
   return send(call, client.call('submitResult', { body }), said, now);
 }
 
@@ -187,5 +225,19 @@ export async function claim(call: Call, forMs: number): Promise<void> {
     toasts.say(forMs > 0 ? 'Claimed for 10 minutes.' : 'Released.');
   } catch (error) {
     toasts.say(error instanceof Error ? error.message : 'That did not work.');
+  }
+}
+
+/** Asks other people instead; null when it was done, else why not. */
+export async function reassign(call: Call, to: string[]): Promise<string | null> {
+  try {
+    const fresh = await client.call('reassignPending', { path: { id: call.id }, body: { to } });
+    inbox.put(fresh);
+    await inbox.fetch(call.id).catch(() => {});
+    toasts.say(`Now ${to.map((one) => who(one, me.name)).join(', ')} can answer.`);
+    return null;
+  } catch (error) {
+    if (me.refused(error)) return null;
+    return error instanceof Error ? error.message : 'That did not work.';
   }
 }

@@ -1,5 +1,5 @@
 // What happens in a project, for the whole page: one stream, shared by all tabs of the browser. The tab that holds the
-// lock reads it and tells the others.
+// lock reads it and tells the others, with the place in the stream: the tab that follows it continues from there.
 import type { Event, PendingCall } from 'dormouse-client';
 import { client } from './api';
 import { me } from './me.svelte';
@@ -7,7 +7,13 @@ import { Stream, TRIES, delay, type LinkState } from './stream';
 
 export type News = { event: Event } | { call: PendingCall };
 type Listener = (news: News) => void;
-type Word = { project: string; news?: News; state?: LinkState; hello?: true };
+type Word = {
+  project: string;
+  news?: News;
+  state?: LinkState;
+  cursor?: string | null;
+  hello?: true;
+};
 
 const POLL = 50;
 
@@ -19,6 +25,8 @@ class Feed {
   private stream: Stream | null = null;
   private channel: BroadcastChannel | null = null;
   private leads = false;
+  /** The place in the stream up to which this tab knows everything. */
+  private cursor: string | null = null;
   private project = '';
   private stopped = new AbortController();
   private polling = false;
@@ -57,6 +65,7 @@ class Feed {
     this.channel = null;
     this.leads = false;
     this.polling = false;
+    this.cursor = null;
     this.project = '';
   }
 
@@ -67,15 +76,21 @@ class Feed {
 
   private lead(): void {
     this.leads = true;
-    const query = new URLSearchParams({ project: this.project, after: 'now' });
+    const query = new URLSearchParams({ project: this.project });
+    if (this.cursor === null) query.set('after', 'now');
     this.stream = new Stream({
       client,
       path: `/api/events?${query}`,
-      after: null,
+      after: this.cursor,
       onFrame: ({ event }) => this.tell({ event }),
       onState: (state) => this.set(state),
+      onCursor: (cursor) => {
+        this.cursor = cursor;
+        this.channel?.postMessage({ project: this.project, cursor } satisfies Word);
+      },
     });
-    void this.begin();
+    if (this.cursor === null) void this.begin();
+    else this.stream.open();
   }
 
   /** A server that cannot begin a stream at the newest event is asked for changed calls instead. */
@@ -146,9 +161,11 @@ class Feed {
   private receive(word: Word): void {
     if (word.project !== this.project) return;
     if (word.hello && this.leads) {
-      this.channel?.postMessage({ project: this.project, state: this.state } satisfies Word);
+      const { project, state, cursor } = this;
+      this.channel?.postMessage({ project, state, cursor } satisfies Word);
     }
     if (this.leads) return;
+    if (word.cursor) this.cursor = word.cursor;
     if (word.state) this.state = word.state;
     if (word.news) {
       this.heard = Date.now();

@@ -26,7 +26,7 @@ export function received(mail: Mail, self: string): Letter {
     at: mail.time.created,
     read: mail.time.read,
     delivered: mail.time.delivered,
-    held: mail.status === 'held',
+    held: mail.status === 'quarantined',
     expired: mail.status === 'expired',
     reason: mail.reason,
   };
@@ -51,7 +51,7 @@ export function sent(mail: SentMail, self: string): Letter {
     at: mail.time.created,
     read: null,
     delivered: null,
-    held: mail.status === 'held',
+    held: mail.status === 'quarantined',
     expired: false,
     reason: null,
   };

@@ -1,6 +1,7 @@
 import { Refusal } from 'dormouse-client';
 import { client, maybe } from './api';
-import { forget, load, save } from './storage';
+import { offline } from './offline';
+import { forget, forgetFiles, load, save } from './storage';
 import { may, type Person } from './words';
 
 interface Answer {
@@ -21,10 +22,22 @@ class Me implements Person {
   keys = $state<boolean>(load('keys', true));
   compact = $state<boolean>(load('compact', false));
 
+  private signedOut(): void {
+    this.signedIn = false;
+    void forgetFiles();
+    void this.forgetSessions();
+  }
+
+  /** What this browser keeps of sessions: they are for the person who was signed in. */
+  private forgetSessions(): Promise<void> {
+    forget('list:');
+    return offline.clear();
+  }
+
   async refresh(): Promise<void> {
     try {
       const response = await client.raw('/api/me', { headers: { accept: 'application/json' } });
-      if (response.status === 401) this.signedIn = false;
+      if (response.status === 401) this.signedOut();
       if (response.ok) this.know((await response.json()) as Answer);
       // A server of an earlier release has no such route: what sign-in said is kept.
     } catch {
@@ -33,10 +46,13 @@ class Me implements Person {
   }
 
   know(answer: Answer): void {
+    // Another person, or the page ended before it had removed everything.
+    if (this.name !== answer.name) void this.forgetSessions();
     this.name = answer.name;
     this.role = answer.role;
     this.projects = answer.projects;
     this.signedIn = true;
+    navigator.serviceWorker?.controller?.postMessage('keep');
     save('name', answer.name);
     save('role', answer.role);
     save('projects', answer.projects);
@@ -54,15 +70,18 @@ class Me implements Person {
   }
 
   async signOut(): Promise<void> {
-    await maybe(client.call('signOut' as never));
+    // First what is kept: once the server has answered, the page leads to the sign-in.
+    await forgetFiles();
+    await this.forgetSessions();
     forget();
+    await maybe(client.call('signOut' as never));
     location.assign('/sign-in');
   }
 
   /** Whether an error says that nobody is signed in. */
   refused(error: unknown): boolean {
     const gone = error instanceof Refusal && error.status === 401;
-    if (gone) this.signedIn = false;
+    if (gone) this.signedOut();
     return gone;
   }
 }

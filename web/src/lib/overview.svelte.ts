@@ -34,7 +34,7 @@ class Overview {
     try {
       const held = await maybe(client.call('listMail', { query: { project } as never }));
       const items = (held as { items?: { status?: string }[] } | null)?.items ?? [];
-      this.mail = items.filter((one) => one.status === 'held').length;
+      this.mail = items.filter((one) => one.status === 'quarantined').length;
       if (me.may('operate')) await this.operate(project);
       this.at = Date.now();
       this.error = null;

@@ -9,7 +9,9 @@ export interface Schema {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
+  title?: string;
   description?: string;
+  items?: Schema;
 }
 
 export interface Field {

@@ -1,9 +1,10 @@
 // One session, live: its journal from the newest part on, folded into a conversation.
-import type { Event } from 'dormouse-client';
+import { Refusal, type Event } from 'dormouse-client';
 import { client } from './api';
 import { Folder, type Conversation } from './conversation.svelte';
 import { inbox } from './inbox.svelte';
 import { me } from './me.svelte';
+import { offline } from './offline';
 import { sessions } from './sessions.svelte';
 import { Stream, type LinkState } from './stream';
 import { isOpen, type Call, type Listed } from './words';
@@ -11,6 +12,15 @@ import { isOpen, type Call, type Listed } from './words';
 const PAGE = 200;
 /** So many of the newest events are read at first. */
 const FIRST = 1000;
+
+/** A session whose present state is not shown. */
+const then = (session: Listed): Listed => ({
+  ...session,
+  status: 'active',
+  activity: { type: 'idle' },
+  error: null,
+  lastTurn: null,
+});
 
 export class LiveSession {
   session = $state.raw<Listed | null>(null);
@@ -25,27 +35,65 @@ export class LiveSession {
   private folder = new Folder();
   private stream: Stream | null = null;
   private closed = false;
+  /** When it was kept, while it is shown from what this browser keeps; 0: it is not. */
+  kept = $state(0);
+  private keeping: ReturnType<typeof setTimeout> | null = null;
   private refreshing: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(readonly id: string) {}
+  /** `until`: the last event that is shown, of a state in the past; null: all, and those that come. */
+  constructor(
+    readonly id: string,
+    readonly until: number | null = null,
+  ) {}
 
   async open(): Promise<void> {
     try {
-      this.session = await client.call('getSession', { path: { id: this.id } });
-      sessions.known[this.id] = this.session;
-      this.before = Math.max(this.session.historyAfter ?? 0, this.session.seq - FIRST);
-      const events = await this.read(this.before, this.session.seq);
+      const session = await client.call('getSession', { path: { id: this.id } });
+      sessions.known[this.id] = session;
+      this.session = this.until === null ? session : then(session);
+      const last = Math.min(this.until ?? session.seq, session.seq);
+      this.before = Math.max(session.historyAfter ?? 0, last - FIRST);
+      const events = await this.read(this.before, last);
       if (this.closed) return;
       this.show(events);
+      if (this.until !== null) return void (this.state = { kind: 'live' });
       await this.pending();
+      this.keep();
       this.follow();
     } catch (error) {
-      if (!me.refused(error)) this.error = error;
+      if (me.refused(error) || this.closed) return;
+      if (error instanceof Refusal || !(await this.showKept())) this.error = error;
     }
+  }
+
+  /** Shows what this browser keeps of it, and continues from there when the server answers again. */
+  private async showKept(): Promise<boolean> {
+    const kept = this.until === null ? await offline.get(this.id) : null;
+    if (!kept || this.closed) return false;
+    this.session = kept.session;
+    this.before = kept.before;
+    this.calls = kept.calls;
+    this.kept = kept.at;
+    this.show(kept.events);
+    this.follow();
+    return true;
+  }
+
+  /** Keeps it for reading offline, once after several events. */
+  private keep(): void {
+    if (this.until !== null) return;
+    this.keeping ??= setTimeout(() => {
+      this.keeping = null;
+      const { id, session, calls, before } = this;
+      if (!session || !me.signedIn) return;
+      const events = $state.snapshot(this.events) as Event[];
+      void offline.keep({ id, at: Date.now(), session, events, calls, before });
+    }, 1000);
   }
 
   close(): void {
     this.closed = true;
+    if (this.keeping) clearTimeout(this.keeping);
     this.stream?.close();
     if (this.refreshing) clearTimeout(this.refreshing);
   }
@@ -99,7 +147,10 @@ export class LiveSession {
       path: `/api/sessions/${encodeURIComponent(this.id)}/events`,
       after: String(this.events.at(-1)?.seq ?? 0),
       onFrame: ({ event, type }) => this.frame(event, type),
-      onState: (state) => (this.state = state),
+      onState: (state) => {
+        this.state = state;
+        if (state.kind === 'live' && this.kept > 0) this.later();
+      },
     });
     this.stream.open();
   }
@@ -128,6 +179,8 @@ export class LiveSession {
     this.session = await client.call('getSession', { path: { id: this.id } });
     sessions.known[this.id] = this.session;
     await this.pending();
+    this.kept = 0;
+    this.keep();
   }
 
   private async pending(): Promise<void> {

@@ -1,9 +1,14 @@
+import { Refusal, type Operations } from 'dormouse-client';
 import { client } from './api';
 import { feed } from './feed.svelte';
 import { me } from './me.svelte';
+import { offline } from './offline';
 import type { Listed } from './words';
 
 const PAGE = 200;
+
+/** What the list is narrowed to; the server looks at all sessions of the project for it. */
+export type Filter = Pick<Operations['listSessions']['query'], 'q' | 'state'>;
 
 /** The sessions of the project, newest first, as far as they were read; and each one that somebody asked for. */
 class Sessions {
@@ -11,10 +16,14 @@ class Sessions {
   known = $state<Record<string, Listed>>({});
   next = $state<string | null>(null);
   loaded = $state(false);
-  counts = $state.raw<Record<string, number> | null>(null);
+  /** How many the project has; null: not known. */
+  all = $state.raw<number | null>(null);
   error = $state.raw<unknown>(null);
+  /** The server did not answer: these are the sessions that this browser keeps. */
+  kept = $state(false);
   busy = false;
   private project = '';
+  private filter: Filter = {};
   private asked = new Set<string>();
   private stale = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -29,10 +38,12 @@ class Sessions {
     });
   }
 
-  async load(project: string): Promise<void> {
+  async load(project: string, filter: Filter = {}): Promise<void> {
     if (this.project !== project) {
-      Object.assign(this, { ids: [], known: {}, next: null, loaded: false, project });
+      Object.assign(this, { ids: [], known: {}, next: null, loaded: false, all: null, project });
     }
+    this.filter = filter;
+    this.busy = false; // what an earlier filter asked for is not waited for
     await this.page(null);
   }
 
@@ -43,24 +54,48 @@ class Sessions {
   private async page(cursor: string | null): Promise<void> {
     if (this.busy) return;
     this.busy = true;
+    const { filter } = this;
     try {
       const found = await client.call('listSessions', {
         path: { project: this.project },
-        query: { limit: PAGE, cursor: cursor ?? undefined },
+        query: {
+          limit: PAGE,
+          cursor: cursor ?? undefined,
+          counts: cursor === null ? true : undefined,
+          ...filter,
+        },
       });
+      if (filter !== this.filter) return;
       for (const one of found.items) this.known[one.id] = one;
       const ids = found.items.map((one) => one.id);
       const before = cursor === null ? [] : this.ids;
       this.ids = [...before, ...ids.filter((id) => !before.includes(id))];
       this.next = found.next;
-      this.counts = (found as { counts?: Record<string, number> }).counts ?? null;
+      this.kept = false;
+      if (cursor === null && !filter.q && !filter.state)
+        offline.keepList(this.project, found.items);
+      if (found.counts) this.all = found.counts.complete ? found.counts.all : null;
       this.error = null;
     } catch (error) {
-      if (!me.refused(error)) this.error = error;
+      if (filter !== this.filter || me.refused(error)) return;
+      if (cursor === null && !(error instanceof Refusal) && this.showKept()) return;
+      this.error = error;
     } finally {
-      this.busy = false;
+      if (filter === this.filter) this.busy = false;
       this.loaded = true;
     }
+  }
+
+  /** Shows the sessions of this browser; false: it keeps none. */
+  private showKept(): boolean {
+    const list = offline.list(this.project);
+    if (list.length === 0) return false;
+    for (const one of list) this.known[one.id] ??= one;
+    if (this.ids.length === 0) this.ids = list.map((one) => one.id);
+    this.next = null;
+    this.error = null;
+    this.kept = true;
+    return true;
   }
 
   /** One session, asked for once; null until it is there. */

@@ -20,11 +20,20 @@ export function save(key: string, value: unknown): void {
   }
 }
 
-/** Removes all that was kept, at sign-out. */
-export function forget(): void {
+/** Removes the files of the page that the service worker keeps: nobody is signed in any more. */
+export async function forgetFiles(): Promise<void> {
+  try {
+    for (const name of await caches.keys()) await caches.delete(name);
+  } catch {
+    // Without a secure connection there are none.
+  }
+}
+
+/** Removes all that was kept whose name begins so; '': all, at sign-out. */
+export function forget(beginning = ''): void {
   try {
     for (const key of Object.keys(localStorage)) {
-      if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+      if (key.startsWith(PREFIX + beginning)) localStorage.removeItem(key);
     }
   } catch {
     // There is nothing then.

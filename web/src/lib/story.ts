@@ -1,7 +1,7 @@
-// A timeline in words: the list of the phone, the description of the picture, the text form.
+// A timeline in words: the list of the phone, the description of the picture.
 import type { IconName } from './icons';
 import { count } from './text';
-import { clock, duration } from './time';
+import { duration } from './time';
 import type { Timeline } from './timeline';
 import type { State } from './words';
 
@@ -12,23 +12,14 @@ export interface Beat {
   title: string;
   text: string;
   night: boolean;
-  mark: string;
 }
 
-const beat = (
-  at: number,
-  icon: IconName,
-  state: State,
-  title: string,
-  text: string,
-  mark: string,
-): Beat => ({
+const beat = (at: number, icon: IconName, state: State, title: string, text: string): Beat => ({
   at,
   icon,
   state,
   title,
   text,
-  mark,
   night: icon === 'moon',
 });
 
@@ -55,55 +46,49 @@ export function story(line: Timeline): Beat[] {
     const slept = line.sleeps.some((one) => one.wake === wake);
     const who = [wake.name, wake.verb].filter(Boolean).join(' ');
     beats.push(
-      beat(
-        wake.at,
-        wake.icon,
-        slept ? 'wait' : 'neut',
-        slept ? `${who}, and it wakes` : who,
-        '',
-        '▶',
-      ),
+      beat(wake.at, wake.icon, slept ? 'wait' : 'neut', slept ? `${who}, and it wakes` : who, ''),
     );
   }
   for (const sleep of line.sleeps) {
     const lasted = duration((sleep.end ?? line.end) - sleep.start);
     const text =
       waits(line, sleep) + (sleep.restarted ? '. The server restarted once: no effect.' : '');
-    beats.push(beat(sleep.start, 'moon', 'sleep', `Asleep for ${lasted}`, text, '☾'));
+    beats.push(beat(sleep.start, 'moon', 'sleep', `Asleep for ${lasted}`, text));
   }
   for (const crash of line.crashes) {
     const down = duration(crash.started - crash.at);
-    beats.push(beat(crash.at, 'zap', 'fail', 'The server is killed', 'What ran is cut off', '✗'));
-    beats.push(beat(crash.started, 'power', 'done', `Started again after ${down}`, '', '↺'));
+    beats.push(
+      beat(
+        crash.at,
+        'zap',
+        'fail',
+        crash.clean ? 'The server stops' : 'The server is killed',
+        'What ran is cut off',
+      ),
+    );
+    beats.push(beat(crash.started, 'power', 'done', `Started again after ${down}`, ''));
   }
   for (const row of line.rows) {
     for (const bar of row.bars) {
       const again = bar.attempt > 1 ? `attempt ${bar.attempt}` : '';
-      beats.push(beat(bar.start, 'wrench', 'run', `${row.tool} runs`, again, '▒'));
+      beats.push(beat(bar.start, 'wrench', 'run', `${row.tool} runs`, again));
     }
     if (row.settled) {
       const [icon, state, verb] = HOW[row.settled.how] ?? ['circle', 'neut', ''];
-      beats.push(beat(row.settled.at, icon, state, `${row.tool} ${verb}`, row.settled.by, '■'));
+      beats.push(beat(row.settled.at, icon, state, `${row.tool} ${verb}`, row.settled.by));
     }
     for (const note of row.notes) {
       const title = note.conflict
         ? `A second result for ${row.tool}: refused`
         : `The same result again: no effect`;
       beats.push(
-        beat(
-          note.at,
-          note.conflict ? 'x' : 'copy',
-          note.conflict ? 'fail' : 'neut',
-          title,
-          '',
-          '◇',
-        ),
+        beat(note.at, note.conflict ? 'x' : 'copy', note.conflict ? 'fail' : 'neut', title, ''),
       );
     }
   }
   for (const bar of line.model) {
     if (bar.outcome === 'failed')
-      beats.push(beat(bar.start, 'circle-x', 'fail', 'The model did not answer', '', '█'));
+      beats.push(beat(bar.start, 'circle-x', 'fail', 'The model did not answer', ''));
   }
   for (const turn of line.turns) {
     if (turn.end === null) continue;
@@ -115,7 +100,6 @@ export function story(line: Timeline): Beat[] {
         failed ? 'fail' : 'done',
         failed ? `Turn ${turn.number} fails` : `Turn ${turn.number} ends`,
         '',
-        '┤',
       ),
     );
   }
@@ -139,12 +123,4 @@ export function describe(line: Timeline, title: string): string {
       `The server was killed and started again after ${duration(crash.started - crash.at)}.`,
     );
   return said.join(' ');
-}
-
-export function plainText(line: Timeline, title: string): string {
-  const rows = story(line).map(
-    (one) =>
-      `${clock(one.at, line.end, true).padEnd(16)} ${one.mark} ${[one.title, one.text].filter(Boolean).join(': ')}`,
-  );
-  return `${title}\n\n${rows.join('\n')}\n`;
 }

@@ -21,6 +21,8 @@ export interface StreamOptions {
   after: string | null;
   onFrame: (frame: Frame) => void;
   onState: (state: LinkState) => void;
+  /** The place to come back to, after each frame. */
+  onCursor?: (cursor: string) => void;
   now?: () => number;
 }
 
@@ -95,15 +97,24 @@ export class Stream {
     };
     try {
       for await (const frame of parseEvents(response.body, heard)) {
+        if (frame.id !== null && frame.data === '') {
+          this.at(frame.id);
+          continue;
+        }
         const event = JSON.parse(frame.data) as Event;
         if (frame.event === 'bye') return String((event as unknown as { reason: string }).reason);
-        if (frame.id !== null) this.cursor = frame.id;
         this.options.onFrame({ id: frame.id, type: frame.event, event });
+        if (frame.id !== null) this.at(frame.id);
       }
     } finally {
       clearTimeout(silent);
     }
     return null;
+  }
+
+  private at(cursor: string): void {
+    this.cursor = cursor;
+    this.options.onCursor?.(cursor);
   }
 
   private later(): void {

@@ -21,6 +21,14 @@ export function show(value: unknown): string {
   return visible(JSON.stringify(value, null, 2));
 }
 
+const LONG = 12;
+
+/** Whether a value takes more lines than are read at a glance. */
+export function isLong(value: unknown): boolean {
+  const text = show(value);
+  return text.split('\n').length > LONG || text.length > LONG * 80;
+}
+
 /** The arguments as rows; anything but an object is one row. */
 export function rows(input: unknown): [string, unknown][] {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) {

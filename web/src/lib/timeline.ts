@@ -1,5 +1,5 @@
 // What happened in a session, as lanes: made from its events alone. The grammar is that of the design.
-import type { Event } from 'dormouse-client';
+import type { Event, Start } from 'dormouse-client';
 import { actor, array, number, record, text, typeOf, waitKind, wakeOf } from './journal';
 import type { Data, WaitKind, Wake } from './journal';
 
@@ -44,9 +44,11 @@ export interface Sleep {
   restarted: boolean;
 }
 export interface Crash {
-  /** The last that is known before it. */
+  /** When the server was last known to run. */
   at: number;
   started: number;
+  /** It was stopped, not killed. */
+  clean?: boolean;
 }
 export interface Turn {
   number: number;
@@ -85,6 +87,11 @@ class Builder {
   private last = 0;
   private cause: Wake | null = null;
   private total = 0;
+  private readonly starts: Map<number, Start>;
+
+  constructor(starts: Start[]) {
+    this.starts = new Map(starts.map((one) => [one.epoch, one]));
+  }
 
   add(event: Event): void {
     if (this.line.start === 0) this.line.start = event.at;
@@ -124,13 +131,24 @@ class Builder {
       const cut = this.unfinished();
       const asleep = this.open(this.line.sleeps) ?? this.line.sleeps.at(-1);
       if (cut.length > 0) {
-        this.line.crashes.push({ at: this.last, started: event.at });
-        for (const bar of cut) Object.assign(bar, { end: this.last, outcome: 'cut' });
+        const crash = this.crash(this.epoch, epoch, event.at);
+        this.line.crashes.push(crash);
+        for (const bar of cut) Object.assign(bar, { end: crash.at, outcome: 'cut' });
       } else if (asleep) {
         asleep.restarted = true;
       }
     }
     this.epoch = Math.max(epoch, this.epoch ?? epoch);
+  }
+
+  /** When the process of an epoch ended and the next one began; else the events beside it say so. */
+  private crash(before: number, epoch: number, until: number): Crash {
+    const ended = this.starts.get(before);
+    const alive = ended?.aliveAt ?? this.last;
+    const at = Math.min(Math.max(alive, this.last), until);
+    const begun = this.starts.get(epoch)?.startedAt ?? until;
+    const started = Math.min(Math.max(begun, at), until);
+    return { at, started, clean: ended?.clean ?? false };
   }
 
   private row(data: Data, at: number): Row {
@@ -253,6 +271,8 @@ class Builder {
         break;
       case 'gate_decided':
         this.close(row.waits, event.at);
+        if (text(data, 'rule') !== null)
+          row.decisions.push({ by: actor(text(data, 'by')), at: event.at, approved: true });
         if (text(data, 'verdict') === 'deny') this.settle(row, event.at, 'denied');
         break;
       default:
@@ -307,8 +327,8 @@ class Builder {
   }
 }
 
-export function timeline(events: Event[], now: number): Timeline {
-  const builder = new Builder();
+export function timeline(events: Event[], now: number, starts: Start[] = []): Timeline {
+  const builder = new Builder(starts);
   for (const event of events) builder.add(event);
   return builder.done(now);
 }

@@ -1,7 +1,8 @@
 // From what the API says to what a person reads: state, icon and word.
 import type { PendingCall, Session } from 'dormouse-client';
 import type { IconName } from './icons';
-import { list } from './text';
+import { markdown, type Inline } from './markdown';
+import { list, visible } from './text';
 import { clock, duration } from './time';
 
 export type State = 'wait' | 'run' | 'sleep' | 'fail' | 'done' | 'doubt' | 'neut';
@@ -11,19 +12,8 @@ export interface Word {
   text: string;
 }
 
-/** What a later server adds to a pending call; the page does without it. */
-export interface Call extends PendingCall {
-  agentID?: string;
-  sessionTitle?: string | null;
-  requestedBy?: { type: string; name: string | null } | null;
-  gate?: { id?: string; alwaysAsk?: boolean } | null;
-  onDeadline?: 'deny' | 'done' | 'tell' | null;
-  lastText?: string | null;
-  claim?: { by: string; until: number } | null;
-  mine?: boolean;
-  /** It asks what became of an attempt that was cut off. The page finds this out itself. */
-  doubtQuestion?: boolean;
-}
+/** A pending call, with what the inbox shows beside it where the server was asked for that. */
+export type Call = PendingCall;
 
 /** A call whose attempt was cut off, or the question about it. */
 export const isDoubt = (call: Call): boolean => call.inDoubt || call.doubtQuestion === true;
@@ -109,7 +99,33 @@ export function callWord(call: Call, me: Person, now: number): Word {
 }
 
 /** The heading of a call: the question of its gate or tool, else what it waits for. */
+const BREAK = /\n\s*\n|\n(?=\s{0,6}(?:[-*+]|\d{1,9}[.)])\s|\s*(?:```|~~~|>))/;
+const plain = (parts: Inline[]): string =>
+  parts.map((one) => ('inside' in one ? plain(one.inside) : one.text)).join('');
+
+/** The heading of a question in Markdown, and what follows it. Empty: it begins with a list or code. */
+export function headline(message: string): { title: string; rest: string } {
+  const text = message.trim();
+  const end = /^#{1,6}\s/.test(text) ? text.search(/\n|$/) : text.search(BREAK);
+  const first = end < 0 ? text : text.slice(0, end);
+  const [node] = markdown(first);
+  if (!node || !('inside' in node) || node.kind === 'quote') return { title: '', rest: text };
+  return { title: visible(plain(node.inside)), rest: end < 0 ? '' : text.slice(end).trim() };
+}
+
+/** An agent wrote the question, so it may be Markdown; an approval rule's is plain text. */
+export const isAsked = (call: Call): boolean =>
+  isHuman(call) && call.reason !== 'approval' && !isDoubt(call);
+
+/** Those who are asked may pass a call on; an admin may always. */
+export const canReassign = (call: Call, me: Person): boolean =>
+  isOpen(call) &&
+  isHuman(call) &&
+  !isDoubt(call) &&
+  (may(me.role, 'admin') || (call.status === 'waiting' && isMine(call, me)));
+
 export function question(call: Call): string {
+  if (call.message && isAsked(call)) return headline(call.message).title || `${call.tool} asks`;
   if (call.message && call.doubtQuestion !== true) return call.message;
   if (isDoubt(call)) return `Did ${call.tool} finish?`;
   if (call.reason === 'approval') return `Run ${call.tool}?`;
@@ -120,9 +136,12 @@ export function question(call: Call): string {
 /** What a later server adds to a session. */
 export interface Listed extends Session {
   cost?: { amount: number; currency: string } | null;
-  lastError?: { code: string; message: string } | null;
   waits?: { reason: string; human: boolean; inDoubt: boolean; mine: boolean } | null;
 }
+
+/** Why the session or its last turn failed. */
+export const lastError = (session: Session): Session['error'] =>
+  session.error ?? session.lastTurn?.error ?? null;
 
 export function sessionWord(session: Listed, calls: Call[], me: Person, now: number): Word {
   if (session.status === 'paused') return { state: 'neut', icon: 'circle-pause', text: 'Paused' };
@@ -137,7 +156,7 @@ export function sessionWord(session: Listed, calls: Call[], me: Person, now: num
     return { state: 'run', icon: 'loader-circle', text: `Tries again${left}` };
   }
   if (activity.type === 'waiting_async') return waitingWord(calls, me, now);
-  if (session.lastError) return { state: 'fail', icon: 'circle-x', text: 'Failed' };
+  if (lastError(session)) return { state: 'fail', icon: 'circle-x', text: 'Failed' };
   return { state: 'neut', icon: 'circle', text: 'Idle' };
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A driver whose program tests play, and what it tells of it in words.
+// A driver whose agent is played by tests, and its reports as short words.
 
 #include "acp/testing/fakes.h"
 
@@ -9,7 +9,7 @@ namespace dormouse::acp::testing {
 
 using namespace session;
 
-inline constexpr auto usual_options =
+inline constexpr auto default_options =
     R"([{"optionId":"a","kind":"allow_always"},{"optionId":"b","kind":"allow_once"},)"
     R"({"optionId":"c","kind":"reject_once"}])";
 
@@ -34,7 +34,7 @@ inline Settings settings() {
 
 class DriverTest : public ::testing::Test {
 protected:
-    // The prompt of step 1 of turn 1; what it leads to is in said.
+    // Sends the prompt of step 1 of turn 1; `said` collects what it leads to.
     void prompt(std::string const& text = "hello", std::uint32_t attempt = 1) {
         port::ModelRequest request;
         request.session = session;
@@ -82,7 +82,7 @@ protected:
     }
     void add(std::string const& word) { said += (said.empty() ? "" : " ") + word; }
     std::string taken() { return std::exchange(said, {}); }
-    // Up to the prompt.
+    // Answers `initialize`.
     void ready(std::string const& capabilities = R"({"loadSession":true})") {
         processes.answer("initialize", R"({"protocolVersion":1,"agentCapabilities":)" +
                                            capabilities +
@@ -107,7 +107,7 @@ protected:
                       options + "}}");
     }
     std::string last_line() { return processes.newest().lines.back(); }
-    // The text of the newest session/prompt.
+    // Returns the text of the newest session/prompt.
     std::string prompted() {
         auto const& lines = processes.newest().lines;
         for (auto line = lines.rbegin(); line != lines.rend(); ++line) {

@@ -1,5 +1,5 @@
 #pragma once
-// A program that tests play, line by line, on time that they move.
+// An agent process and a loop that tests play: lines one by one, and time that the test moves.
 
 #include "acp/programs.h"
 #include "json/json.h"
@@ -42,11 +42,11 @@ public:
     struct Process {
         port::ProcessSpec spec;
         port::Fn<void(port::ProcessEnd)> done;
-        std::vector<std::string> lines;  // that it was written
+        std::vector<std::string> lines;  // written to it
         bool asked_to_end = false;
         bool ended = false;
         bool killed = false;
-        port::Fn<void()> give_way = {};  // set: it rests
+        port::Fn<void()> give_way = {};  // set: the process rests
     };
 
     Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override {
@@ -72,7 +72,7 @@ public:
         port::ProcessEnd end{port::ProcessEnd::How::signalled, 9, {}, complaint, {}};
         newest().done(std::move(end));
     }
-    // The id of the newest request with that method, as text.
+    // Returns the id of the newest request with that method, as text.
     std::string id_of(std::string const& method) {
         auto const& lines = newest().lines;
         for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
@@ -88,7 +88,7 @@ public:
         say(R"({"jsonrpc":"2.0","id":)" + id_of(method) + R"(,"error":{"code":)" +
             std::to_string(code) + R"(,"message":")" + message + "\"}}");
     }
-    // The methods that it was called with, in order.
+    // Returns the methods that it was called with, in order.
     [[nodiscard]] std::string methods() {
         std::string out;
         for (std::string const& line : newest().lines) {
@@ -101,7 +101,7 @@ public:
     std::deque<Process> all;
 };
 
-// The program's own port: each request waits until a test answers it.
+// The HTTP server of the agent: each request waits until a test answers it.
 class FakePort final : public port::HttpClient {
 public:
     port::HttpId start(port::HttpRequest request, port::HttpCallbacks callbacks) override {
@@ -109,7 +109,7 @@ public:
         return all.size();
     }
     void cancel(port::HttpId /*id*/) override {}
-    // The oldest that waits.
+    // Answers the oldest waiting request.
     void answer(std::string const& body, std::uint16_t status = 200) {
         auto& asked = all.at(answered++);
         asked.callbacks.head({status, {}});

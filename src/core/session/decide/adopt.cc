@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-// Rule 3: verdicts after a crash. What an older epoch started and nobody finished is in doubt;
-// everything else is as it was, and nothing is written when nothing is in doubt.
+// Rule 3: resolves what a crash cut off. Runs that an older epoch started and did not finish are in
+// doubt. Writes nothing if nothing is in doubt.
 namespace dormouse::session {
 
 void doubt(Decider& d, Call const& call, std::string const& why) {
@@ -37,17 +37,17 @@ void verdict(Decider& d, Call const& call) {
     }
 }
 
-// Gates come and go with the configuration, which a process reads when it starts. One that was
-// being asked while the runtime was down is not to be blamed for the time that this took.
-void ask_gates_anew(Decider& d, Adopt const& c) {
+// Gates change with the configuration, which a process reads at start. A gate that was being asked
+// while the runtime was down is asked again and does not time out for it.
+void ask_gates_again(Decider& d, Adopt const& c) {
     std::vector<std::pair<CallNo, bool>> changed;
     for (auto const& [no, call] : d.state.calls) {
-        bool const held = call.phase == CallPhase::held;
-        if (!held && call.phase != CallPhase::gating) continue;
+        bool const awaiting_gate = call.phase == CallPhase::awaiting_gate;
+        if (!awaiting_gate && call.phase != CallPhase::gating) continue;
         bool const missing =
             std::ranges::find(c.missing_gates, gate_of(call)) != c.missing_gates.end();
-        bool const late = !held && d.state.timer_at.at({no, TimerKind::give_up}) <= d.at;
-        if (missing ? !held : held || late) changed.emplace_back(no, missing);
+        bool const late = !awaiting_gate && d.state.timer_at.at({no, TimerKind::give_up}) <= d.at;
+        if (missing ? !awaiting_gate : awaiting_gate || late) changed.emplace_back(no, missing);
     }
     for (auto const& [no, missing] : changed) {
         std::string const gate = gate_of(d.state.calls.at(no));
@@ -72,11 +72,11 @@ Result<Answer> handle(Decider& d, Adopt const& c) {
             d.emit(ModelRequested{turn.step, turn.attempt + 1, d.state.head, d.context.epoch});
         }
     }
-    ask_gates_anew(d, c);
+    ask_gates_again(d, c);
     return done(d);
 }
 
-// Everything due was done before this, and what became possible is done after it.
+// handle() for Tick does nothing: decide() writes what is due before it and advances after it.
 Result<Answer> handle(Decider& d, Tick const&) { return done(d); }
 
 }  // namespace dormouse::session

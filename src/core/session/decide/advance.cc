@@ -8,13 +8,13 @@
 #include <algorithm>
 
 // What has become possible happens in the append of the event that made it possible (rule 2): calls
-// start as slots come free, the model is asked, the turn ends, the next input begins its own.
+// start as slots come free, the model is asked, the turn ends, the next input begins a turn.
 namespace dormouse::session {
 
 namespace {
 
-// A quorum of more calls than the step has means all of them: a step whose calls have all settled
-// is not open any more.
+// A quorum larger than the step means all of its calls: a step whose calls have all settled is not
+// open.
 std::uint32_t needed(Join const& join, StepState const& step) {
     return join.n == 0 ? step.calls : join.n;
 }
@@ -27,7 +27,7 @@ bool joins_met(OpenTurn const& turn) {
            });
 }
 
-// Rule 4: may ask.
+// Rule 4: the model may be asked.
 bool may_ask(State const& state) {
     OpenTurn const& turn = *state.turn;
     bool const all_wait = state.calls.size() == state.waiting;
@@ -47,19 +47,19 @@ void start_turn(Decider& d) {
     if (had) started.terms.after.clear();
     d.emit(std::move(started));
     if (!had) return;
-    // The program had it first, on its own screen: the session has nothing to do in such a turn.
+    // The external agent had the input first, in its own terminal: the turn has nothing to do.
     News answer{.kind = NewsKind::message, .body = input.answer, .begins = true};
     if (!input.answer.is_null())
         d.emit(AgentUpdate{0, 0, input.turn, d.state.head + 1, std::move(answer)});
     end_turn(d, FinishReason::stop, std::nullopt, "");
 }
 
-// What woke the session is its input; what else lies in the inbox is seen with it.
+// The mail that woke the session is the input; the rest of the inbox is seen with it.
 void start_mail_turn(Decider& d, InboxItem const& mail) {
     d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.context.terms, false});
 }
 
-// Prompts first: their turn sees the mail as well.
+// Prompts first: their turn sees the mail, too.
 bool start_next_turn(Decider& d) {
     if (!d.state.queue.empty()) {
         start_turn(d);
@@ -71,8 +71,7 @@ bool start_next_turn(Decider& d) {
 }
 
 void start_ready_calls(Decider& d) {
-    // While a slot is free no call waits for one to be gated, so the first one that is ready may
-    // run.
+    // While a slot is free no ready call has a gate left to ask, so the first one may start.
     State const& state = d.state;
     while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
         CHECK(state.to_gate.empty());
@@ -80,8 +79,7 @@ void start_ready_calls(Decider& d) {
     }
 }
 
-// Attempts whose time has come run again as slots come free; those that wait for a slot are not in
-// work.
+// Starts due retries as slots come free. A retry that waits for a slot is not in work.
 void start_due_retries(Decider& d) {
     std::vector<CallNo> due;
     for (Timer const& timer : d.state.timers) {
@@ -95,7 +93,7 @@ void start_due_retries(Decider& d) {
     }
 }
 
-// join `any`: once it is met the rest of the step is not waited for.
+// Join `any`: once it is met, the rest of the step is cancelled.
 void cancel_rest(Decider& d) {
     if (!d.state.turn->terms.join.cancel_rest) return;
     std::vector<CallNo> rest;
@@ -107,7 +105,8 @@ void cancel_rest(Decider& d) {
         }
     }
     for (CallNo no : rest) {
-        if (!d.state.calls.contains(no)) continue;  // it waited for the same task
+        // Cancelled with another call that waited for the same task.
+        if (!d.state.calls.contains(no)) continue;
         cancel_call(d, no, "another call of the step settled first");
     }
 }
@@ -164,7 +163,7 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std
 
 void advance(Decider& d) {
     while (d.state.lifecycle == Lifecycle::active) {
-        bool const room = d.state.untold.size() < limits::untold_turns_max;
+        bool const room = d.state.unnotified.size() < limits::unnotified_turns_max;
         if (!d.state.turn && (!room || !start_next_turn(d))) return;
         if (!d.state.turn) continue;
         cancel_rest(d);  // first, so that nothing starts only to be cancelled

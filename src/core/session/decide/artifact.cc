@@ -3,7 +3,7 @@
 
 #include <map>
 
-// What is too large for a record is kept beside it, under the event that names it.
+// Artifacts: bytes too large for a record, stored under the event that names them.
 namespace dormouse::session {
 
 namespace {
@@ -18,7 +18,7 @@ Json with_id(Json const& object, std::string const& id) {
 std::optional<Error> refuse_together(State const& state, std::uint64_t more) {
     if (more == 0 || state.artifact_bytes + more <= limits::session_artifact_bytes_max)
         return std::nullopt;
-    return over_limit("The artifacts of a session together", "session_artifact_bytes",
+    return over_limit("All artifacts of a session together", "session_artifact_bytes",
                       limits::session_artifact_bytes_max)
         .error();
 }
@@ -32,9 +32,9 @@ void emit_artifact(Decider& d, CallNo call, Artifact const& artifact) {
 }  // namespace
 
 std::optional<Error> refuse_artifacts(State const& state, Attached const& attached) {
-    // The one that an output was put aside into comes on top.
+    // Plus one: the artifact that holds a large output.
     if (attached.list.size() > limits::artifacts_per_outcome_max + 1)
-        return Error{Code::too_large, "An outcome may bring 8 artifacts.",
+        return Error{Code::too_large, "An outcome must have at most 8 artifacts.",
                      Json::trusted(R"({"limit":"artifacts","max":8})")};
     std::uint64_t bytes = 0;
     for (Artifact const& artifact : attached.list) {
@@ -54,7 +54,7 @@ std::optional<Error> refuse_imported(State const& state,
 
 std::optional<Error> refuse_files(State const& state, std::vector<InputFile> const& files) {
     if (files.size() > limits::input_files_max)
-        return Error{Code::too_large, "A prompt may bring 20 images and files.",
+        return Error{Code::too_large, "A prompt must have at most 20 images and files.",
                      Json::trusted(R"({"limit":"prompt_files","max":20})")};
     std::uint64_t bytes = 0;
     for (InputFile const& file : files) {
@@ -87,8 +87,8 @@ Json keep_files(Decider& d, Json const& parts, std::vector<InputFile> const& fil
     return Json::trusted(out.append(text, copied));
 }
 
-// An id stands there as a whole string: in the part's artifactID, and in the output that tells of
-// it. One pass, however many there are.
+// Replaces ids where they are whole strings: in the part's artifactID, and in the output that
+// describes the artifact. One pass for any number of ids.
 Json renamed(SessionId const& fork, Create::ForkOf const& from, Seq next) {
     std::map<std::string, Seq, std::less<>> own;
     for (auto const& [seq, artifact] : from.artifacts)

@@ -15,7 +15,7 @@ void begin_as_fork(Decider& d, Create::ForkOf const& from) {
     for (auto const& [seq, artifact] : from.artifacts) (void)keep(d, 0, {{artifact}, false}, {});
 }
 
-// A part that came before is not taken again, so it may be sent until it is answered.
+// A repeated part is a duplicate, so a client may send a part until it is answered.
 Result<Answer> handle(Decider& d, ImportMore const& c) {
     if (d.state.imports == 0) return fail(Code::wrong_kind, "This session was not imported.");
     if (c.part <= d.state.imports) return Answer{.outcome = Answer::Outcome::duplicate};
@@ -23,13 +23,14 @@ Result<Answer> handle(Decider& d, ImportMore const& c) {
         return over_limit("An import", "import_parts", limits::import_parts_max);
     if (c.part != d.state.imports + 1) {
         Error gap{Code::not_ready,
-                  "Part " + std::to_string(d.state.imports + 1) + " is to come first.",
+                  "Part " + std::to_string(d.state.imports + 1) + " must come first.",
                   {},
                   100};
         return std::unexpected(std::move(gap));
     }
     if (d.state.turns != 0 || d.state.lifecycle != Lifecycle::active)
-        return fail(Code::wrong_state, "The session has gone on; nothing is put before that.");
+        return fail(Code::wrong_state,
+                    "The session already has turns; import its history before the first prompt.");
     if (auto error = refuse_imported(d.state, c.artifacts))
         return std::unexpected(*std::move(error));
     begin_as_fork(
@@ -37,8 +38,7 @@ Result<Answer> handle(Decider& d, ImportMore const& c) {
     return done(d);
 }
 
-// REQUIRES: the state is new, or the session's own: an Idempotency-Key led the repeat to the same
-// session.
+// REQUIRES: the state is new, or that of the session to which the Idempotency-Key led before.
 Result<Answer> handle(Decider& d, Create const& c) {
     if (d.state.lifecycle == Lifecycle::deleted)
         return fail(Code::session_gone, "This session was deleted.");

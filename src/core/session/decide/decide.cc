@@ -24,7 +24,7 @@ void Decider::emit(Event::Body body) {
     event.at = at;
     event.turn = state.turn ? state.turn->no : 0;
     if (auto const* started = std::get_if<TurnStarted>(&body)) event.turn = started->turn;
-    if (auto const* told = std::get_if<TurnTold>(&body)) event.turn = told->turn;
+    if (auto const* told = std::get_if<TurnNotified>(&body)) event.turn = told->turn;
     if (auto const* update = std::get_if<AgentUpdate>(&body)) event.turn = update->turn;
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
@@ -68,7 +68,7 @@ Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStat
     return receipt;
 }
 
-std::unexpected<Error> unknown() { return fail(Code::not_found, "There is nothing with this id."); }
+std::unexpected<Error> unknown() { return fail(Code::not_found, "This id was not found."); }
 
 std::unexpected<Error> gone() {
     return fail(Code::history_gone, "This part of the session's history was removed by retention.");
@@ -77,7 +77,7 @@ std::unexpected<Error> gone() {
 bool is_full(State const& state) { return state.head >= limits::seq_full; }
 
 std::unexpected<Error> journal_full() {
-    return fail(Code::too_large, "The session's journal is full; go on in a fork of it.",
+    return fail(Code::too_large, "The session's journal is full; continue in a fork of it.",
                 Json::trusted(R"({"limit":"session_events","max":16777215})"));
 }
 
@@ -89,7 +89,7 @@ std::string bytes_text(std::size_t bytes) {
 
 std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
                                   std::size_t max) {
-    return fail(Code::too_large, what + " may have " + bytes_text(max) + ".",
+    return fail(Code::too_large, what + " must be at most " + bytes_text(max) + ".",
                 Json::trusted(R"({"limit":")" + std::string(limit) + R"(","max":)" +
                               std::to_string(max) + "}"));
 }
@@ -98,13 +98,13 @@ std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
     std::string const from(text(state.lifecycle));
     std::string const extra = R"({"from":")" + from + R"(","move":")" + std::string(move) + "\"}";
     return fail(Code::wrong_state,
-                "This session is " + from + "; it can not " + std::string(move) + ".",
+                "This session is " + from + "; it cannot " + std::string(move) + ".",
                 Json::trusted(extra));
 }
 
 namespace {
 
-// May be judged on a state that is no session yet.
+// The command can be decided on a state without a session.
 bool is_creation(State const& state, Command const& command) {
     if (std::holds_alternative<Create>(command.body)) return true;
     auto const* deliver = std::get_if<Deliver>(&command.body);
@@ -121,8 +121,8 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (context.found.gone) return {{}, gone(), {}};
     Activity const before = activity(state);
     Decider decider(state, command, context);
-    // A new owner's verdicts come before the times that passed while nobody drove: a run that a
-    // crash cut off is in doubt, it did not take too long.
+    // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in
+    // doubt, it did not exceed its time limit.
     bool const adopts = std::holds_alternative<Adopt>(command.body);
     if (!creates && !adopts) fall_due(decider);
     auto answer = std::visit([&](auto const& body) { return handle(decider, body); }, command.body);
@@ -136,7 +136,8 @@ Decision decide(State& state, Command const& command, Context const& context) {
             std::move(decider.artifacts),
             std::move(decider.posts),
             decider.sessions(),
-            decider.took};
+            decider.took,
+            std::move(decider.rules)};
 }
 
 }  // namespace dormouse::session

@@ -1,7 +1,7 @@
 #include "session/decide/task.h"
 #include "session/post.h"
 
-// Cancel (rule 10) and the moves of a session's life.
+// Cancel (rule 10) and changes of the session's status.
 namespace dormouse::session {
 
 namespace {
@@ -27,7 +27,7 @@ void drop_queue(Decider& d, std::string const& why, std::string const& reason = 
 
 void settle_everything(Decider& d, std::string const& why) {
     if (OpenTurn const* const turn = d.state.turn ? &*d.state.turn : nullptr) {
-        // The parent is told with the turn's end that nothing more will come.
+        // The end of the turn tells the parent that the session is gone.
         std::optional<Trouble> gone;
         if (turn->run != 0) gone = Trouble{std::string(child_gone), why};
         end_turn(d, FinishReason::cancelled, std::move(gone), why);
@@ -43,8 +43,7 @@ Result<Answer> change_status(Decider& d, Lifecycle from, Lifecycle to, std::stri
     return done(d);
 }
 
-// error → active; or, with an idle session whose last turn failed, that turn once more at the same
-// view.
+// From error to active; or, in an idle session, runs a failed last turn again with the same input.
 Result<Answer> retry(Decider& d, std::string const& why) {
     if (d.state.lifecycle == Lifecycle::error) {
         return change_status(d, Lifecycle::error, Lifecycle::active, "retry", why);

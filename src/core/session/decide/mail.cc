@@ -1,15 +1,15 @@
 #include "session/decide/decider.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 
-// Mail: the receiver decides here, in one place and in its own order, who reads it and when.
+// Mail: the receiver decides what wakes it and when, in its own order of events.
 namespace dormouse::session {
 
 namespace {
 
-// The next request to the model sees this one too, whatever it is.
+// Whether an earlier mail already wakes the session: the request for it shows later mail, too.
 bool one_wakes_already(State const& state) {
     for (InboxItem const& item : state.inbox) {
         if (item.hold == MailHold::none && item.seq > state.asked_view) return true;
@@ -19,28 +19,28 @@ bool one_wakes_already(State const& state) {
 
 constexpr std::string_view unread_text = "Nobody has read it within its time to live.";
 
-struct Verdict {
+struct DeliveryPolicy {
     MailHold hold = MailHold::none;
     std::optional<Time> until = {};
 };
 
-// So that agents that answer each other for ever come to rest: a conversation wakes a session so
-// often in a minute, and so often at all.
-Verdict verdict(Decider const& d, Mail const& mail) {
+// Limits how often one conversation wakes a session, in a minute and in total, so that agents that
+// answer each other become idle.
+DeliveryPolicy verdict(Decider const& d, Mail const& mail) {
     if (mail.wake == Wake::never) return {MailHold::quiet};
-    if (mail.hops >= limits::mail_hops_max) return {MailHold::held};
+    if (mail.hops >= limits::mail_hops_max) return {MailHold::quarantined};
     if (one_wakes_already(d.state)) return {};
     ConversationState const* const known = conversation_of(d.state, mail.conversation);
     if (!known) return {};
-    if (known->wakes >= limits::mail_wakes_max) return {MailHold::held};
+    if (known->wakes >= limits::mail_wakes_max) return {MailHold::quarantined};
     Time const next = known->minute + limits::mail_minute;
     bool const often = known->in_minute >= limits::mail_wakes_per_minute && d.at < next;
-    return often ? Verdict{MailHold::minute, next} : Verdict{};
+    return often ? DeliveryPolicy{MailHold::minute, next} : DeliveryPolicy{};
 }
 
 std::unexpected<Error> inbox_full() {
-    return fail(Code::inbox_full, "The inbox has " + std::to_string(limits::inbox_max) +
-                                      " mails that nobody has read yet.");
+    return fail(Code::inbox_full,
+                "The inbox is full: " + std::to_string(limits::inbox_max) + " mails are unread.");
 }
 
 std::string sender_of(Mail const& mail) {
@@ -53,11 +53,11 @@ bool is_child(State const& state, SessionId const& session) {
                                [&](auto const& entry) { return entry.second.child == session; });
 }
 
-// Not of what the family writes itself. It goes on in the mail's conversation, so that what holds
-// agents that answer each other for ever holds here too.
-void tell_the_parent(Decider& d, Mail const& mail) {
+// Notifies the parent, except of mail from the parent or from a child. The notice continues the
+// mail's conversation, so that its limits apply.
+void notify_parent(Decider& d, Mail const& mail) {
     State const& state = d.state;
-    if (!d.context.mail.tells_the_parent || !state.parent || mail.wake == Wake::never) return;
+    if (!d.context.mail.notifies_parent || !state.parent || mail.wake == Wake::never) return;
     SessionId const parent = state.parent->session;
     if (mail.from && (*mail.from == parent || is_child(state, *mail.from))) return;
     std::string says = "Mail to your task " + task_id(parent, state.parent->task) + " from " +
@@ -81,13 +81,13 @@ Result<Answer> take(Decider& d, Mail mail) {
     if (state.lifecycle == Lifecycle::completed) return wrong_state(state, "take mail");
     if (mail.expires && *mail.expires <= d.at) return fail(Code::expired, std::string(unread_text));
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
-    if (mail.wake == Wake::usual) mail.wake = d.context.mail.usual;
-    Verdict const what = verdict(d, mail);
+    if (mail.wake == Wake::standard) mail.wake = d.context.mail.default_wake;
+    DeliveryPolicy const what = verdict(d, mail);
     d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
     Answer answer;
     answer.seq = state.head;
-    tell_the_parent(d, mail);
-    answer.held = what.hold == MailHold::held;
+    notify_parent(d, mail);
+    answer.held = what.hold == MailHold::quarantined;
     return answer;
 }
 
@@ -100,12 +100,12 @@ Result<Answer> answer_earlier(Decider const& d) {
 }
 
 std::optional<Error> refuse(SendMail const& c) {
-    if (c.to.empty()) return Error{Code::bad_value, "There is nobody to send it to.", {}};
+    if (c.to.empty()) return Error{Code::bad_value, "The mail must have a receiver.", {}};
     if (c.to.size() > limits::mail_receivers_max) {
-        return Error{
-            Code::bad_value,
-            "A mail may go to " + std::to_string(limits::mail_receivers_max) + " sessions.",
-            {}};
+        return Error{Code::bad_value,
+                     "A mail must have at most " + std::to_string(limits::mail_receivers_max) +
+                         " receivers.",
+                     {}};
     }
     if (c.text.size() > limits::mail_bytes_max)
         return over_limit("A mail", "mail_bytes", limits::mail_bytes_max).error();

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-// What the model answered. Only the newest attempt commits; what an older one brings is dropped.
+// Replies of the model. Only the newest attempt commits; replies to older attempts are dropped.
 namespace dormouse::session {
 
 namespace {
@@ -14,9 +14,9 @@ template <class Outcome> bool is_current(State const& state, Outcome const& c) {
            state.turn->request->attempt == c.attempt;
 }
 
-// Exponential with full jitter in its upper half, so that many sessions do not come back together.
+// Exponential back-off with jitter in the upper half, so that sessions do not retry together.
 Duration retry_delay(Decider& d, std::uint32_t failures, std::optional<Duration> asked) {
-    if (asked) return std::clamp(*asked, Duration(0), Duration(3'600'000));
+    if (asked) return std::clamp(*asked, Duration(0), limits::retry_after_max);
     Duration const ceiling =
         std::min(limits::retry_max, limits::retry_base * (1 << std::min(failures, 10U)));
     auto const bits = d.draw();
@@ -32,8 +32,8 @@ void fail_model(Decider& d, Trouble error, bool may_retry, std::optional<Duratio
     if (!again) end_turn(d, FinishReason::error, std::move(error), "the model failed");
 }
 
-// The pauses of those calls that get a slot at once (advance() starts them in this append). Gates
-// take slots first, so with one among the calls nothing is certain.
+// Takes the pauses of calls that get a slot at once (advance() starts them in this append). Does
+// nothing if a call has gates: gates take slots first.
 void stash_at_once(Decider& d, ModelReplied& replied) {
     bool const gated = std::ranges::any_of(
         replied.calls, [](CallSpec const& c) { return !c.terms.gates.empty(); });
@@ -49,7 +49,7 @@ void stash_at_once(Decider& d, ModelReplied& replied) {
     }
 }
 
-// Calls that can not run are settled before the others start.
+// Settles calls that cannot run before the others start.
 void refuse_calls(Decider& d, CallNo first) {
     std::vector<CallNo> refused;
     for (auto it = d.state.calls.lower_bound(first); it != d.state.calls.end(); ++it) {
@@ -71,7 +71,8 @@ std::string too_many_calls(std::size_t asked, std::size_t open, Limits const& li
 
 void give_up_model(Decider& d) {
     if (d.state.turn->terms.program)
-        return lose_program(d, {"agent_crashed", "Nobody drives the agent's program."}, true);
+        return lose_program(d, {"agent_crashed", "No process of the agent runs this prompt."},
+                            true);
     fail_model(d, {"model_failed", "The model did not answer in time."}, true, std::nullopt);
 }
 
@@ -83,7 +84,7 @@ Result<Answer> handle(Decider& d, ModelReply const& c) {
                    false, std::nullopt);
         return done(d);
     }
-    // Calls of a reply that was cut off are not calls; its text is kept.
+    // The calls of a truncated reply are dropped; its text is kept.
     bool const whole = c.finish != FinishReason::length;
     ModelReplied replied{c.step,
                          c.attempt,

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 
-// Results that nobody can push: a call that waits is asked for its own. One event a poll, none
-// while it runs: asking has no effects.
+// Polling: a tool asks its service for the result of a paused call. A poll writes one event, when
+// it has ended; starting it writes none, since it has no side effects.
 namespace dormouse::session {
 
 namespace {
 
 constexpr Duration day{24 * 3600 * 1000};
 
-// As often as is configured; after failures less and less often, and not before the other side
-// wants it.
+// poll_every; longer after each failure, and at least what the service requests.
 Duration delay(Pause const& pause, std::uint32_t failures, std::optional<Duration> retry_after) {
     Duration const every = *pause.terms.poll_every;
     Duration const most = std::max(every, limits::poll_back_off_max);
@@ -26,7 +25,7 @@ void not_yet(Decider& d, Call const& call, PollOutcome::NotYet const& answer) {
     d.emit(Polled{call.pending, d.at + wait, failures, answer.error});
 }
 
-// Its artifacts are kept, too.
+// Stores the artifacts, too.
 Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
     Submission what;
     what.digest = c.digest;
@@ -51,7 +50,7 @@ Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
 
 }  // namespace
 
-// Whatever settled the call meanwhile stands, and the answer to a poll before the newest is old.
+// Ignores outcomes of older polls and of settled calls.
 Result<Answer> handle(Decider& d, PollOutcome const& c) {
     Call const* const call = open_pause(d.state, c.pending);
     bool const polls = call && call->phase == CallPhase::waiting && call->pending == c.pending &&
@@ -62,7 +61,7 @@ Result<Answer> handle(Decider& d, PollOutcome const& c) {
         return done(d);
     }
     Submission const what = submission_of(d, call->no, c);
-    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}});
+    settle(d, *call, {c.pending, what, "poll", {}, std::nullopt, {}, {}, {}});
     return done(d);
 }
 

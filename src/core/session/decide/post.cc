@@ -1,7 +1,7 @@
 #include "session/decide/task.h"
 
-// What other sessions send. Each post is taken up once: the key that the lane remembers it by is
-// written in the append that takes it up.
+// Messages from other sessions. Each is applied once: the append that applies it also writes the
+// key by which the lane remembers it.
 namespace dormouse::session {
 
 namespace {
@@ -78,7 +78,7 @@ struct TakeBack {
     template <class Any> Result<Answer> operator()(Any const&) const { return done(d); }
 };
 
-// What changed nothing needs not be remembered.
+// A command that wrote no event need not be remembered.
 Result<Answer> remembered(Decider& d, PostKey const& key, std::size_t before,
                           Result<Answer> judged) {
     if (!judged) return judged;

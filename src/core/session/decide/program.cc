@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-// Sessions whose agent is a program: what it was prompted with, what was observed of it, and what
-// becomes of a turn in whose middle it died.
+// Sessions of external agents: prompts, observed updates, and what happens to a turn during which
+// the agent exits.
 namespace dormouse::session {
 
 namespace {
@@ -15,13 +15,13 @@ template <class Outcome> bool is_newest(State const& state, Outcome const& c) {
            state.turn->request->attempt == c.attempt;
 }
 
-// The lane offers again what it could not write; what came after it must not overtake it.
+// The lane retries updates that it could not write; later ones must not overtake them.
 std::unexpected<Error> too_early() {
     Error error{Code::not_ready, "What came before it is not written yet.", {}, 100};
     return std::unexpected(std::move(error));
 }
 
-// When the program is started again: nobody waits for a person, and it did not die too often.
+// When the agent is started again; nullopt: a permission waits for a person.
 std::optional<Time> next_start(Decider const& d) {
     State const& state = d.state;
     if (!state.calls.empty()) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<Time> next_start(Decider const& d) {
                            limits::retry_base * (1 << std::min(state.turn->failures, 6U)));
 }
 
-// Why the program is not started again after this death; empty: it is.
+// Why the agent is not started again; empty: it is.
 std::string gives_up(Decider const& d) {
     auto const& deaths = d.state.program_deaths;
     constexpr std::size_t before = limits::program_deaths_max - 1;
@@ -68,16 +68,16 @@ void tell(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn, 
     d.emit(AgentUpdate{attempt, number, turn, message, what});
 }
 
-// A turn of its own, which nothing is owed in: it is over with the append that tells of it. A
-// task's turns are its runs, and one that failed waits for retry.
+// An unprompted update gets a turn of its own, which ends in the same append. Not in a task, whose
+// turns are its runs, and not after a failed turn, which waits for retry.
 bool opens_turn(State const& state) {
     bool const idle = state.lifecycle == Lifecycle::active && !state.turn && state.queue.empty();
     LastTurn const& last = *state.last_turn;
     return idle && !state.parent && !last.failed && last.cause != InputSource::external;
 }
 
-// What it said when its prompt had its answer already.
-void tell_late(Decider& d, AgentNews const& c) {
+// An update that came after the prompt was answered.
+void notify_late(Decider& d, AgentNews const& c) {
     bool const gone = d.state.lifecycle == Lifecycle::deleted || !d.state.last_turn;
     if (gone || is_full(d.state) || c.what.kind == NewsKind::plan) return;
     if (!c.by_itself || !opens_turn(d.state)) return tell(d, 0, 0, d.state.last_turn->no, c.what);
@@ -100,31 +100,32 @@ void cancel_asks(Decider& d) {
         cancel_call(d, d.state.calls.begin()->first, "the agent went on without an answer");
 }
 
-// An approval of an attempt before this one, for the same input of a tool of the same kind.
-bool resembles(Verdict const& v, AgentAsk const& c) {
+// An approval in an earlier attempt, for the same input and tool.
+bool resembles(PermissionAnswer const& v, AgentAsk const& c) {
     return !c.spec.input.is_null() && v.call != 0 && v.approved && v.attempt < c.attempt &&
            v.tool == c.spec.tool && v.input_digest == c.spec.input_digest;
 }
 
-// Such a one for exactly what is asked for now.
-bool fits(Verdict const& v, AgentAsk const& c) {
+// As resembles(), and for exactly what is asked now.
+bool fits(PermissionAnswer const& v, AgentAsk const& c) {
     return c.spec.shown && v.shown == c.spec.shown && resembles(v, c);
 }
 
-// One that came when the program had died already, so that it could not use it.
-Verdict const* grant_for(State const& state, AgentAsk const& c) {
-    auto const& verdicts = state.turn->program.verdicts;
-    auto const found = std::ranges::find_if(
-        verdicts, [&](Verdict const& v) { return fits(v, c) && !v.told && !v.granted; });
-    return found == verdicts.end() ? nullptr : &*found;
+// An approval that came after the agent had exited, so that it was not used.
+PermissionAnswer const* grant_for(State const& state, AgentAsk const& c) {
+    auto const& permissions = state.turn->program.permissions;
+    auto const found = std::ranges::find_if(permissions, [&](PermissionAnswer const& v) {
+        return fits(v, c) && !v.told && !v.granted;
+    });
+    return found == permissions.end() ? nullptr : &*found;
 }
 
 std::string warning_of_repeat(State const& state, AgentAsk const& c) {
-    auto const& verdicts = state.turn->program.verdicts;
-    if (std::ranges::any_of(verdicts, [&](Verdict const& v) { return fits(v, c); }))
+    auto const& permissions = state.turn->program.permissions;
+    if (std::ranges::any_of(permissions, [&](PermissionAnswer const& v) { return fits(v, c); }))
         return "\nIt was approved before the agent's program ended, and may have run already.";
     bool like = false, may_have_run = false;
-    for (Verdict const& v : verdicts) {
+    for (PermissionAnswer const& v : permissions) {
         if (!resembles(v, c)) continue;
         like = true;
         may_have_run = may_have_run || v.told || v.granted;
@@ -136,7 +137,7 @@ std::string warning_of_repeat(State const& state, AgentAsk const& c) {
            (may_have_run ? " What was approved may have run already." : "");
 }
 
-// A person who is asked again should know.
+// A person who is asked again should know about the earlier approval.
 void warn_of_repeat(State const& state, AgentAsk& c) {
     std::string const warning = warning_of_repeat(state, c);
     c.terms.message += warning;
@@ -158,11 +159,11 @@ bool asked_before(State const& state, CallSpec const& spec) {
                                    CallSpec const& known = entry.second.spec;
                                    return known.ask != 0 && same(known.ask_attempt, known.ask);
                                }) ||
-           std::ranges::any_of(state.turn->program.verdicts,
-                               [&](Verdict const& v) { return same(v.attempt, v.ask); });
+           std::ranges::any_of(state.turn->program.permissions,
+                               [&](PermissionAnswer const& v) { return same(v.attempt, v.ask); });
 }
 
-// A gate's answer is stored as a person's would be, and told to the agent in the same way.
+// A gate's denial is stored like a person's, and the agent is notified in the same way.
 void deny(Decider& d, AgentAsk const& c) {
     ask(d, c.step, c.spec, c.terms);
     Call const& call = d.state.calls.at(d.state.calls_ever);
@@ -171,7 +172,7 @@ void deny(Decider& d, AgentAsk const& c) {
     denial.reason = c.denied;
     denial.digest = sha256(R"({"decision":{"approved":false}})");
     PendingId const pending = call.pending;
-    settle(d, call, {pending, denial, "runtime", {}, std::nullopt, {}});
+    settle(d, call, {pending, denial, "runtime", {}, std::nullopt, {}, {}, {}});
 }
 
 }  // namespace
@@ -205,7 +206,7 @@ Result<Answer> handle(Decider& d, AgentAttach const& c) {
     return done(d);
 }
 
-// A message of the user's in a turn of its own, behind those that wait. It begins no run of a task.
+// A user message in a turn of its own, after the queued ones. Belongs to no run of a task.
 Result<Answer> handle(Decider& d, AgentTyped const& c) {
     State const& state = d.state;
     if (is_full(state) || c.at <= state.program_typed) return done(d);
@@ -222,7 +223,7 @@ Result<Answer> handle(Decider& d, AgentTyped const& c) {
 
 Result<Answer> handle(Decider& d, AgentNews const& c) {
     if (c.number == 0) {
-        tell_late(d, c);
+        notify_late(d, c);
         return done(d);
     }
     if (!is_newest(d.state, c)) return done(d);
@@ -253,7 +254,7 @@ Result<Answer> handle(Decider& d, AgentAsk const& c) {
         deny(d, c);
         return done(d);
     }
-    if (Verdict const* const grant = grant_for(d.state, c)) {
+    if (PermissionAnswer const* const grant = grant_for(d.state, c)) {
         d.emit(AgentGranted{grant->call, c.attempt, c.spec.ask, c.spec.model_id});
         return done(d);
     }

@@ -24,11 +24,11 @@ std::unexpected<Error> ambiguous(State const& state) {
         ids += (ids.empty() ? "\"" : ",\"") + state.calls.at(no).pending.text() + "\"";
     }
     return fail(Code::ambiguous,
-                "Several questions are open; say which one this answers (`answers`).",
+                "Several questions are open; name the one that this answers in `answers`.",
                 Json::trusted("{\"ids\":[" + ids + "]}"));
 }
 
-// The prompt is the answer to a pause with continuation `message`: receipt and input in one append.
+// Settles a pause with continuation `message`: receipt and input in one append.
 Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pending) {
     static std::string const via = "prompt";
     static std::string const no_delivery;
@@ -41,11 +41,19 @@ Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pendin
         return fail(Code::wrong_kind, "This call does not wait for a message.");
     }
     if (call && !c.only_text) {
-        return fail(Code::wrong_kind,
-                    "The open question takes text only. To begin a turn with images or files "
-                    "instead, say when (`queue`).");
+        return fail(
+            Code::wrong_kind,
+            "A prompt answers the open question with text only. To begin a turn with images "
+            "or files instead, set `when` to `queue`; to attach files to the answer, "
+            "submit it as a result of the call.");
     }
-    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}});
+    if (call && !call->pause->terms.schema.is_null()) {
+        return fail(Code::wrong_kind,
+                    "The open question wants an answer of a certain form: submit it as a result of "
+                    "the call. To begin a turn with a prompt instead, set `when` to `queue`.",
+                    Json::trusted("{\"ids\":[\"" + pending.text() + "\"]}"));
+    }
+    auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
     settled->turn = turn;
     settled->seq = d.state.head;
@@ -81,7 +89,7 @@ Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
         return fail(Code::session_busy,
                     "The session is in a turn; it waits for " + open_ids(state) + ".");
     }
-    // A program takes nothing in the middle of a prompt.
+    // An external agent accepts nothing during a prompt.
     bool const programmed = state.turn && state.turn->terms.program;
     bool const own_turn = idle || when == PromptMode::queue || !state.turn || programmed;
     if (own_turn && state.queue.size() >= d.context.limits.queue) {
@@ -119,7 +127,7 @@ Result<Answer> handle(Decider& d, Prompt const& c) {
     if (state.lifecycle == Lifecycle::completed) {
         if (!c.reopen) return wrong_state(state, "prompt");
         if (c.answers)
-            return answer_pause(d, c, *c.answers);  // its calls are closed: that opens nothing
+            return answer_pause(d, c, *c.answers);  // its calls are closed, so this opens nothing
         d.emit(StatusChanged{Lifecycle::completed, Lifecycle::active, "reopened by a prompt"});
     }
     if (c.answers) return answer_pause(d, c, *c.answers);

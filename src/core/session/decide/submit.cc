@@ -15,7 +15,7 @@ std::unexpected<Error> closed_error(Code code, std::string detail, Receipt const
                 Json::trusted("{\"digest\":\"" + digest_text(receipt.digest) + "\"}"));
 }
 
-// Rule 8, "mode": which kinds settle which pause.
+// Rule 8: which kinds of submission settle which pause.
 bool fits(PauseReason reason, SubmissionKind kind) {
     switch (reason) {
         case PauseReason::tool_result: return kind != SubmissionKind::decision;
@@ -33,32 +33,21 @@ std::unexpected<Error> wrong_kind(PauseReason reason) {
                 Json::trusted("{\"reason\":\"" + word + "\"}"));
 }
 
-// A person's name, or a role ("role:approve") that the caller has.
-bool may_answer(AnswerTerms const& terms, Actor const& actor, Context const& context) {
-    if (terms.from.empty() || actor.type == ActorType::runtime) return true;
-    auto const has = [&](std::string const& role) {
-        return role.starts_with("role:") &&
-               (!context.roles || std::ranges::find(*context.roles, role) != context.roles->end());
-    };
-    return std::ranges::any_of(
-        terms.from, [&](std::string const& from) { return from == actor.name || has(from); });
-}
-
 std::optional<Error> refuse_values(Checked const& checked) {
     if (checked.refused) return checked.refused;
     if (checked.invalid.is_null()) return std::nullopt;
     return Error{Code::invalid_result,
-                 "The outcome does not fit the call's schema; it goes on waiting.",
+                 "The outcome does not fit the call's schema; it still waits.",
                  Json::trusted("{\"errors\":" + std::string(checked.invalid.text()) + "}")};
 }
 
-// A result that is too long for a record has been put aside, unless it is too long for that too.
+// A larger result was stored as an artifact before, unless it exceeds that limit, too.
 std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
     std::size_t const beside = what.title.size() + what.metadata.size() + what.error.size() +
                                what.reason.size() + what.arguments.size() + what.content.size();
     if (beside > limits::output_bytes_max) {
-        return over_limit("What comes with an output (title, metadata) or instead of one",
-                          "outcome_bytes", limits::output_bytes_max)
+        return over_limit("An outcome without its output (title, metadata, …)", "outcome_bytes",
+                          limits::output_bytes_max)
             .error();
     }
     std::size_t const bytes = what.output.size();
@@ -69,8 +58,7 @@ std::optional<Error> refuse_output(Limits const& allowed, Submission const& what
         .error();
 }
 
-// Early: the tool has started and has not said yet that it pauses. Result<Answer> by what it
-// declared.
+// Early: the tool has started and has not paused yet. Decided by what the tool declares.
 std::optional<Error> refuse_early(Call const& call, Offer const& offer) {
     bool const declared = call.spec.terms.may_pause_for(PauseReason::tool_result);
     if (declared && offer.what.kind != SubmissionKind::decision) return std::nullopt;
@@ -88,7 +76,7 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
         if (action == "run_again" || action == "succeeded" || action == "give_up")
             return std::nullopt;
         return Error{Code::invalid_result,
-                     "Say what became of it: content.action is run_again, succeeded or give_up.",
+                     "content.action must be run_again, succeeded or give_up.",
                      Json::trusted(R"({"errors":[{"pointer":"/content/action",)"
                                    R"("message":"run_again, succeeded or give_up"}]})")};
     }
@@ -98,48 +86,76 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
         return Error{Code::not_an_answerer, "The runtime itself answers this call."};
     }
     if (!may_answer(terms.answer, by, context))
-        return Error{Code::not_an_answerer, "You are not among those asked."};
+        return Error{Code::not_an_answerer, "You are not among the answerers of this call."};
     if (terms.answer.forbid_requester && state.turn->by == by) {
-        return Error{Code::not_an_answerer,
-                     "You asked for this yourself; somebody else must answer."};
+        return Error{Code::not_an_answerer, "You requested this turn; another person must answer."};
     }
-    // Capabilities and webhooks are for the job that was started, never for what people are asked.
+    // Capabilities and webhooks may only report results of jobs, never answer for people.
     bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
     if (job && terms.reason != PauseReason::tool_result) return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
     if (call.spec.ask != 0 && !offer.what.arguments.is_null()) {
-        return Error{Code::invalid_arguments,
-                     "The arguments of an agent's own tool can not be changed; allow it or not."};
+        return Error{
+            Code::invalid_arguments,
+            "The arguments of an agent's own tool cannot be changed; approve or deny it as it is."};
     }
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         std::string const shown = digest_text(call.spec.input_digest);
-        return Error{Code::input_changed, "The arguments are not those that you were shown.",
+        return Error{Code::input_changed,
+                     "The arguments have changed since they were shown to you.",
                      Json::trusted("{\"inputDigest\":\"" + shown + "\"}")};
     }
     return std::nullopt;
 }
 
-// What is wrong with it whatever values it brings.
+// How many files an answer of this call may have.
+std::size_t files_taken(Call const& call, Offer const& offer) {
+    bool const own = call.pause && !call.pause->by_gate && call.pending == offer.pending;
+    if (!own || offer.what.kind != SubmissionKind::result) return 0;
+    PauseTerms const& terms = call.pause->terms;
+    bool const one = terms.continuation == Continuation::message && terms.answer.need == 1;
+    return one ? std::min<std::size_t>(terms.files, limits::input_files_max) : 0;
+}
+
+std::optional<Error> refuse_answer_files(State const& state, Call const& call, Offer const& offer) {
+    if (offer.files.empty()) return std::nullopt;
+    std::size_t const most = files_taken(call, offer);
+    if (most == 0)
+        return Error{
+            Code::invalid_result, "This call takes no files; it still waits.",
+            Json::trusted(R"({"errors":[{"pointer":"/files","message":"must be left out"}]})")};
+    if (offer.files.size() > most) {
+        std::string const max = std::to_string(most);
+        return Error{Code::too_large, "This answer must have at most " + max + " files.",
+                     Json::trusted(R"({"limit":"answer_files","max":)" + max + "}")};
+    }
+    return refuse_files(state, offer.files);
+}
+
+// Refusals that do not depend on the submitted values.
 std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
                             Actor const& by, Context const& context) {
     if (auto error = refuse_asker_or_kind(state, call, offer, by, context)) return error;
+    if (auto error = refuse_rule(call, offer, by)) return error;
     if (auto error = refuse_output(context.limits, offer.what)) return error;
-    return refuse_artifacts(state, offer.attached);
+    if (auto error = refuse_artifacts(state, offer.attached)) return error;
+    return refuse_answer_files(state, call, offer);
 }
 
 Offer offer_of(Submit const& c) {
-    return {c.pending, c.what, c.via, c.delivery_id, c.input_digest, c.attached};
+    return {c.pending,      c.what,     c.via,   c.delivery_id,
+            c.input_digest, c.attached, c.files, c.file_parts};
 }
 
 std::optional<Result<Answer>> voted_before(Decider const& d, Call const& call, Offer const& offer) {
     auto const earlier = std::ranges::find(call.votes, d.command.by, &Vote::by);
     if (earlier == call.votes.end()) return std::nullopt;
     if (earlier->digest != offer.what.digest)
-        return fail(Code::conflict, "You voted otherwise before.");
+        return fail(Code::conflict, "You have already voted differently.");
     return Answer{.outcome = Answer::Outcome::counted, .seq = d.state.head, .votes = call.votes};
 }
 
-// With n-of-m a decision is a vote: the n-th equal approval settles, and so does one denial.
+// With `need` above 1 a decision is a vote: the n-th equal vote settles, and so does one denial.
 Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
     Actor const& by = d.command.by;
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
@@ -154,12 +170,11 @@ Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
     return Answer{.receipt = receipt, .seq = d.state.head};
 }
 
-// The person's word on an attempt that a crash cut off: content {"action": run_again | succeeded |
-// give_up}.
+// Executes the answer to an in-doubt question: content {"action": run_again | succeeded | give_up}.
 void follow_question(Decider& d, CallNo no, Submission const& what) {
     Call const& call = d.state.calls.at(no);
     if (what.action == "run_again") {
-        // It runs under the same pendingID as soon as a slot is free.
+        // Runs under the same pendingID as soon as a slot is free.
         d.emit(ToolFailed{no, call.attempt, "the attempt was cut off; it is to run again", d.at});
     } else if (what.action == "succeeded") {
         end_run(d, {no, call.attempt, std::nullopt, what.output, {}, what.title, what.metadata},
@@ -182,7 +197,34 @@ CallStatus status_of(Submission const& what) {
     return what.kind == SubmissionKind::error ? CallStatus::failed : CallStatus::completed;
 }
 
+// The message that an answer becomes: its text or value, then its files.
+Json answer_parts(Decider& d, Offer const& offer) {
+    std::string const output(offer.what.output.text());
+    std::string parts;
+    if (output != R"("")" || offer.files.empty()) {
+        parts = output.starts_with('"')
+                    ? R"({"type":"text","text":)" + output + "}"
+                    : R"({"type":"data","name":"answer","data":)" + output + "}";
+    }
+    if (offer.files.empty()) return Json::trusted("[" + parts + "]");
+    if (!parts.empty()) parts += ',';
+    std::vector<InputFile> files = offer.files;
+    for (InputFile& file : files) file.place += parts.size();
+    return keep_files(
+        d, Json::trusted("[" + parts + std::string(offer.file_parts.text().substr(1))), files);
+}
+
 }  // namespace
+
+bool may_answer(AnswerTerms const& terms, Actor const& actor, Context const& context) {
+    if (terms.from.empty() || actor.type == ActorType::runtime) return true;
+    auto const has = [&](std::string const& role) {
+        return role.starts_with("role:") &&
+               (!context.roles || std::ranges::find(*context.roles, role) != context.roles->end());
+    };
+    return std::ranges::any_of(
+        terms.from, [&](std::string const& from) { return from == actor.name || has(from); });
+}
 
 void note(Decider& d, PendingId const& pending, std::string about, Sha256 const& digest,
           std::string text) {
@@ -197,7 +239,7 @@ Result<Answer> answer_closed(Decider& d, PendingId const& pending,
     auto const receipt = d.closed(pending);
     bool const capability = d.command.by.type == ActorType::capability;
     if (!receipt) return !capability && pending.call <= d.state.base.call ? gone() : unknown();
-    if (capability && d.at > receipt->at + limits::capability_afterlife) return unknown();
+    if (capability && d.at > receipt->at + limits::capability_grace_period) return unknown();
     bool const settled =
         receipt->status == CallStatus::completed || receipt->status == CallStatus::failed;
     if (settled && digest && receipt->digest == *digest) {
@@ -230,17 +272,12 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
         d.receipt(offer.pending, offer.what.kind, status_of(offer.what), offer.what.digest);
     receipt.via = offer.via;
     receipt.delivery_id = offer.delivery_id;
+    if (offer.what.rule) d.rules.push_back(rule_of(d, call, offer.what));
     d.emit(Submitted{receipt, offer.what});
     if (question) follow_question(d, no, offer.what);
     if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
     if (message) {
-        std::string const parts =
-            "[{\"type\":\"text\",\"text\":" + std::string(offer.what.output.text()) + "}]";
-        bool const is_text = offer.what.output.text().starts_with('"');
-        Json const shown = is_text
-                               ? Json::trusted(parts)
-                               : Json::trusted("[{\"type\":\"data\",\"name\":\"answer\",\"data\":" +
-                                               std::string(offer.what.output.text()) + "}]");
+        Json const shown = answer_parts(d, offer);
         d.emit(InputReceived{d.state.turn->no, InputSource::prompt, PromptMode::steer, shown,
                              d.command.by, offer.pending, d.idem()});
     }
@@ -261,11 +298,11 @@ Result<Answer> submit(Decider& d, Offer const& offer) {
     }
     Submission what = offer.what;
     what.output = keep(d, call->no, offer.attached, what.output);
-    Offer const kept{offer.pending,      what,          offer.via, offer.delivery_id,
-                     offer.input_digest, offer.attached};
+    Offer const kept{offer.pending,      what,           offer.via,   offer.delivery_id,
+                     offer.input_digest, offer.attached, offer.files, offer.file_parts};
     if (votes) return vote(d, *call, kept);
     Receipt const receipt = settle(d, *call, kept);
-    return Answer{.receipt = receipt, .seq = d.state.head};
+    return Answer{.receipt = receipt, .seq = d.state.head, .rule = what.rule.has_value()};
 }
 
 Result<Answer> handle(Decider& d, Submit const& c) { return submit(d, offer_of(c)); }
@@ -287,8 +324,10 @@ Result<Answer> handle(Decider& d, Progress const& c) {
     bool const fast =
         same_second && call->progress_in_second >= d.context.limits.progress_per_second;
     if (fast || call->progress_count >= d.context.limits.progress_per_call) {
-        return std::unexpected(Error{
-            Code::rate_limited, "Too much progress: 10 a second and 10,000 a call.", {}, 1000});
+        return std::unexpected(Error{Code::rate_limited,
+                                     "Too much progress: at most 10 a second and 10,000 a call.",
+                                     {},
+                                     1000});
     }
     d.emit(Progressed{c.pending, c.key, c.payload});
     return done(d);
@@ -298,7 +337,7 @@ Result<Answer> handle(Decider& d, Claim const& c) {
     Call const* const call = open_pause(d.state, c.pending);
     if (!call) return answer_closed(d, c.pending, std::nullopt);
     if (call->phase != CallPhase::waiting)
-        return fail(Code::not_ready, "The call does not wait yet.");
+        return fail(Code::not_ready, "The call is not waiting yet; try again.");
     bool const taken = call->claim && call->claim->until > d.at && call->claim->by != d.command.by;
     if (taken) {
         std::string const until = std::to_string(to_ms(call->claim->until));

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-// What becomes of a task's runs. Whatever ends one tells those who wait for it in the same append.
+// The runs of tasks. The end of a run notifies what waits for it in the same append.
 namespace dormouse::session {
 
 namespace {
 
 Json text_json(std::string const& plain) { return Json::trusted("\"" + plain + "\""); }
 
-// What a run gave, for a call that waited for it.
+// The result of a run, for a call that waited for it.
 Submission outcome_of(Task const& task) {
     Submission what;
     if (task.error.empty()) {
@@ -34,7 +34,7 @@ void settle_by_runtime(Decider& d, Call const& call, Submission what) {
     d.emit(Submitted{std::move(receipt), std::move(what)});
 }
 
-// How many calls waited.
+// Returns the number of calls that waited.
 std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
     std::vector<CallNo> waiting;
     for (auto const& [no, call] : d.state.calls) {
@@ -48,15 +48,14 @@ std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
 void give_notice(Decider& d, Task const& task) {
     std::string const says = "Task " + task_id(d.state.id, task.no) + ": " +
                              std::string(text(task.status)) +
-                             ". background_output gives what it said.";
+                             ". Read its output with background_output.";
     Json const parts =
         Json::trusted(R"([{"type":"text","text":)" + std::string(text_json(says).text()) + "}]");
     d.emit(InputReceived{
         d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, task.no});
 }
 
-// Outcomes that wait for a turn are told together; nothing else in the queue is of no run and no
-// task.
+// Outcomes that wait for a turn share one. No other queued task input has neither a run nor a task.
 TurnNo turn_of_outcomes(State const& state) {
     for (QueuedInput const& input : state.queue) {
         bool const outcome = input.source == InputSource::task && input.run == 0 && input.task == 0;
@@ -66,8 +65,8 @@ TurnNo turn_of_outcomes(State const& state) {
     return state.turns + 1;
 }
 
-// A call of the session's agent program has its outcome: that itself is what the session is told,
-// for whoever made the call may have forgotten it.
+// The outcome of a call made by the external agent. The input holds the outcome itself, because the
+// agent may have lost the call.
 void give_outcome(Decider& d, Task const& call) {
     Json const says = call.error.empty() && !call.result.is_null()
                           ? call.result
@@ -78,7 +77,7 @@ void give_outcome(Decider& d, Task const& call) {
         turn_of_outcomes(d.state), InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
 }
 
-// Runs that wait for a place begin as places come free, oldest first.
+// Starts queued runs as slots come free, oldest first.
 void begin_waiting(Decider& d) {
     for (;;) {
         Task const* next = nullptr;
@@ -106,19 +105,19 @@ void clear_task(Decider& d, TaskNo no, std::string const& why) {
     d.emit(TaskCleared{no, why});
 }
 
-// `tell`: whoever is owed a notice gets it, unless a call waited.
+// `tell`: gives the notice that the session expects, unless a call waited.
 void end_task_run(Decider& d, TaskChanged changed, bool tell) {
     TaskNo const no = changed.task;
-    bool const owed = tell && d.state.tasks.at(no).notify;
+    bool const outstanding = tell && d.state.tasks.at(no).notify;
     d.emit(std::move(changed));
     Task const& task = d.state.tasks.at(no);
     std::size_t const told = settle_waiting(d, no, outcome_of(task));
     if (task.by_call) {
         clear_task(d, no, "Its call has ended.");
     } else if (task.is_call()) {
-        if (told == 0 && owed) give_outcome(d, task);
+        if (told == 0 && outstanding) give_outcome(d, task);
         clear_task(d, no, "It has its outcome.");
-    } else if (told == 0 && owed) {
+    } else if (told == 0 && outstanding) {
         give_notice(d, task);
     }
     begin_waiting(d);
@@ -198,7 +197,7 @@ void run_ended(Decider& d, SessionId from, RunEnded const& ended) {
     end_task_run(d, std::move(changed), true);
 }
 
-// Nobody is woken by it.
+// Wakes nothing.
 void run_goes_on(Decider& d, SessionId from, RunProgress const& progress) {
     Task const* const task = find(d.state, progress.task, from);
     bool const its = task && task->active() && task->queued == 0 && task->run == progress.run;
@@ -222,7 +221,7 @@ void cancel_task(Decider& d, TaskNo no, std::string const& reason) {
     TaskChanged changed = end_of(task, TaskStatus::cancelled, why);
     changed.reason = reason;
     changed.stops = task.queued == 0;
-    changed.gone = !task.begun();  // it never came to be
+    changed.gone = !task.begun();  // the child was never created
     bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
     end_task_run(d, std::move(changed), from_outside);
 }
@@ -260,7 +259,7 @@ void wait_is_over(Decider& d, Call const& call) {
     std::string const id = task_id(d.state.id, no);
     Submission what;
     what.output = text_json("Task " + id + " has not ended within " + std::to_string(ms) +
-                            " ms. You will be told when it has.");
+                            " ms. You will be notified when it has ended.");
     what.digest = sha256("{\"output\":" + std::string(what.output.text()) + "}");
     if (!task.notify) expect_notice(d, task);
     settle_by_runtime(d, call, std::move(what));

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-// Operations on tasks, by tools and from outside. Requirement D7 fixes the texts of the errors.
+// Operations on tasks, by tools and from outside. Requirement D7 fixes the error texts.
 namespace dormouse::session {
 
 namespace {
 
-// What an ask comes to. `wait`: the call that asks goes on with the end of the task's run.
+// The result of an operation. `wait`: the asking call waits for the end of the task's run.
 struct Reply {
     TaskNo task = 0;
     std::string text = {};
     Json output = {};  // null: the text
     bool wait = false;
-    bool again = false;  // it was there already
+    bool again = false;  // it existed before
 };
 using Replied = Result<Reply>;
 
@@ -25,7 +25,7 @@ std::string name_of(Decider const& d, Task const& task) {
     return "Task " + task_id(d.state.id, task.no);
 }
 
-// Those that belong to a call are the call's own.
+// A task of a call is hidden from tools.
 bool is_open_to(Decider const& d, Task const& task) {
     return !task.by_call || std::holds_alternative<TaskAsk>(d.command.body);
 }
@@ -62,7 +62,7 @@ std::optional<Error> refuse_text(Decider const& d, TaskAsk const& ask) {
     return over_limit("A task's prompt", "prompt_bytes", d.context.limits.prompt_bytes).error();
 }
 
-// Calls wait outside, and take no place.
+// Calls of external agents take no slot.
 bool place_is_free(State const& state) {
     auto const in_place = [](auto const& entry) {
         Task const& task = entry.second;
@@ -73,19 +73,19 @@ bool place_is_free(State const& state) {
 }
 
 std::string begins_text(bool at_once) {
-    return at_once ? "You will be told when it has ended."
+    return at_once ? "You will be notified when it has ended."
                    : "It waits for a place (" + std::to_string(limits::tasks_running_max) +
-                         " tasks run). You will be told when it has ended.";
+                         " tasks run). You will be notified when it has ended.";
 }
 
-// Whoever asked for the turn whose tool asks: what forbids the requester to answer holds for
-// children too.
+// The requester of the turn, for tasks started by a tool: forbid_requester applies to children,
+// too.
 Actor asker(Decider const& d) {
     bool const from_outside = std::holds_alternative<TaskAsk>(d.command.body);
     return from_outside || !d.state.turn ? d.command.by : d.state.turn->by;
 }
 
-// The call with this mark that is open.
+// The open task with this mark.
 Task const* open_call(State const& state, std::string const& mark) {
     if (mark.empty()) return nullptr;
     for (auto const& [no, task] : state.tasks) {
@@ -99,15 +99,15 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     State const& state = d.state;
     if (Task const* const open = open_call(state, ask.mark))
         return Reply{.task = open->no, .again = true};
-    bool const leaf = !ask.mark.empty();  // no agent that could start more
+    bool const leaf = !ask.mark.empty();  // its agent cannot start tasks
     if (!leaf && state.parent && state.parent->depth >= limits::task_depth_max) {
-        return fail(Code::queue_full, "Tasks may be nested " +
+        return fail(Code::queue_full, "Tasks must be nested at most " +
                                           std::to_string(limits::task_depth_max) +
-                                          " deep, and this session is that deep already.");
+                                          " deep; this session is already at that depth.");
     }
     if (state.tasks.size() >= limits::tasks_max) {
         return fail(Code::queue_full, "This session has " + std::to_string(limits::tasks_max) +
-                                          " tasks; clear those that are done with.");
+                                          " tasks; clear those that have ended.");
     }
     bool const own = ask.what == TaskAsk::What::call;
     if (!d.context.refused.empty()) {
@@ -153,9 +153,9 @@ Replied output(Decider& d, TaskAsk const& ask) {
     std::string const doing = task.queued != 0                     ? "waits for a place"
                               : task.status == TaskStatus::resumed ? "is resumed"
                                                                    : "is running";
-    std::string const told = task.progress.empty() ? "" : " It tells: " + task.progress;
+    std::string const told = task.progress.empty() ? "" : " Progress: " + task.progress;
     std::string const text =
-        name_of(d, task) + " " + doing + "." + told + " You will be told when it has ended.";
+        name_of(d, task) + " " + doing + "." + told + " You will be notified when it has ended.";
     if (!task.notify) expect_notice(d, task);
     return Reply{.task = task.no, .text = text};
 }
@@ -248,17 +248,17 @@ Replied list(Decider& d, TaskAsk const& ask) {
     return Reply{.output = Json::trusted(out + "]")};
 }
 
-// What goes on in a turn of its own run is told to the parent.
+// Reports progress of the current run to the parent.
 Replied report(Decider& d, TaskAsk const& ask) {
     State const& state = d.state;
     if (is_full(state)) return journal_full();
     if (ask.description.size() > limits::report_bytes_max)
         return over_limit("A report", "report_bytes", limits::report_bytes_max);
     if (!state.parent || !state.turn || state.turn->run == 0)
-        return fail(Code::wrong_state, "This session is not at work on a task of another.",
+        return fail(Code::wrong_state, "This session is not running a task.",
                     Json::trusted(R"({"from":"idle","move":"report"})"));
     d.emit(RunReported{state.turn->run, ask.description});
-    return Reply{.text = "It was told."};
+    return Reply{.text = "Progress reported."};
 }
 
 Replied take(Decider& d, TaskAsk const& ask, CallNo call) {
@@ -275,7 +275,7 @@ Replied take(Decider& d, TaskAsk const& ask, CallNo call) {
     return unknown();
 }
 
-// The runtime alone answers such a call.
+// Only the runtime answers such a call.
 PauseTerms until_end(Decider const& d, TaskAsk const& ask, TaskNo task) {
     PauseTerms terms;
     terms.reason = PauseReason::handoff;
@@ -316,7 +316,7 @@ Result<Answer> handle(Decider& d, TaskAsk const& c) {
         return Answer{
             .outcome = Answer::Outcome::duplicate, .seq = earlier.seq, .task = earlier.task};
     }
-    // These two are a call's: one waits with it, and one takes a notice back.
+    // `call` waits in a tool call, and `output` withdraws a notice: neither works from outside.
     if (c.what == TaskAsk::What::call || c.what == TaskAsk::What::output) return unknown();
     auto const reply = take(d, c, 0);
     if (!reply) return std::unexpected(reply.error());

@@ -2,8 +2,8 @@
 
 #include "session/limits.h"
 
-// Rule 9: what is due by a command's time is written first, in its append. Only a durable `expired`
-// expires.
+// Rule 9: what is due by a command's time is written first, in its append. A call has expired only
+// once `expired` is durable.
 namespace dormouse::session {
 
 void give_up_model(Decider& d);  // model.cc
@@ -18,7 +18,7 @@ Receipt by_runtime(Decider const& d, Call const& call, SubmissionKind kind, Call
     return receipt;
 }
 
-// The deadline itself is what was waited for.
+// The deadline is the awaited outcome.
 void time_is_up(Decider& d, Call const& call) {
     Submission what;
     what.output = Json::trusted("\"done\"");
@@ -76,14 +76,14 @@ void give_up(Decider& d, CallNo no) {
     end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}}, sha256(why));
 }
 
-// Not when the deadline has come too.
+// Does nothing if the deadline has passed, too.
 void warn(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
     if (call.pause->deadline && *call.pause->deadline <= d.at) return;
     d.emit(DeadlineNear{call.pending, call.pause->deadline});
 }
 
-// Once for all that were missed. Not when the deadline has come too.
+// One reminder for all that were missed. Does nothing if the deadline has passed, too.
 void remind(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
     Pause const& pause = *call.pause;
@@ -100,7 +100,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::deadline: return expire(d, timer.call);
         case TimerKind::give_up: return give_up(d, timer.call);
         case TimerKind::tool_retry:  // advance() starts it when a slot is free
-        case TimerKind::poll:        // nothing is decided: the lane asks (due_polls)
+        case TimerKind::poll:        // nothing is decided here: the lane polls (due_polls)
             return;
         case TimerKind::near: return warn(d, timer.call);
         case TimerKind::remind: return remind(d, timer.call);

@@ -1,13 +1,13 @@
 #include "session/decide/task.h"
 #include "session/limits.h"
 
-// What tools and gates answered. For a tool the first outcome of any attempt settles; later ones
-// are notes.
+// Outcomes of tools and gates. The first outcome of any attempt of a tool settles the call; later
+// ones become notes.
 namespace dormouse::session {
 
 namespace {
 
-// Open and able to take an outcome: running, between attempts, or in doubt after a crash.
+// The call, if it can take an outcome: running, between attempts, or in doubt after a crash.
 Call* awaiting_outcome(State& state, PendingId const& pending) {
     auto found = state.calls.find(pending.call);
     if (found == state.calls.end() || found->second.pending != pending) return nullptr;
@@ -16,8 +16,8 @@ Call* awaiting_outcome(State& state, PendingId const& pending) {
     return runs || call.in_doubt ? &call : nullptr;
 }
 
-// A failure that the call has gone on from: another attempt is under way or has its time. It is
-// offered again when the answer to it was lost, and must not count as that attempt's.
+// A repeat of a failure after which the call has already continued: another attempt runs or is
+// scheduled. It must not count as that attempt's outcome.
 bool gone_on_from(Call const& call, ToolOutcome const& c) {
     auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what);
     if (!failed || !failed->may_retry) return false;
@@ -34,7 +34,7 @@ void supersede_question(Decider& d, Call const& call) {
     d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
 }
 
-// An output within the limits, or what stands for it: the door has put larger ones aside.
+// Larger outputs were replaced by artifacts before this.
 std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
     if (outcome.output.size() > d.context.limits.output_bytes) {
         return "the tool's output is larger than " + bytes_text(limits::artifact_bytes_max) +
@@ -71,7 +71,7 @@ void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
     d.emit(ToolFailed{call.no, c.attempt, failed.message, d.at + back_off(c.attempt)});
 }
 
-// An attempt before the newest says nothing by being lost: the newest one counts.
+// Only the loss of the newest attempt counts.
 void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c,
                   ToolOutcome::Lost const& lost) {
     if (call.phase != CallPhase::running || c.attempt != call.attempt) return;
@@ -159,6 +159,10 @@ Result<Answer> handle(Decider& d, GateOutcome const& c) {
         if (!allowed(terms->reason, terms->continuation)) {
             std::string const why = "denied: gate '" + c.gate + "' paused in a way that may not be";
             d.emit(GateDecided{call.no, c.gate, false, why, std::nullopt, {}});
+            return done(d);
+        }
+        if (auto const* rule = rule_for(d.context.rules, d.state, call, c.gate, *terms, d.at)) {
+            d.emit(GateDecided{call.no, c.gate, true, {}, std::nullopt, {}, rule->id(), rule->by});
             return done(d);
         }
         d.emit(GateAsked{d.new_pending(call), c.gate, with_reminders(d, *terms),

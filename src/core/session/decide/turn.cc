@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-// What the interceptors of a turn answered: before it, and when it had ended. Nothing of a turn is
-// between the two: it may span days.
+// Interceptors of a turn: asked before it, notified after it. There is no hook in between, since a
+// turn may span days.
 namespace dormouse::session {
 
 Result<Answer> handle(Decider& d, TurnOutcome const& c) {
     if (c.ended) {
-        bool const untold =
-            std::ranges::find(d.state.untold, c.turn, &EndedTurn::no) != d.state.untold.end();
-        if (untold) d.emit(TurnTold{c.turn});
+        bool const unnotified = std::ranges::find(d.state.unnotified, c.turn, &EndedTurn::no) !=
+                                d.state.unnotified.end();
+        if (unnotified) d.emit(TurnNotified{c.turn});
         return done(d);
     }
     bool const asked = d.state.turn && d.state.turn->no == c.turn && d.state.turn->unchecked != 0;

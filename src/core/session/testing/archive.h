@@ -1,6 +1,6 @@
 #pragma once
-// What a store keeps of one session beside its state: the log, and the closed things that are found
-// by key. Filled from events alone, as a store is, so that a test sees what a lane would find.
+// What a store holds of one session besides its state: the log, and closed things by key. Filled
+// only from events, as a store is, so that a test finds what a lane would find.
 
 #include "session/key.h"
 
@@ -13,7 +13,7 @@ namespace dormouse::session::testing {
 
 class Archive {
 public:
-    // Takes the next event. REQUIRES: `before` is the state that it is applied to.
+    // Adds the next event. REQUIRES: `before` is the state to which it is applied.
     void take(State const& before, Event const& event) {
         for (std::string const& key : keys_of(event)) {
             if (!keys_.emplace(key, event.seq).second)
@@ -24,7 +24,7 @@ public:
         log.push_back(event);
     }
 
-    // A post that was taken up is remembered by its key.
+    // Remembers an applied outbox message by its key.
     void take_post(Command const& command) { taken_.insert(taken_key(command)); }
 
     // What the lane looks up before it decides.
@@ -42,7 +42,7 @@ public:
         return found;
     }
 
-    // The pauses whose rows say that they wait.
+    // Pauses whose rows are waiting.
     [[nodiscard]] std::set<PendingId> waiting_rows() const {
         std::set<PendingId> out;
         for (auto const& [pending, row] : rows) {
@@ -63,7 +63,7 @@ private:
         if (row.settled != 0 && !row.status) broken_ += "a settled row without a status; ";
     }
 
-    // P2: one terminal outcome for each pause, and its receipt names the event that holds it.
+    // P2: each pause has one terminal outcome, and its receipt names the event that holds it.
     void take_receipt(Event const& event) {
         std::optional<Receipt> receipt;
         if (auto const* e = std::get_if<Submitted>(&event.body)) receipt = e->receipt;

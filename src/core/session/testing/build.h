@@ -1,6 +1,5 @@
 #pragma once
-// Short words of the tests: what happened in one line, outcomes that are offered, calls that a
-// model asks for.
+// Short builders for tests: events in one line, outcomes to submit, calls of a model.
 
 #include "session/decide.h"
 
@@ -14,7 +13,7 @@ namespace dormouse::session::testing {
 [[nodiscard]] inline Json json(std::string text) { return Json::trusted(std::move(text)); }
 [[nodiscard]] inline Json quoted(std::string const& text) { return json("\"" + text + "\""); }
 
-// "input_received turn_started": what happened, in one line.
+// "input_received turn_started": the types of the events in one line.
 [[nodiscard]] inline std::string types(std::vector<Event> const& events) {
     std::string out;
     for (Event const& event : events)
@@ -23,7 +22,7 @@ namespace dormouse::session::testing {
 }
 [[nodiscard]] inline std::string types(Decision const& decision) { return types(decision.events); }
 
-// All events of one kind.
+// All events of one type.
 template <class Kind> [[nodiscard]] std::vector<Kind> all(Decision const& decision) {
     std::vector<Kind> out;
     for (Event const& event : decision.events) {
@@ -31,14 +30,13 @@ template <class Kind> [[nodiscard]] std::vector<Kind> all(Decision const& decisi
     }
     return out;
 }
-// The first event of that kind; a default one when there is none, which no expectation takes for
-// real.
+// The first event of that type; a default one if there is none, which fails every expectation.
 template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
     auto found = all<Kind>(decision);
     return found.empty() ? Kind{} : found.front();
 }
 
-// "applied", "duplicate", "counted", or the code of the refusal.
+// "applied", "duplicate", "counted", or the code of the error.
 [[nodiscard]] inline std::string said(Decision const& decision) {
     if (!decision.answer) return std::string(info(decision.answer.error().code).text);
     switch (decision.answer->outcome) {
@@ -71,7 +69,7 @@ template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
                                   : R"({"decision":{"approved":false}})");
     return what;
 }
-// An answer to the question what became of a run that a crash cut off.
+// An answer to an in-doubt question.
 [[nodiscard]] inline Submission verdict(std::string const& action,
                                         std::string const& output = "null") {
     Submission what = decision(true);
@@ -88,7 +86,7 @@ template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
     return terms;
 }
 
-// A call of a tool that starts an outside job and may wait for its result.
+// A call of a tool that starts an external job and may wait for its result.
 [[nodiscard]] inline CallSpec job(std::string tool = "deploy") {
     CallSpec spec;
     spec.tool = std::move(tool);
@@ -104,7 +102,7 @@ template <class Kind> [[nodiscard]] Kind first(Decision const& decision) {
     spec.terms.may_pause.clear();
     return spec;
 }
-// A call of a tool that may pause for just this.
+// A call of a tool that may pause only for this reason.
 [[nodiscard]] inline CallSpec pausing(PauseReason reason) {
     CallSpec spec = plain("ask_human");
     spec.terms.may_pause = {reason};

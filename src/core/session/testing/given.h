@@ -1,7 +1,7 @@
 #pragma once
-// Given a session that commands have brought somewhere, when a command comes, then these events,
-// this answer, these outstanding effects. After every command the session is compared with the fold
-// of its log, and with what must hold of every state; what does not is gathered in broken().
+// Given, when, then for one session: commands, then their events, answer and outstanding effects.
+// After every command compares the state with the fold of the log and checks the invariants;
+// broken() collects violations.
 
 #include "session/testing/archive.h"
 #include "session/testing/build.h"
@@ -24,7 +24,7 @@ public:
         fold_.id = id;
     }
 
-    // Decides `body` at the session's time. The events are in the log afterwards.
+    // Decides `body` at the session's time and adds the events to the log.
     Decision when(Command::Body body) {
         auto const [command, context] = request_of(std::move(body));
         State const before = state;
@@ -48,7 +48,7 @@ public:
             return decide(state, command, context);
         }
     };
-    // The command as when() would build it: the next time, fresh randomness, what is found by key.
+    // The command as when() builds it: next time, fresh randomness, and what is found by key.
     [[nodiscard]] Request request_of(Command::Body body) {
         Request out;
         out.command.by = by;
@@ -68,14 +68,14 @@ public:
         return out;
     }
 
-    // The session as another process finds it: the fold of its log, and a new epoch.
+    // Reloads the session as another process would: the fold of its log, under a new epoch.
     void crash() {
         state = State{};
         state.id = id;
         for (Event const& event : archive.log) apply(state, event);
         ++epoch;
     }
-    // As a session whose log broke off after `count` events, which end an append.
+    // A session whose log ends after `count` events, the end of an append.
     [[nodiscard]] Given after(std::size_t count) const {
         Given out(terms);
         out.epoch = epoch;
@@ -146,7 +146,7 @@ public:
         Call const& call = state.calls.at(no);
         return when(GateOutcome{no, call.spec.terms.gates.at(call.gates_passed), std::move(what)});
     }
-    // The answer to the poll that is due.
+    // The outcome of the poll that is due.
     Decision polled(CallNo no, decltype(PollOutcome::what) what,
                     std::string const& digest = "poll") {
         Call const& call = state.calls.at(no);
@@ -166,14 +166,14 @@ public:
         return tick();
     }
 
-    // A session whose model has asked for these calls. What starts at once has started.
+    // A session whose model has asked for these calls. Calls that can start have started.
     Given& asks_for(std::vector<CallSpec> calls) {
         (void)create();
         (void)prompt("please");
         (void)reply(std::move(calls));
         return *this;
     }
-    // The same, and each call waits for its result.
+    // As asks_for(), with each call paused for its result.
     Given& waits_for(std::vector<CallSpec> calls) {
         std::size_t const count = calls.size();
         asks_for(std::move(calls));
@@ -185,8 +185,8 @@ public:
     [[nodiscard]] Call const& call(CallNo no) const { return state.calls.at(no); }
     [[nodiscard]] PendingId pending(CallNo no) const { return call(no).pending; }
     [[nodiscard]] std::string what_class() const { return class_of(state); }
-    // The one effect of that kind that is outstanding; nullopt when there is none or more than one.
-    template <class Kind> [[nodiscard]] std::optional<Kind> owes() const {
+    // The outstanding effect of that kind; nullopt: none, or several.
+    template <class Kind> [[nodiscard]] std::optional<Kind> find_effect() const {
         std::optional<Kind> out;
         for (auto const& [effect_id, effect] : outstanding(state)) {
             auto const* what = std::get_if<Kind>(&effect.what);
@@ -212,11 +212,11 @@ public:
     std::string idem_key, idem_digest;  // of the next command
     std::string refused = {};
     Checked checked = {};                                // of the next command's values
-    std::optional<std::vector<std::string>> roles = {};  // of who asks; nullopt: all
+    std::optional<std::vector<std::string>> roles = {};  // of the caller; nullopt: all
 
 private:
-    // The same inputs give the same; and a command that is refused writes what a tick would, and
-    // notes.
+    // Equal inputs give equal decisions; a refused command writes only notes and what a Tick
+    // writes.
     void check_again(State const& before, Command command, Context const& context,
                      Decision const& decision) {
         State again = before;
@@ -244,7 +244,7 @@ private:
         check_rows();
     }
 
-    // Whatever a row calls waiting can be answered, and whatever waits has a row.
+    // Every waiting row can be answered, and every waiting pause has a row.
     void check_rows() {
         std::set<PendingId> open;
         for (auto const& [no, call] : state.calls) {

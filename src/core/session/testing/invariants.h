@@ -1,6 +1,6 @@
 #pragma once
-// What must hold of every state: kept parts equal what the rest says, and exactly one class of
-// rule 15.
+// Invariants of every state: derived members are consistent, and the session is in exactly one
+// class of rule 15.
 
 #include "session/limits.h"
 #include "session/state.h"
@@ -22,32 +22,31 @@ namespace dormouse::session::testing {
         state.turn && (state.turn->retry || std::ranges::any_of(state.calls, [](auto const& entry) {
                            return entry.second.phase == CallPhase::retry_wait;
                        }));
-    // To be told of a turn that has ended is owed beside whatever the session does next.
-    // Too many of those, and no turn begins before they are less.
-    bool const full =
-        !state.turn && !state.queue.empty() && state.untold.size() >= limits::untold_turns_max;
-    bool const owed = state.owed.size() > state.untold.size() || later || full;
+    // Notifying interceptors of an ended turn happens beside the session's next work. No turn
+    // begins while there are too many of these.
+    bool const full = !state.turn && !state.queue.empty() &&
+                      state.unnotified.size() >= limits::unnotified_turns_max;
+    bool const outstanding = state.outstanding.size() > state.unnotified.size() || later || full;
     bool const waits = state.turn && !state.calls.empty() && state.calls.size() == state.waiting;
     std::string out;
-    if (over && !state.turn && state.queue.empty() && !owed) out += "ended";
-    if (held) out += "held";
+    if (over && !state.turn && state.queue.empty() && !outstanding) out += "ended";
+    if (held) out += "stopped";
     bool const mail_later = state.timer_at.contains({0, TimerKind::mail});
-    bool const rests = active && !state.turn && state.queue.empty() && !owed;
+    bool const rests = active && !state.turn && state.queue.empty() && !outstanding;
     if (rests && !mail_later && !waking_mail(state)) out += "idle";
-    if (rests && mail_later) out += "owed";
-    if (active && owed) out += "owed";
-    if (active && !owed && waits) out += "waiting";
+    if (rests && mail_later) out += "outstanding";
+    if (active && outstanding) out += "outstanding";
+    if (active && !outstanding && waits) out += "waiting";
     return out;
 }
 
-// Whatever waits has a source: a deadline, or somebody outside who may answer.
+// Every waiting call has a source: a deadline, or someone outside who may answer.
 [[nodiscard]] inline bool has_source(Call const& call) {
     return call.pause->deadline || call.question || call.pause->terms.task != 0 ||
            call.pause->terms.reason != PauseReason::handoff;
 }
 
-// The times that the calls and the turn themselves name. A give_up belongs to everything owed; its
-// time is apart.
+// Timers that follow from the calls and the turn. give_up timers are checked apart.
 [[nodiscard]] inline std::map<std::pair<CallNo, TimerKind>, Time> expected_times(
     State const& state) {
     std::map<std::pair<CallNo, TimerKind>, Time> out;
@@ -91,13 +90,13 @@ namespace dormouse::session::testing {
             out += "a retry of a call that runs; ";
     }
     if (state.timers.size() != state.timer_at.size()) out += "timers differ; ";
-    for (auto const& [id, effect] : state.owed) {
-        // Interceptors of turns have their limit from whoever asks them.
-        // A verdict is owed as long as the prompt is.
+    for (auto const& [id, effect] : state.outstanding) {
+        // Interceptors of turns have a time limit of their own. A permission's notification is
+        // outstanding as long as the prompt.
         bool const turn = std::holds_alternative<AskTurn>(effect.what) ||
-                          std::holds_alternative<TellAgent>(effect.what);
+                          std::holds_alternative<NotifyAgent>(effect.what);
         if (!turn && !state.timer_at.contains({id.call, TimerKind::give_up}))
-            out += "owed for ever; ";
+            out += "outstanding for ever; ";
     }
     return out;
 }
@@ -105,38 +104,42 @@ namespace dormouse::session::testing {
 [[nodiscard]] inline std::string broken_wake(State const& state) {
     std::string const what = class_of(state);
     auto const wake = wake_at(state);
-    bool const at_start = !state.owed.empty() || !state.held.empty();
-    if (at_start != (wake == from_ms(0))) return "wake_at and owed differ; ";
-    if (at_start && state.owed.size() == state.untold.size() && state.held.empty()) return "";
+    bool const at_start = !state.outstanding.empty() || !state.awaiting_gate.empty();
+    if (at_start != (wake == from_ms(0))) return "wake_at and outstanding differ; ";
+    if (at_start && state.outstanding.size() == state.unnotified.size() &&
+        state.awaiting_gate.empty())
+        return "";
     if ((what == "idle" || what == "ended") && wake) return "a session at rest wants to be woken; ";
-    if (what == "owed" && !wake) return "owed, and nothing wakes it; ";
+    if (what == "outstanding" && !wake) return "outstanding, and nothing wakes it; ";
     if (what != "waiting" || at_start) return "";
     auto const first =
         state.timers.empty() ? std::nullopt : std::optional(state.timers.begin()->at);
     return wake == first ? "" : "wake_at is not the earliest deadline; ";
 }
 
-// Everything that does not hold, in words; empty when all does.
+// Describes every violation; empty: none.
 [[nodiscard]] inline std::string broken_of(State const& state) {
     std::string out;
     Derived const derived = derive(state);
-    std::set<EffectId> owed;
-    for (auto const& [id, effect] : state.owed) owed.insert(id);
+    std::set<EffectId> outstanding;
+    for (auto const& [id, effect] : state.outstanding) outstanding.insert(id);
     if (derived.ready != state.ready) out += "ready differs; ";
     if (derived.message_pauses != state.message_pauses) out += "message pauses differ; ";
-    if (derived.held != state.held) out += "held differs; ";
+    if (derived.awaiting_gate != state.awaiting_gate) out += "awaiting_gate differs; ";
     if (derived.in_work != state.in_work) out += "the number in work differs; ";
     if (derived.waiting != state.waiting) out += "the number that waits differs; ";
-    if (derived.owed != owed) out += "outstanding differs; ";
+    if (derived.outstanding != outstanding) out += "outstanding differs; ";
     if (state.turn && state.in_work > state.turn->terms.tool_concurrency)
         out += "more in work than slots; ";
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::waiting && !has_source(call))
-            out += "a call waits for nobody; ";
-        if (call.phase == CallPhase::held && call.gates_passed >= call.spec.terms.gates.size())
-            out += "a call is held by no gate; ";
+            out += "a waiting call has no source; ";
+        if (call.phase == CallPhase::awaiting_gate &&
+            call.gates_passed >= call.spec.terms.gates.size())
+            out += "a call awaits no gate; ";
     }
-    static std::vector<std::string> const classes{"ended", "held", "idle", "owed", "waiting"};
+    static std::vector<std::string> const classes{"ended", "stopped", "idle", "outstanding",
+                                                  "waiting"};
     if (std::ranges::find(classes, class_of(state)) == classes.end()) {
         out += "not in one class of rule 15: '" + class_of(state) + "'; ";
     }

@@ -1,7 +1,7 @@
 #pragma once
-// Reads a log and proves what rules 4 and 6 promise of it: each call is settled once, each step
-// committed once, and each settlement consumed by the first committed step that sees it, or by the
-// end of its turn.
+// Reads a log and checks what rules 4 and 6 promise: each call is settled once, each step is
+// committed once, and each settlement is consumed by the first committed step that sees it, or by
+// the end of its turn.
 
 #include "session/event.h"
 
@@ -21,7 +21,7 @@ public:
             std::visit([&](auto const& body) { read(event, body); }, event.body);
     }
 
-    // What does not hold, in words; empty when all does.
+    // Describes every violation; empty: none.
     [[nodiscard]] std::string const& broken() const { return broken_; }
     // Nothing is open or unconsumed.
     [[nodiscard]] bool at_rest() const {
@@ -43,7 +43,7 @@ private:
         if (turn_ == 0 || e.turn != turn_ || e.answers) return;
         unconsumed_.insert(event.seq);
     }
-    // What wakes is read by a step, or by the end of the turn that has shown it.
+    // Mail that wakes is read by a step, or by the end of the turn that has shown it.
     void read(Event const& event, MailReceived const& e) {
         if (e.number != ++mails_) broken_ += "an inbox number is missing; ";
         unread_[e.number] = {event.seq, e.hold == MailHold::none};
@@ -72,7 +72,7 @@ private:
         std::erase_if(unread_, [&](auto const& mail) { return mail.second.first <= view; });
     }
     void read(Event const& event, ModelRequested const& e) {
-        if (e.view_seq >= event.seq) broken_ += "a request sees what is not there yet; ";
+        if (e.view_seq >= event.seq) broken_ += "a request sees what does not exist yet; ";
         if (e.view_seq < view_) broken_ += "a request sees less than one before; ";
         if (!attempts_.insert({turn_, e.step, e.attempt}).second)
             broken_ += "an attempt was made twice; ";
@@ -140,7 +140,8 @@ private:
     }
 
     std::uint64_t mails_ = 0;
-    std::map<std::uint64_t, std::pair<Seq, bool>> unread_;  // by number: its event, and it wakes
+    // By number: its event, and whether it wakes.
+    std::map<std::uint64_t, std::pair<Seq, bool>> unread_;
     TurnNo turn_ = 0;
     Seq view_ = 0;
     std::pair<std::uint32_t, std::uint32_t> asked_{};

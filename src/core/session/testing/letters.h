@@ -11,7 +11,7 @@ inline SessionId letter_sender(std::uint32_t number) {
     return id;
 }
 
-// Mail of every kind to and from the world's session.
+// Mail of every kind to and from the session of a World.
 class Letters {
 public:
     explicit Letters(World& world) : given_(world.session) {}
@@ -30,7 +30,7 @@ public:
         mail.wake = static_cast<Wake>(b / 8 % 3);
         if (b / 24 % 2 == 1) mail.expires = given_.now + Duration(1 + a * 400);
         (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});
-        if (a % 5 == 0) (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});  // once more
+        if (a % 5 == 0) (void)given_.when(Deliver{{from, mail.id.seq, 0}, mail});  // a repeat
     }
 
 private:

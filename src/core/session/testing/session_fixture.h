@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of the core's tests: a session, and at the end of each test the proof that nothing
-// was broken on the way.
+// Fixture of the core's tests: a session, with a check at the end of each test that no invariant
+// was violated.
 
 #include "session/testing/given.h"
 
@@ -12,7 +12,7 @@ class SessionTest : public ::testing::Test, protected Given {
 protected:
     void TearDown() override { EXPECT_EQ(broken(), ""); }
 
-    // Given whose agent joins its calls so, or runs so many tools at once.
+    // Sets the join of the agent's turns, or how many tools run at once.
     void join(std::uint32_t n, bool cancel_rest) { terms.join = {n, cancel_rest}; }
     void slots(std::uint32_t k) { terms.tool_concurrency = k; }
 };

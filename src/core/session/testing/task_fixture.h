@@ -1,5 +1,5 @@
 #pragma once
-// A session that has started tasks: the parent's side.
+// A session with tasks: the parent's side.
 
 #include "session/task.h"
 #include "session/testing/session_fixture.h"
@@ -30,7 +30,7 @@ protected:
         return out;
     }
     [[nodiscard]] std::string task_id_of(TaskNo no) const { return task_id(id, no); }
-    // The model asks for the tool, and this is what the tool asks.
+    // The model calls the tool, whose outcome is `what`.
     Decision tool_asks(TaskAsk what) {
         (void)reply({task_tool()});
         Call const& call = state.calls.rbegin()->second;
@@ -38,13 +38,13 @@ protected:
         for (auto const& [no, task] : state.tasks) children[no] = task.child;
         return d;
     }
-    // A session whose model has started a task and has been asked again.
+    // A session whose model has started a task and was asked again.
     void with_task() {
         (void)create();
         (void)prompt("please");
         (void)tool_asks(ask(TaskAsk::What::start));
     }
-    // The same, at rest.
+    // As with_task(), with the session idle.
     void idle_with_task() {
         with_task();
         (void)reply();

@@ -1,7 +1,7 @@
 #pragma once
-// A fake world around one session: a model, tools, gates, people, webhooks and a clock, driven by a
-// list of small numbers. What a number means depends on what is open, so any list is a story, and a
-// shorter list a shorter one.
+// A simulated environment of one session: model, tools, gates, people, webhooks and a clock, driven
+// by a list of small numbers. What a number means depends on what is open, so every list is a valid
+// scenario, and a shorter list is a shorter scenario.
 
 #include "session/testing/given.h"
 
@@ -15,18 +15,18 @@ namespace dormouse::session::testing {
 
 enum class Deed : std::uint8_t {
     prompt,   // in any mode
-    answer,   // what is owed is done: replies with calls, outcomes, pauses, verdicts
+    answer,   // completes an outstanding effect: replies with calls, outcomes, pauses, decisions
     reply,    // the model asks for calls
-    trouble,  // what is owed fails
-    deliver,  // something is offered for a pause, open or closed: also twice, late and of the wrong
-              // kind
-    late_outcome,  // an attempt that nobody waits for any more comes back
+    trouble,  // an outstanding effect fails
+    // A submission for an open or closed pause; may be repeated, late or of the wrong kind.
+    deliver,
+    late_outcome,  // an abandoned attempt returns
     cancel,
-    time,  // goes on, or steps back
+    time,  // time advances or steps back
     crash,
     move,
-    worker,  // progress, claims
-    task,    // tools ask for tasks, children end their runs
+    worker,  // progress and claims
+    task,    // tools start tasks; children end their runs
 };
 inline constexpr std::uint32_t deeds = 12;
 
@@ -58,13 +58,13 @@ public:
         }
     }
 
-    // Answers all that is owed, lets all times pass and asks for nothing new. False: it does not
-    // come to rest.
+    // Completes all outstanding work, lets all times pass, and starts nothing new. False: the
+    // session does not become idle.
     [[nodiscard]] bool come_to_rest() {
         for (int i = 0; i < 4'000; ++i) {
             if (session.what_class() == "idle" || session.what_class() == "ended") return true;
             bool const paused = session.state.lifecycle == Lifecycle::paused;
-            if (session.what_class() == "held") {
+            if (session.what_class() == "stopped") {
                 (void)session.move(paused ? Move::To::resume : Move::To::retry);
             } else if (!rest_once()) {
                 return false;
@@ -106,14 +106,14 @@ private:
         }
     }
 
-    // The n-th effect that is owed; nullptr when nothing is.
-    [[nodiscard]] Effect const* owed(std::uint32_t n) const {
+    // The n-th outstanding effect; nullptr: none.
+    [[nodiscard]] Effect const* outstanding_at(std::uint32_t n) const {
         auto const& all = outstanding(session.state);
         if (all.empty()) return nullptr;
         return &std::next(all.begin(), static_cast<std::ptrdiff_t>(n % all.size()))->second;
     }
 
-    // The n-th pendingID that was ever told to anybody.
+    // The n-th newest pendingID that has left the session.
     [[nodiscard]] std::optional<PendingId> known(std::uint32_t n) const {
         std::vector<PendingId> ids;
         for (Event const& event : session.archive.log) {
@@ -145,7 +145,7 @@ private:
     }
 
     void answer(std::uint32_t a, std::uint32_t b) {
-        Effect const* const effect = owed(a);
+        Effect const* const effect = outstanding_at(a);
         if (!effect) return poll(a, b);
         CallNo const no = effect->id.call;
         if (std::holds_alternative<AskModel>(effect->what)) return reply(b, a);
@@ -158,7 +158,7 @@ private:
         (void)session.finish(no, "output " + std::to_string(b % 3));
     }
 
-    // The first poll that is due is answered.
+    // Answers the first poll that is due.
     void poll(std::uint32_t a, std::uint32_t b) {
         auto const due = due_polls(session.state, session.now);
         if (due.empty()) return;
@@ -183,7 +183,7 @@ private:
     }
 
     void trouble(std::uint32_t a, std::uint32_t b) {
-        Effect const* const effect = owed(a);
+        Effect const* const effect = outstanding_at(a);
         if (!effect) return;
         CallNo const no = effect->id.call;
         if (std::holds_alternative<AskModel>(effect->what))
@@ -237,7 +237,7 @@ private:
             Duration(1),          Duration(1'000),      Duration(60'000), Duration(3'600'000),
             Duration(90'000'000), -Duration(3'600'000), Duration(700'000)};
         session.now += steps[a % steps.size()];
-        if (a / 7 % 2 == 0) (void)session.tick();  // else the next command finds what is due
+        if (a / 7 % 2 == 0) (void)session.tick();  // otherwise the next command handles what is due
     }
 
     void crash(std::uint32_t a) {
@@ -279,7 +279,7 @@ private:
         TaskNo const no = session.state.tasks_ever == 0 ? 1 : 1 + a % session.state.tasks_ever;
         std::string const id = task_id(session.id, no);
         if (b % 3 == 0) return ends(no, a, b);
-        Effect const* const effect = owed(a);
+        Effect const* const effect = outstanding_at(a);
         if (effect && std::holds_alternative<RunTool>(effect->what)) {
             Call const& call = session.call(effect->id.call);
             return (void)session.outcome(call.pending, call.attempt, task_ask(b, id));
@@ -299,7 +299,7 @@ private:
         return false;
     }
 
-    // A child's run ends: well, badly, an older one again, or its session goes.
+    // A child's run ends: in success or failure, as a repeat of an older run, or with its session.
     void ends(TaskNo no, std::uint32_t a, std::uint32_t b) {
         auto const found = session.state.tasks.find(no);
         if (found == session.state.tasks.end()) return;
@@ -310,9 +310,9 @@ private:
         (void)session.when(Deliver{{found->second.child, ++posts_, 0}, ended});
     }
 
-    // One thing that brings it nearer to rest; false when there is none.
+    // Does one thing that brings the session nearer to idle; false: nothing to do.
     [[nodiscard]] bool rest_once() {
-        if (Effect const* const effect = owed(0)) {
+        if (Effect const* const effect = outstanding_at(0)) {
             CallNo const no = effect->id.call;
             if (std::holds_alternative<AskModel>(effect->what))
                 return said(session.reply()) == "applied";
@@ -320,7 +320,7 @@ private:
                 return said(session.finish(no)) == "applied";
             return said(session.gate(no, GateOutcome::Allow{})) == "applied";
         }
-        if (!session.state.held.empty()) return !session.when(Adopt{}).events.empty();
+        if (!session.state.awaiting_gate.empty()) return !session.when(Adopt{}).events.empty();
         if (auto const due = due_polls(session.state, session.now); !due.empty()) {
             CallNo const no = due.begin()->first.call;
             return said(session.polled(no, PollOutcome::Done{quoted("1"), {}, {}})) == "applied";

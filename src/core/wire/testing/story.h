@@ -1,10 +1,10 @@
 #pragma once
-// Random stories of sessions, told by the core's fake world, for tests of what is made of a
-// journal.
+// Random scenarios of sessions, produced by session/testing/world.h, for tests of what is derived
+// from journals.
 
 #include "json/json.h"
 #include "session/testing/world.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 #include <array>
 #include <random>
@@ -12,7 +12,7 @@
 
 namespace dormouse::wire::testing {
 
-// The session after `steps` things have happened to it. The same seed tells the same story.
+// A session after `steps` random steps. The same seed gives the same scenario.
 [[nodiscard]] inline session::testing::Given story(std::uint32_t seed, int steps) {
     using session::testing::Deed;
     constexpr std::array deeds{Deed::prompt,  Deed::answer,  Deed::answer,  Deed::answer,
@@ -44,7 +44,7 @@ namespace dormouse::wire::testing {
     return history;
 }
 
-// How many messages a list of them has.
+// The number of messages that lists show.
 [[nodiscard]] inline std::size_t listed(History const& history) {
     auto count = json::View(history.forked_messages()).size();
     for (auto const& [seq, message] : history.messages()) {

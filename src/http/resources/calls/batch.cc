@@ -4,20 +4,18 @@
 
 #include <map>
 
-// Many outcomes at once.
-namespace dormouse::server {
+// Submits many outcomes at once.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t items_max = 1'000;
-
 struct Batch {
     Api& api;
     ExchangePtr x;
     struct Item {
-        std::string text;  // the pendingID as it came
+        std::string text;  // the pendingID as received
         std::optional<Submit> command;
         HttpReply answer = {};
     };
@@ -28,12 +26,12 @@ using BatchPtr = std::shared_ptr<Batch>;
 
 std::optional<Error> read_item(json::View object, std::size_t index, Batch::Item& item) {
     std::string const pointer = "/items/" + std::to_string(index);
-    Body body(object, pointer, {"pendingID", "result", "error"});
+    Body body(object, batch_item_part, pointer);
     Submit command;
     bool const is_error = object["error"].exists();
     if (is_error == object["result"].exists()) body.refuse("result", "give either result or error");
     item.text = read_outcome(body, pointer, is_error, command.what);
-    // An id of another form is just unknown.
+    // An id of another form is simply unknown.
     if (auto const pending = PendingId::parse(item.text)) {
         command.pending = *pending;
         item.command = std::move(command);
@@ -42,12 +40,9 @@ std::optional<Error> read_item(json::View object, std::size_t index, Batch::Item
 }
 
 std::optional<Error> read_items(Batch& batch) {
-    Body body(json::View(batch.x->body), "", {"items"});
-    auto const items = body.array("items");
-    if (!items) body.refuse("items", "is missing: an array of {pendingID, result | error}");
-    if (items && items->size() > items_max) body.refuse("items", "may have 1000 members");
+    Body body(json::View(batch.x->body), batch_request);
     if (body.error()) return body.error();
-    items->elements([&](json::View object) {
+    body.array("items")->elements([&](json::View object) {
         Batch::Item& item = batch.items.emplace_back();
         if (auto error = read_item(object, batch.items.size() - 1, item))
             body.refuse(std::move(*error));
@@ -72,9 +67,10 @@ void set_answer(BatchPtr const& batch, std::size_t index, HttpReply reply) {
     if (--batch->open == 0) answer(*batch);
 }
 
-// Offered from within a look, while the lane is shut: all are judged together, into one append.
+// Submits from within a read, while the lane commits nothing: all outcomes are decided together, in
+// one append.
 void submit_session(BatchPtr const& batch, SessionId session, std::vector<std::size_t> indexes) {
-    batch->api.services().runner.look(
+    batch->api.services().runner.read_lane(
         session, [batch, indexes = std::move(indexes)](Result<std::shared_ptr<runner::Lane>> lane) {
             for (std::size_t const i : indexes) {
                 if (!lane) {
@@ -115,4 +111,4 @@ void post_results(Api& api, ExchangePtr const& x) {
         });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

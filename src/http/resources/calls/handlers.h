@@ -1,9 +1,9 @@
 #pragma once
-// Pending calls: outcomes, lists, claims, capability URLs. The handlers that routes.cc names.
+// Handlers for pending calls: outcomes, lists, claims, capability URLs. Used by routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // outcomes.cc
 void post_result(Api& api, ExchangePtr const& x);
@@ -11,6 +11,7 @@ void post_error(Api& api, ExchangePtr const& x);
 void post_decision(Api& api, ExchangePtr const& x);
 void post_progress(Api& api, ExchangePtr const& x);
 void post_claim(Api& api, ExchangePtr const& x);
+void post_reassign(Api& api, ExchangePtr const& x);
 void delete_pending(Api& api, ExchangePtr const& x);
 void post_capability(Api& api, ExchangePtr const& x);
 // pending.cc
@@ -20,13 +21,15 @@ void get_capability(Api& api, ExchangePtr const& x);
 // batch.cc
 void post_results(Api& api, ExchangePtr const& x);
 
-// What capabilities get of a receipt: {status, digest, at}.
+// Returns the receipt as capabilities see it: {status, digest, at}.
 [[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);
-// outcomes.cc: submits an outcome; `done` gets the answer, which may be a problem.
+// outcomes.cc: submits an outcome; `done` receives the reply, which may be a problem.
 void submit_to(Api& api, ExchangePtr const& x, session::Submit command,
                port::Fn<void(HttpReply)> done);
-// Reads `result` or `error` of an object that is at `pointer`, and gives its pendingID.
+// outcomes.cc: fails the request with the error and the receipt that the caller may see.
+void fail_with_receipt(Api& api, ExchangePtr const& x, PendingId const& pending, Error error);
+// Reads `result` or `error` of the object at `pointer` into `what` and returns its pendingID.
 [[nodiscard]] std::string read_outcome(Body& body, std::string const& pointer, bool is_error,
                                        session::Submission& what);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

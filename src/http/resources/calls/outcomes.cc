@@ -1,49 +1,39 @@
-#include "http/objects/objects.h"
-
 #include "base/trace.h"
+#include "http/resources/calls/call_fields.h"
 #include "http/resources/calls/handlers.h"
-
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/rights.h"
 #include "json/json.h"
-#include "runner/unreadable.h"
+#include "runner/repair/unreadable.h"
 #include "wire/submission.h"
 
-// Outcomes for pending calls (docs/reference/http.md, "Pending calls").
-namespace dormouse::server {
+// Submits outcomes of pending calls (docs/reference/http.md, "Pending calls").
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
+// Capabilities and webhooks see the brief receipt.
+bool is_brief(ExchangePtr const& x) { return x->capability || x->by.type == ActorType::webhook; }
+
 std::string receipt_for(ExchangePtr const& x, Receipt const& receipt,
                         std::optional<wire::Consumed> const& consumed) {
-    bool const brief = x->capability || x->by.type == ActorType::webhook;
-    return brief ? brief_receipt(receipt) : receipt_object(receipt, consumed);
+    return is_brief(x) ? brief_receipt(receipt) : receipt_object(receipt, consumed);
 }
 
 std::string outcome_json(ExchangePtr const& x, Answer const& answer,
                          std::optional<wire::Consumed> const& consumed) {
-    json::Writer out;
-    bool const duplicate = answer.outcome == Answer::Outcome::duplicate;
-    bool const counted = answer.outcome == Answer::Outcome::counted;
-    out.begin_object().member("outcome", counted ? "counted" : duplicate ? "duplicate" : "applied");
-    out.member("duplicate", duplicate).key("receipt");
-    if (answer.receipt) {
-        out.raw(receipt_for(x, *answer.receipt, consumed));
-    } else {
-        out.null();
+    auto const& receipt = answer.receipt;
+    if (is_brief(x)) {
+        OutcomeSource<BriefReceipt> brief{answer, {}};
+        if (receipt) brief.receipt = BriefReceipt{*receipt};
+        return object_text(brief);
     }
-    out.key("votes");
-    if (!counted) return out.null().end_object().take();
-    out.begin_array();
-    for (Vote const& vote : answer.votes) {
-        out.begin_object().key("by");
-        write_actor(out, vote.by);
-        out.member("approved", vote.approved).member("at", to_ms(vote.at)).end_object();
-    }
-    return out.end_array().end_object().take();
+    OutcomeSource<ReceiptSource> whole{answer, {}};
+    if (receipt) whole.receipt = ReceiptSource{*receipt, consumed};
+    return object_text(whole);
 }
 
 bool tells_receipt(Code code) {
@@ -52,9 +42,9 @@ bool tells_receipt(Code code) {
 
 using ReplyFn = port::Fn<void(HttpReply)>;
 
-// A session that cannot be read is unknown to who may not touch its project.
-void tell_unreadable(Api& api, ExchangePtr const& x, SessionId const& session, Error error,
-                     ReplyFn done) {
+// A session that cannot be read is not found for a token without its project.
+void report_unreadable(Api& api, ExchangePtr const& x, SessionId const& session, Error error,
+                       ReplyFn done) {
     find_project(api, session,
                  [x, error = std::move(error),
                   done = std::move(done)](Result<std::optional<std::string>> project) mutable {
@@ -64,16 +54,16 @@ void tell_unreadable(Api& api, ExchangePtr const& x, SessionId const& session, E
                  });
 }
 
-// The problem with the winner's receipt, which the core names by its digest only.
+// Answers with the problem and the winner's receipt, which the core names by digest only.
 void refused(Api& api, ExchangePtr const& x, PendingId const& pending, Error error, ReplyFn done) {
     bool const bound = x->principal && !x->principal->for_all_projects();
     if (bound && runner::is_unreadable(error))
-        return tell_unreadable(api, x, pending.session, std::move(error), std::move(done));
+        return report_unreadable(api, x, pending.session, std::move(error), std::move(done));
     if (!tells_receipt(error.code)) return done(problem_reply(error, x->request));
     read_pending(api, pending,
                  [x, pending, error = std::move(error),
                   done = std::move(done)](Result<Snapshot> snapshot) mutable {
-                     // Deleted in between.
+                     // deleted meanwhile
                      if (!snapshot) return done(problem_reply(snapshot.error(), x->request));
                      wire::PauseView const* const pause = snapshot->history.pause(pending);
                      if (!pause || !pause->receipt) return done(problem_reply(error, x->request));
@@ -92,14 +82,10 @@ ReplyFn reply_to(ExchangePtr const& x) {
     return [x](HttpReply reply) { x->responder->reply(std::move(reply)); };
 }
 
-void fail_with_receipt(Api& api, ExchangePtr const& x, PendingId const& pending, Error error) {
-    refused(api, x, pending, std::move(error), reply_to(x));
-}
-
 HttpReply ok(std::string text) { return {200, "application/json", {}, std::move(text)}; }
 
-void tell_outcome(Api& api, ExchangePtr const& x, PendingId const& pending, Result<Answer> answer,
-                  ReplyFn done) {
+void report_outcome(Api& api, ExchangePtr const& x, PendingId const& pending, Result<Answer> answer,
+                    ReplyFn done) {
     trace();
     if (!answer) return refused(api, x, pending, std::move(answer.error()), std::move(done));
     if (answer->outcome != Answer::Outcome::duplicate)
@@ -116,17 +102,16 @@ void tell_outcome(Api& api, ExchangePtr const& x, PendingId const& pending, Resu
 
 void answer_outcome(Api& api, ExchangePtr const& x, PendingId const& pending,
                     Result<Answer> answer) {
-    tell_outcome(api, x, pending, std::move(answer), reply_to(x));
+    report_outcome(api, x, pending, std::move(answer), reply_to(x));
 }
 
 }  // namespace
 
-std::string brief_receipt(Receipt const& receipt) {
-    json::Writer out;
-    out.begin_object().member("status", text(receipt.status));
-    out.member("digest", digest_text(receipt.digest)).member("at", to_ms(receipt.at));
-    return out.end_object().take();
+void fail_with_receipt(Api& api, ExchangePtr const& x, PendingId const& pending, Error error) {
+    refused(api, x, pending, std::move(error), reply_to(x));
 }
+
+std::string brief_receipt(Receipt const& receipt) { return object_text(BriefReceipt{receipt}); }
 
 void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(HttpReply)> done) {
     trace();
@@ -139,16 +124,16 @@ void submit_to(Api& api, ExchangePtr const& x, Submit command, port::Fn<void(Htt
         [&api, x, pending, done = std::move(done)](Result<Answer> answer) mutable {
             api.services().metrics.submitted(answer);
             log_submitted(api.services().log, x->request.id, pending, answer);
-            tell_outcome(api, x, pending, std::move(answer), std::move(done));
+            report_outcome(api, x, pending, std::move(answer), std::move(done));
         });
 }
 
 namespace {
 
-// What a body says, or why it is refused.
+// Reads a body as a command, or returns why it is refused.
 using Said = Result<Submit> (*)(Exchange const&);
 
-// Reading takes long when the body is large: values are put into their canonical form.
+// Large bodies take long to read: values are converted to their canonical form.
 void submit(Api& api, ExchangePtr const& x, Said read) {
     auto const command = std::make_shared<Result<Submit>>();
     api.aside(
@@ -159,11 +144,13 @@ void submit(Api& api, ExchangePtr const& x, Said read) {
         });
 }
 
-// An id of another form is just unknown.
+// A capability used as a token names its call.
+std::string_view implied(Exchange const& x) { return x.capability ? "pendingID" : ""; }
+
+// An id of another form is simply unknown.
 Result<PendingId> pending_of(Exchange const& x, Body& body) {
-    std::string const text = x.capability ? body.string("pendingID").value_or(x.capability->text())
-                                          : body.required_string("pendingID");
     if (body.error()) return std::unexpected(*body.error());
+    auto const text = body.string("pendingID").value_or(x.capability ? x.capability->text() : "");
     auto pending = PendingId::parse(text);
     if (x.capability && pending != x.capability) pending.reset();
     if (!pending) return std::unexpected(not_found());
@@ -178,13 +165,11 @@ Result<Submit> with_pending(Exchange const& x, Body& body, Submit command) {
 }
 
 void read_result(Body& body, std::string const& pointer, Submission& what) {
-    body.require("result");
     auto const object = body.object("result");
     if (!object) return body.refuse("result", "must be an object with output");
-    Body result(*object, pointer + "/result", {"title", "output", "metadata"});
-    result.require("output");
+    Body result(*object, submitted_result_part, pointer + "/result");
     what = wire::submitted_result(result.any("output").value_or(Json()),
-                                  result.string("title").value_or(""),
+                                  result.string_or_empty("title"),
                                   result.any("metadata").value_or(Json()));
     if (result.error()) body.refuse(*result.error());
 }
@@ -207,15 +192,20 @@ std::string read_outcome(Body& body, std::string const& pointer, bool is_error, 
 namespace {
 
 Result<Submit> said_result(Exchange const& x) {
-    Body body(json::View(x.body), "", {"pendingID", "result"});
+    Body body(json::View(x.body), result_request, "", implied(x));
     Submit command;
     read_result(body, "", command.what);
+    if (auto input = read_files(body)) {
+        command.files = std::move(input->files);
+        command.file_parts = std::move(input->parts);
+        command.what.digest = wire::digest_with_files(command.what, command.files);
+    }
     return with_pending(x, body, std::move(command));
 }
 
-// What stands behind a callback URL: a result or an error, of the call that the URL names.
+// Reads the body sent to a callback URL: a result or an error of the call that the URL names.
 Result<Submit> said_capability(Exchange const& x) {
-    Body body(json::View(x.body), "", {"pendingID", "result", "error"});
+    Body body(json::View(x.body), callback_request);
     Submit command;
     bool const is_error = json::View(x.body)["error"].exists();
     if (is_error == json::View(x.body)["result"].exists())
@@ -229,25 +219,51 @@ Result<Submit> said_capability(Exchange const& x) {
 }
 
 Result<Submit> said_error(Exchange const& x) {
-    Body body(json::View(x.body), "", {"pendingID", "error"});
+    Body body(json::View(x.body), error_request, "", implied(x));
     Submit command;
     read_error(body, command.what);
     return with_pending(x, body, std::move(command));
 }
 
+std::vector<std::string> read_match(Body& rule) {
+    std::vector<std::string> out;
+    auto const list = rule.array("match");
+    if (!list) return out;
+    list->elements([&](json::View one) {
+        auto name = one.string();
+        if (!name || name->size() > 1'024)
+            return rule.refuse("match", "must be names of arguments");
+        if (std::ranges::find(out, *name) == out.end()) out.push_back(*std::move(name));
+    });
+    return out;
+}
+
+constexpr Duration rule_default{std::int64_t{30} * 86'400'000};
+
+std::optional<RuleTerms> read_rule(Body& body) {
+    auto const object = body.object("rule");
+    if (!object) return std::nullopt;
+    Body rule(*object, rule_part, "/rule");
+    RuleTerms out;
+    out.scope = parse<RuleScope>(rule.string_or_empty("scope")).value_or(RuleScope::session);
+    out.match = read_match(rule);
+    if (auto const ms = rule.integer("forMs")) out.lifetime = Duration(*ms);
+    if (out.scope == RuleScope::project && !out.lifetime) out.lifetime = rule_default;
+    if (rule.error()) body.refuse(*rule.error());
+    return out;
+}
+
 Result<Submit> said_decision(Exchange const& x) {
-    Body body(json::View(x.body), "",
-              {"pendingID", "approved", "inputDigest", "reason", "arguments", "content"});
+    Body body(json::View(x.body), decision_request, "", implied(x));
     Submit command;
-    auto const approved = body.boolean("approved");
-    // What was shown is what is decided: whoever can only answer must say what that was.
+    // The decision applies to what was shown: a caller with role answer must send its digest.
     bool const answerer = x.principal && x.principal->role == Role::answer;
     if (answerer && !body.string("inputDigest"))
         body.refuse("inputDigest", "is required of a token of role answer: the one of the call");
-    if (!approved) body.refuse("approved", "is missing: true or false");
-    command.what = wire::submitted_decision(
-        approved.value_or(false), body.string("reason").value_or(""),
-        body.any("arguments").value_or(Json()), body.any("content").value_or(Json()));
+    command.what = wire::submitted_decision(body.boolean("approved").value_or(false),
+                                            body.string_or_empty("reason"),
+                                            body.any("arguments").value_or(Json()),
+                                            body.any("content").value_or(Json()), read_rule(body));
     if (auto const shown = body.string("inputDigest")) {
         command.input_digest = wire::parse_digest(*shown);
         if (!command.input_digest) body.refuse("inputDigest", "must be sha256: and 64 hex digits");
@@ -263,13 +279,11 @@ void post_error(Api& api, ExchangePtr const& x) { submit(api, x, said_error); }
 void post_decision(Api& api, ExchangePtr const& x) { submit(api, x, said_decision); }
 
 void post_progress(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"pendingID", "payload", "key"});
-    body.require("payload");
+    Body body(json::View(x->body), progress_request, "", implied(*x));
     Progress command;
     command.payload = body.any("payload").value_or(Json());
-    command.key = body.string("key").value_or("");
-    if (command.key.size() > 256) body.refuse("key", "may have 256 bytes");
-    if (command.payload.size() > 65'536) body.refuse("payload", "may have 64 KiB");
+    command.key = body.string_or_empty("key");
+    if (command.payload.size() > 65'536) body.refuse("payload", "must be at most 64 KiB");
     auto const pending = pending_of(*x, body);
     if (!pending) return refuse_body(api, x, pending.error());
     command.pending = *pending;
@@ -281,17 +295,15 @@ void post_progress(Api& api, ExchangePtr const& x) {
         [&api, x, pending = *pending](Result<Answer> answer) {
             if (!answer) return fail_with_receipt(api, x, pending, std::move(answer.error()));
             bool const again = answer->outcome == Answer::Outcome::duplicate;
-            x->json(200, again ? R"({"outcome":"duplicate","duplicate":true})"
-                               : R"({"outcome":"applied","duplicate":false})");
+            x->json(200, object_text(ProgressAnswer{again}));
         });
 }
 
 void post_claim(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
-    Body body(json::View(x->body), "", {"forMs"});
+    Body body(json::View(x->body), claim_request);
     std::int64_t const ms = body.integer("forMs").value_or(60'000);
-    if (ms < 0 || ms > 3'600'000) body.refuse("forMs", "must be 0 (given back) to 3600000");
     if (body.error()) return x->fail(*body.error());
     api.services().runner.command(pending->session, Claim{*pending, Duration(ms)}, x->asker(),
                                   [&api, x, pending = *pending](Result<Answer> answer) {
@@ -315,4 +327,4 @@ void delete_pending(Api& api, ExchangePtr const& x) {
                                   });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

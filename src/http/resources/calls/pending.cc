@@ -1,5 +1,6 @@
-#include "http/objects/objects.h"
+#include "http/resources/calls/call_fields.h"
 #include "http/resources/calls/handlers.h"
+#include "http/resources/calls/inbox.h"
 #include "http/resources/read_part.h"
 #include "http/streams/changes.h"
 
@@ -13,12 +14,29 @@
 #include <tuple>
 #include <utility>
 
-// Reading pending calls: one, those of a session, those of a project.
-namespace dormouse::server {
+// Reads pending calls: one, those of a session, those of a project.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
+
+bool wants_inbox(ExchangePtr const& x) {
+    return x->request.query_value("view").has_value() && x->principal;
+}
+
+// As ?view asks to see it.
+std::string shown(ExchangePtr const& x, Snapshot const& snapshot, wire::PauseView const& pause,
+                  Time now) {
+    State const& state = snapshot.lane->state();
+    if (!wants_inbox(x)) return pending_object(state, snapshot.history, pause, now);
+    return inbox_object(state, snapshot.history, pause, *x->principal, now);
+}
+
+void check_view(Query& query) {
+    auto const view = query.request.query_value("view");
+    if (view && *view != "inbox") query.error = bad_value("?view", "must be inbox");
+}
 
 void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
     read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
@@ -26,7 +44,7 @@ void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
         wire::PauseView const* const pause = snapshot->history.pause(pending);
         if (!pause) return x->fail(missing(snapshot->lane->state(), pending));
         Time const now = api.services().runner.now();
-        x->json(200, pending_object(snapshot->lane->state(), snapshot->history, *pause, now));
+        x->json(200, shown(x, *snapshot, *pause, now));
     });
 }
 
@@ -37,7 +55,7 @@ struct Filter {
     std::optional<PendingId> cursor;
     std::optional<Time> changed_since;
     Duration wait{};
-    Time until{};  // when `wait` ends
+    Time until{};  // end of `wait`
 
     [[nodiscard]] bool takes_open_only() const {
         return std::ranges::all_of(statuses, [](std::string const& status) {
@@ -49,22 +67,13 @@ struct Filter {
         if (!tool.empty() && tool_name != tool) return false;
         if (!external_ref.empty() && pause.terms.external_ref != external_ref) return false;
         if (!reason.empty() && text(pause.terms.reason) != reason) return false;
-        return std::ranges::find(statuses, pending_status(pause, now)) != statuses.end();
+        return std::ranges::find(statuses, word_of(pending_status(pause, now))) != statuses.end();
     }
 };
 
-// The status of a PendingCall: open, claimed, or how it ended.
-enum class CallState : std::uint8_t {
-    waiting,
-    processing,
-    completed,
-    failed,
-    expired,
-    cancelled,
-};
 constexpr auto& status_names = words_of<CallState>;
 
-// Open calls unless asked otherwise; of what changed also what was settled.
+// Default: open calls; with changedSince also settled ones.
 std::vector<std::string> read_statuses(Query& query) {
     std::string const status(query.request.query_value("status").value_or(""));
     if (status.empty()) {
@@ -81,6 +90,7 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     Filter filter;
     filter.statuses = read_statuses(query);
+    check_view(query);
     filter.limit = query.number("limit", 50, 1, 200);
     filter.wait = query.wait();
     filter.until = api.services().runner.now() + filter.wait;
@@ -98,10 +108,10 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.cursor = PendingId::parse(*cursor);
         if (!filter.cursor)
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
     }
     bool const both = x->request.query_value("project") && x->request.query_value("sessionID");
-    if (both) query.error = bad_value("?project", "goes without sessionID, which names it already");
+    if (both) query.error = bad_value("?project", "must not be given with sessionID");
     if (query.error) {
         x->fail(*query.error);
         return std::nullopt;
@@ -109,7 +119,7 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     return filter;
 }
 
-// The times of events are a little older than what is seen of them.
+// An event's time is earlier than the moment it becomes visible, by at most this.
 constexpr Duration append_takes_at_most{5'000};
 
 struct Page {
@@ -117,26 +127,24 @@ struct Page {
     std::optional<std::string> next;
 };
 
-// `as_of`: what changes later has a time that is not before it, and is found by changedSince.
+// `as_of`: every later change has a time that is not before it, so that changedSince finds it.
 void answer_list(ExchangePtr const& x, Page const& page, Time as_of) {
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
-    for (std::string const& item : page.items) out.raw(item);
-    out.end_array().member("next", page.next).end_object();
-    x->json(200, out.take(), {{"Dormouse-As-Of", std::to_string(to_ms(as_of))}});
+    x->json(200, list_text(page.items, page.next),
+            {{"Dormouse-As-Of", std::to_string(to_ms(as_of))}});
 }
 
-// Nothing is there yet, and there is time for it to come.
+// Returns true if there is nothing yet and the request may still wait.
 bool waits_on(Api& api, ExchangePtr const& x, Filter const& filter, Page const& page) {
     bool const nothing = page.items.empty() && !page.next;
     runner::Runner const& runner = api.services().runner;
     return nothing && runner.now() < filter.until && !runner.draining() && !x->responder->gone();
 }
 
-// What changed for sure since the time that was asked for, whatever the times in the journal say.
+// The calls that are known to have changed since the requested time, whatever the times in the
+// journal say.
 struct Known {
     using Place = std::tuple<std::uint64_t, CallNo, Generation>;
-    bool all = false;  // nothing else has changed
+    bool all = false;  // no other call has changed
     std::set<Place> places = {};
 
     void add(std::vector<PendingId> const& pendings) {
@@ -150,7 +158,8 @@ struct Known {
     }
 };
 
-// `done` with what is known of the project. Of `since` of an earlier process the feed is asked.
+// Passes what is known of the project to `done`. If an earlier process returned `since`, reads the
+// feed.
 void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Time since,
                   port::Fn<void(Known)> done) {
     Known known;
@@ -172,8 +181,9 @@ void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Ti
               });
 }
 
-// Newest first.
-Page page_of_session(Snapshot const& snapshot, Filter const& filter, Known const& known, Time now) {
+// Returns the page, newest first.
+Page page_of_session(ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter,
+                     Known const& known, Time now) {
     Page page;
     auto const& calls = snapshot.history.calls();
     for (auto call = calls.rbegin(); call != calls.rend() && !page.next; ++call) {
@@ -185,8 +195,7 @@ Page page_of_session(Snapshot const& snapshot, Filter const& filter, Known const
             if (filter.changed_since && !known.takes(*pause, *filter.changed_since)) continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
             if (page.items.size() == filter.limit) break;
-            page.items.push_back(
-                pending_object(snapshot.lane->state(), snapshot.history, *pause, now));
+            page.items.push_back(shown(x, snapshot, *pause, now));
             if (page.items.size() == filter.limit) page.next = pause->pending.text();
         }
     }
@@ -198,7 +207,7 @@ void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter co
 void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter,
                  Known const& known, Time as_of) {
     SessionId const session = snapshot.lane->id();
-    Page const page = page_of_session(snapshot, filter, known, api.services().runner.now());
+    Page const page = page_of_session(x, snapshot, filter, known, api.services().runner.now());
     bool const waits = filter.changed_since && waits_on(api, x, filter, page);
     if (!waits) return answer_list(x, page, as_of);
     wait_for_change(api, {}, session, filter.until, x,
@@ -220,7 +229,7 @@ void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter co
 
 void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     if (filter.changed_since) return answer_session(api, x, session, filter);
-    api.services().runner.look(
+    api.services().runner.read_lane(
         session, [&api, x, session, filter](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
             auto const some_wait = [](State const& state) { return state.waiting > 0; };
@@ -229,14 +238,14 @@ void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
         });
 }
 
-// A project's list is gathered from its sessions one after the other; `places` tell which to ask.
+// A list of a project, gathered from its sessions one after the other; `places` says which.
 struct Gather {
     Api& api;
     ExchangePtr x;
     Filter filter;
     Time as_of{};
-    std::optional<SessionId> session = {};  // that all places are of
-    std::vector<PendingId> places = {};     // nonces are not looked at
+    std::optional<SessionId> session = {};  // set if all places are in this session
+    std::vector<PendingId> places = {};     // nonces are ignored
     Known known = {};
     std::size_t at = 0;
     Page page = {};
@@ -253,18 +262,18 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
         bool const new_enough =
             !g.filter.changed_since || g.known.takes(pause, *g.filter.changed_since);
         if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
-        g.page.items.push_back(
-            pending_object(snapshot.lane->state(), snapshot.history, pause, now));
+        g.page.items.push_back(shown(g.x, snapshot, pause, now));
     }
 }
 
 constexpr std::size_t alone_max = 4;
-constexpr Seq events_of_a_call = 64;  // that reading it alone costs, about
+constexpr Seq events_of_a_call = 64;  // the cost of reading it alone, about
 
 void gather(std::shared_ptr<Gather> const& g);
 
-// What the calls at these places need, which are of one session: those that are open need what its
-// open turn did. Of others a few are read one by one; many are cheaper with all of a short life.
+// Reads what the calls at these places need, all in one session. Open calls need the events of the
+// open turn. A few settled calls are read one by one; for many it is cheaper to read the whole of a
+// short session.
 void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> places,
                  runner::Lane const* lane) {
     auto take = [g](std::size_t taken) {
@@ -291,7 +300,7 @@ void read_places(std::shared_ptr<Gather> const& g, std::span<PendingId const> pl
 
 void gather(std::shared_ptr<Gather> const& g) {
     if (g->at == g->places.size()) {
-        // Without changedSince the list of a session has waited already.
+        // Without changedSince the list of a session has already waited.
         bool const has_waited = g->session && !g->filter.changed_since;
         if (has_waited || !waits_on(g->api, g->x, g->filter, g->page))
             return answer_list(g->x, g->page, g->as_of);
@@ -304,19 +313,19 @@ void gather(std::shared_ptr<Gather> const& g) {
     auto const end = std::ranges::find_if(
         rest, [&](PendingId const& one) { return one.session != rest.front().session; });
     auto const places = rest.first(static_cast<std::size_t>(end - rest.begin()));
-    g->api.services().runner.look(places.front().session,
-                                  [g, places](Result<std::shared_ptr<runner::Lane>> const& lane) {
-                                      read_places(g, places, lane ? lane->get() : nullptr);
-                                  });
+    g->api.services().runner.read_lane(
+        places.front().session, [g, places](Result<std::shared_ptr<runner::Lane>> const& lane) {
+            read_places(g, places, lane ? lane->get() : nullptr);
+        });
 }
 
-// The order of lists: newest session first, in it the newest call, of that the newest pause.
+// The order of lists: newest session, then newest call, then newest pause.
 bool comes_first(PendingId const& a, PendingId const& b) {
     return std::tuple(b.session.number(), b.call, b.generation) <
            std::tuple(a.session.number(), a.call, a.generation);
 }
 
-// In the order of lists, behind the cursor, and no more than are asked for.
+// Sorts the places in the order of lists and keeps those behind the cursor, up to the limit.
 void trim_places(Gather& g) {
     Filter const& filter = g.filter;
     std::ranges::sort(g.places, comes_first);
@@ -375,19 +384,18 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
     });
 }
 
-// Settled ones too: their rows say where they are.
+// Includes settled calls: their rows say where they are.
 void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     Time const as_of = api.changes().as_of(api.services().runner.now());
     auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
-    api.services().runner.look(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
+    api.services().runner.read_lane(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return g->x->fail(lane.error());
         g->filter.project = (*lane)->state().project;
         gather_rows(g);
     });
 }
 
-// What is known to have changed is read call by call; of an earlier process the whole history
-// tells.
+// Reads the changed calls one by one; for a time of an earlier process reads the whole history.
 void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     Time const as_of = api.changes().as_of(api.services().runner.now());
     auto use = [&api, x, session, filter, as_of](std::string const& project, Known known) {
@@ -404,15 +412,16 @@ void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filte
         g->known = std::move(known);
         start_gather(g);
     };
-    api.services().runner.look(session, [&api, x, since = *filter.changed_since,
-                                         use = std::move(use)](
-                                            Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (!lane) return x->fail(lane.error());
-        std::string const project = (*lane)->state().project;
-        find_changes(api, x, project, since, [project, use = std::move(use)](Known known) mutable {
-            use(project, std::move(known));
+    api.services().runner.read_lane(
+        session, [&api, x, since = *filter.changed_since,
+                  use = std::move(use)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+            if (!lane) return x->fail(lane.error());
+            std::string const project = (*lane)->state().project;
+            find_changes(api, x, project, since,
+                         [project, use = std::move(use)](Known known) mutable {
+                             use(project, std::move(known));
+                         });
         });
-    });
 }
 
 }  // namespace
@@ -432,41 +441,20 @@ void get_pending(Api& api, ExchangePtr const& x) {
     if (!pending) return x->fail(not_found());
     Query query{x->request};
     Duration const wait = query.wait();
+    check_view(query);
     if (query.error) return x->fail(*query.error);
-    api.services().runner.look(pending->session, [&api, x, pending = *pending, wait](auto lane) {
-        if (!lane) return x->fail(lane.error());
-        auto const settled = [pending](State const& state) {
-            return open_pause(state, pending) == nullptr;
-        };
-        wait_until(api, *lane, wait, x, settled,
-                   [&api, x, pending] { answer_pending(api, x, pending); });
-    });
+    api.services().runner.read_lane(
+        pending->session, [&api, x, pending = *pending, wait](auto lane) {
+            if (!lane) return x->fail(lane.error());
+            auto const settled = [pending](State const& state) {
+                return open_pause(state, pending) == nullptr;
+            };
+            wait_until(api, *lane, wait, x, settled,
+                       [&api, x, pending] { answer_pending(api, x, pending); });
+        });
 }
 
-namespace {
-
-std::string capability_object(PendingId const& pending, Snapshot const& snapshot, Time now) {
-    wire::PauseView const* const pause = snapshot.history.pause(pending);
-    json::Writer out;
-    out.begin_object().member("pendingID", pending.text());
-    out.member("status", pause ? pending_status(*pause, now) : "running");
-    out.member("timeout",
-               pause && pause->deadline ? std::optional(to_ms(*pause->deadline)) : std::nullopt);
-    out.key("receipt");
-    if (pause && pause->receipt) {
-        out.raw(brief_receipt(*pause->receipt));
-    } else {
-        out.null();
-    }
-    return out
-        .member("next", "POST {\"result\": {\"output\": …}} or {\"error\": \"…\"} to this address")
-        .end_object()
-        .take();
-}
-
-}  // namespace
-
-// Shows and never settles: links are fetched ahead by those who only look.
+// Shows and never settles: mail and chat programs fetch links ahead.
 void get_capability(Api& api, ExchangePtr const& x) {
     PendingId const pending = *x->capability;
     read_pending(api, pending, [&api, x, pending](Result<Snapshot> snapshot) {
@@ -475,11 +463,11 @@ void get_capability(Api& api, ExchangePtr const& x) {
         wire::PauseView const* const pause = snapshot->history.pause(pending);
         bool const open = open_pause(snapshot->lane->state(), pending) != nullptr;
         bool const over =
-            pause && pause->receipt && now > pause->receipt->at + limits::capability_afterlife;
+            pause && pause->receipt && now > pause->receipt->at + limits::capability_grace_period;
         if ((!pause && !open) || over) return x->fail(not_found());
-        x->json(200, capability_object(pending, *snapshot, now),
+        x->json(200, object_text(CallbackSource{pending, pause, now}),
                 {{"Cache-Control", "no-store"}, {"Referrer-Policy", "no-referrer"}});
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -6,15 +6,15 @@
 
 #include <algorithm>
 
-// What all sessions of a project append: as a stream, or as pages.
-namespace dormouse::server {
+// The appends of all sessions of a project, as a stream or as pages.
+namespace dormouse::http {
 
 namespace {
 
 constexpr std::size_t page_bytes = std::size_t{1} << 20;
 
-// Pages hold whole appends: the limit is where a page stops taking more of them. `next` is always
-// there, also at the end, where it is the place from which to ask again.
+// Pages hold whole appends: at the limit a page adds no further append. `next` is always set; at
+// the end of the feed it is the position from which to ask again.
 void answer_feed(ExchangePtr const& x, RowsOfEvents const& rows, std::uint64_t next) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
@@ -35,11 +35,11 @@ Result<RowsOfEvents> events_of(std::vector<port::FeedRow> const& rows, std::stri
     return out;
 }
 
-// The page with the rows that the limit takes, and its end moved to the last of them.
+// Returns the page with the rows up to the limit; its end is that of the last row.
 port::FeedPage cut(port::FeedPage page, std::size_t limit) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < page.rows.size(); ++i) {
-        count += std::max(page.rows[i].frame.count, 1U);  // one event tells of a damaged append
+        count += std::max(page.rows[i].frame.count, 1U);  // a damaged append is one event
         if (count < limit) continue;
         page.next = page.rows[i].n;
         page.rows.resize(i + 1);
@@ -83,9 +83,10 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
     std::string_view place = x->request.header("last-event-id");
     if (place.empty()) place = x->request.query_value("after").value_or("");
     if (place.empty()) place = x->request.query_value("cursor").value_or("0");
-    auto const after = parse_feed_cursor(place);
-    if (!after)
-        return x->fail({Code::bad_cursor, "This cursor is not one of ours; begin without one."});
+    // From the newest append on: what was before is read from the objects themselves.
+    bool const now = place == "now";
+    auto const after = now ? std::optional<std::uint64_t>(0) : parse_feed_cursor(place);
+    if (!after) return x->fail({Code::bad_cursor, "The cursor is invalid; begin without one."});
     std::string_view const view = x->request.query_value("view").value_or("events");
     if (view != "events" && view != "objects")
         return x->fail(bad_value("?view", "must be events or objects"));
@@ -93,8 +94,9 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
     wanted.objects = view == "objects";
     auto head = [](port::FeedStore& store) { return store.feed_head(); };
     port::ask(api.services().journal, head,
-              [&api, x, wanted = std::move(wanted)](Result<std::uint64_t> newest) {
+              [&api, x, wanted = std::move(wanted), now](Result<std::uint64_t> newest) mutable {
                   if (!newest) return x->fail(newest.error());
+                  if (now) wanted.after = *newest;
                   if (wanted.after > *newest)
                       return x->fail({Code::bad_cursor,
                                       "This cursor is from another store, or from before a backup "
@@ -103,7 +105,9 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
                                        std::string_view::npos;
                   if (!streams) return page_of_feed(api, x, wanted);
                   auto const out = x->responder->stream({});
-                  out->send(std::make_shared<std::string const>("retry: 1000\n\n"));
+                  // A client that starts without a cursor gets one before the first event.
+                  std::string const begin = now ? "id: " + feed_cursor(wanted.after) + "\n\n" : "";
+                  out->send(std::make_shared<std::string const>("retry: 1000\n\n" + begin));
                   api.feed_streams().open(wanted.project, wanted.after, out, wanted.objects,
                                           wanted.family);
               });
@@ -111,19 +115,20 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
 
 }  // namespace
 
-// Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the oldest that is kept.
+// Last-Event-ID, ?after= or ?cursor= is the position to continue from; the default is the oldest
+// that is kept.
 void list_feed(Api& api, ExchangePtr const& x) {
     answer_wanted(api, x, {std::string(x->request.query_value("project").value_or("default"))});
 }
 
 void list_family_events(Api& api, ExchangePtr const& x, SessionId session) {
-    api.services().runner.look(session,
-                               [&api, x, session](Result<std::shared_ptr<runner::Lane>> lane) {
-                                   if (!lane) return x->fail(lane.error());
-                                   Wanted wanted{(*lane)->state().project};
-                                   wanted.family = std::make_shared<Family>(session);
-                                   answer_wanted(api, x, std::move(wanted));
-                               });
+    api.services().runner.read_lane(session,
+                                    [&api, x, session](Result<std::shared_ptr<runner::Lane>> lane) {
+                                        if (!lane) return x->fail(lane.error());
+                                        Wanted wanted{(*lane)->state().project};
+                                        wanted.family = std::make_shared<Family>(session);
+                                        answer_wanted(api, x, std::move(wanted));
+                                    });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,13 +1,13 @@
 #pragma once
-// Events of a project, and of a session with its tasks. The handlers that routes.cc names.
+// Handlers for the events of a project, and of a session with its tasks. Used by routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // feed.cc
 void list_feed(Api& api, ExchangePtr const& x);
-// Of a session and the tasks below it.
+// Answers with the events of a session and of the tasks below it.
 void list_family_events(Api& api, ExchangePtr const& x, SessionId session);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

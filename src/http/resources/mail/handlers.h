@@ -1,9 +1,9 @@
 #pragma once
-// Mail between sessions and from outside. The handlers that routes.cc names.
+// Handlers for mail between sessions and from outside. Used by routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // mail.cc
 void post_mail(Api& api, ExchangePtr const& x);
@@ -13,4 +13,4 @@ void release_mail(Api& api, ExchangePtr const& x);
 void list_mail(Api& api, ExchangePtr const& x);
 void get_mail(Api& api, ExchangePtr const& x);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

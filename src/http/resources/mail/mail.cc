@@ -1,19 +1,19 @@
-#include "http/objects/objects.h"
 #include "http/resources/mail/handlers.h"
+#include "http/resources/mail/mail_fields.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 #include "runner/postmaster.h"
 #include "session/limits.h"
 
-// Mail: sent, listed, released.
-namespace dormouse::server {
+// Mail: send, list, release.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-constexpr Duration told_within{2'000};
+constexpr Duration notified_within{2'000};
 
 struct Posting {
     port::Letter letter;
@@ -30,7 +30,7 @@ void read_receivers(Body& body, json::View text, Posting& out) {
             if (name.kind() != json::Kind::string) body.refuse("to", "each must be a string");
             out.letter.to.push_back(name.string_or(""));
         });
-        if (out.letter.to.empty()) body.refuse("to", "names nobody");
+        if (out.letter.to.empty()) body.refuse("to", "must not be empty");
     } else if (to.exists() && !to.is_null()) {
         body.refuse("to", "must be an alias, a session, or an array of them");
     }
@@ -38,26 +38,21 @@ void read_receivers(Body& body, json::View text, Posting& out) {
         if (name.empty() || name.size() > 129) body.refuse("to", "names have 1 to 129 characters");
     }
     if (out.letter.to.size() > 1'000)
-        body.refuse("to", "may name 1000; leave it out for everybody");
+        body.refuse("to", "must have at most 1000 names; leave it out for all");
 }
 
 std::optional<Posting> read_posting(ExchangePtr const& x) {
     Posting out;
     json::View const text(x->body);
-    Body body(text, "", {"from", "to", "text", "replyTo", "resume", "ttl"});
+    Body body(text, mail_request);
     out.from = body.string("from");
-    out.letter.text = body.required_string("text");
-    if (!body.error() && out.letter.text.empty()) body.refuse("text", "must not be empty");
+    out.letter.text = body.string_or_empty("text");
     read_receivers(body, text, out);
     if (auto const reply = body.string("replyTo")) {
         out.letter.reply_to = parse_mail_id(*reply);
         if (!out.letter.reply_to) body.refuse("replyTo", "is not the id of a mail");
     }
-    if (auto const ttl = body.integer("ttl")) {
-        if (*ttl < 1 || Duration(*ttl) > limits::mail_ttl_max)
-            body.refuse("ttl", "must be 1 ms to 366 days, in ms");
-        out.letter.ttl = Duration(*ttl);
-    }
+    if (auto const ttl = body.integer("ttl")) out.letter.ttl = Duration(*ttl);
     if (auto const resume = body.boolean("resume"))
         out.letter.wake = *resume ? Wake::always : Wake::never;
     if (auto const project = x->request.query_value("project")) out.project = *project;
@@ -68,38 +63,26 @@ std::optional<Posting> read_posting(ExchangePtr const& x) {
     return out;
 }
 
-void write_fate(json::Writer& out, std::string const& name, std::optional<SessionId> session,
-                std::optional<std::string> const& mail, std::string_view status,
-                std::string const& why) {
-    out.begin_object().member("to", name);
-    out.member("sessionID", session ? std::optional(session->text()) : std::nullopt);
-    out.member("mailID", mail).member("status", status);
-    out.member("reason", why.empty() ? std::nullopt : std::optional(why)).end_object();
-}
-
 void answer_posted(ExchangePtr const& x, Result<port::MailPosted> const& posted) {
     if (!posted) return x->fail(posted.error());
     if (posted->id.seq == 0) {
-        std::string const why = posted->fates.empty() ? "Nobody else has an alias here."
+        std::string const why = posted->fates.empty() ? "No other session has an alias."
                                                       : posted->fates.front().why + ".";
         return x->fail({Code::not_found, why});
     }
-    std::string const id = text(posted->id);
-    json::Writer out;
-    out.begin_object().member("id", id).member("duplicate", posted->duplicate);
-    out.key("receivers").begin_array();
+    MailAnswer answer{text(posted->id), posted->duplicate, {}};
     for (port::MailFate const& fate : posted->fates) {
-        bool const sent = fate.session.has_value();
-        write_fate(out, fate.name, fate.session, sent ? std::optional(id) : std::nullopt,
-                   port::text(fate.status), fate.why);
+        auto const mail = fate.session ? answer.id : std::nullopt;
+        answer.receivers.push_back(
+            {fate.name, fate.session, mail, port::text(fate.status), fate.why});
     }
-    x->json(202, out.end_array().end_object().take());
+    x->json(202, object_text(answer));
 }
 
 using Handed = runner::Postmaster::Handed;
 
-// The server could not take the mail of one receiver now: the whole request is to be repeated. With
-// its Idempotency-Key that is safe, because each receiver that has the mail knows the key.
+// The server cannot accept the mail for one receiver now: the caller must repeat the whole request.
+// With its Idempotency-Key that is safe, because each receiver that has the mail knows the key.
 std::optional<Error> refused_for_now(std::vector<Handed> const& handed) {
     for (Handed const& one : handed) {
         if (one.answer) continue;
@@ -111,40 +94,38 @@ std::optional<Error> refused_for_now(std::vector<Handed> const& handed) {
 
 void answer_handed(ExchangePtr const& x, Result<std::vector<Handed>> const& handed) {
     if (!handed) return x->fail(handed.error());
-    if (handed->empty()) return x->fail({Code::not_found, "Nobody has an alias here."});
+    if (handed->empty()) return x->fail({Code::not_found, "No session has an alias."});
     if (handed->size() == 1 && !handed->front().answer)
         return x->fail(handed->front().answer.error());
     bool duplicate = true;
-    json::Writer list;
-    list.begin_array();
-    std::optional<std::string> first;
+    MailAnswer answer;
     for (auto const& one : *handed) {
         if (!one.answer) {
-            write_fate(list, one.name, one.session, {}, "failed", one.answer.error().detail);
+            answer.receivers.push_back(
+                {one.name, one.session, {}, "failed", one.answer.error().detail});
             continue;
         }
         std::string const id = text(MailId{*one.session, one.answer->seq});
-        if (!first) first = id;
+        if (!answer.id) answer.id = id;
         duplicate = duplicate && one.answer->outcome == Answer::Outcome::duplicate;
-        write_fate(list, one.name, one.session, id, one.answer->held ? "held" : "delivered", "");
+        answer.receivers.push_back(
+            {one.name, one.session, id, one.answer->held ? "quarantined" : "delivered", ""});
     }
-    std::string const receivers = list.end_array().take();
-    json::Writer out;
-    out.begin_object();
     if (auto refused = refused_for_now(*handed)) {
-        refused->extra = out.key("receivers").raw(receivers).end_object().json();
+        json::Writer out;
+        write_value(out.begin_object().key("receivers"), answer.receivers);
+        refused->extra = out.end_object().json();
         return x->fail(*refused);
     }
-    out.member("id", first).member("duplicate", duplicate && first.has_value());
-    out.key("receivers").raw(receivers);
-    x->json(202, out.end_object().take());
+    answer.duplicate = duplicate && answer.id.has_value();
+    x->json(202, object_text(answer));
 }
 
 void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) {
     runner::Asker const asker = x->asker();
     posting.letter.project = posting.project;
     api.mail().send(from, std::move(posting.letter), {asker.by, asker.idem_key, asker.idem_digest},
-                    told_within,
+                    notified_within,
                     [x](Result<port::MailPosted> posted) { answer_posted(x, posted); });
 }
 
@@ -152,7 +133,7 @@ void send_from(Api& api, ExchangePtr const& x, SessionId from, Posting posting) 
 
 namespace {
 
-// A session's program writes in its session's name, whatever project that is of.
+// An external agent writes in its session's name, in any project.
 bool in_own_name(ExchangePtr const& x, Posting& posting) {
     if (!x->principal || !x->principal->session) return true;
     if (posting.from != x->principal->session->text()) return false;
@@ -162,8 +143,8 @@ bool in_own_name(ExchangePtr const& x, Posting& posting) {
 
 }  // namespace
 
-// Mail wakes its receiver, so it reaches only agents that the token may start. What a session's
-// program sends is the session's own.
+// Mail wakes its receiver, so it reaches only agents that the token may start. Mail of an external
+// agent is its session's own.
 void bind_to_agents(Api& api, ExchangePtr const& x, Posting& posting) {
     if (!x->principal || x->principal->session || x->principal->may_start_all()) return;
     posting.letter.reaches = [&gate = api.services().gate,
@@ -200,60 +181,28 @@ void post_mail(Api& api, ExchangePtr const& x) {
               });
 }
 
-namespace {
-
-std::string_view mail_status(wire::MailView const& mail,
-                             std::optional<wire::Consumed> const& consumed) {
+std::string_view InboxMail::status() const {
     if (consumed) return "read";
-    if (mail.expired) return "expired";
-    bool const held = mail.what.hold == MailHold::held && !mail.released;
-    return held ? "held" : "delivered";
+    if (view.get().expired) return "expired";
+    bool const quarantined = view.get().what.hold == MailHold::quarantined && !view.get().released;
+    return quarantined ? "quarantined" : "delivered";
 }
 
-// Why nobody has read it yet, although it is here.
-std::optional<std::string> mail_reason(wire::MailView const& mail, std::string_view status) {
-    if (status == "read") return std::nullopt;
-    if (mail.expired) return "nobody read it within its time to live";
-    if (mail.released) return std::nullopt;
-    switch (mail.what.hold) {
+// Why the session has not read the mail that it has.
+std::optional<std::string> InboxMail::reason() const {
+    if (consumed) return std::nullopt;
+    if (view.get().expired) return "it expired before the session read it";
+    if (view.get().released) return std::nullopt;
+    switch (view.get().what.hold) {
         case MailHold::none: return std::nullopt;
         case MailHold::quiet:
-            return "it was sent with resume false, or its project's mail wakes nobody";
-        case MailHold::minute: return "its conversation has woken this session often this minute";
-        case MailHold::held: break;
+            return "it was sent with resume false, or its project's mail wakes no session";
+        case MailHold::minute:
+            return "its conversation has woken this session too often in this minute";
+        case MailHold::quarantined: break;
     }
-    return "its conversation has gone on for long: a person may release it";
+    return "its conversation is too long: a person may release it";
 }
-
-void write_end(json::Writer& out, std::string_view name, std::optional<SessionId> const& session,
-               std::string const& alias) {
-    out.key(name).begin_object();
-    out.member("sessionID", session ? std::optional(session->text()) : std::nullopt);
-    out.member("alias", alias.empty() ? std::nullopt : std::optional(alias)).end_object();
-}
-
-std::string mail_object(Snapshot const& snapshot, Seq seq, wire::MailView const& mail) {
-    Mail const& what = mail.what.mail;
-    auto const consumed = snapshot.history.consumed(seq);
-    std::string_view const status = mail_status(mail, consumed);
-    json::Writer out;
-    out.begin_object().member("id", text(what.id)).member("projectID", what.project);
-    out.member("number", mail.what.number);
-    write_end(out, "from", what.from, what.from_alias);
-    write_actor(out.key("by"), what.by);
-    write_end(out, "to", snapshot.lane->id(), what.to_alias);
-    out.member("text", what.text);
-    out.member("replyTo", what.reply_to ? std::optional(text(*what.reply_to)) : std::nullopt);
-    out.member("conversation", text(what.conversation)).member("hops", what.hops);
-    out.member("status", status).member("reason", mail_reason(mail, status));
-    out.key("time").begin_object().member("created", to_ms(what.sent));
-    out.member("delivered", to_ms(mail.at));
-    out.member("read", consumed ? std::optional(to_ms(consumed->at)) : std::nullopt);
-    out.member("expires", ms_or_null(what.expires));
-    return out.end_object().end_object().take();
-}
-
-}  // namespace
 
 void list_inbox(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
@@ -262,37 +211,32 @@ void list_inbox(Api& api, ExchangePtr const& x) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::uint64_t const after = query.number("after", 0, 0, UINT64_C(1) << 53);
     std::string const wanted(x->request.query_value("status").value_or(""));
-    bool const known = wanted.empty() || wanted == "delivered" || wanted == "held" ||
+    bool const known = wanted.empty() || wanted == "delivered" || wanted == "quarantined" ||
                        wanted == "read" || wanted == "expired";
-    if (!known) query.error = bad_value("?status", "must be delivered, held, read or expired");
+    if (!known)
+        query.error = bad_value("?status", "must be delivered, quarantined, read or expired");
     if (query.error) return x->fail(*query.error);
     read_history(api, *id, [x, limit, after, wanted](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
-        json::Writer out;
-        out.begin_object().member("read", state.mails - state.inbox.size());
-        out.key("items").begin_array();
-        std::size_t count = 0;
-        std::uint64_t last = after;
-        bool more = false;
+        Inbox inbox{state.mails - state.inbox.size()};
         for (auto const& [seq, mail] : snapshot->history.mails()) {
             if (mail.what.number <= after) continue;
-            auto const consumed = snapshot->history.consumed(seq);
-            if (!wanted.empty() && mail_status(mail, consumed) != wanted) continue;
-            more = count == limit;
-            if (more) break;
-            out.raw(mail_object(*snapshot, seq, mail));
-            last = mail.what.number;
-            ++count;
+            InboxMail const one{state.id, mail, snapshot->history.consumed(seq)};
+            if (!wanted.empty() && one.status() != wanted) continue;
+            if (inbox.items.size() == limit) {
+                inbox.next = inbox.items.back().number();
+                break;
+            }
+            inbox.items.push_back(one);
         }
-        out.end_array().member("next", more ? std::optional(last) : std::nullopt);
-        x->json(200, out.end_object().take());
+        x->json(200, object_text(inbox));
     });
 }
 
 namespace {
 
-// The receivers among which one may hold the mail, one after the other.
+// The receivers that may hold the mail, one after the other.
 struct Releasing {
     Api& api;
     ExchangePtr x;
@@ -317,12 +261,10 @@ void release_at(std::shared_ptr<Releasing> const& r, SessionId receiver) {
 
 void release_next(std::shared_ptr<Releasing> const& r) {
     if (r->at == r->receivers.size()) {
-        json::Writer out;
-        out.begin_object().member("id", text(r->mail)).member("released", r->released);
-        return r->x->json(200, out.end_object().take());
+        return r->x->json(200, object_text(ReleaseAnswer{{r->mail}, r->released}));
     }
     SessionId const receiver = r->receivers[r->at++];
-    r->api.services().runner.look(
+    r->api.services().runner.read_lane(
         receiver, [r, receiver](Result<std::shared_ptr<runner::Lane>> lane) {
             auto const& who = r->x->principal;
             bool const may = lane && (!who || who->is_for((*lane)->state().project));
@@ -336,7 +278,7 @@ void release_next(std::shared_ptr<Releasing> const& r) {
 void release_mail(Api& api, ExchangePtr const& x) {
     auto const mail = parse_mail_id(x->params[0]);
     if (!mail) return x->fail(not_found());
-    Body body(json::View(x->body), "", {});
+    Body body(json::View(x->body), empty_request);
     if (body.error()) return x->fail(*body.error());
     auto use = [&api, x, mail = *mail](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
@@ -353,4 +295,4 @@ void release_mail(Api& api, ExchangePtr const& x) {
     read_history_from(api, mail->session, mail->seq, std::move(use));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,41 +1,22 @@
-#include "http/objects/objects.h"
 #include "http/resources/mail/handlers.h"
+#include "http/resources/mail/mail_fields.h"
 
 #include "json/json.h"
-#include "runner/rows.h"
+#include "runner/lane/rows.h"
 #include "session/limits.h"
 #include "wire/post_json.h"
 
 #include <algorithm>
 
-// What was sent, and what became of it: GET /api/mail and GET /api/mail/{id}.
-namespace dormouse::server {
+// Sent mail and its delivery: GET /api/mail and GET /api/mail/{id}.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-// Of so many posts of all projects those are listed that are mail of the one asked for.
+// The number of outbox messages of all projects that are searched for mail of one project.
 constexpr std::uint32_t posts_max = 10'000;
-
-void write_side(json::Writer& out, std::string_view name, std::optional<SessionId> const& session,
-                std::string const& alias) {
-    out.key(name).begin_object();
-    out.member("sessionID", session ? std::optional(session->text()) : std::nullopt);
-    out.member("alias", text_or_null(alias)).end_object();
-}
-
-void write_mail_head(json::Writer& out, Mail const& mail) {
-    out.begin_object().member("id", text(mail.id)).member("projectID", mail.project);
-    write_side(out, "from", mail.from, mail.from_alias);
-    out.key("by");
-    write_actor(out, mail.by);
-    out.member("text", mail.text);
-    out.member("replyTo", mail.reply_to ? std::optional(text(*mail.reply_to)) : std::nullopt);
-    out.member("conversation", text(mail.conversation)).member("hops", mail.hops);
-    out.member("expires", ms_or_null(mail.expires));
-    out.key("time").begin_object().member("created", to_ms(mail.sent)).end_object();
-}
 
 Mail mail_of(State const& state, Seq seq, wire::SentView const& sent) {
     MailSent const& what = sent.what;
@@ -44,83 +25,61 @@ Mail mail_of(State const& state, Seq seq, wire::SentView const& sent) {
             what.by,         sent.at,       what.expires};
 }
 
-// ---- what hangs: not delivered yet, or held
+// ---- undelivered or quarantined mail of a project
 
-struct Hanging {
-    Mail mail;
-    SessionId to;
-    bool held = false;
-};
-
-Result<std::vector<Hanging>> find_hanging(port::OutboxStore& store, std::string const& project,
-                                          std::size_t limit) {
-    std::vector<Hanging> out;
-    for (std::string_view const kind : {runner::held_kind, std::string_view("session")}) {
-        bool const held = kind == runner::held_kind;
+Result<std::vector<SentMail>> find_undelivered(port::OutboxStore& store, std::string const& project,
+                                               std::size_t limit) {
+    std::vector<SentMail> out;
+    for (std::string_view const kind : {runner::quarantined_kind, std::string_view("session")}) {
+        bool const quarantined = kind == runner::quarantined_kind;
         auto const rows = store.due_posts(std::string(kind), Time::max(), posts_max);
         if (!rows) return std::unexpected(rows.error());
         for (port::PostRow const& row : *rows) {
             if (out.size() == limit) return out;
             auto const what = wire::read_post(row.body);
             auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
-            if (!mail || (held ? row.target : mail->project) != project) continue;
-            auto const to = held ? row.key.from : SessionId::parse(row.target);
-            if (to) out.push_back({*mail, *to, held});
+            if (!mail || (quarantined ? row.target : mail->project) != project) continue;
+            auto const to = quarantined ? row.key.from : SessionId::parse(row.target);
+            if (!to) continue;
+            out.push_back(
+                {*mail, MailSide{to, mail->to_alias}, quarantined ? "quarantined" : "queued"});
         }
     }
     return out;
 }
 
-void list_hanging(Api& api, ExchangePtr const& x, std::string project, std::size_t limit) {
+void list_undelivered(Api& api, ExchangePtr const& x, std::string project, std::size_t limit) {
     auto question = [project = std::move(project), limit](port::OutboxStore& store) {
-        return find_hanging(store, project, limit);
+        return find_undelivered(store, project, limit);
     };
     port::ask(api.services().journal, std::move(question),
-              [x](Result<std::vector<Hanging>> const& found) {
-                  if (!found) return x->fail(found.error());
-                  json::Writer out;
-                  out.begin_object().key("items").begin_array();
-                  for (Hanging const& one : *found) {
-                      write_mail_head(out, one.mail);
-                      write_side(out, "to", one.to, one.mail.to_alias);
-                      out.member("status", one.held ? "held" : "queued").end_object();
-                  }
-                  x->json(200, out.end_array().member_null("next").end_object().take());
+              [x](Result<std::vector<SentMail>> const& found) {
+                  found ? x->json(200, list_text(*found, {})) : x->fail(found.error());
               });
 }
 
-// ---- what one session has sent
+// ---- sent mail of one session
 
 void list_sent(Api& api, ExchangePtr const& x, SessionId session, std::size_t limit, Seq before) {
     read_history(api, session, [x, limit, before](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
         auto const& sent = snapshot->history.sent();
-        json::Writer out;
-        out.begin_object().key("items").begin_array();
-        std::size_t count = 0;
+        std::vector<SentMail> items;
         auto it = std::make_reverse_iterator(sent.lower_bound(before));
-        Seq last = 0;
-        for (; it != sent.rend() && count < limit; ++it, ++count) {
+        for (; it != sent.rend() && items.size() < limit; ++it) {
             auto const& [seq, mail] = *it;
-            write_mail_head(out, mail_of(state, seq, mail));
-            out.member("receivers", static_cast<std::uint64_t>(mail.what.to.size()));
-            out.member("failed", static_cast<std::uint64_t>(mail.bounced.size())).end_object();
-            last = seq;
+            SentMail& item = items.emplace_back(SentMail{mail_of(state, seq, mail)});
+            item.receivers = mail.what.to.size();
+            item.failed = mail.bounced.size();
         }
-        auto const next =
-            it == sent.rend() ? std::nullopt : std::optional(text(MailId{state.id, last}));
-        x->json(200, out.end_array().member("next", next).end_object().take());
+        bool const more = it != sent.rend();
+        x->json(200,
+                list_text(items, more ? std::optional(text(items.back().mail.id)) : std::nullopt));
     });
 }
 
 // ---- one mail and its receivers
-
-struct Fate {
-    MailTarget to;
-    std::string_view status = {};  // empty: not known yet
-    std::optional<std::string> reason = {};
-};
 
 struct Asking {
     Api& api;
@@ -132,46 +91,38 @@ struct Asking {
 };
 
 void answer_fates(Asking const& a) {
-    json::Writer out;
-    write_mail_head(out, a.mail);
-    out.key("receivers").begin_array();
-    for (Fate const& fate : a.fates) {
-        out.begin_object().member("sessionID", fate.to.session.text());
-        out.member("alias", text_or_null(fate.to.alias)).member("status", fate.status);
-        out.member("reason", fate.reason).end_object();
-    }
-    a.x->json(200, out.end_array().member("next", a.next).end_object().take());
+    a.x->json(200, object_text(MailState{a.mail, a.fates, a.next}));
 }
 
-// What the receiver's state says: what no request has seen lies in its inbox.
+// Finds the mail in the receiver's state: what no request has seen is in its inbox.
 void look_up_fate(Fate& fate, State const& state, MailId const& mail) {
     auto const item = std::ranges::find(state.inbox, mail, &InboxItem::id);
     if (item == state.inbox.end()) {
         fate.status = "read";
         return;
     }
-    fate.status = item->hold == MailHold::held ? "held" : "delivered";
-    if (item->hold == MailHold::held)
-        fate.reason = "its conversation has gone on for long: a person may release it";
+    fate.status = item->hold == MailHold::quarantined ? "quarantined" : "delivered";
+    if (item->hold == MailHold::quarantined)
+        fate.reason = "its conversation is too long: a person may release it";
 }
 
 void next_fate(std::shared_ptr<Asking> const& a) {
     while (a->at < a->fates.size() && !a->fates[a->at].status.empty()) ++a->at;
     if (a->at == a->fates.size()) return answer_fates(*a);
-    a->api.services().runner.look(a->fates[a->at].to.session,
-                                  [a](Result<std::shared_ptr<runner::Lane>> lane) {
-                                      Fate& fate = a->fates[a->at];
-                                      if (lane) {
-                                          look_up_fate(fate, (*lane)->state(), a->mail.id);
-                                      } else {
-                                          fate.status = "delivered";
-                                          fate.reason = "the session is gone";
-                                      }
-                                      next_fate(a);
-                                  });
+    a->api.services().runner.read_lane(a->fates[a->at].to.session,
+                                       [a](Result<std::shared_ptr<runner::Lane>> lane) {
+                                           Fate& fate = a->fates[a->at];
+                                           if (lane) {
+                                               look_up_fate(fate, (*lane)->state(), a->mail.id);
+                                           } else {
+                                               fate.status = "delivered";
+                                               fate.reason = "the session is gone";
+                                           }
+                                           next_fate(a);
+                                       });
 }
 
-// Those that lie in the store on their way are queued.
+// Mail that the store still has to deliver is queued.
 void ask_store(std::shared_ptr<Asking> const& a, std::size_t first) {
     auto question = [id = a->mail.id, first, count = a->fates.size()](
                         port::OutboxStore& store) -> Result<std::vector<bool>> {
@@ -211,7 +162,7 @@ void show_sent(std::shared_ptr<Asking> const& a, wire::SentView const& sent, std
     ask_store(a, after);
 }
 
-// A person's: it has one receiver.
+// Mail from a person has one receiver.
 void show_handed(std::shared_ptr<Asking> const& a, Snapshot const& snapshot,
                  wire::MailView const& mail) {
     a->mail = mail.what.mail;
@@ -234,11 +185,11 @@ void list_mail(Api& api, ExchangePtr const& x) {
     if (program && named != x->principal->session->text())
         return x->fail({Code::forbidden, "A session's program lists the mail of its session."});
     auto const cursor = x->request.query_value("cursor");
-    Error const foreign{Code::bad_cursor, "This cursor is not one of ours; begin without.", {}, 0};
+    Error const foreign{Code::bad_cursor, "The cursor is invalid; begin without one.", {}, 0};
     if (!named) {  // one page
         if (cursor) return x->fail(foreign);
         std::string project(x->request.query_value("project").value_or("default"));
-        return list_hanging(api, x, std::move(project), limit);
+        return list_undelivered(api, x, std::move(project), limit);
     }
     auto const session = SessionId::parse(*named);
     if (!session) return x->fail(not_found());
@@ -258,7 +209,7 @@ void get_mail(Api& api, ExchangePtr const& x) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     std::size_t const after = query.number("after", 0, 0, limits::mail_receivers_max);
     if (query.error) return x->fail(*query.error);
-    // What became of it came after it.
+    // Its delivery is recorded after it.
     read_history_from(api, id->session, id->seq,
                       [&api, x, id = *id, limit, after](Result<Snapshot> const& snapshot) {
                           if (!snapshot) return x->fail(snapshot.error());
@@ -277,4 +228,4 @@ void get_mail(Api& api, ExchangePtr const& x) {
                       });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,103 +1,67 @@
 #include "http/resources/operations/handlers.h"
 
+#include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/metrics.h"
-#include "json/json.h"
-#include "runner/reading.h"
-#include "runner/rows.h"
+#include "runner/lane/rows.h"
+#include "runner/read/reading.h"
 #include "wire/post_json.h"
 
 #include <algorithm>
 #include <charconv>
 
-// GET /api/doctor: what does not go on by itself, and what to do about it. Sessions in which a call
-// waits, and then the others that will owe something, are read a few at a time, so that others have
-// their turn in between. Those that only rest are not read: nothing is lost before they are asked.
-namespace dormouse::server {
+// GET /api/doctor: what does not continue by itself, and what to do about it. Reads the sessions in
+// which a call waits, then the others with outstanding work, a few at a time, so that other reads
+// run in between. Does not read sessions that only sleep: they lose nothing until they are used.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-// What is overdue by more than this and moves nobody is stuck (P5).
+// Work that is overdue by more than this, and that nothing drives, is stuck (P5).
 constexpr Duration overdue{10'000};
 constexpr std::size_t held_max = 1'000;
 constexpr std::uint32_t due_max = 100'000;
-constexpr std::uint32_t step = 64;          // so many calls, then times, are looked at in one go
-constexpr std::uint64_t most = 100'000;     // and so many by one request
-constexpr std::uint32_t page_rows = 2'000;  // of sessions, in one go
+constexpr std::uint32_t step = 64;          // calls, then times, in one read
+constexpr std::uint64_t most = 100'000;     // and in one request
+constexpr std::uint32_t page_rows = 2'000;  // rows of sessions in one read
 constexpr std::uint32_t pages_max = 50;
-constexpr std::size_t shown_max = 200;  // of each kind; all are counted
 
-void write_models(json::Writer& out, std::vector<Metrics::ModelLoad> const& models) {
-    out.begin_array();
-    for (Metrics::ModelLoad const& load : models) {
-        out.begin_object().member("model", load.model);
-        out.member("running", static_cast<std::uint64_t>(load.running))
-            .member("waiting", static_cast<std::uint64_t>(load.waiting))
-            .end_object();
-    }
-    out.end_array();
-}
-
-// What an open call of a session that sleeps needs to go on: a gate, or its own tool.
+// What an open call of a sleeping session needs to continue: a gate, or its own tool.
 struct Need {
     SessionId session;
     std::string gate;
     std::string tool;
 };
 
-// A session that people should look at.
-struct Finding {
-    SessionId session;
-    std::optional<PendingId> pending = {};
-    std::string why = {};
-    std::string next = {};
-};
-
-// Of sessions in which a call waits.
+// Findings in sessions in which a call waits.
 struct Waiting {
-    std::vector<SessionId> sessions = {};  // that were looked at
+    std::vector<SessionId> sessions = {};  // those that were read
     std::vector<Need> needs = {};
     std::vector<Finding> in_doubt = {};
-    std::vector<Finding> orphaned = {};  // whoever started it is gone and will never read it
-    std::vector<Finding> bricked = {};   // it cannot be read, and so never goes on
-};
-
-// The first ones are kept, all are counted.
-struct Findings {
-    std::vector<Finding> shown = {};
-    std::uint64_t count = 0;
-
-    void add(Finding one) {
-        ++count;
-        if (shown.size() < shown_max) shown.push_back(std::move(one));
-    }
+    std::vector<Finding> orphaned = {};    // the parent is gone and never reads the outcome
+    std::vector<Finding> unreadable = {};  // the session cannot be read and never continues
 };
 
 struct Doctor {
     Api& api;
     ExchangePtr x;
-    std::uint64_t left = 0;  // so many waiting calls and times may still be looked at
+    std::uint64_t left = 0;  // waiting calls and times that may still be read
     std::optional<SessionId> after = {};
-    bool by_time = false;  // all that wait were looked at; now those that owe
+    bool by_time = false;  // the waiting sessions are done; now those with outstanding work
     std::optional<port::Due> after_time = {};
     std::uint64_t looked_at = 0;
-    Findings stuck = {};
-    Findings held = {};
-    Findings in_doubt = {};
-    Findings orphaned = {};
-    Findings bricked = {};
-    Findings unasked = {};
-    std::uint64_t owed = 0;
+    FoundByKind found = {};
+    std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
 };
 using DoctorPtr = std::shared_ptr<Doctor>;
 
-// What is not found through the calls that wait.
+// Findings that do not come from waiting calls.
 struct Overdue {
     std::vector<port::Due> due;
     std::optional<Time> next;
-    std::vector<port::PostRow> mail;  // that only a person lets go on
+    std::vector<port::PostRow> mail;  // needs a person to continue
 };
 
 std::optional<Need> need_of(State const& state, Call const& call) {
@@ -113,16 +77,16 @@ void find_doubt(State const& state, Waiting& out) {
         if (!call.in_doubt || call.phase == CallPhase::running) continue;
         PendingId const asked = call.question ? call.question->pending : call.pending;
         out.in_doubt.push_back(
-            {state.id, asked, "nobody knows what the tool '" + call.spec.tool + "' did",
+            {state.id, asked, "it is unknown what the tool '" + call.spec.tool + "' did",
              call.question
                  ? "say it: dormouse approve " + asked.text() +
                        " --content '{\"action\": \"run_again\"}', or succeeded, or give_up"
-                 : "look whether it was done, and say what it gave: dormouse result " +
+                 : "check whether it was done, and submit its result: dormouse result " +
                        asked.text() + " TEXT"});
     }
 }
 
-// The end of a parent ends its children soon; one that goes on long after was forgotten.
+// When a parent ends, its children end soon; one that still runs long after was missed.
 Result<void> find_orphan(port::JournalStore& store, State const& state, Time now, Waiting& out) {
     if (!state.parent) return {};
     auto const parent = store.load(state.parent->session);
@@ -139,9 +103,9 @@ Result<void> find_orphan(port::JournalStore& store, State const& state, Time now
     return {};
 }
 
-constexpr std::string_view by_time_prefix = "owed_";
+constexpr std::string_view by_time_prefix = "due_";
 
-// Where the next request goes on: behind a session in which a call waits, or behind a time.
+// Where the next request continues: after a session in which a call waits, or after a time.
 std::string cursor_of(Doctor const& d) {
     if (!d.by_time) return d.after->text();
     if (!d.after_time) return std::string(by_time_prefix);
@@ -149,7 +113,7 @@ std::string cursor_of(Doctor const& d) {
            d.after_time->session.text();
 }
 
-// False: it is none of ours.
+// Returns false if the cursor is invalid.
 bool read_cursor(std::string_view text, Doctor& d) {
     if (!text.starts_with(by_time_prefix)) {
         d.after = SessionId::parse(text);
@@ -167,7 +131,7 @@ bool read_cursor(std::string_view text, Doctor& d) {
     return true;
 }
 
-Finding bricked(SessionId session, Error const& error) {
+Finding unreadable(SessionId session, Error const& error) {
     return {session,
             {},
             "it cannot be read: " + error.detail,
@@ -175,16 +139,16 @@ Finding bricked(SessionId session, Error const& error) {
             "damaged"};
 }
 
-// It says nothing of the session.
+// Returns true if the error is temporary and says nothing about the session.
 bool is_passing(Error const& error) {
     return error.code == Code::store_unavailable || error.code == Code::overloaded;
 }
 
-// Of sessions that will owe something, also in time to come.
-struct Owing {
-    std::optional<port::Due> last = {};  // of those that were looked at; nullopt: there were none
+// Sessions with outstanding work, also in the future.
+struct AtWork {
+    std::optional<port::Due> last = {};  // the last one that was read; nullopt: none
     std::uint64_t read = 0;
-    std::vector<Finding> bricked = {};
+    std::vector<Finding> unreadable = {};
     std::vector<Finding> orphaned = {};
 };
 
@@ -193,12 +157,12 @@ bool waits(std::vector<port::PendingRow> const& calls) {
            calls.end();
 }
 
-// Where reading may block. Those in which a call waits have been read already.
-Result<Owing> look_at_owing(port::JournalStore& store, std::optional<port::Due> const& after,
-                            std::uint32_t times, Time now) {
+// Blocks on reads. Skips sessions in which a call waits: those have been read already.
+Result<AtWork> check_effects(port::JournalStore& store, std::optional<port::Due> const& after,
+                             std::uint32_t times, Time now) {
     auto const due = store.due(Time::max(), after, times);
     if (!due) return std::unexpected(due.error());
-    Owing out;
+    AtWork out;
     Waiting found;
     for (port::Due const& one : *due) {
         auto const calls = store.pending_rows(one.session);
@@ -209,7 +173,7 @@ Result<Owing> look_at_owing(port::JournalStore& store, std::optional<port::Due> 
         auto const loaded = runner::read_session(store, one.session);
         if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
         if (!loaded) {
-            out.bricked.push_back(bricked(one.session, loaded.error()));
+            out.unreadable.push_back(unreadable(one.session, loaded.error()));
         } else if (auto const done = find_orphan(store, loaded->state, now, found); !done) {
             return std::unexpected(done.error());
         }
@@ -218,9 +182,9 @@ Result<Owing> look_at_owing(port::JournalStore& store, std::optional<port::Due> 
     return out;
 }
 
-// Where reading may block.
-Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> const& after,
-                                std::uint32_t calls, Time now) {
+// Blocks on reads.
+Result<Waiting> check_waiting(port::Store& store, std::optional<SessionId> const& after,
+                              std::uint32_t calls, Time now) {
     auto sessions = store.waiting_sessions(after, calls);
     if (!sessions) return std::unexpected(std::move(sessions.error()));
     Waiting out;
@@ -228,7 +192,7 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
         auto const loaded = runner::read_session(store, session);
         if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
         if (!loaded) {
-            out.bricked.push_back(bricked(session, loaded.error()));
+            out.unreadable.push_back(unreadable(session, loaded.error()));
             continue;
         }
         for (auto const& [no, call] : loaded->state.calls) {
@@ -242,13 +206,13 @@ Result<Waiting> look_at_waiting(port::Store& store, std::optional<SessionId> con
     return out;
 }
 
-// One that cannot be read is found by the look at those that owe; it is no second finding.
-Result<void> drop_bricked(port::JournalStore& store, Time now, std::vector<port::Due>& due) {
+// Drops unreadable sessions: check_effects() reports them, and they must not count twice.
+Result<void> drop_unreadable(port::JournalStore& store, Time now, std::vector<port::Due>& due) {
     std::size_t read = 0;
     std::optional<Error> failed;
     std::erase_if(due, [&](port::Due const& one) {
         bool const stuck = to_ms(one.at) != 0 && one.at + overdue < now;
-        if (failed || !stuck || ++read > shown_max) return false;
+        if (failed || !stuck || ++read > Findings::shown_max) return false;
         auto const loaded = runner::read_session(store, one.session);
         bool const busy = !loaded && is_passing(loaded.error());
         if (busy) failed = loaded.error();
@@ -258,44 +222,45 @@ Result<void> drop_bricked(port::JournalStore& store, Time now, std::vector<port:
     return {};
 }
 
-Result<Overdue> look_at_times(port::Store& store, Time now) {
+Result<Overdue> check_times(port::Store& store, Time now) {
     auto due = store.due(now, std::nullopt, due_max);
     if (!due) return std::unexpected(std::move(due.error()));
-    if (auto done = drop_bricked(store, now, *due); !done)
+    if (auto done = drop_unreadable(store, now, *due); !done)
         return std::unexpected(std::move(done.error()));
     auto next = store.next_due();
     if (!next) return std::unexpected(std::move(next.error()));
-    auto mail = store.due_posts(std::string(runner::held_kind), Time::max(), held_max);
+    auto mail = store.due_posts(std::string(runner::quarantined_kind), Time::max(), held_max);
     if (!mail) return std::unexpected(std::move(mail.error()));
     return Overdue{std::move(*due), *next, std::move(*mail)};
 }
 
-void add_held_mail(Findings& held, port::PostRow const& row) {
+void add_quarantined_mail(Findings& blocked, port::PostRow const& row) {
     auto const what = wire::read_post(row.body);
     auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
     if (!mail) return;
     std::string const id = text(mail->id);
-    held.add({row.key.from,
-              {},
-              "mail " + id + " is held: its conversation has gone on for long",
-              "release it: dormouse release " + id});
+    blocked.add({row.key.from,
+                 {},
+                 "mail " + id + " is quarantined: its conversation is too long",
+                 "release it: dormouse release " + id});
 }
 
-// Nothing when it is there: else it is named before somebody decides in vain.
-void add_unmet(Findings& held, port::Catalogue const& catalogue, Need const& need) {
+// Adds a finding if the gate or tool is missing, so that no person decides in vain.
+void add_unmet(Findings& blocked, port::Catalogue const& catalogue, Need const& need) {
     if (!need.gate.empty() && !catalogue.has_gate(need.gate)) {
-        held.add(
+        blocked.add(
             {need.session,
              {},
              "a call waits for a decision of the gate '" + need.gate + "', which is not configured",
              std::string(bring_gate_back)});
     }
     if (!need.tool.empty() && !catalogue.tool_schema(need.tool)) {
-        held.add({need.session,
-                  {},
-                  "a call would go on in the tool '" + need.tool + "', which is not configured",
-                  "put the tool back into the configuration and restart the server; or cancel "
-                  "the call"});
+        blocked.add(
+            {need.session,
+             {},
+             "a call would continue in the tool '" + need.tool + "', which is not configured",
+             "put the tool back into the configuration and restart the server; or cancel "
+             "the call"});
     }
 }
 
@@ -304,39 +269,29 @@ void add_overdue(Doctor& d, Overdue const& found) {
     Time const now = runner.now();
     for (port::Due const& one : found.due) {
         if (to_ms(one.at) == 0 || one.at + overdue >= now) {
-            ++d.owed;
+            ++d.outstanding;
             continue;
         }
-        d.stuck.add({one.session,
-                     {},
-                     "a time has passed and nothing moved",
-                     "restart the server; if it stays, report it with `dormouse show " +
-                         one.session.text() + "`"});
+        d.found.stuck.add({one.session,
+                           {},
+                           "a time has passed and nothing moved",
+                           "restart the server; if it stays, report it with `dormouse show " +
+                               one.session.text() + "`"});
     }
-    for (auto const& [session, gate] : runner.held(held_max)) {
-        d.held.add({session,
-                    {},
-                    "a call waits for the gate '" + gate + "', which is not configured",
-                    std::string(bring_gate_back)});
+    for (auto const& [session, gate] : runner.awaiting_gate(held_max)) {
+        d.found.blocked.add({session,
+                             {},
+                             "a call waits for the gate '" + gate + "', which is not configured",
+                             std::string(bring_gate_back)});
     }
-    for (port::PostRow const& row : found.mail) add_held_mail(d.held, row);
+    for (port::PostRow const& row : found.mail) add_quarantined_mail(d.found.blocked, row);
     d.next_wake = found.next;
 }
 
-void write_findings(json::Writer& out, std::string_view name, Findings const& findings) {
-    out.key(name).begin_array();
-    for (Finding const& one : findings.shown) {
-        out.begin_object().member("sessionID", one.session.text());
-        if (one.pending) out.member("pendingID", one.pending->text());
-        out.member("why", one.why).member("next", one.next).end_object();
-    }
-    out.end_array();
-}
-
-// Of what runs now: said with the first answer.
-Findings find_unasked(port::Catalogue const& catalogue) {
+// About running agents: part of the first answer.
+Findings find_not_asking(port::Catalogue const& catalogue) {
     Findings out;
-    for (port::UnaskedEntry& one : catalogue.unasked()) {
+    for (port::NotAskingEntry& one : catalogue.not_asking()) {
         out.add(
             {one.session,
              {},
@@ -349,26 +304,16 @@ Findings find_unasked(port::Catalogue const& catalogue) {
 
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
-    bool const ok = d.stuck.count + d.orphaned.count + d.bricked.count == 0;
-    std::pair<char const*, Findings const&> const all[] = {
-        {"stuck", d.stuck},       {"held", d.held},       {"inDoubt", d.in_doubt},
-        {"orphaned", d.orphaned}, {"bricked", d.bricked}, {"unasked", d.unasked}};
-    json::Writer out;
-    out.begin_object().member("ok", ok);
-    for (auto const& [name, findings] : all) write_findings(out, name, findings);
-    out.key("counts").begin_object();
-    for (auto const& [name, findings] : all) out.member(name, findings.count);
-    out.end_object().member("lookedAt", d.looked_at);
-    out.member("next", at_end ? std::nullopt : std::optional(cursor_of(d)));
-    out.key("nodes").begin_array().begin_object().member(
-        "resident", static_cast<std::uint64_t>(runner.resident()));
-    out.member("residentBytes", static_cast<std::uint64_t>(runner.resident_bytes()));
-    out.member("clockHeld", runner.clock().holding()).end_object().end_array();
-    out.key("queues").begin_object().member("owed", d.owed);
-    out.member("nextWakeAt", d.next_wake ? std::optional(to_ms(*d.next_wake)) : std::nullopt);
-    write_models(out.key("models"), d.api.services().metrics.models());
-    out.end_object();
-    d.x->json(200, out.end_object().take());
+    NodeFacts const node{runner.resident(), runner.resident_bytes(), runner.clock().holding()};
+    d.x->json(200, object_text(DoctorAnswer{
+                       .found = d.found,
+                       .looked_at = d.looked_at,
+                       .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
+                       .nodes = {node},
+                       .outstanding = d.outstanding,
+                       .next_wake = d.next_wake,
+                       .models = d.api.services().metrics.models(),
+                   }));
 }
 
 std::uint32_t next_step(Doctor& d) {
@@ -382,15 +327,15 @@ void look_on_by_time(DoctorPtr const& d) {
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after_time, times = next_step(*d),
                      now = d->api.services().runner.now()](port::JournalStore& store) {
-        return look_at_owing(store, after, times, now);
+        return check_effects(store, after, times, now);
     };
-    port::ask(d->api.services().journal, std::move(question), [d](Result<Owing> found) {
+    port::ask(d->api.services().journal, std::move(question), [d](Result<AtWork> found) {
         if (!found) return d->x->fail(found.error());
         if (!found->last) return answer_doctor(*d, true);
         d->after_time = found->last;
         d->looked_at += found->read;
-        for (Finding& one : found->orphaned) d->orphaned.add(std::move(one));
-        for (Finding& one : found->bricked) d->bricked.add(std::move(one));
+        d->found.orphaned.add(std::move(found->orphaned));
+        d->found.unreadable.add(std::move(found->unreadable));
         look_on_by_time(d);
     });
 }
@@ -400,7 +345,7 @@ void look_on(DoctorPtr const& d) {
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after, calls = next_step(*d), now = d->api.services().runner.now()](
-                        port::Store& store) { return look_at_waiting(store, after, calls, now); };
+                        port::Store& store) { return check_waiting(store, after, calls, now); };
     port::ask(d->api.services().journal, std::move(question), [d](Result<Waiting> found) {
         if (!found) return d->x->fail(found.error());
         if (found->sessions.empty()) {
@@ -409,16 +354,17 @@ void look_on(DoctorPtr const& d) {
         }
         d->after = found->sessions.back();
         d->looked_at += found->sessions.size();
-        for (Need const& need : found->needs) add_unmet(d->held, d->api.services().catalogue, need);
-        for (Finding& one : found->in_doubt) d->in_doubt.add(std::move(one));
-        for (Finding& one : found->orphaned) d->orphaned.add(std::move(one));
-        for (Finding& one : found->bricked) d->bricked.add(std::move(one));
+        for (Need const& need : found->needs)
+            add_unmet(d->found.blocked, d->api.services().catalogue, need);
+        d->found.in_doubt.add(std::move(found->in_doubt));
+        d->found.orphaned.add(std::move(found->orphaned));
+        d->found.unreadable.add(std::move(found->unreadable));
         look_on(d);
     });
 }
 
-// Those that gave up, and that a person must let go on. Of rows alone: no journal is read.
-void look_for_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
+// Finds sessions in error, which a person must let continue. Reads rows only, no journal.
+void find_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
     if (d->x->responder->gone()) return;
     if (pages == 0) return look_on(d);
     auto question = [after](port::MaintenanceStore& store) {
@@ -431,10 +377,10 @@ void look_for_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t page
                       if (row.status != "error") continue;
                       std::string next = "read why: dormouse show " + row.id.text();
                       next += "; try again: dormouse retry " + row.id.text();
-                      d->held.add({row.id, {}, "its status is error", std::move(next)});
+                      d->found.blocked.add({row.id, {}, "its status is error", std::move(next)});
                   }
                   if (rows->size() < page_rows) return look_on(d);
-                  look_for_errors(d, rows->back().id.number(), pages - 1);
+                  find_errors(d, rows->back().id.number(), pages - 1);
               });
 }
 
@@ -445,19 +391,19 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     auto const d = std::make_shared<Doctor>(Doctor{api, x, query.number("calls", most, 1, most)});
     if (auto const cursor = x->request.query_value("cursor")) {
         if (!read_cursor(*cursor, *d) && !query.error)
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
     }
     if (query.error) return x->fail(*query.error);
-    if (d->after || d->by_time) return look_on(d);  // the first answer told the rest
-    d->unasked = find_unasked(api.services().catalogue);
+    if (d->after || d->by_time) return look_on(d);  // the first answer had the rest
+    d->found.not_asking = find_not_asking(api.services().catalogue);
     auto question = [now = api.services().runner.now()](port::Store& store) {
-        return look_at_times(store, now);
+        return check_times(store, now);
     };
     port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);
-        look_for_errors(d, 0, pages_max);
+        find_errors(d, 0, pages_max);
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,11 +1,11 @@
 #include "http/resources/operations/exposition.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -17,8 +17,8 @@ std::string number(double value) {
     return {text, end};
 }
 
-// Backslash, quote and line feed are what the format escapes; it takes no other control byte and
-// nothing that is not UTF-8.
+// The format escapes backslash, quote and line feed; other control bytes and invalid UTF-8 are not
+// allowed.
 void append_label(std::string& out, std::string_view value) {
     value = value.substr(0, label_max);
     bool const clean = valid_utf8(value);
@@ -98,4 +98,4 @@ Exposition& Exposition::histogram(std::string_view name, std::string_view help,
     return *this;
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

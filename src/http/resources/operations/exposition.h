@@ -1,5 +1,5 @@
 #pragma once
-// Prometheus' text format 0.0.4: families of samples, with the escapes that it asks for.
+// Writes Prometheus' text format 0.0.4: families of samples, with escaped labels.
 
 #include <cstdint>
 #include <initializer_list>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// Counts by upper bound. `bounds` grow and outlive it.
+// Counts values by upper bound. `bounds` are ascending and outlive it.
 class Histogram {
 public:
     explicit Histogram(std::span<double const> bounds) : bounds_(bounds), in_(bounds.size() + 1) {}
@@ -19,7 +19,7 @@ public:
     void observe(double value);
 
     [[nodiscard]] std::span<double const> bounds() const { return bounds_; }
-    // Of each bound alone; the last one is what is above all.
+    // Returns the count of each bucket (not cumulative); the last one is above all bounds.
     [[nodiscard]] std::span<std::uint64_t const> in() const { return in_; }
     [[nodiscard]] double sum() const { return sum_; }
 
@@ -33,7 +33,7 @@ class Exposition {
 public:
     using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-    // Names are dormouse's own: [a-z_]. All samples of a family follow it at once.
+    // Names must match [a-z_]. All samples of a family follow it directly.
     Exposition& counter(std::string_view name, std::string_view help);
     Exposition& gauge(std::string_view name, std::string_view help);
     Exposition& sample(std::uint64_t value, Labels labels = {});
@@ -50,4 +50,4 @@ private:
     std::string out_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,10 +1,10 @@
 #pragma once
-// The server: health, metrics, catalogue, doctor, retention, repair. The handlers that routes.cc
-// names.
+// Handlers for the server: health, metrics, catalogue, doctor, retention, repair. Used by
+// routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // server.cc
 void get_health(Api& api, ExchangePtr const& x);
@@ -20,10 +20,16 @@ void get_doctor(Api& api, ExchangePtr const& x);
 void post_retention(Api& api, ExchangePtr const& x);
 // retention_messages.cc
 void post_retention_messages(Api& api, ExchangePtr const& x);
+// audit.cc
+void get_audit(Api& api, ExchangePtr const& x);
+// nodes.cc
+void get_nodes(Api& api, ExchangePtr const& x);
+void get_starts(Api& api, ExchangePtr const& x);
+void get_config(Api& api, ExchangePtr const& x);
 // repair.cc
 void post_repair(Api& api, ExchangePtr const& x);
 
-// server.cc: what is counted, in Prometheus' text format.
+// server.cc: answers with the metrics in Prometheus' text format.
 void answer_metrics(Services& services, std::shared_ptr<Responder> responder);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

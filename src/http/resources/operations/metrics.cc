@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -34,8 +34,8 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
 
 }  // namespace
 
-// What settles a call and what goes on because of it stand in one append, so the latency needs no
-// memory: from when the outcome came to when what it caused is durable and begins.
+// What settles a call and what continues because of it are in one append, so latency needs no
+// memory: from the time of the outcome to now, when its consequence is durable.
 void Metrics::appended(std::vector<wire::RecordPtr> const& records, Time now) {
     bool settled = false;
     Time settled_at{};
@@ -105,11 +105,11 @@ void Metrics::tool_ended(std::string const& tool, ToolOutcome const& outcome) {
 Result<Metrics::Stored> Metrics::ask(port::Store& store, Time now) {
     auto pending = store.open_pending(pending_max);
     if (!pending) return std::unexpected(std::move(pending.error()));
-    auto due = store.due(now, std::nullopt, owed_max);
+    auto due = store.due(now, std::nullopt, outstanding_max);
     if (!due) return std::unexpected(std::move(due.error()));
     auto next = store.next_due();
     if (!next) return std::unexpected(std::move(next.error()));
     return Stored{*pending, due->size(), *next};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

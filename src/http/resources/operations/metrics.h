@@ -1,6 +1,6 @@
 #pragma once
-// What operators count. Everything is counted as it happens; a scrape reads numbers, and asks the
-// store two bounded questions. Labels come from small closed sets: never an id, a path or a
+// Counters for operators. Each is counted when it happens; a scrape reads numbers and sends the
+// store two bounded queries. Label values come from small closed sets: never an id, a path or a
 // secret. On the loop.
 
 #include "base/enum_words.h"
@@ -15,24 +15,24 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Metrics final : public port::Meter {
 public:
     explicit Metrics(Time start) : start_(start) {}
 
-    // ---- told as it happens
+    // ---- counted when they happen
     void appended(std::vector<wire::RecordPtr> const& records, Time now);
     void submitted(Result<session::Answer> const& answer) override;
-    // A program has judged a result, or not: "fits", "misfit", "failed", "refused".
+    // Counts a validated result: "fits", "misfit", "failed", "refused".
     void validated(std::string_view word) { ++validations_[std::string(word)]; }
-    // `route` is a pattern of the table, empty for what is none of it.
+    // `route` is a pattern of the table, empty for an unknown path.
     void answered(std::string_view method, std::string const& route, int status);
     void committed(std::span<Result<void> const> results, Duration time) override;
     void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
     void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
 
-    // ---- asked at a scrape
+    // ---- read at a scrape
     using ModelLoad = port::ModelLoad;
     struct Connections {
         std::size_t open = 0;
@@ -42,16 +42,16 @@ public:
     std::function<std::vector<ModelLoad>()> models = [] { return std::vector<ModelLoad>(); };
     std::function<Connections()> connections = [] { return Connections(); };
 
-    // What the store was asked for. Counts end at the limit that was asked with.
+    // Counts from the store. Each stops at the limit of its query.
     struct Stored {
         port::OpenPending pending;
-        std::size_t owed = 0;
+        std::size_t outstanding = 0;
         std::optional<Time> next_wake;
     };
     static constexpr std::uint32_t pending_max = 10'000;
-    static constexpr std::uint32_t owed_max = 1'000;
+    static constexpr std::uint32_t outstanding_max = 1'000;
     [[nodiscard]] static Result<Stored> ask(port::Store& store, Time now);
-    // `stored` is nullopt while the store does not answer: its gauges are left out then.
+    // `stored` is nullopt while the store does not answer; its gauges are then omitted.
     [[nodiscard]] std::string text(runner::Runner const& runner,
                                    std::optional<Stored> const& stored) const;
 
@@ -73,7 +73,7 @@ private:
     void write_http(Exposition& out) const;
     void write_process(Exposition& out) const;
 
-    static constexpr std::size_t tools_max = 100;  // names of tools; the others are "other"
+    static constexpr std::size_t tools_max = 100;  // names of tools; further ones count as "other"
     static constexpr std::array<double, 14> latency_bounds{.001, .002, .005, .01, .025, .05, .1,
                                                            .25,  .5,   1,    2.5, 5,    10,  30};
     static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
@@ -86,7 +86,7 @@ private:
                         {"conflict", 0}, {"expired", 0},   {"not_found", 0}};
     Counts validations_{{"fits", 0}, {"misfit", 0}, {"failed", 0}, {"refused", 0}};
     Counts effects_{{"model", 0}, {"tool", 0}, {"gate", 0}, {"poll", 0}};
-    std::array<std::uint64_t, 2> model_failures_{};  // [1]: will be tried again
+    std::array<std::uint64_t, 2> model_failures_{};                       // [1]: will be retried
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
     std::map<std::string, bool> tool_names_;
     std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
@@ -97,4 +97,4 @@ private:
     Histogram commit_{latency_bounds};
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

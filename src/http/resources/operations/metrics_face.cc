@@ -2,7 +2,7 @@
 
 #include "http/resources/operations/handlers.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 std::optional<HttpReply> MetricsFace::refuse(HttpRequest const& head) {
     bool const reads = head.method == "GET" || head.method == "HEAD";
@@ -14,4 +14,4 @@ void MetricsFace::handle(HttpRequest, std::shared_ptr<Responder> responder) {
     answer_metrics(services_, std::move(responder));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,15 +1,15 @@
 #pragma once
-// GET /metrics and nothing else, for a listener of its own that asks for no token.
+// Serves GET /metrics only, for a listener of its own that requires no token.
 
 #include "http/resources/api.h"
 
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class MetricsFace final : public HttpHandler {
 public:
-    // All of them outlive this.
+    // Everything in `services` outlives this.
     explicit MetricsFace(Services services) : services_(std::move(services)) {}
 
     void handle(HttpRequest request, std::shared_ptr<Responder> responder) override;
@@ -25,4 +25,4 @@ private:
     Services services_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,23 +1,23 @@
 #include "http/resources/operations/metrics.h"
 
-#include "runner/counted.h"
+#include "runner/lane/counted.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using testing::HasSubstr;
 using namespace session;
 
-TEST(Exposition, escapes_what_the_format_escapes_and_lets_no_other_control_byte_through) {
+TEST(Exposition, EscapesAndDropsOtherControlBytes) {
     Exposition out;
     out.gauge("a_b", "help").sample(std::uint64_t{7}, {{"x", "q\"b\\n\nc\rd\xff"}});
     EXPECT_EQ(out.take(), "# HELP a_b help\n# TYPE a_b gauge\na_b{x=\"q\\\"b\\\\n\\nc?d?\"} 7\n");
 }
 
-TEST(Exposition, a_histogram_is_cumulative_and_its_bounds_are_inclusive) {
+TEST(Exposition, Histogram_IsCumulativeWithInclusiveBounds) {
     static constexpr std::array<double, 2> bounds{0.5, 2};
     Histogram histogram(bounds);
     for (double const value : {0.25, 0.5, 1.0, 3.0}) histogram.observe(value);
@@ -45,7 +45,7 @@ struct StillClock final : port::Clock {
     [[nodiscard]] Duration monotonic() const override { return Duration(0); }
 };
 
-TEST(CountedJournal, tells_of_a_store_that_failed_and_not_of_a_head_that_moved) {
+TEST(CountedJournal, ReportsStoreFailuresButNotConflicts) {
     DirectJournal direct;
     StillClock const clock;
     Metrics metrics{from_ms(0)};
@@ -66,4 +66,4 @@ TEST(CountedJournal, tells_of_a_store_that_failed_and_not_of_a_head_that_moved) 
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-// GET /metrics: what stands there, family by family.
-namespace dormouse::server {
+// Writes GET /metrics, family by family.
+namespace dormouse::http {
 
 namespace {
 
@@ -68,11 +68,11 @@ void Metrics::write_stored(Exposition& out, Stored const& stored, Time now) cons
     out.gauge("dormouse_pending_oldest_age_seconds",
               "How long the oldest of the calls counted has waited; 0: none waits")
         .sample(static_cast<double>(age.count()) / 1'000);
-    out.gauge("dormouse_sessions_owed", "Sessions that are owed work now; counting ends at 1000")
-        .sample(std::uint64_t{stored.owed});
+    out.gauge("dormouse_sessions_owed", "Sessions with outstanding work now; counting ends at 1000")
+        .sample(std::uint64_t{stored.outstanding});
     if (!stored.next_wake) return;
     out.gauge("dormouse_next_wake_timestamp_seconds",
-              "When the next session wakes; 0: one is owed work now")
+              "When the next session wakes; 0: one has outstanding work now")
         .sample(seconds_of(*stored.next_wake));
 }
 
@@ -102,7 +102,7 @@ void Metrics::write_calls(Exposition& out) const {
                 "(the program), refused (too many waited)");
     write_counts(out, validations_, "outcome");
     out.histogram("dormouse_resume_seconds",
-                  "From an outcome that lets a session go on to its next request, tool or end",
+                  "From an outcome that lets a session continue to its next request, tool or end",
                   resume_);
     out.counter("dormouse_events_total", "Events appended, by type");
     write_counts(out, events_, "type");
@@ -160,4 +160,4 @@ void Metrics::write_process(Exposition& out) const {
     out.counter("process_cpu_seconds_total", "User and system CPU time").sample(cpu_seconds());
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -84,7 +84,7 @@ struct EventLine {
             {{"sessionID", session}, {"pendingID", event.pending.text()}, {"why", event.error}});
     }
     void operator()(GateMissing const& event) const {
-        log.warn("a call waits for a gate that is not there",
+        log.warn("a call waits for a gate that is missing",
                  {{"sessionID", session}, {"call", event.call}, {"gate", event.gate}});
     }
     void operator()(SessionDeleted const&) const {
@@ -175,4 +175,4 @@ void log_submitted(io::Log& log, std::string_view request, PendingId const& pend
                                  {"outcome", outcome}});
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #pragma once
-// Watches one answer on its way out: counts it and logs it, by the route's pattern, because a path
-// may hold a capability. What happens in sessions is logged here too.
+// Counts and logs one reply by the pattern of its route, because a path may contain a capability.
+// Also logs what happens in sessions.
 
 #include "http/access/tokens.h"
 #include "http/resources/operations/metrics.h"
@@ -9,7 +9,7 @@
 
 #include <functional>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Observed final : public Responder {
 public:
@@ -17,11 +17,11 @@ public:
     Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Metrics& metrics,
              io::Log& log);
 
-    // Who asks; one whose right ended meanwhile is not answered with what it asked to see.
-    // `on_stream` hears of the stream that is opened.
+    // Sets the caller. If its token is revoked meanwhile, the reply is withheld. `on_stream`
+    // receives the stream that is opened.
     void of(PrincipalPtr principal,
             std::function<void(std::shared_ptr<EventStream> const&)> on_stream);
-    // What the request turned out to be for: a pattern of the table and what it stands for.
+    // Sets the route: a pattern of the table and its parameters.
     void matched(std::string route, std::vector<std::string> const& params);
 
     void reply(HttpReply reply) override;
@@ -37,7 +37,7 @@ private:
     io::Log& log_;
     std::string const id_;
     std::string const method_;
-    HttpRequest head_;  // what a page for a browser needs of the request
+    HttpRequest head_;  // needed to render a problem as a page
     Duration const begun_;
     PrincipalPtr principal_ = {};
     std::function<void(std::shared_ptr<EventStream> const&)> on_stream_ = {};
@@ -46,10 +46,10 @@ private:
     std::string pending_ = {};
 };
 
-// One line for each thing of these that matters in a session's life.
+// Logs one line for each important event of a session.
 void log_appended(io::Log& log, SessionId session, std::vector<wire::RecordPtr> const& records);
-// One line for an outcome that was offered.
+// Logs one line for a submission.
 void log_submitted(io::Log& log, std::string_view request, PendingId const& pending,
                    Result<session::Answer> const& answer);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,6 +1,6 @@
 #include "http/resources/operations/openapi.h"
 
-// The build tells the path. The bytes stand in the program as they stand in the file.
+// Embeds the file; the build defines its path.
 asm(R"(
     .section .rodata
     .global dormouse_openapi_begin
@@ -17,11 +17,11 @@ extern char const dormouse_openapi_begin[];
 extern char const dormouse_openapi_end[];
 }
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 std::string_view openapi_document() {
     return {dormouse_openapi_begin,
             static_cast<std::size_t>(dormouse_openapi_end - dormouse_openapi_begin)};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

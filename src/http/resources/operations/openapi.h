@@ -2,9 +2,10 @@
 
 #include <string_view>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// The OpenAPI 3.1 document of all routes: openapi.json in this folder, as it stood at the build.
+// Returns the OpenAPI 3.1 document of all routes: openapi.json in this folder, embedded at build
+// time.
 [[nodiscard]] std::string_view openapi_document();
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
-// A probe waits so long for the store. Then the store's last answer counts, if it is young enough.
+// How long a probe waits for the store. After that the store's last answer counts, if it is recent.
 constexpr Duration patience{500};
 constexpr Duration answer_holds{30'000};
 
@@ -16,18 +16,16 @@ void Readiness::answer(ExchangePtr const& x) {
     waiting_.push_back(x);
     ask_store();
     if (waiting_.size() > 1) return;
-    services_.loop.after(patience, [this, alive = std::weak_ptr(alive_), round = round_] {
-        if (!alive.expired() && round == round_) run_out_of_time();
-    });
+    services_.loop.after(patience, scope_.guard([this, round = round_] {
+        if (round == round_) run_out_of_time();
+    }));
 }
 
 void Readiness::ask_store() {
     if (std::exchange(asking_, true)) return;
     port::ask(
         services_.journal, [](port::MaintenanceStore& store) { return store.ping(); },
-        [this, alive = std::weak_ptr(alive_)](Result<void> answer) {
-            if (!alive.expired()) answered(answer);
-        });
+        scope_.guard([this](Result<void> const& answer) { answered(answer); }));
 }
 
 void Readiness::answered(Result<void> const& answer) {
@@ -48,4 +46,4 @@ void Readiness::tell(Result<void> const& answer) {
         answer ? x->json(200, R"({"ready":true})") : x->fail(answer.error());
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,13 +1,13 @@
 #pragma once
-// Answers GET /readyz soon, however many questions wait for the store. On the loop.
+// Answers GET /readyz quickly, even if the store is slow to answer. On the loop.
 
+#include "base/scope.h"
 #include "http/resources/api.h"
 
-#include <memory>
 #include <optional>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class Readiness {
 public:
@@ -24,10 +24,10 @@ private:
 
     Services& services_;
     std::vector<ExchangePtr> waiting_;
-    bool asking_ = false;  // one question at a time is on its way
+    bool asking_ = false;  // a query is outstanding; there is one at a time
     std::uint64_t round_ = 0;
-    std::optional<Time> answered_at_ = {};  // when the store last said that all is well
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::optional<Time> answered_at_ = {};  // when the store last answered without an error
+    Scope scope_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

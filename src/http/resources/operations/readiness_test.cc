@@ -4,10 +4,10 @@
 
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
-// Keeps questions until the test lets them be answered.
+// Holds queries until the test lets them be answered.
 class SilentJournal final : public port::Journal {
 public:
     explicit SilentJournal(port::Store& store) : store_(store) {}
@@ -44,23 +44,37 @@ TEST_F(ApiTest, Ready_StoreSilent_AnsweredByItsLastAnswer) {
     loop.run();
     EXPECT_EQ(last(), 0) << "the store is asked first";
     loop.advance(Duration(500));
-    EXPECT_EQ(last(), 503) << "it never said anything";
+    EXPECT_EQ(last(), 503) << "it has never answered";
     silent.release();
     ask();
     ask();
     silent.release();
     EXPECT_EQ(replies.size(), 3U);
     EXPECT_EQ(last(), 200);
-    EXPECT_EQ(silent.questions, 2) << "one for all that ask at the same time";
+    EXPECT_EQ(silent.questions, 2) << "one query for all concurrent requests";
     ask();
     loop.advance(Duration(500));
     EXPECT_EQ(replies.size(), 4U);
-    EXPECT_EQ(last(), 200) << "it was well a moment ago";
+    EXPECT_EQ(last(), 200) << "it answered a moment ago";
     loop.advance(Duration(31'000));
     ask();
     loop.advance(Duration(500));
     EXPECT_EQ(last(), 503);
 }
 
+TEST_F(ApiTest, ApiEnded_RequestWaits_NothingRuns) {
+    std::string const session = create();
+    (void)send("POST", prompt_path(session), R"({"text":"please"})");
+    std::size_t const before = replies.size();
+    auto other = std::make_unique<Api>(
+        Services{loop, journal, catalogue, *runner, gate, metrics, log, entropy});
+    other->handle(request_of("GET", "/api/sessions/" + session + "?wait=50"),
+                  std::make_shared<FakeResponder>(replies));
+    loop.run();
+    other.reset();
+    loop.advance(Duration(60'000));
+    EXPECT_EQ(replies.size(), before);
+}
+
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,14 +1,15 @@
 #include "http/resources/operations/handlers.h"
+#include "http/resources/operations/operation_fields.h"
 
 #include <charconv>
 
-// POST /api/doctor/repair: what stands beside journals is compared with them, and made anew.
-namespace dormouse::server {
+// POST /api/doctor/repair: compares the tables derived from journals with them and rebuilds these.
+namespace dormouse::http {
 
 namespace {
 
 constexpr std::string_view when_damaged =
-    "its journal or an artifact is damaged, which nothing here can mend: restore a backup, or "
+    "its journal or an artifact is damaged, which repair cannot fix: restore a backup, or "
     "delete the session";
 
 std::optional<std::uint64_t> number_in(std::string const& cursor) {
@@ -21,31 +22,24 @@ std::optional<std::uint64_t> number_in(std::string const& cursor) {
 
 std::string_view what_next(runner::RepairReport::Found const& one, bool dry_run) {
     if (!one.repairable) return when_damaged;
-    if (one.repaired) return "nothing: its rows were made anew from its journal";
+    if (one.repaired) return "nothing: its rows were rebuilt from its journal";
     if (dry_run) return "repair it: dormouse doctor --repair";
     return "try again; if it stays, restart the server";
 }
 
 std::string report_json(runner::RepairReport const& report, bool dry_run) {
-    json::Writer out;
-    out.begin_object().member("sessions", report.sessions).member("events", report.events);
-    out.key("found").begin_array();
-    for (auto const& one : report.found) {
-        out.begin_object().member("sessionID", one.session.text()).member("what", one.what);
-        out.member("repaired", one.repaired).member("next", what_next(one, dry_run)).end_object();
-    }
-    out.end_array();
-    auto const next = report.next ? std::optional(std::to_string(*report.next)) : std::nullopt;
-    return out.member("next", next).end_object().take();
+    RepairAnswer answer{report, {}};
+    for (auto const& one : report.found) answer.found.push_back({one, what_next(one, dry_run)});
+    return object_text(answer);
 }
 
 }  // namespace
 
 void post_repair(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"dryRun", "cursor"});
+    Body body(json::View(x->body), repair_request);
     bool const dry_run = body.boolean("dryRun").value_or(false);
-    auto const after = number_in(body.string("cursor").value_or(""));
-    if (!after) body.refuse({Code::bad_cursor, "This cursor is not one that the server gave."});
+    auto const after = number_in(body.string_or_empty("cursor"));
+    if (!after) body.refuse({Code::bad_cursor, "The cursor is invalid."});
     if (body.error()) return x->fail(*body.error());
     api.services().runner.repair(*after, dry_run, x->asker(),
                                  [x, dry_run](Result<runner::RepairReport> report) {
@@ -54,4 +48,4 @@ void post_repair(Api& api, ExchangePtr const& x) {
                                  });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

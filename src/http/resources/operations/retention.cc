@@ -1,76 +1,39 @@
 #include "http/resources/operations/handlers.h"
 
-#include "json/json.h"
+#include "http/resources/operations/retention_fields.h"
 
 #include <algorithm>
 
-// POST /api/retention: what would go now by its age, or lets it go. The same deletion as the one
-// that the server does by itself: each session by a command of its own, only while it is completed;
-// then the beginning of the audit, and webhooks that were given up.
-namespace dormouse::server {
+// POST /api/retention: reports what is old enough to delete, or deletes it, as the server does by
+// itself: each session by its own command, only while it is completed; then the beginning of the
+// audit log, and given-up webhooks.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-constexpr std::uint32_t looked_at_max = 10'000;
+constexpr std::uint32_t checked_max = 10'000;
 constexpr std::uint32_t deleted_max = 1'000;  // by one request
-constexpr std::uint32_t given_up_max = 1'000;
 constexpr std::size_t shown_max = 100;
-constexpr std::size_t batch_size = 64;  // others have their turn in between
+constexpr std::size_t batch_size = 64;  // other work runs in between
 
-struct Old {
-    SessionId session;
-    std::string project;
-    std::uint64_t bytes = 0;
-};
-
-struct Retention {
+struct Retention : RetentionAnswer {
+    Retention(Api& in, ExchangePtr exchange) : api(in), x(std::move(exchange)) {}
     Api& api;
     ExchangePtr x;
-    bool dry_run = false;
-    std::optional<Time> until = {};  // of sessions; nullopt: they are kept. So below
-    std::optional<Time> audit_until = {};
-    std::optional<Time> given_up_until = {};
-    runner::OldAudit audit = {};
-    std::uint64_t given_up = 0;
-    std::vector<SessionId> old = {};
-    bool more = false;
-    std::size_t at = 0;  // so many of `old` have been dealt with
-    std::uint64_t bytes = 0;
-    std::uint64_t deleted = 0;
-    std::optional<Error> refused = {};  // by the store, which takes it later
-    std::vector<Old> shown = {};
+    std::size_t at = 0;                 // how many of `old` are done
+    std::optional<Error> refused = {};  // the store refused for now
 };
 using RetentionPtr = std::shared_ptr<Retention>;
 
-std::optional<std::int64_t> ms_of(std::optional<Time> at) {
-    return at ? std::optional(to_ms(*at)) : std::nullopt;
-}
-
-void answer_retention(Retention const& r) {
-    json::Writer out;
-    out.begin_object().member("completedBefore", ms_of(r.until)).member("dryRun", r.dry_run);
-    out.member("sessions", static_cast<std::uint64_t>(r.old.size())).member("bytes", r.bytes);
-    out.member("deleted", r.deleted).member("more", r.more).key("found").begin_array();
-    for (Old const& one : r.shown) {
-        out.begin_object().member("sessionID", one.session.text());
-        out.member("projectID", one.project).member("bytes", one.bytes).end_object();
-    }
-    out.end_array().key("audit").begin_object().member("before", ms_of(r.audit_until));
-    out.member("lines", r.audit.trim.lines).member("through", r.audit.trim.through);
-    out.member("more", r.audit.more).end_object();
-    out.key("deliveries").begin_object().member("before", ms_of(r.given_up_until));
-    out.member("count", std::min<std::uint64_t>(r.given_up, given_up_max));
-    out.member("more", r.given_up > given_up_max).end_object();
-    r.x->json(200, out.end_object().take());
-}
+void answer_retention(Retention const& r) { r.x->json(200, object_text<RetentionAnswer>(r)); }
 
 void drop_given_up(RetentionPtr const& r) {
     if (!r->given_up_until) return answer_retention(*r);
     auto& journal = r->api.services().journal;
     auto question = [until = *r->given_up_until](port::OutboxStore& store) {
-        return store.count_given_up(until, given_up_max + 1);
+        return store.count_given_up(until, RetentionAnswer::given_up_max + 1);
     };
     port::ask(journal, std::move(question), [r, &journal](Result<std::uint64_t> count) {
         if (!count) return r->x->fail(count.error());
@@ -78,7 +41,7 @@ void drop_given_up(RetentionPtr const& r) {
         if (r->dry_run || *count == 0) return answer_retention(*r);
         journal.write(
             [until = *r->given_up_until](port::OutboxStore& store) {
-                return store.drop_given_up(until, given_up_max);
+                return store.drop_given_up(until, RetentionAnswer::given_up_max);
             },
             [r](Result<void> const& done) {
                 done ? answer_retention(*r) : r->x->fail(done.error());
@@ -102,7 +65,7 @@ void delete_batch(RetentionPtr const& r, std::vector<SessionId> const& batch) {
     auto const open = std::make_shared<std::size_t>(batch.size());
     for (SessionId const session : batch) {
         runner::Asker asker = r->x->asker();
-        asker.idem_key.clear();  // of the request, not of each session
+        asker.idem_key.clear();  // the key is for the request, not for each session
         r->api.services().runner.command(
             session, Delete{.only_completed = true}, asker,
             [r, open](Result<Answer> const& answer) {
@@ -115,7 +78,7 @@ void delete_batch(RetentionPtr const& r, std::vector<SessionId> const& batch) {
     }
 }
 
-// Sizes are looked up for each batch: reads of others come in between.
+// Reads the sizes of one batch at a time, so that other reads run in between.
 void next_batch(RetentionPtr const& r) {
     if (r->x->responder->gone()) return;
     if (r->at == r->old.size()) return trim_audit(r);
@@ -123,8 +86,8 @@ void next_batch(RetentionPtr const& r) {
     std::vector<SessionId> batch(r->old.begin() + static_cast<std::ptrdiff_t>(r->at),
                                  r->old.begin() + static_cast<std::ptrdiff_t>(end));
     r->at = end;
-    auto question = [batch](port::Store& store) -> Result<std::vector<Old>> {
-        std::vector<Old> out;
+    auto question = [batch](port::Store& store) -> Result<std::vector<OldSession>> {
+        std::vector<OldSession> out;
         for (SessionId const& session : batch) {
             auto const bytes = store.session_bytes(session);
             if (!bytes) return std::unexpected(bytes.error());
@@ -135,9 +98,9 @@ void next_batch(RetentionPtr const& r) {
         return out;
     };
     port::ask(r->api.services().journal, std::move(question),
-              [r, batch](Result<std::vector<Old>> sized) {
+              [r, batch](Result<std::vector<OldSession>> sized) {
                   if (!sized) return r->x->fail(sized.error());
-                  for (Old& one : *sized) {
+                  for (OldSession& one : *sized) {
                       r->bytes += one.bytes;
                       if (r->shown.size() < shown_max) r->shown.push_back(std::move(one));
                   }
@@ -145,30 +108,26 @@ void next_batch(RetentionPtr const& r) {
               });
 }
 
-// Before when; nullopt: the body names no age, nor does the configuration.
-std::optional<Time> read_age(Body& body, std::string_view field, std::optional<Duration> usual,
+// Returns the time before which to delete; nullopt: neither the body nor the configuration has an
+// age.
+std::optional<Time> read_age(Body& body, std::string_view field, std::optional<Duration> by_default,
                              Time now) {
-    constexpr std::int64_t most = std::int64_t{36'600} * 86'400'000;
-    auto const asked = body.integer(field);
-    if (asked && (*asked < 0 || *asked > most))
-        body.refuse(field, "must be 0 to " + std::to_string(most));
-    if (asked) usual = Duration(*asked);
-    return usual ? std::optional(now - *usual) : std::nullopt;
+    if (auto const asked = body.integer(field)) by_default = Duration(*asked);
+    return by_default ? std::optional(now - *by_default) : std::nullopt;
 }
 
 }  // namespace
 
 void post_retention(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "",
-              {"dryRun", "completedAfterMs", "auditAfterMs", "deadDeliveriesAfterMs"});
-    auto const r = std::make_shared<Retention>(Retention{api, x});
+    Body body(json::View(x->body), retention_request);
+    auto const r = std::make_shared<Retention>(api, x);
     r->dry_run = body.boolean("dryRun").value_or(false);
     Ages const& ages = api.services().ages;
     Time const now = api.services().runner.now();
     r->until = read_age(body, "completedAfterMs", ages.completed, now);
     r->audit_until = read_age(body, "auditAfterMs", ages.audit, now);
     r->given_up_until = read_age(body, "deadDeliveriesAfterMs", ages.given_up, now);
-    // The usual age of webhooks that were given up is no wish of anybody's.
+    // The default age of given-up webhooks does not count as a request.
     bool const asked = body.integer("deadDeliveriesAfterMs").has_value();
     if (!r->until && !r->audit_until && !asked)
         body.refuse("completedAfterMs",
@@ -176,7 +135,7 @@ void post_retention(Api& api, ExchangePtr const& x) {
                     "of [retention] is set");
     if (body.error()) return x->fail(*body.error());
     if (!r->until) return trim_audit(r);
-    std::uint32_t const most_now = r->dry_run ? looked_at_max : deleted_max;
+    std::uint32_t const most_now = r->dry_run ? checked_max : deleted_max;
     auto question = [until = *r->until, most_now](port::MaintenanceStore& store) {
         return store.completed_until(until, most_now + 1);
     };
@@ -190,4 +149,4 @@ void post_retention(Api& api, ExchangePtr const& x) {
               });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,8 +1,9 @@
 #include "http/resources/operations/handlers.h"
 
-#include "http/objects/objects.h"
+#include "http/resources/operations/explain_fields.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/openapi.h"
+#include "http/resources/operations/operation_fields.h"
 #include "http/resources/operations/readiness.h"
 #include "json/json.h"
 #include "session/limits.h"
@@ -11,8 +12,8 @@
 
 #include <map>
 
-// The server itself: health, agents, explain.
-namespace dormouse::server {
+// The server itself: health, agents, tools, explain.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -24,53 +25,30 @@ void get_ready(Api& api, ExchangePtr const& x) {
         return x->fail({Code::fail_stop, "A write to the disk failed; the server stops."});
     if (runner.draining()) return x->fail({Code::draining, "The server is stopping."});
     if (!runner.recovered())
-        return x->fail({Code::recovering, "The server is still looking for what is owed."});
+        return x->fail({Code::recovering, "The server is still reading outstanding work."});
     api.readiness().answer(x);
 }
 
 void get_agents(Api& api, ExchangePtr const& x) {
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
-    for (port::AgentEntry const& agent : api.services().catalogue.agents()) {
-        out.begin_object()
-            .member("id", agent.id)
-            .member("kind", agent.kind)
-            .member("available", agent.unavailable.empty());
-        out.member("reason", text_or_null(agent.unavailable));
-        out.member("model", text_or_null(agent.model)).key("tools").begin_array();
-        for (std::string const& tool : agent.tools) out.value(tool);
-        out.end_array()
-            .key("can")
-            .begin_object()
-            .member("load", agent.can_load)
-            .member("resume", agent.can_resume)
-            .end_object();
-        out.member("path", text_or_null(agent.path));
-        out.member("version", text_or_null(agent.version)).end_object();
-    }
-    x->json(200, out.end_array().member_null("next").end_object().take());
+    x->json(200, list_text(api.services().catalogue.agents(), {}));
 }
 
-// Every tool that an agent may call, by name.
+// Lists every tool that an agent may call, by name.
 void get_tools(Api& api, ExchangePtr const& x) {
     port::Catalogue const& catalogue = api.services().catalogue;
     std::map<std::string, std::vector<std::string>> agents_of;
     for (port::AgentEntry const& agent : catalogue.agents()) {
         for (std::string const& tool : agent.tools) agents_of[tool].push_back(agent.id);
     }
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
+    std::vector<ToolEntry> tools;
     for (auto const& [tool, agents] : agents_of) {
-        auto const schema = catalogue.tool_schema(tool);
-        out.begin_object().member("name", tool).key("agents").begin_array();
-        for (std::string const& agent : agents) out.value(agent);
-        out.end_array().member("description", catalogue.tool_description(tool));
-        out.member_raw("inputSchema", schema ? schema->text() : "null").end_object();
+        tools.push_back({tool, agents, catalogue.tool_description(tool),
+                         catalogue.tool_schema(tool).value_or(Json())});
     }
-    x->json(200, out.end_array().member_null("next").end_object().take());
+    x->json(200, list_text(tools, {}));
 }
 
-// Answers while the store does not: that is when it is looked at.
+// Answers even if the store does not: that is when metrics are needed.
 void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
     auto question = [now = services.runner.now()](port::Store& store) {
         return Metrics::ask(store, now);
@@ -91,61 +69,50 @@ void get_openapi(Api&, ExchangePtr const& x) { x->json(200, std::string(openapi_
 
 namespace {
 
-// By call: gates that are not there and that an open call needs to go on, asked or not.
+// By call: the missing gates that an open call needs to continue, asked or not.
 std::map<CallNo, std::string> missing_gates(Api& api, State const& state) {
     std::map<CallNo, std::string> out;
     for (auto const& [no, call] : state.calls) {
         bool const asked = call.pause && call.pause->by_gate;
-        if (!asked && !state.held.contains(no)) continue;
+        if (!asked && !state.awaiting_gate.contains(no)) continue;
         std::string const& gate = gate_of(call);
         if (!api.services().catalogue.has_gate(gate)) out.emplace(no, gate);
     }
     return out;
 }
 
-void write_missing_gates(json::Writer& out, std::map<CallNo, std::string> const& gates) {
-    out.key("missingGates").begin_array();
-    for (auto const& [no, gate] : gates) {
-        out.begin_object().member("callID", wire::call_text(no)).member("gate", gate);
-        out.member("next", bring_gate_back).end_object();
+// The calls that a standing rule allowed, in place of a person.
+std::vector<AllowedByRule> allowed_by_rules(wire::History const& history,
+                                            std::optional<PendingId> const& of) {
+    std::vector<AllowedByRule> out;
+    for (auto const& [no, call] : history.calls()) {
+        if (of && of->call != no) continue;
+        for (auto const& one : call.by_rules)
+            out.push_back({wire::call_text(no), call.spec.tool, one});
     }
-    out.end_array();
+    return out;
 }
 
-std::string explain_object(Api& api, Snapshot const& snapshot,
-                           std::vector<wire::PauseView const*> const& pauses) {
+Explanation explain(Api& api, Snapshot const& snapshot,
+                    std::vector<wire::PauseView const*> const& pauses,
+                    std::optional<PendingId> const& pending) {
     State const& state = snapshot.lane->state();
-    json::Writer out;
-    out.begin_object()
-        .member("sessionID", state.id.text())
-        .key("session")
-        .raw(session_object(state));
-    out.key("calls").begin_array();
+    Time const now = api.services().runner.now();
+    Explanation out{.state = state};
     for (wire::PauseView const* pause : pauses) {
         wire::CallView const& call = snapshot.history.calls().at(pause->pending.call);
-        out.begin_object().member("pendingID", pause->pending.text());
-        out.key("pending").raw(
-            pending_object(state, snapshot.history, *pause, api.services().runner.now()));
-        out.member("attempts", call.attempts)
-            .member("settledSeq", call.settled == 0 ? std::nullopt : std::optional(call.settled));
-        out.key("consumed");
         auto const consumed =
             call.settled == 0 ? std::nullopt : snapshot.history.consumed(call.settled);
-        if (consumed) {
-            out.begin_object().member("turnID", numbered_id("trn_", state.id, consumed->turn));
-            out.member("step", consumed->step == 0 ? std::nullopt : std::optional(consumed->step));
-            out.member("seq", consumed->seq).member("at", to_ms(consumed->at)).end_object();
-        } else {
-            out.null();
-        }
-        out.end_object();
+        out.calls.push_back(
+            {{state, snapshot.history, *pause, call, now}, consumed_source(state.id, consumed)});
     }
-    out.end_array();
-    write_missing_gates(out, missing_gates(api, state));
-    return out.end_object().take();
+    out.by_rules = allowed_by_rules(snapshot.history, pending);
+    for (auto const& [no, gate] : missing_gates(api, state))
+        out.missing_gates.push_back({wire::call_text(no), gate});
+    return out;
 }
 
-// What GET /api/explain/{id} is asked about.
+// What GET /api/explain/{id} asks for.
 struct Question {
     SessionId session;
     std::optional<PendingId> pending;
@@ -172,7 +139,7 @@ void answer_question(Api& api, ExchangePtr const& x, Question const& question,
     }
     if (wanted && pauses.empty()) return x->fail(missing(state, *wanted));
     if (receipt && pauses.empty()) return x->fail(missing(state, receipt->number));
-    x->json(200, explain_object(api, *snapshot, pauses));
+    x->json(200, object_text(explain(api, *snapshot, pauses, wanted)));
 }
 
 // The event of the receipt names its call.
@@ -193,8 +160,8 @@ void explain_receipt(Api& api, ExchangePtr const& x, Question const& question) {
 
 }  // namespace
 
-// Of a pending call: who settled it, when, with which digest, and which step used it. Of a session:
-// all its calls.
+// For a pending call: who settled it, when, with which digest, and which step used it. For a
+// session: all its calls.
 void get_explain(Api& api, ExchangePtr const& x) {
     std::string const& id = x->params[0];
     auto const session = session_of(id);
@@ -209,4 +176,4 @@ void get_explain(Api& api, ExchangePtr const& x) {
     read_history(api, *session, std::move(answer));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

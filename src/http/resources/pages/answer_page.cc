@@ -1,7 +1,9 @@
+#include "http/objects/html.h"
 #include "http/objects/objects.h"
 #include "http/resources/calls/handlers.h"
 #include "http/resources/pages/handlers.h"
 #include "http/resources/pages/page.h"
+#include "http/resources/pages/web_page.h"
 
 #include "json/json.h"
 #include "webhook/source.h"
@@ -9,10 +11,10 @@
 
 #include <algorithm>
 
-// The page behind the link that people are sent. Getting it shows and never settles: links are
-// fetched ahead by those who only look. Without a token it tells nothing of the call; the id is no
-// right. Whoever is signed in answers with the form on it.
-namespace dormouse::server {
+// The page behind the link that people receive. GET shows and never settles: mail and chat programs
+// fetch links ahead. Without a token it shows nothing of the call; the id is no right. A signed-in
+// person answers with its form.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -31,8 +33,12 @@ void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
                                 api.services().gate.form_token(x->request, pending),
                                 std::move(notice)};
             Time const now = api.services().runner.now();
-            x->responder->reply(
-                page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, status, now));
+            PageText const page =
+                page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, now);
+            auto whole =
+                status == 200 ? api.web_page().around(page.title, page.html) : std::nullopt;
+            x->responder->reply(whole ? *std::move(whole)
+                                      : html_reply(status, page.title, page.html));
         });
 }
 
@@ -76,13 +82,25 @@ bool is_word_on_doubt(std::string_view verdict) {
     return verdict == "run_again" || verdict == "succeeded" || verdict == "give_up";
 }
 
+// Returns the written answer, else the chosen one.
+Result<Submission> read_words(Form const& form, Json const& schema) {
+    std::string const written = form.text("answer");
+    if (!written.empty() && wants_json(schema)) {
+        auto value = json::check(written);
+        if (!value) return fail(Code::bad_json, "The answer is not JSON: " + value.error().detail);
+        return wire::submitted_result(json::compact(*value));
+    }
+    std::string const answer = written.empty() ? form.text("choice") : written;
+    if (answer.empty()) return fail(Code::bad_value, "Choose an answer, or write one.");
+    return wire::submitted_result(Json::trusted(json::quote(answer)));
+}
+
 Result<Submission> read_answer(Form const& form, State const& state, wire::PauseView const& pause) {
     switch (pause.terms.reason) {
-        case PauseReason::user_input:
-            return wire::submitted_result(Json::trusted(json::quote(form.text("answer"))));
+        case PauseReason::user_input: return read_words(form, pause.terms.schema);
         case PauseReason::approval: return read_decision(form);
         case PauseReason::elicitation: {
-            // Of one that is settled only its form still knows what it asked.
+            // A settled call no longer has its question; the form says what it asked.
             bool const doubt = pause.receipt ? is_word_on_doubt(form.text("verdict"))
                                              : asks_of_doubt(state, pause.pending);
             return doubt ? read_doubt(form) : read_decision(form);
@@ -94,10 +112,10 @@ Result<Submission> read_answer(Form const& form, State const& state, wire::Pause
 }
 
 void answered(Api& api, ExchangePtr const& x, PendingId const& pending, HttpReply const& reply) {
-    if (reply.status == 200)  // shown by a GET, so that reloading the page sends nothing again
+    if (reply.status == 200)  // redirects to GET, so that a reload sends nothing again
         return x->responder->reply({303, "", {{"Location", pending.text()}}, ""});
     auto const detail = json::View(Json::trusted(reply.body))["detail"].string_or("");
-    show(api, x, pending, reply.status, detail + " What you sent changed nothing.");
+    show(api, x, pending, reply.status, detail + " Your answer was not applied.");
 }
 
 void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& snapshot,
@@ -154,4 +172,4 @@ void post_page(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

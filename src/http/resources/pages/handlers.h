@@ -1,10 +1,10 @@
 #pragma once
-// Pages for people: the list of what waits, and the page on which a call is answered. The handlers
-// that routes.cc names.
+// Handlers for HTML pages: the list of waiting calls, and the page that answers a call. Used by
+// routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // home.cc
 void get_home(Api& api, ExchangePtr const& x);
@@ -12,4 +12,4 @@ void get_home(Api& api, ExchangePtr const& x);
 void get_page(Api& api, ExchangePtr const& x);
 void post_page(Api& api, ExchangePtr const& x);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

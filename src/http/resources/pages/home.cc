@@ -1,18 +1,19 @@
 #include "http/objects/html.h"
-#include "http/objects/objects.h"
+#include "http/resources/calls/inbox.h"
 #include "http/resources/pages/handlers.h"
 #include "http/resources/pages/page.h"
+#include "http/resources/pages/web_page.h"
 #include "http/resources/read_part.h"
 #include "http/resources/tokens/token_changes.h"
 
-#include "base/markdown.h"
-#include "base/text.h"
+#include "base/text/markdown.h"
+#include "base/text/text.h"
 
 #include <algorithm>
 
-// The first page: who is signed in, what waits for that person, the newest sessions. It is HTML
-// without scripts, and a GET of it changes nothing.
-namespace dormouse::server {
+// The first page: who is signed in, what waits for that person, the newest sessions. The web page
+// shows this in browsers without script; a GET changes nothing.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -34,39 +35,17 @@ struct WaitingCall {
 struct Home {
     Api& api;
     ExchangePtr x;
-    std::vector<SessionId> sessions = {};  // in which something waits
+    std::vector<SessionId> sessions = {};  // sessions in which a call waits
     std::size_t at = 0;
-    bool all = true;  // of the sessions could be read
+    bool all = true;  // false: a session could not be read
     std::vector<WaitingCall> waiting = {};
 };
-
-bool is_asked(Principal const& who, AnswerTerms const& terms) {
-    if (who.role < Role::answer) return false;
-    constexpr std::string_view prefix = "role:";
-    return terms.from.empty() || std::ranges::any_of(terms.from, [&](std::string const& from) {
-               if (!from.starts_with(prefix)) return from == who.row.name;
-               auto const role = parse_role(std::string_view(from).substr(prefix.size()));
-               return role && who.role >= *role;
-           });
-}
-
-bool has_voted(wire::PauseView const& pause, Actor const& by) {
-    return std::ranges::any_of(pause.votes, [&](auto const& vote) { return vote.first == by; });
-}
-
-// Outcomes of jobs, and timers, are not for people.
-bool is_for_people(PauseReason reason) {
-    return reason == PauseReason::approval || reason == PauseReason::user_input ||
-           reason == PauseReason::elicitation;
-}
 
 void add_waiting(Home& home, Snapshot const& snapshot) {
     if (!home.x->principal->is_for(snapshot.lane->state().project)) return;
     for (auto const& [no, call] : snapshot.history.calls()) {
         for (wire::PauseView const& pause : call.pauses) {
-            bool const mine = !pause.receipt && is_for_people(pause.terms.reason) &&
-                              is_asked(*home.x->principal, pause.terms.answer) &&
-                              !has_voted(pause, home.x->by);
+            bool const mine = waits_for(*home.x->principal, pause);
             if (mine)
                 home.waiting.push_back({question_of(call, pause), pause.pending.text(),
                                         call.spec.tool, pause.created, pause.deadline});
@@ -108,7 +87,8 @@ void answer_home(Home const& home, std::vector<port::SessionRow> const& rows) {
     if (who.is_cookie())
         out += "<form method=\"post\" action=\"/sign-out\"><button>Sign out</button></form>";
     out += "</nav>\n" + waiting_html(home, now) + sessions_html(rows, now);
-    home.x->responder->reply(html_reply(200, "Waiting for you", out));
+    auto page = home.api.web_page().around("Dormouse", out);
+    home.x->responder->reply(page ? *std::move(page) : html_reply(200, "Waiting for you", out));
 }
 
 void add_sessions(std::shared_ptr<Home> const& home) {
@@ -124,7 +104,7 @@ void add_sessions(std::shared_ptr<Home> const& home) {
               });
 }
 
-// One session after the other.
+// Reads one session after the other.
 void read_next(std::shared_ptr<Home> const& home) {
     if (home->at == home->sessions.size()) {
         std::ranges::stable_sort(home->waiting, std::ranges::greater{}, &WaitingCall::created);
@@ -137,13 +117,16 @@ void read_next(std::shared_ptr<Home> const& home) {
 }
 
 void greet(ExchangePtr const& x) {
+    std::string const link = html_text(sign_in_path(x->request));
     x->responder->reply(html_reply(
         200, "Sign in to Dormouse",
         "<h1>Sign in to Dormouse</h1>\n<p>Here you approve what agents ask for, and answer their "
-        "questions.</p>\n<nav><a href=\"/sign-in\">I have a sign-in link</a></nav>\n<p>Otherwise "
-        "ask your administrator for a sign-in link, and open it on this device.</p>\n"
-        "<details><summary>For administrators</summary><pre>dormouse link NAME --role "
-        "answer</pre></details>\n"));
+        "questions.</p>\n<nav><a href=\"" +
+            link +
+            "\">I have a sign-in link</a></nav>\n<p>Otherwise "
+            "ask your administrator for a sign-in link, and open it on this device.</p>\n"
+            "<details><summary>For administrators</summary><pre>dormouse link NAME --role "
+            "answer</pre></details>\n"));
 }
 
 }  // namespace
@@ -164,4 +147,4 @@ void get_home(Api& api, ExchangePtr const& x) {
               });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,8 +1,9 @@
 #include "http/resources/pages/page.h"
 
-#include "base/markdown.h"
+#include "base/enum_words.h"
 #include "base/sha256.h"
-#include "base/text.h"
+#include "base/text/markdown.h"
+#include "base/text/text.h"
 #include "http/objects/html.h"
 #include "http/objects/objects.h"
 #include "http/objects/question_html.h"
@@ -11,7 +12,7 @@
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -56,7 +57,7 @@ std::string votes(wire::PauseView const& pause) {
     return row("Votes", shown(out));
 }
 
-// "Approved by bob at …": what settled it.
+// Says what settled the call: "Approved by bob at …".
 std::string outcome(wire::PauseView const& pause) {
     Receipt const& receipt = *pause.receipt;
     Submission const& what = pause.what;
@@ -93,9 +94,36 @@ std::string actions(std::string const& buttons) {
     return "<div class=\"actions\">" + buttons + "</div>\n";
 }
 
-std::string fields(PauseReason reason, bool doubt) {
+// The choices that the question offers, and a field for another answer.
+std::string answer_fields(session::PauseTerms const& terms) {
+    std::string out;
+    json::View(terms.form)["choices"].elements([&](json::View choice) {
+        auto const title = choice["title"].string();
+        if (!title) return;
+        out += "<label class=\"pick\"><input type=\"radio\" name=\"choice\" value=\"" +
+               html_text(*title) + "\"> " + shown(*title);
+        if (auto const more = choice["description"].string())
+            out += " <span class=\"dim\">" + shown(*more) + "</span>";
+        out += "</label>\n";
+    });
+    bool const typed = wants_json(terms.schema);
+    std::string const schema = typed
+                                   ? "<details><summary>What the answer must look like</summary>" +
+                                         block(terms.schema.text()) + "</details>\n"
+                                   : "";
+    if (out.empty())
+        return schema + field(typed ? "Answer (JSON)" : "Answer", "answer", " required");
+    if (typed)
+        return "<fieldset><legend>Answer</legend>\n" + out + "</fieldset>\n" + schema +
+               field("Another answer (JSON)", "answer");
+    return "<fieldset><legend>Answer</legend>\n" + out + "</fieldset>\n" +
+           field("Another answer", "answer");
+}
+
+std::string fields(session::PauseTerms const& terms, bool doubt) {
+    PauseReason const reason = terms.reason;
     if (reason == PauseReason::user_input)
-        return field("Answer", "answer", " required") + actions(button("answer", "Answer", "yes"));
+        return answer_fields(terms) + actions(button("answer", "Answer", "yes"));
     if (doubt)
         return field("What it gave, if it succeeded", "answer") +
                actions(button("run_again", "Run it again") +
@@ -107,15 +135,14 @@ std::string fields(PauseReason reason, bool doubt) {
            actions(button("approve", "Approve", "yes") + button("deny", "Deny", "no"));
 }
 
-// `about` is inside, so that the buttons stay in sight while it is read.
+// `about` is inside the form, so that the buttons stay visible while it is read.
 std::string form(wire::PauseView const& pause, std::string const& about, std::string const& digest,
                  bool doubt, std::string const& token) {
     auto const hidden = [](std::string_view name, std::string const& value) {
         return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + value + "\">";
     };
     return "<form method=\"post\" accept-charset=\"utf-8\">" + hidden("token", token) +
-           hidden("inputDigest", digest) + "\n" + about + fields(pause.terms.reason, doubt) +
-           "</form>\n";
+           hidden("inputDigest", digest) + "\n" + about + fields(pause.terms, doubt) + "</form>\n";
 }
 
 std::string value_html(json::View value) {
@@ -123,7 +150,7 @@ std::string value_html(json::View value) {
     return "<span class=\"said\">" + shown(text ? *text : std::string(value.raw())) + "</span>";
 }
 
-// The arguments that the question does not say already, one a row; and all of them as they are.
+// Lists the arguments that the question does not contain, one in each row, and all of them as JSON.
 std::string arguments(Json const& input, std::string const& question) {
     json::View const view(input);
     std::string const raw =
@@ -136,7 +163,7 @@ std::string arguments(Json const& input, std::string const& question) {
     return row("Arguments", (rows.empty() ? "" : "<dl>\n" + rows + "</dl>\n") + raw);
 }
 
-// Where the arguments differ from those that the model gave; empty: nobody has changed them.
+// Shows where the arguments differ from the model's; empty: unchanged.
 std::string edits(wire::CallView const& call) {
     if (call.inputs.empty()) return "";
     auto const line = [](char const* tag, char const* sign, std::string const& name,
@@ -160,7 +187,7 @@ std::string facts(State const& state, wire::CallView const& call, wire::PauseVie
                       row("Agent", shown(state.agent));
     std::string const& title = state.title.empty() ? state.auto_title : state.title;
     if (!title.empty()) out += row("Session", "<span class=\"said\">" + shown(title) + "</span>");
-    out += row("Status", std::string(pending_status(pause, now)));
+    out += row("Status", std::string(word_of(pending_status(pause, now))));
     out += row("Asked", shown(asked(pause.terms.answer))) + votes(pause);
     out += row("Since", time_html(pause.created, now));
     if (pause.deadline && !pause.receipt) out += row("Deadline", time_html(*pause.deadline, now));
@@ -181,7 +208,7 @@ std::string how_to_answer(State const& state, wire::PauseView const& pause, View
         return about +
                paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
                          "; nobody else may answer until then.");
-    if (!viewer.may_answer) return about + paragraph("You may look at this and not answer it.");
+    if (!viewer.may_answer) return about + paragraph("You may view this, but not answer it.");
     if (std::ranges::find(pause.votes, viewer.by, [](auto const& vote) { return vote.first; }) !=
         pause.votes.end())
         return about + paragraph("Your vote is counted. Others must agree before it continues.");
@@ -191,6 +218,10 @@ std::string how_to_answer(State const& state, wire::PauseView const& pause, View
 }
 
 }  // namespace
+
+bool wants_json(Json const& schema) {
+    return !schema.is_null() && json::View(schema)["type"].string_or("") != "string";
+}
 
 std::string claimed_by_another(wire::PauseView const& pause, Actor const& by, Time now) {
     bool const another = pause.claimed_until > now && pause.claimed_by != by.name;
@@ -223,8 +254,8 @@ HttpReply page_to_sign_in(PendingId const& pending) {
             block("dormouse link NAME --role answer\ndormouse show " + id) + "</details>\n");
 }
 
-HttpReply page_of(State const& state, wire::History const& history, wire::PauseView const& pause,
-                  Viewer const& viewer, int status, Time now) {
+PageText page_of(State const& state, wire::History const& history, wire::PauseView const& pause,
+                 Viewer const& viewer, Time now) {
     auto const& call = history.calls().at(pause.pending.call);
     std::string const question = question_of(call, pause);
     std::string out = "<nav><a href=\"/\">What waits for me</a></nav>\n";
@@ -237,7 +268,7 @@ HttpReply page_of(State const& state, wire::History const& history, wire::PauseV
     std::string const about = facts(state, call, pause, question, now);
     std::string const digest = digest_text(sha256(json::canonical(call.spec.input)));
     out += pause.receipt ? about : how_to_answer(state, pause, viewer, about, digest, now);
-    return html_reply(status, title_text(markdown::plain_text(question)), out);
+    return {title_text(markdown::plain_text(question)), out};
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,36 +1,41 @@
 #pragma once
-// The page behind the link that people are sent, as HTML without scripts. What comes from agents
-// and tools is shown as text, whatever it holds; of a question also its Markdown (question_html.h).
+// The page behind the link that people receive, as browsers without script show it. Text of agents
+// and tools is escaped; only a question's Markdown is rendered (question_html.h).
 
 #include "http/transport/http.h"
 #include "session/state.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 #include <string>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
-// Who looks at the page, and what became of what he sent.
+// The person who views the page, and a notice about the submitted form.
 struct Viewer {
     session::Actor by = {};
-    bool may_answer = false;      // his role is enough
-    std::string form_token = {};  // empty: no form is shown
-    std::string notice = {};      // told above all else
+    bool may_answer = false;      // the role suffices
+    std::string form_token = {};  // empty: the page has no form
+    std::string notice = {};      // shown at the top
 };
 
-// What a person is asked: one text, which may have several lines.
+// Returns the question of a pause: one text, perhaps of several lines.
 [[nodiscard]] std::string question_of(wire::CallView const& call, wire::PauseView const& pause);
-// The page for everybody who may not see the call. It tells nothing of it.
+// Returns the page for requests that may not see the call. It shows nothing of the call.
 [[nodiscard]] HttpReply page_to_sign_in(PendingId const& pending);
+struct PageText {
+    std::string title = {};
+    std::string html = {};
+};
 // REQUIRES: the call has this pause.
-[[nodiscard]] HttpReply page_of(session::State const& state, wire::History const& history,
-                                wire::PauseView const& pause, Viewer const& viewer, int status,
-                                Time now);
+[[nodiscard]] PageText page_of(session::State const& state, wire::History const& history,
+                               wire::PauseView const& pause, Viewer const& viewer, Time now);
 
-// Who holds the call for himself at `now`; empty: nobody but `by`.
+// Returns true if an answer of this schema is not simply a text.
+[[nodiscard]] bool wants_json(Json const& schema);
+// Returns who has claimed the call at `now`; empty: no claim, or that of `by`.
 [[nodiscard]] std::string claimed_by_another(wire::PauseView const& pause, session::Actor const& by,
                                              Time now);
-// What became of an attempt that a crash cut off is asked by this pause.
+// Returns true if the pause asks what became of an attempt that a crash interrupted.
 [[nodiscard]] bool asks_of_doubt(session::State const& state, PendingId const& pending);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

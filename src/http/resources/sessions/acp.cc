@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 
-// The paths that session managers of ACP agents know, in their spelling (agentId, createdAt, …): a
-// codec at the door, and behind it the same handlers.
-namespace dormouse::server {
+// The paths and spelling of ACP session managers (agentId, createdAt, …): converts requests and
+// replies of the handlers of /api/sessions.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-// sessionID → sessionId, pendingIDs → pendingIds, webhookURL → webhookUrl.
+// Converts a name: sessionID → sessionId, pendingIDs → pendingIds, webhookURL → webhookUrl.
 std::string spelled(std::string_view name) {
     if (name == "cwd") return "workingDirectory";
     std::string out(name);
@@ -25,7 +25,7 @@ std::string spelled(std::string_view name) {
     return out;
 }
 
-// Only the names that are ours: what an agent or a person put into a value stays as it is.
+// Converts only the server's own names; values of agents and people stay unchanged.
 void write_spelled(json::Writer& out, json::View object) {
     out.begin_object();
     object.members([&](std::string_view name, json::View value) {
@@ -59,7 +59,7 @@ constexpr std::array renamed{
     std::pair<std::string_view, std::string_view>{"pendingId", "pendingID"},
     std::pair<std::string_view, std::string_view>{"workingDirectory", "cwd"}};
 
-// Where a problem points into the request it points into the request that came.
+// Converts the pointer of a problem to the request as it was received.
 std::string respelled_problem(json::View problem) {
     json::Writer out;
     out.begin_object();
@@ -108,10 +108,21 @@ private:
     std::string const project_;
 };
 
-// The body with our names.
-Result<Json> spelled_body(ExchangePtr const& x, std::initializer_list<std::string_view> known) {
+// Returns the members of a body in the spelling of these paths.
+std::vector<std::string_view> spelled_names(Request const& request) {
+    std::vector<std::string_view> out;
+    for (Member const& member : request.members) {
+        auto const place = std::ranges::find(
+            renamed, member.name, &std::pair<std::string_view, std::string_view>::second);
+        out.push_back(place == renamed.end() ? member.name : place->first);
+    }
+    return out;
+}
+
+// Returns the body with the server's names.
+Result<Json> spelled_body(ExchangePtr const& x, Request const& request) {
     json::View const came(x->body);
-    Body const body(came, "", known);
+    Body const body(came, "", spelled_names(request));
     if (body.error()) return std::unexpected(*body.error());
     json::Writer out;
     out.begin_object();
@@ -127,17 +138,19 @@ void respell(ExchangePtr const& x) {
     x->responder = std::make_shared<RespellingResponder>(std::move(x->responder), x->params[0]);
 }
 
-// Hands on to the handler of /api/sessions/{id}…, if the session is one of this project.
+// Calls the handler of /api/sessions/{id}…, if the session belongs to this project.
 void hand_on(Api& api, ExchangePtr const& x, Handler handler) {
     respell(x);
     auto const id = SessionId::parse(x->params[1]);
     if (!id) return x->fail(not_found());
-    api.services().runner.look(*id, [&api, x, handler](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
-        if ((*lane)->state().project != x->params[0]) return x->fail(not_found());
-        x->params.erase(x->params.begin());
-        handler(api, x);
-    });
+    api.services().runner.read_lane(*id,
+                                    [&api, x, handler](Result<std::shared_ptr<runner::Lane>> lane) {
+                                        if (!lane) return x->fail(lane.error());
+                                        if ((*lane)->state().project != x->params[0])
+                                            return x->fail(not_found());
+                                        x->params.erase(x->params.begin());
+                                        handler(api, x);
+                                    });
 }
 
 }  // namespace
@@ -145,10 +158,7 @@ void hand_on(Api& api, ExchangePtr const& x, Handler handler) {
 void acp_create(Api& api, ExchangePtr const& x) {
     respell(x);
     read_aside<Json>(
-        api, x,
-        [x] {
-            return spelled_body(x, {"agentId", "title", "workingDirectory", "labels", "prompt"});
-        },
+        api, x, [x] { return spelled_body(x, create_request); },
         [&api, x](Json body) {
             x->body = std::move(body);
             create_session(api, x);
@@ -169,10 +179,10 @@ void acp_prompt(Api& api, ExchangePtr const& x) { hand_on(api, x, post_prompt); 
 void acp_resume(Api& api, ExchangePtr const& x) { hand_on(api, x, resume_session); }
 
 void acp_cancel(Api& api, ExchangePtr const& x) {
-    auto body = spelled_body(x, {"turn", "all", "pendingId"});
+    auto body = spelled_body(x, cancel_request);
     if (!body) return x->fail(body.error());
     x->body = std::move(*body);
     hand_on(api, x, cancel_session);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,16 +1,16 @@
-#include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
+#include "http/resources/sessions/session_fields.h"
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "json/json.h"
 #include "json/schema.h"
 
 #include <algorithm>
 
-// Calls of a session's tools that its agent program makes itself, from outside the model. Each is a
-// task that tells its outcome (TaskAsk::mark).
-namespace dormouse::server {
+// Calls of a session's tools by its external agent, from outside the model. Each is a task that
+// reports its outcome (TaskAsk::mark).
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -24,7 +24,7 @@ struct Asked {
     std::string key;
 };
 
-// Equal for calls that are one while it is open.
+// Returns the mark of a call: equal calls are one call while it is open.
 std::string mark_of(Asked const& call) {
     json::Writer out;
     out.begin_array().value(call.tool).value(call.arguments).value(call.key).end_array();
@@ -68,10 +68,8 @@ void send_call(Api& api, ExchangePtr const& x, SessionId session, TaskAsk ask, A
         session, std::move(ask), x->asker(), [x, session, call](Result<Answer> const& answer) {
             if (!answer) return x->fail(answer.error());
             bool const again = answer->outcome == Answer::Outcome::duplicate;
-            json::Writer out;
-            out.begin_object().member("taskID", task_id(session, answer->task));
-            out.member("tool", call.tool).member("arguments", call.arguments);
-            x->json(again ? 200 : 202, out.member("duplicate", again).end_object().take());
+            CallAnswer const out{{session, answer->task}, call.tool, call.arguments, again};
+            x->json(again ? 200 : 202, object_text(out));
         });
 }
 
@@ -107,13 +105,11 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
 }
 
 Result<Asked> read_call(ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"tool", "arguments", "key"});
-    Asked call{.tool = body.required_string("tool"), .arguments = {}, .key = {}};
+    Body body(json::View(x->body), call_request);
+    if (body.error()) return std::unexpected(*body.error());
+    Asked call{body.string_or_empty("tool"), {}, body.string_or_empty("key")};
     auto const arguments = body.object("arguments");
     call.arguments = arguments ? json::compact(arguments->copy()) : Json::trusted("{}");
-    call.key = body.string("key").value_or("");
-    if (call.key.size() > 255) body.refuse("key", "may have 255 bytes");
-    if (body.error()) return std::unexpected(*body.error());
     return call;
 }
 
@@ -125,7 +121,7 @@ void post_call(Api& api, ExchangePtr const& x) {
     read_aside<Asked>(
         api, x, [x] { return read_call(x); },
         [&api, x, id = *id](Asked call) {
-            api.services().runner.look(
+            api.services().runner.read_lane(
                 id, [&api, x, call = std::move(call)](Result<std::shared_ptr<runner::Lane>> lane) {
                     if (!lane) return x->fail(lane.error());
                     start_call(api, x, (*lane)->state(), call);
@@ -133,4 +129,4 @@ void post_call(Api& api, ExchangePtr const& x) {
         });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,7 +2,7 @@
 #include "http/resources/sessions/handlers.h"
 
 #include "base/sha256_stream.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -10,17 +10,17 @@
 #include <optional>
 #include <utility>
 
-// Artifacts: the bytes that an event names. They never change, so their digest is their tag.
-namespace dormouse::server {
+// Artifacts: the bytes that an event names. They never change, so the digest is the entity tag.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
-constexpr std::size_t compared_bytes = std::size_t{1} << 20;  // in one go
+constexpr std::size_t compared_bytes = std::size_t{1} << 20;  // in one read
 
-// What a browser may show in place: it can not run anything, not even when it is opened by itself.
+// Types that a browser may show inline: they cannot run anything, even when opened directly.
 bool shown_in_place(std::string_view mime) {
     std::string essence(mime.substr(0, mime.find(';')));
     std::ranges::transform(essence, essence.begin(), [](char c) {
@@ -32,7 +32,7 @@ bool shown_in_place(std::string_view mime) {
     return std::ranges::find(harmless, essence) != harmless.end();
 }
 
-// RFC 6266 and RFC 8187: the name as it is, where it is plain ASCII; else percent-encoded UTF-8.
+// RFC 6266 and RFC 8187: plain ASCII names as they are, others as percent-encoded UTF-8.
 std::string disposition(ArtifactEmitted const& artifact) {
     std::string out = shown_in_place(artifact.mime) ? "inline" : "attachment";
     if (artifact.name.empty()) return out;
@@ -44,16 +44,16 @@ std::string disposition(ArtifactEmitted const& artifact) {
 
 std::vector<std::pair<std::string, std::string>> headers_of(ArtifactEmitted const& artifact) {
     return {{"ETag", "\"" + hex(artifact.digest) + "\""},
-            // Asked again each time: the right to see it ends with the session.
+            // Revalidated each time: the right to see it ends with the session.
             {"Cache-Control", "private, no-cache"},
             {"Content-Disposition", disposition(artifact)},
             {"Content-Security-Policy", "default-src 'none'; sandbox"},
             {"X-Content-Type-Options", "nosniff"}};
 }
 
-// The event is there and its bytes are not: deleted in between, or damaged.
+// The event exists and its bytes do not: deleted meanwhile, or damaged.
 void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
-    api.services().runner.look(id.session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
+    api.services().runner.read_lane(id.session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(lane.error());
         x->fail({Code::internal, "The bytes of " + x->params[0] +
                                      " are missing. Stop the server and run: dormouse verify"});
@@ -75,7 +75,7 @@ public:
         port::ask(journal_, std::move(question),
                   [done = std::move(done)](Result<std::optional<std::string>> piece) mutable {
                       if (!piece) return done(std::unexpected(std::move(piece.error())));
-                      // What is gone by now is an empty piece: the connection ends.
+                      // Bytes deleted meanwhile are an empty piece: the connection ends.
                       done(std::move(*piece).value_or(std::string()));
                   });
     }
@@ -87,7 +87,7 @@ private:
     std::uint64_t at_ = 0;
 };
 
-// All bytes are compared with their digest before the first is sent.
+// Compares all bytes with the digest before the first is sent.
 struct Comparison {
     Api& api;
     ExchangePtr x;
@@ -97,7 +97,7 @@ struct Comparison {
     Sha256Stream digest = {};
     std::uint64_t at = 0;
 
-    // Where reading may block. False: there is no more. Errors: not_found, those of the store.
+    // Blocks on reads. Returns false at the end. Errors: not_found, those of the store.
     Result<bool> add_piece(port::JournalStore& store) {
         auto piece = store.artifact_piece(id.session, id.number, at, compared_bytes);
         if (!piece) return std::unexpected(std::move(piece.error()));
@@ -115,7 +115,7 @@ struct Comparison {
     }
 };
 
-// A piece at a time, so that others are read in between, and only while somebody waits for it.
+// Compares a piece at a time, so that other reads run in between, and only while the client waits.
 void compare_on(std::shared_ptr<Comparison> const& of) {
     if (of->x->responder->gone()) return;
     auto question = [of](port::JournalStore& store) { return of->add_piece(store); };
@@ -159,4 +159,4 @@ void get_artifact(Api& api, ExchangePtr const& x) {
                                     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

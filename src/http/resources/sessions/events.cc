@@ -3,11 +3,11 @@
 #include "http/resources/sessions/handlers.h"
 #include "http/streams/streams.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 // A session's events, as pages or as a stream.
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -39,7 +39,7 @@ void page_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, Vie
     if (query.error) return x->fail(*query.error);
     auto answer = [&api, x, limit, view, id, after](Result<runner::Runner::Read> read) {
         if (!read) return x->fail(read.error());
-        // 0 is the beginning, whatever that is by now.
+        // 0 is the beginning, wherever retention has moved it.
         if (after != 0 && after < read->lane->state().base.through) return x->fail(history_gone());
         if (view == View::events) return answer_events(x, *read, limit, {});
         read_history(api, id, [&api, x, limit, read = std::move(*read)](Result<Snapshot> now) {
@@ -54,7 +54,7 @@ void page_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, Vie
 }
 
 void stream_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, View view) {
-    api.services().runner.look(
+    api.services().runner.read_lane(
         id, [&api, x, after, view](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
             Seq const head = (*lane)->state().head;
@@ -69,7 +69,8 @@ void stream_of_events(Api& api, ExchangePtr const& x, SessionId id, Seq after, V
 
 }  // namespace
 
-// Last-Event-ID, ?after= or ?cursor= say where to go on; without one it is the beginning.
+// Last-Event-ID, ?after= or ?cursor= is the position to continue from; the default is the
+// beginning.
 void list_events(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
@@ -93,4 +94,4 @@ void list_events(Api& api, ExchangePtr const& x) {
     page_of_events(api, x, *id, *after, shown);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

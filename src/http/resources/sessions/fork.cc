@@ -3,10 +3,10 @@
 #include "http/resources/sessions/handlers.h"
 
 #include "json/json.h"
-#include "runner/reading.h"
+#include "runner/read/reading.h"
 #include "session/limits.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -36,7 +36,7 @@ void create_fork(Api& api, ExchangePtr const& x, Create create) {
         std::move(create), x->asker(), [&api, x](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());
             x->params[0] = created->session.text();
-            api.services().runner.look(
+            api.services().runner.read_lane(
                 created->session, [x](Result<std::shared_ptr<runner::Lane>> lane) {
                     if (!lane) return x->fail(gone_since(lane.error()));
                     State const& state = (*lane)->state();
@@ -47,7 +47,7 @@ void create_fork(Api& api, ExchangePtr const& x, Create create) {
         });
 }
 
-// The deleting of the original in between is met like its deleting before.
+// If the original is deleted meanwhile, the answer is as if it had been deleted before.
 void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
                          runner::NamedArtifacts artifacts) {
     if (artifacts.empty()) return create_fork(api, x, std::move(create));
@@ -62,7 +62,7 @@ void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
                 create.fork->artifacts = *std::move(copies);
                 return create_fork(api, x, std::move(create));
             }
-            api.services().runner.look(
+            api.services().runner.read_lane(
                 from, [x, error = copies.error()](Result<std::shared_ptr<runner::Lane>> lane) {
                     x->fail(lane ? error : lane.error());
                 });
@@ -74,12 +74,10 @@ void fork_with_artifacts(Api& api, ExchangePtr const& x, Create create,
 void fork_session(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
-    Body body(json::View(x->body), "", {"seq", "title"});
-    auto const seq = body.integer("seq");
-    if (seq && *seq < 1) body.refuse("seq", "must be 1 or more");
-    std::string const title = body.string("title").value_or("");
-    if (title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
+    Body body(json::View(x->body), fork_request);
     if (body.error()) return x->fail(*body.error());
+    auto const seq = body.integer("seq");
+    std::string const title = body.string_or_empty("title");
     read_history(api, *id, [&api, x, id = *id, seq, title](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
@@ -101,4 +99,4 @@ void fork_session(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

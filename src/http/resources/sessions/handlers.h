@@ -1,19 +1,18 @@
 #pragma once
-// Sessions: their life, prompts, messages, events, artifacts, forks and imports. The handlers that
-// routes.cc names.
+// Handlers for sessions: their life, prompts, messages, events, artifacts, forks and imports. Used
+// by routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // session.cc
-// Whether the agent is a program.
+// Returns true for an external agent, which works in a folder.
 [[nodiscard]] bool works_in_folders(Api& api, std::string const& agent);
-// Why create.cwd or create.agent cannot be. A session of a program gets the folder that it works in
-// from now on, also when the configuration names another one later.
+// Checks create.cwd and create.agent. Stores the folder in the session of an external agent, so
+// that a later change of the configuration does not move it.
 [[nodiscard]] std::optional<Error> settle_agent(Api& api, session::Create& create);
 void create_session(Api& api, ExchangePtr const& x);
-void list_sessions(Api& api, ExchangePtr const& x);
 void get_session(Api& api, ExchangePtr const& x);
 void patch_session(Api& api, ExchangePtr const& x);
 void delete_session(Api& api, ExchangePtr const& x);
@@ -21,6 +20,8 @@ void cancel_session(Api& api, ExchangePtr const& x);
 void resume_session(Api& api, ExchangePtr const& x);
 void end_session(Api& api, ExchangePtr const& x);
 void retry_session(Api& api, ExchangePtr const& x);
+// session_list.cc
+void list_sessions(Api& api, ExchangePtr const& x);
 // prompt.cc
 void post_prompt(Api& api, ExchangePtr const& x);
 // fork.cc
@@ -48,4 +49,4 @@ void acp_prompt(Api& api, ExchangePtr const& x);
 void acp_resume(Api& api, ExchangePtr const& x);
 void acp_cancel(Api& api, ExchangePtr const& x);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

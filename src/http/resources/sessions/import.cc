@@ -2,22 +2,22 @@
 #include "http/objects/objects.h"
 #include "http/resources/rights.h"
 #include "http/resources/sessions/handlers.h"
+#include "http/resources/sessions/session_fields.h"
 
 #include "json/json.h"
 
 #include <algorithm>
 
-// Sessions that were kept elsewhere: a new one begins with their messages, as a fork does.
-namespace dormouse::server {
+// Imports sessions of other programs: a new session begins with their messages, as a fork does.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t messages_max = 20'000;
 constexpr std::size_t files_max = 1'000;  // of one request
 
-// Messages as GET …/messages shows them. Their ids are numbers: what the original called them means
+// Messages in the form of GET …/messages. Their ids are numbers: the ids of the original mean
 // nothing here.
 class Transcript {
 public:
@@ -42,14 +42,14 @@ public:
         out_.member("created", at_).member("completed", at_).end_object().end_object();
     }
 
-    // `known`: so many messages came before.
+    // `known`: how many messages precede these.
     void begin(std::uint64_t known = 0) {
         first_ = known;
         out_.begin_array();
     }
     [[nodiscard]] std::uint32_t count() const { return count_; }
     [[nodiscard]] Json take() { return out_.end_array().json(); }
-    // Those that the messages name.
+    // The files that the messages name.
     [[nodiscard]] std::vector<std::pair<Seq, Artifact>> take_files() { return std::move(files_); }
 
 private:
@@ -74,14 +74,14 @@ private:
         out_.end_object();
     }
 
-    // Bytes only: what lies at an address may be another thing today, or a secret.
+    // Accepts bytes only: the content of a URL may have changed, or be a secret.
     void add_file(Body& body, json::View part, std::string const& pointer,
                   std::string const& type) {
         Body fields(part, pointer, {"type", "mime", "name", "alt", "data"});
         auto const alt = fields.string("alt");
         auto file = read_file(fields, type);
         if (file && files_.size() >= files_max)
-            fields.refuse("type", "there may be 1000 images and files in one request");
+            fields.refuse("type", "must have at most 1000 images and files");
         if (fields.error()) return body.refuse(*fields.error());
         Seq const number = files_.size() + 1;
         out_.member("mime", file->mime);
@@ -131,16 +131,13 @@ bool is_project(std::string_view text) {
 }
 
 void read_messages(Body& body, Transcript& into) {
-    auto const messages = body.array("messages");
-    if (!messages || messages->size() == 0 || messages->size() > messages_max)
-        body.refuse("messages", "must be an array of 1 to 20000 messages");
     if (body.error()) return;
-    messages->elements([&](json::View each) {
+    body.array("messages")->elements([&](json::View each) {
         if (!body.error()) into.add(body, each);
     });
 }
 
-// What a transcript brings, and where it was kept.
+// A transcript and where it was stored.
 struct Imported {
     Create create;
     std::optional<std::string> source = {};
@@ -148,24 +145,16 @@ struct Imported {
 };
 
 Result<Imported> read_import(ExchangePtr const& x) {
-    Body body(json::View(x->body), "",
-              {"agentID", "title", "source", "cwd", "messages", "parts", "digest"});
+    Body body(json::View(x->body), import_request);
     Imported out;
     Create& create = out.create;
     create.project = x->params[0];
-    create.agent = body.required_string("agentID");
-    create.title = body.string("title").value_or("");
+    create.agent = body.string_or_empty("agentID");
+    create.title = body.string_or_empty("title");
     out.source = body.string("source");
     out.cwd = body.string("cwd");
-    for (auto const& [name, text] : {std::pair("source", &out.source), {"cwd", &out.cwd}}) {
-        if (*text && (*text)->size() > 4'096) body.refuse(name, "must be at most 4096 bytes");
-    }
     if (!is_project(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
-    if (create.title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
-    // Of all that is to follow: a transcript that has changed there is another request.
-    (void)body.integer("parts");
-    (void)body.string("digest");
     Transcript transcript;
     transcript.begin();
     read_messages(body, transcript);
@@ -179,8 +168,8 @@ Result<Imported> read_import(ExchangePtr const& x) {
     return out;
 }
 
-// The session of a program works where it worked before; one of a model in no folder, and where it
-// was is a label.
+// The session of an external agent works in its former folder. A model's session has no folder and
+// gets a label with the former one.
 std::optional<Error> settle_place(Api& api, Imported& what) {
     bool const works = works_in_folders(api, what.create.agent);
     json::Writer labels;
@@ -199,7 +188,7 @@ void make_imported(Api& api, ExchangePtr const& x, Imported what) {
         std::move(what.create), x->asker(), [&api, x](Result<runner::Created> created) {
             if (!created) return x->fail(created.error());
             bool const again = created->answer.outcome == Answer::Outcome::duplicate;
-            api.services().runner.look(
+            api.services().runner.read_lane(
                 created->session, [x, again](Result<std::shared_ptr<runner::Lane>> lane) {
                     if (!lane) return x->fail(gone_since(lane.error()));
                     State const& state = (*lane)->state();
@@ -210,11 +199,10 @@ void make_imported(Api& api, ExchangePtr const& x, Imported what) {
         });
 }
 
-// `known`: so many messages came before.
+// `known`: how many messages precede these.
 Result<ImportMore> read_more(ExchangePtr const& x, std::uint64_t known) {
-    Body body(json::View(x->body), "", {"part", "messages"});
+    Body body(json::View(x->body), import_part_request);
     auto const part = body.integer("part").value_or(0);
-    if (part < 2) body.refuse("part", "must be 2 or more; the first one makes the session");
     Transcript transcript;
     transcript.begin(known);
     read_messages(body, transcript);
@@ -229,25 +217,24 @@ void give_more(Api& api, ExchangePtr const& x, SessionId id, ImportMore more) {
         id, std::move(more), x->asker(), [x, part](Result<Answer> const& answer) {
             if (!answer) return x->fail(answer.error());
             bool const again = answer->outcome == Answer::Outcome::duplicate;
-            json::Writer out;
-            out.begin_object().member("part", part).member("duplicate", again);
-            x->json(again ? 200 : 201, out.end_object().take());
+            x->json(again ? 200 : 201, object_text(ImportedPart{part, again}));
         });
 }
 
-// Messages are numbered from those that were there when they were read: when others came
-// meanwhile, they are read again.
+// Numbers the messages after those the session had at the read; if more have been added meanwhile,
+// reads again.
 void add_more(Api& api, ExchangePtr const& x, SessionId id, std::uint64_t known) {
     read_aside<ImportMore>(
         api, x, [x, known] { return read_more(x, known); },
         [&api, x, id, known](ImportMore more) {
-            api.services().runner.look(id, [&api, x, id, known, more = std::move(more)](
-                                               Result<std::shared_ptr<runner::Lane>> lane) mutable {
-                if (!lane) return x->fail(lane.error());
-                std::uint64_t const now = (*lane)->state().messages;
-                if (now != known) return add_more(api, x, id, now);
-                give_more(api, x, id, std::move(more));
-            });
+            api.services().runner.read_lane(
+                id, [&api, x, id, known,
+                     more = std::move(more)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
+                    if (!lane) return x->fail(lane.error());
+                    std::uint64_t const now = (*lane)->state().messages;
+                    if (now != known) return add_more(api, x, id, now);
+                    give_more(api, x, id, std::move(more));
+                });
         });
 }
 
@@ -256,11 +243,11 @@ void add_more(Api& api, ExchangePtr const& x, SessionId id, std::uint64_t known)
 void import_more(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
-    api.services().runner.look(*id,
-                               [&api, x, id = *id](Result<std::shared_ptr<runner::Lane>> lane) {
-                                   if (!lane) return x->fail(lane.error());
-                                   add_more(api, x, id, (*lane)->state().messages);
-                               });
+    api.services().runner.read_lane(
+        *id, [&api, x, id = *id](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return x->fail(lane.error());
+            add_more(api, x, id, (*lane)->state().messages);
+        });
 }
 
 void import_session(Api& api, ExchangePtr const& x) {
@@ -269,4 +256,4 @@ void import_session(Api& api, ExchangePtr const& x) {
         [&api, x](Imported what) { make_imported(api, x, std::move(what)); });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

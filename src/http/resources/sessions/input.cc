@@ -1,7 +1,7 @@
 #include "http/resources/sessions/handlers.h"
 
 #include "base/media.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -9,8 +9,8 @@
 #include <array>
 #include <utility>
 
-// What a prompt says: text, images and files.
-namespace dormouse::server {
+// The content of a prompt: text, images and files.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -40,7 +40,7 @@ bool is_image(std::string_view mime) {
     return std::ranges::find(known, mime) != known.end();
 }
 
-// One image or file. Its bytes are here, or only its address.
+// One image or file: its bytes, or only its URL.
 struct FilePart {
     std::string type;
     std::optional<std::string> mime, name, alt, url;
@@ -58,7 +58,7 @@ struct FilePart {
             fields.refuse("mime", "must be a media type such as image/png or application/pdf");
         if (name && !is_file_name(*name))
             fields.refuse("name", "must be the name of a file: 1 to 255 bytes, without / and \\");
-        if (alt && alt->size() > alt_bytes_max) fields.refuse("alt", "may have 4096 bytes");
+        if (alt && alt->size() > alt_bytes_max) fields.refuse("alt", "must be at most 4096 bytes");
         if (url && !is_url(*url))
             fields.refuse("url", "must begin with https:// or http:// and have at most 2048 bytes");
         if (type == "image" && mime && !is_image(*mime)) {
@@ -80,7 +80,7 @@ struct FilePart {
         bool const other = type == "image" && image_type(*bytes) != *mime;
         if (other) fields.refuse("data", "is no " + *mime);
         if (bytes->size() > limits::input_file_bytes_max) {
-            fields.refuse(too_large("An image or a file of a prompt may have 5 MiB.",
+            fields.refuse(too_large("An image or a file of a prompt must be at most 5 MiB.",
                                     "prompt_file_bytes", limits::input_file_bytes_max));
         }
     }
@@ -121,10 +121,22 @@ public:
         if (fields.string("type").value_or("text") != "text")
             fields.refuse("type", "must be text, image or file");
         (void)fields.boolean(
-            "synthetic");  // a part as it is shown may be sent; it stays the sender's
+            "synthetic");  // a part may be sent as it is shown; `synthetic` is ignored
         std::string const said = fields.required_string("text");
         if (fields.error()) return body.refuse(*fields.error());
         text(said);
+    }
+
+    // A file without `type` is an image if its media type is one that models take as such.
+    void bytes(Body& body, json::View part) {
+        std::string const pointer = body.pointer() + "/files/" + std::to_string(count_);
+        std::string const mime = part["mime"].string_or("");
+        std::string const type = part["type"].string_or(is_image(mime) ? "image" : "file");
+        if (type != "image" && type != "file")
+            return body.refuse(bad_value(pointer + "/type", "must be file or image"));
+        if (part["url"].exists())
+            return body.refuse(bad_value(pointer + "/url", "must be left out: send the bytes"));
+        file(body, part, pointer, type);
     }
 
     [[nodiscard]] bool empty() const { return input_.text.empty() && input_.only_text; }
@@ -140,13 +152,13 @@ private:
         if (!fields.error()) file.read(fields);
         if (fields.error()) return body.refuse(*fields.error());
         if (++files_ > limits::input_files_max) {
-            return body.refuse(too_large("A prompt may bring 20 images and files.", "prompt_files",
-                                         limits::input_files_max));
+            return body.refuse(too_large("A prompt must have at most 20 images and files.",
+                                         "prompt_files", limits::input_files_max));
         }
         append(file.written());
         input_.only_text = false;
         if (!file.bytes) return;
-        // Before the brace that closes it, in a text that will begin with a bracket.
+        // The position of the closing brace in a text that will begin with a bracket.
         std::size_t const place = parts_.size();
         input_.files.push_back({std::move(file).artifact(), place});
     }
@@ -172,11 +184,15 @@ std::optional<Artifact> read_file(Body& fields, std::string const& type) {
     return std::move(file).artifact();
 }
 
-std::string cancel_reason(Body& body) {
-    std::string reason = body.string("reason").value_or("");
-    if (reason.size() > limits::cancel_reason_bytes_max)
-        body.refuse("reason", "must be at most 1000 bytes");
-    return reason;
+std::optional<Input> read_files(Body& body) {
+    auto const files = body.array("files");
+    if (!files || files->size() == 0) return std::nullopt;
+    Reader reader;
+    files->elements([&](json::View file) {
+        if (!body.error()) reader.bytes(body, file);
+    });
+    if (body.error()) return std::nullopt;
+    return reader.take();
 }
 
 std::optional<Input> read_input(Body& body) {
@@ -198,4 +214,4 @@ std::optional<Input> read_input(Body& body) {
     return reader.take();
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,16 +1,16 @@
 #include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
 
-// Messages and turns of a session, a page at a time, oldest first. A page reads the journal from
-// its own place on, no further than what it shows needs: until its calls have settled, and its
-// turns have ended. A cursor is the event of the next one; c<n> is the n-th message that a fork was
-// made with.
-namespace dormouse::server {
+// Messages and turns of a session, page by page, oldest first. A page reads the journal from its
+// own position until it has what it shows: calls until they have settled, turns until they have
+// ended. A cursor is the event of the next one; c<n> is the n-th message that a fork was created
+// with.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -21,12 +21,12 @@ struct HistoryPage {
     ExchangePtr x;
     SessionId id;
     std::size_t limit = 0;
-    std::size_t copied = 0;  // of a fork's copied messages so many have been shown
-    Seq from = 1;            // that the page begins with
-    Seq next = 1;            // the event to read on from
+    std::size_t copied = 0;  // copied messages of the fork already shown
+    Seq from = 1;            // first event of the page
+    Seq next = 1;            // the next event to read
     wire::History history;
     bool at_end = false;
-    // Whether what the page shows is known; told of the state after what was read.
+    // Returns true if the page has all that it shows; called with the state after each read.
     std::function<bool(HistoryPage const&, State const&)> enough;
     std::function<void(HistoryPage const&, State const&)> answer;
 };
@@ -38,7 +38,7 @@ void read_on(HistoryPagePtr const& page) {
             if (!read) return page->x->fail(read.error());
             State const& state = read->lane->state();
             if (page->next > state.head + 1)
-                return page->x->fail({Code::bad_cursor, "This cursor is not one of ours."});
+                return page->x->fail({Code::bad_cursor, "The cursor is invalid."});
             bool const begins = page->next == page->from && page->from > 1;
             bool const there =
                 !read->records.empty() && read->records.front()->event.seq == page->from;
@@ -54,7 +54,7 @@ void read_on(HistoryPagePtr const& page) {
         });
 }
 
-// nullptr: refused.
+// Returns nullptr if the request was refused.
 HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) {
@@ -69,7 +69,7 @@ HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
         bool const copy = cursor->starts_with('c');
         auto const number = parse_number(copy ? cursor->substr(1) : *cursor);
         if (!number || *number < 1)
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
         (copy ? copied : from) = number.value_or(1);
     }
     if (query.error) {
@@ -80,7 +80,7 @@ HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
         HistoryPage{api, x, *id, limit, copied, from, from, wire::History(*id), false, {}, {}});
 }
 
-// What an open call's part shows: all up to its newest pause.
+// An open call shows everything up to its newest pause.
 bool is_known(Call const& call, Seq next) {
     if (call.phase != CallPhase::waiting) return false;
     Seq const opened =
@@ -91,7 +91,7 @@ bool is_known(Call const& call, Seq next) {
 bool is_known(HistoryPage const& page, State const& state, wire::MessageView const& message) {
     bool const queued =
         std::ranges::find(state.queue, message.seq, &QueuedInput::seq) != state.queue.end();
-    if (message.turn == 0) return false;  // mail: in the turn of the request that shows it
+    if (message.turn == 0) return false;  // mail: belongs to the turn of the request that shows it
     if (!message.assistant) return message.shown != 0 || queued;
     return std::ranges::all_of(message.calls, [&](CallNo no) {
         if (page.history.calls().at(no).settled != 0) return true;
@@ -151,7 +151,7 @@ void answer_messages(HistoryPage const& page, State const& state) {
     page.x->json(200, out.end_object().take());
 }
 
-// Those whose beginning was seen.
+// Returns the turns whose beginning was read.
 std::vector<wire::TurnView const*> turns_of(HistoryPage const& page) {
     std::vector<wire::TurnView const*> out;
     for (auto const& [no, turn] : page.history.turns()) {
@@ -160,7 +160,7 @@ std::vector<wire::TurnView const*> turns_of(HistoryPage const& page) {
     return out;
 }
 
-// One that failed may be taken up again, unless another has begun.
+// A failed turn may be retried, unless another has begun.
 bool is_known(HistoryPage const& page, State const& state, wire::TurnView const& turn) {
     auto const of_turn = [&](QueuedInput const& input) { return input.turn == turn.no; };
     if (turn.dropped || std::ranges::any_of(state.queue, of_turn)) return true;
@@ -213,4 +213,4 @@ void list_turns(Api& api, ExchangePtr const& x) {
     read_on(page);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,12 +1,12 @@
 #include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
+#include "http/resources/sessions/session_fields.h"
 
-#include "base/enum_words.h"
 #include "json/json.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -21,12 +21,9 @@ Result<AskedPrompt> read_prompt(ExchangePtr const& x) {
     Query query{x->request};
     AskedPrompt asked;
     asked.wait = query.wait();
-    Body body(json::View(x->body), "", {"text", "parts", "when", "answers", "reopen"});
+    Body body(json::View(x->body), prompt_request);
     if (query.error) body.refuse(*query.error);
-    if (auto const when = body.string("when")) {
-        asked.command.when = parse<PromptMode>(*when);
-        if (!asked.command.when) body.refuse("when", "must be " + one_of(words_of<PromptMode>));
-    }
+    if (auto const when = body.string("when")) asked.command.when = parse<PromptMode>(*when);
     asked.command.reopen = body.boolean("reopen").value_or(false);
     auto const answers = body.string("answers");
     auto input = read_input(body);
@@ -47,18 +44,8 @@ Result<AskedPrompt> read_prompt(ExchangePtr const& x) {
     return asked;
 }
 
-void answer_accepted(ExchangePtr const& x, SessionId const& session, Answer const& answer) {
-    json::Writer out;
-    out.begin_object().member("turnID", numbered_id("trn_", session, answer.turn));
-    out.member("messageID", numbered_id("msg_", session, answer.seq)).member("seq", answer.seq);
-    out.member("queuedBehind", answer.behind
-                                   ? std::optional(numbered_id("trn_", session, *answer.behind))
-                                   : std::nullopt);
-    x->json(202, out.end_object().take());
-}
-
-// The turn as it stands: 200 when it ended or sleeps, 202 when time was up.
-// `from`: an event that is not behind the turn's first one.
+// Answers with the turn: 200 when it has ended or sleeps, 202 when the time is over.
+// `from`: an event that is not after the turn's first one.
 void answer_turn(Api& api, ExchangePtr const& x, SessionId session, TurnNo turn, Seq from) {
     read_history_from(
         api, session, from, [&api, x, session, turn, from](Result<Snapshot> snapshot) {
@@ -74,14 +61,14 @@ void answer_turn(Api& api, ExchangePtr const& x, SessionId session, TurnNo turn,
         });
 }
 
-// The first event of the turn that a prompt has come to; 1: that is not known.
+// Returns the first event of the prompt's turn; 1: unknown.
 Seq first_event(State const& state, Answer const& answer) {
     if (state.turn && state.turn->no == answer.turn) return std::min(state.turn->input, answer.seq);
     bool const is_new = answer.outcome == Answer::Outcome::applied;
     return is_new ? answer.seq : 1;
 }
 
-// The turn has ended (it is neither open nor queued) or sleeps.
+// Returns true if the turn has ended (neither open nor queued) or sleeps.
 bool turn_rests(State const& state, TurnNo turn) {
     if (state.turn && state.turn->no == turn) return activity(state) == Activity::waiting_async;
     for (QueuedInput const& input : state.queue) {
@@ -96,9 +83,10 @@ void give_prompt(Api& api, ExchangePtr const& x, SessionId id, AskedPrompt asked
         id, std::move(asked.command), x->asker(), [&api, x, id, wait](Result<Answer> answer) {
             if (!answer) return x->fail(answer.error());
             bool const took_nothing =
-                answer->turn == 0;  // a repeated answer to a question: the receipt tells
-            if (wait == Duration(0) || took_nothing) return answer_accepted(x, id, *answer);
-            api.services().runner.look(id, [&api, x, id, wait, answer = *answer](auto lane) {
+                answer->turn == 0;  // a repeated answer to a question: the receipt has the turn
+            if (wait == Duration(0) || took_nothing)
+                return x->json(202, object_text(AcceptedPrompt{id, *answer}));
+            api.services().runner.read_lane(id, [&api, x, id, wait, answer = *answer](auto lane) {
                 if (!lane) return x->fail(lane.error());
                 TurnNo const turn = answer.turn;
                 Seq const from = first_event((*lane)->state(), answer);
@@ -119,4 +107,4 @@ void post_prompt(Api& api, ExchangePtr const& x) {
         [&api, x, id = *id](AskedPrompt asked) { give_prompt(api, x, id, std::move(asked)); });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -2,13 +2,13 @@
 #include "http/objects/objects.h"
 #include "http/resources/sessions/handlers.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
 
-// Sessions: made, listed, changed, moved, deleted.
-namespace dormouse::server {
+// Sessions: create, show, change, move, delete.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -33,12 +33,13 @@ void answer_session(ExchangePtr const& x, int status, State const& state) {
     x->json(status, session_object(state), std::move(headers));
 }
 
-// The session as it stands now, after a command that was taken.
+// Answers with the current session after a command was accepted.
 void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int status) {
-    api.services().runner.look(session, [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(gone_since(lane.error()));
-        answer_session(x, status, (*lane)->state());
-    });
+    api.services().runner.read_lane(session,
+                                    [x, status](Result<std::shared_ptr<runner::Lane>> lane) {
+                                        if (!lane) return x->fail(gone_since(lane.error()));
+                                        answer_session(x, status, (*lane)->state());
+                                    });
 }
 
 bool at_rest(State const& state) {
@@ -63,17 +64,10 @@ std::optional<Json> read_labels(Body& body) {
         if (value.kind() != json::Kind::string)
             body.refuse("labels", "each label must be a string");
     });
-    if (labels->size() > 64) body.refuse("labels", "may have 64 members");
     return json::compact(labels->copy());
 }
 
-std::string read_title(Body& body) {
-    std::string title = body.string("title").value_or("");
-    if (title.size() > 1'000) body.refuse("title", "may have 1000 bytes");
-    return title;
-}
-
-// A session's id is found by itself; an alias that looks like one would hide it.
+// A session is found by its id first; an alias that looks like an id would be hidden.
 void check_alias(Body& body, std::string const& alias) {
     if (alias.empty()) return;
     if (!is_name(alias)) body.refuse("alias", "must match [A-Za-z0-9_.-]{1,64}");
@@ -81,19 +75,19 @@ void check_alias(Body& body, std::string const& alias) {
 }
 
 Result<Create> read_create(ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"agentID", "alias", "title", "cwd", "labels", "prompt"});
+    Body body(json::View(x->body), create_request);
     Create create;
     create.project = x->params[0];
-    create.agent = body.required_string("agentID");
-    create.alias = body.string("alias").value_or("");
-    create.title = read_title(body);
-    create.cwd = body.string("cwd").value_or("");
+    create.agent = body.string_or_empty("agentID");
+    create.alias = body.string_or_empty("alias");
+    create.title = body.string_or_empty("title");
+    create.cwd = body.string_or_empty("cwd");
     create.labels = read_labels(body).value_or(Json());
     if (!is_name(create.project))
         body.refuse(bad_value("{project}", "must match [A-Za-z0-9_.-]{1,64}"));
     check_alias(body, create.alias);
     if (auto const prompt = body.object("prompt")) {
-        Body inner(*prompt, "/prompt", {"text", "parts"});
+        Body inner(*prompt, input_part, "/prompt");
         auto input = read_input(inner);
         if (inner.error()) body.refuse(*inner.error());
         if (input) create.prompt = Create::FirstPrompt{input->parts, std::move(input->files)};
@@ -110,7 +104,7 @@ void make_session(Api& api, ExchangePtr const& x, Duration wait, Create create) 
             if (!created) return x->fail(created.error());
             SessionId const id = created->session;
             if (wait == Duration(0)) return answer_with_session(api, x, id, 201);
-            api.services().runner.look(
+            api.services().runner.read_lane(
                 id, [&api, x, id, wait](Result<std::shared_ptr<runner::Lane>> lane) {
                     if (!lane) return x->fail(gone_since(lane.error()));
                     wait_until(api, *lane, wait, x, at_rest,
@@ -156,88 +150,24 @@ void get_session(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     Duration const wait = query.wait();
     if (query.error) return x->fail(*query.error);
-    api.services().runner.look(*id, [&api, x, wait](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return x->fail(lane.error());
-        std::shared_ptr<runner::Lane> const kept = std::move(*lane);
-        wait_until(api, kept, wait, x, at_rest, [x, kept] {
-            if (kept->state().lifecycle == Lifecycle::deleted) return x->fail(not_found());
-            std::string const tag = etag(kept->state());
-            if (none_match_names(x->request, tag))
-                return x->responder->reply({304, "", {{"ETag", tag}}, ""});
-            answer_session(x, 200, kept->state());
-        });
-    });
-}
-
-namespace {
-
-// A list asks each session for its state, so that it shows the activity of now.
-struct Listing {
-    Api& api;
-    ExchangePtr x;
-    std::vector<port::SessionRow> rows;
-    std::size_t limit;
-    std::size_t at = 0;
-    std::vector<std::string> items;
-};
-
-void list_next(std::shared_ptr<Listing> const& l) {
-    if (l->at < l->rows.size()) {
-        SessionId const id = l->rows[l->at++].id;
-        return l->api.services().runner.look(id, [l](Result<std::shared_ptr<runner::Lane>> lane) {
-            if (lane) l->items.push_back(session_object((*lane)->state()));
-            list_next(l);
-        });
-    }
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
-    for (std::string const& item : l->items) out.raw(item);
-    out.end_array().key("next");
-    if (l->rows.size() == l->limit) {
-        out.value(std::to_string(l->rows.back().id.number()));
-    } else {
-        out.null();
-    }
-    l->x->json(200, out.end_object().take());
-}
-
-}  // namespace
-
-void list_sessions(Api& api, ExchangePtr const& x) {
-    Query query{x->request};
-    std::size_t const limit = query.number("limit", 50, 1, 200);
-    std::uint64_t before = 0;
-    if (auto const cursor = x->request.query_value("cursor")) {
-        auto const number = parse_number(*cursor);
-        if (!number)
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
-        before = number.value_or(0);
-    }
-    if (query.error) return x->fail(*query.error);
-    // `*`: all that have one, by alias; such a list has one page.
-    std::optional<std::string> alias;
-    if (auto const given = x->request.query_value("alias")) alias = std::string(*given);
-    std::size_t const page = alias ? SIZE_MAX : limit;
-    auto question = [project = x->params[0], before, limit,
-                     alias](port::ListStore& store) -> Result<std::vector<port::SessionRow>> {
-        if (alias && alias->empty()) return std::vector<port::SessionRow>();
-        if (alias)
-            return store.aliases(project, *alias == "*" ? "" : *alias,
-                                 static_cast<std::uint32_t>(limit));
-        return store.sessions(project, before, static_cast<std::uint32_t>(limit));
-    };
-    port::ask(
-        api.services().journal, std::move(question),
-        [&api, x, page](Result<std::vector<port::SessionRow>> rows) {
-            if (!rows) return x->fail(rows.error());
-            list_next(std::make_shared<Listing>(Listing{api, x, std::move(*rows), page, 0, {}}));
+    api.services().runner.read_lane(
+        *id, [&api, x, wait](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return x->fail(lane.error());
+            std::shared_ptr<runner::Lane> const kept = std::move(*lane);
+            wait_until(api, kept, wait, x, at_rest, [x, kept] {
+                if (kept->state().lifecycle == Lifecycle::deleted) return x->fail(not_found());
+                std::string const tag = etag(kept->state());
+                if (none_match_names(x->request, tag))
+                    return x->responder->reply({304, "", {{"ETag", tag}}, ""});
+                answer_session(x, 200, kept->state());
+            });
         });
 }
 
 void patch_session(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"title", "alias", "labels"});
+    Body body(json::View(x->body), patch_request);
     Change change;
-    if (json::View(x->body)["title"].exists()) change.title = read_title(body);
+    if (json::View(x->body)["title"].exists()) change.title = body.string_or_empty("title");
     change.labels = read_labels(body);
     change.alias = body.string("alias");
     json::View const alias = json::View(x->body)["alias"];
@@ -270,9 +200,9 @@ void delete_session(Api& api, ExchangePtr const& x) {
 }
 
 void cancel_session(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"turn", "all", "pendingID", "reason"});
+    Body body(json::View(x->body), cancel_request);
     Cancel cancel;
-    cancel.reason = cancel_reason(body);
+    cancel.reason = body.string_or_empty("reason");
     bool const all = body.boolean("all").value_or(false);
     bool const turn = body.boolean("turn").value_or(false);
     auto const pending = body.string("pendingID");
@@ -292,7 +222,7 @@ void cancel_session(Api& api, ExchangePtr const& x) {
 namespace {
 
 void move_session(Api& api, ExchangePtr const& x, Move::To to, std::string why) {
-    Body body(json::View(x->body), "", {});
+    Body body(json::View(x->body), empty_request);
     if (body.error()) return x->fail(*body.error());
     command_then_session(api, x, Move{to, std::move(why)});
 }
@@ -307,4 +237,4 @@ void retry_session(Api& api, ExchangePtr const& x) {
     move_session(api, x, Move::To::retry, "retried");
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

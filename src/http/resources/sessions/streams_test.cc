@@ -4,13 +4,13 @@
 #include "json/json.h"
 #include "runner/testing/runner_fixture.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 namespace {
 
 using namespace session;
 using Journal = runner::testing::TestJournal<TestStore, TestDisk>;
 
-// A reader that keeps what it was sent and may be slow.
+// A reader that stores what it receives and may be slow.
 class FakeStream final : public EventStream {
 public:
     bool send(std::shared_ptr<std::string const> frames) override {
@@ -31,7 +31,7 @@ public:
         queued = 0;
         drained_();
     }
-    // The numbers of the events that came, in order.
+    // Returns the sequence numbers of the received events in order.
     [[nodiscard]] std::vector<Seq> seqs() const {
         std::vector<Seq> out;
         for (auto const& frame : got) {
@@ -62,13 +62,13 @@ protected:
     std::shared_ptr<FakeStream> follow(SessionId session, Seq after = 0, bool slow = false) {
         auto const out = std::make_shared<FakeStream>();
         out->slow = slow;
-        runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+        runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
             if (lane) streams.open(*lane, after, out);
         });
         loop.run();
         return out;
     }
-    // `count` events more.
+    // Appends `count` more events.
     void change(SessionId session, int count, std::size_t bytes = 1) {
         for (int i = 0; i < count; ++i) {
             std::string const title = std::string(bytes, 'x') + std::to_string(++titles_);
@@ -82,7 +82,7 @@ private:
     int titles_ = 0;
 };
 
-TEST_F(StreamsTest, AReaderGetsWhatWasAndWhatComes) {
+TEST_F(StreamsTest, Reader_ReceivesPastAndNewEvents) {
     SessionId const session = new_session();
     change(session, 2);
     auto const reader = follow(session);
@@ -92,7 +92,7 @@ TEST_F(StreamsTest, AReaderGetsWhatWasAndWhatComes) {
     EXPECT_EQ(streams.count(), 1U);
 }
 
-TEST_F(StreamsTest, AReaderThatComesBackGoesOnExactlyThere) {
+TEST_F(StreamsTest, ReaderReconnects_ContinuesAtItsCursor) {
     SessionId const session = new_session();
     change(session, 5);
     EXPECT_EQ(follow(session, 4)->seqs(), range(5, 6));
@@ -115,18 +115,18 @@ TEST_F(StreamsTest, OneSerialisationServesAllReaders) {
     }
 }
 
-TEST_F(StreamsTest, ACursorBehindTheNewestRecordsReadsTheJournal) {
+TEST_F(StreamsTest, CursorBehindRecentRecords_ReadsTheJournal) {
     SessionId const session = new_session();
     change(session, 700);
     EXPECT_EQ(follow(session)->seqs(), range(1, 701));
     EXPECT_EQ(follow(session, 100)->seqs(), range(101, 701));
 }
 
-TEST_F(StreamsTest, EventsThatComeWhileTheJournalIsReadAreNeitherLostNorSentTwice) {
+TEST_F(StreamsTest, EventsDuringARead_AreSentExactlyOnce) {
     SessionId const session = new_session();
     change(session, 700);
     auto const reader = std::make_shared<FakeStream>();
-    runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+    runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
         streams.open(*lane, 0, reader);
     });
     for (int i = 0; i < 3; ++i) {
@@ -137,7 +137,24 @@ TEST_F(StreamsTest, EventsThatComeWhileTheJournalIsReadAreNeitherLostNorSentTwic
     EXPECT_EQ(reader->seqs(), range(1, 704));
 }
 
-TEST_F(StreamsTest, ASlowReaderIsWaitedForAndMissesNothing) {
+TEST_F(StreamsTest, StreamsEnded_PageIsRead_NothingIsSent) {
+    SessionId const session = new_session();
+    change(session, 700);
+    auto ending = std::make_unique<Streams>(*runner);
+    auto const reader = std::make_shared<FakeStream>();
+    runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+        ending->open(*lane, 0, reader);
+    });
+    journal.hold_reads = true;
+    loop.run();
+    ending.reset();
+    journal.release_reads();
+    reader->drain();
+    reader->close();
+    EXPECT_TRUE(reader->got.empty());
+}
+
+TEST_F(StreamsTest, SlowReader_MissesNothing) {
     SessionId const session = new_session();
     change(session, 1);
     auto const slow = follow(session, 0, true);
@@ -154,7 +171,7 @@ TEST_F(StreamsTest, ASlowReaderIsWaitedForAndMissesNothing) {
     EXPECT_EQ(slow->seqs(), range(1, 10));
 }
 
-TEST_F(StreamsTest, ADeletedSessionSaysGoodbye) {
+TEST_F(StreamsTest, SessionDeleted_SendsBye) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     (void)ask(session, Delete{});
@@ -165,7 +182,7 @@ TEST_F(StreamsTest, ADeletedSessionSaysGoodbye) {
     EXPECT_EQ(streams.count(), 0U);
 }
 
-TEST_F(StreamsTest, AReaderThatWasFarBehindHearsThatTheSessionIsGone) {
+TEST_F(StreamsTest, ReaderFarBehind_SessionDeleted_GetsBye) {
     SessionId const session = new_session();
     auto const slow = follow(session, 0, true);
     slow->queued = std::size_t{1} << 20;
@@ -178,7 +195,7 @@ TEST_F(StreamsTest, AReaderThatWasFarBehindHearsThatTheSessionIsGone) {
     EXPECT_EQ(*slow->got.back(), "event: bye\ndata: {\"reason\":\"deleted\"}\n\n");
 }
 
-TEST_F(StreamsTest, AReaderThatLeftCostsNothing) {
+TEST_F(StreamsTest, ReaderGone_CostsNothing) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     auto const other = follow(session);
@@ -189,13 +206,13 @@ TEST_F(StreamsTest, AReaderThatLeftCostsNothing) {
     EXPECT_EQ(other->got.size(), 2U);
     other->close();
     std::shared_ptr<runner::Lane> watched;
-    runner->look(session, [&](auto lane) { watched = lane.value_or(nullptr); });
+    runner->read_lane(session, [&](auto lane) { watched = lane.value_or(nullptr); });
     loop.run();
     ASSERT_TRUE(watched);
-    EXPECT_TRUE(watched->may_sleep()) << "nobody watches it any more";
+    EXPECT_TRUE(watched->may_sleep()) << "no reader watches it any more";
 }
 
-TEST_F(StreamsTest, WhatIsNotDurableIsNotSent) {
+TEST_F(StreamsTest, NotDurableEvent_IsNotSent) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     journal.fault = runner::testing::Fault::lost;
@@ -207,7 +224,7 @@ TEST_F(StreamsTest, WhatIsNotDurableIsNotSent) {
     EXPECT_EQ(reader->seqs(), range(1, 3));
 }
 
-TEST_F(StreamsTest, ProvisionalTextGoesToItsSessionsReadersAndBearsNoNumber) {
+TEST_F(StreamsTest, ProvisionalText_HasNoIdAndReachesItsReaders) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     auto const stranger = follow(new_session());
@@ -221,7 +238,7 @@ TEST_F(StreamsTest, ProvisionalTextGoesToItsSessionsReadersAndBearsNoNumber) {
     EXPECT_EQ(stranger->got.size(), 1U);
 }
 
-TEST_F(StreamsTest, EachPartOfADraftHasItsOwnIdAndEachAttemptItsOwnDraft) {
+TEST_F(StreamsTest, DraftIds_DifferByPartAndAttempt) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     using Kind = port::Delta::Kind;
@@ -249,7 +266,7 @@ std::string draft_of(std::string const& frame) {
     return out;
 }
 
-TEST_F(StreamsTest, Delta_EachPiece_SaysWhereItBeginsInItsPart) {
+TEST_F(StreamsTest, Delta_EachPiece_HasItsOffsetInThePart) {
     SessionId const session = new_session();
     auto const reader = follow(session);
     using Kind = port::Delta::Kind;
@@ -287,7 +304,7 @@ TEST_F(StreamsTest, Draft_OfATurnThatEnded_IsNotSent) {
     EXPECT_EQ(reader->got.size(), reader->seqs().size());
 }
 
-TEST_F(StreamsTest, AReaderFarBehindGetsOnePageAndTheNextWhenThatIsOut) {
+TEST_F(StreamsTest, ReaderFarBehind_GetsOnePageAtATime) {
     SessionId const session = new_session();
     change(session, 100, 100'000);
     auto const slow = follow(session, 0, true);
@@ -301,21 +318,21 @@ TEST_F(StreamsTest, AReaderFarBehindGetsOnePageAndTheNextWhenThatIsOut) {
     EXPECT_LT(most, std::size_t{1} << 20);
 }
 
-TEST_F(StreamsTest, WithObjectsEachEventBearsWhatItIsAbout) {
+TEST_F(StreamsTest, WithObjects_EventsContainTheirObject) {
     SessionId const session = new_session();
     change(session, 1);
     auto const reader = std::make_shared<FakeStream>();
-    runner->look(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+    runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
         streams.open(*lane, 0, reader, true);
     });
     loop.run();
     change(session, 1);
     ASSERT_EQ(reader->seqs(), range(1, 3));
-    // As it stands when it is sent, and not as it stood then.
+    // Objects show the state when they are sent, not at the event.
     EXPECT_NE(reader->got[0]->find(R"("object":{"id":")"), std::string::npos);
     EXPECT_NE(reader->got[0]->find(R"("title":"x1")"), std::string::npos);
     EXPECT_NE(reader->got[2]->find(R"("title":"x2")"), std::string::npos);
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,9 +1,9 @@
 #pragma once
-// Tasks of a session. The handlers that routes.cc names.
+// Handlers for the tasks of a session. Used by routes.cc.
 
 #include "http/resources/shared.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 // task.cc
 void list_tasks(Api& api, ExchangePtr const& x);
@@ -16,4 +16,4 @@ void cancel_task(Api& api, ExchangePtr const& x);
 void delete_task(Api& api, ExchangePtr const& x);
 void get_task_output(Api& api, ExchangePtr const& x);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

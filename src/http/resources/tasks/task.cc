@@ -1,10 +1,10 @@
-#include "http/objects/objects.h"
+#include "http/objects/object_fields.h"
 #include "http/resources/tasks/handlers.h"
 
 #include "json/json.h"
 
-// Background tasks (requirements D1 to D9): the operations of the tools, for people and programs.
-namespace dormouse::server {
+// Background tasks (requirements D1 to D9): what the tools can do, for people and programs.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -12,7 +12,7 @@ namespace {
 
 Error no_task(std::string const& id) { return {Code::not_found, "Task not found: " + id}; }
 
-// The session and the number of the task in the path; else answered.
+// Returns the session and the number of the task in the path; answers with an error otherwise.
 std::optional<NumberedId> task_in_path(ExchangePtr const& x) {
     auto id = parse_numbered("tsk_", x->params[0]);
     if (!id) x->fail(no_task(x->params[0]));
@@ -51,29 +51,24 @@ Json text_parts(std::string const& text) {
 }
 
 Result<TaskAsk> read_start(ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"agentID", "prompt", "description", "fork"});
+    Body body(json::View(x->body), task_request);
     TaskAsk ask;
     ask.what = TaskAsk::What::start;
-    ask.agent = body.required_string("agentID");
-    std::string const prompt = body.required_string("prompt");
-    ask.parts = text_parts(prompt);
-    ask.description = body.string("description").value_or("");
-    ask.fork = body.boolean("fork").value_or(false);
-    if (prompt.empty()) body.refuse("prompt", "must not be empty");
-    if (ask.description.size() > 1'000) body.refuse("description", "may have 1000 bytes");
     if (body.error()) return std::unexpected(*body.error());
+    ask.agent = body.string_or_empty("agentID");
+    ask.parts = text_parts(body.string_or_empty("prompt"));
+    ask.description = body.string_or_empty("description");
+    ask.fork = body.boolean("fork").value_or(false);
     return ask;
 }
 
 Result<TaskAsk> read_resume(ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"message"});
-    std::string const message = body.required_string("message");
-    if (message.empty()) body.refuse("message", "must not be empty");
+    Body body(json::View(x->body), task_resume_request);
     if (body.error()) return std::unexpected(*body.error());
     TaskAsk ask;
     ask.what = TaskAsk::What::resume;
     ask.task = x->params[0];
-    ask.parts = text_parts(message);
+    ask.parts = text_parts(body.string_or_empty("message"));
     return ask;
 }
 
@@ -82,7 +77,7 @@ bool runs(State const& state, TaskNo no) {
     return found != state.tasks.end() && found->second.active();
 }
 
-// Who may not start each agent may not resume a task of one of these.
+// A token limited to some agents may resume only tasks of these agents.
 void resume(Api& api, ExchangePtr const& x, NumberedId const& id, TaskAsk ask) {
     if (!x->principal || x->principal->session || x->principal->may_start_all())
         return ask_task(api, x, id.session, std::move(ask), 202);
@@ -110,12 +105,10 @@ void list_tasks(Api& api, ExchangePtr const& x) {
     if (tree == "true") return list_task_tree(api, x, *id);
     read_history(api, *id, [x](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
-        json::Writer out;
-        out.begin_object().key("items").begin_array();
+        std::vector<TaskSource> tasks;
         for (auto const& [no, task] : snapshot->history.tasks())
-            out.raw(task_object(snapshot->lane->state(), task));
-        // There are at most 200: one page.
-        x->json(200, out.end_array().member_null("next").end_object().take());
+            tasks.push_back({snapshot->lane->state(), task});
+        x->json(200, list_text(tasks, {}));  // at most 200: one page
     });
 }
 
@@ -136,12 +129,11 @@ void start_task(Api& api, ExchangePtr const& x) {
 void post_report(Api& api, ExchangePtr const& x) {
     auto const id = SessionId::parse(x->params[0]);
     if (!id) return x->fail(not_found());
-    Body body(json::View(x->body), "", {"text"});
+    Body body(json::View(x->body), report_request);
+    if (body.error()) return x->fail(*body.error());
     TaskAsk ask;
     ask.what = TaskAsk::What::report;
-    ask.description = body.required_string("text");
-    if (ask.description.empty()) body.refuse("text", "must not be empty");
-    if (body.error()) return x->fail(*body.error());
+    ask.description = body.string_or_empty("text");
     api.services().runner.command(*id, std::move(ask), x->asker(),
                                   [x](Result<Answer> const& answer) {
                                       if (!answer) return x->fail(answer.error());
@@ -160,9 +152,9 @@ void resume_task(Api& api, ExchangePtr const& x) {
 void cancel_task(Api& api, ExchangePtr const& x) {
     auto const id = task_in_path(x);
     if (!id) return;
-    Body body(json::View(x->body), "", {"reason"});
+    Body body(json::View(x->body), task_cancel_request);
     TaskAsk ask;
-    ask.reason = cancel_reason(body);
+    ask.reason = body.string_or_empty("reason");
     if (body.error()) return x->fail(*body.error());
     ask.what = TaskAsk::What::cancel;
     ask.task = x->params[0];
@@ -173,7 +165,7 @@ void cancel_task(Api& api, ExchangePtr const& x) {
             read_history(api, session, [x, no = answer->task](Result<Snapshot> snapshot) {
                 if (!snapshot) return x->fail(snapshot.error());
                 auto const object = object_of(*snapshot, no);
-                // A call of the agent's program is told and cleared in one.
+                // A cancelled call of the external agent is reported and removed at once.
                 object ? x->json(200, *object) : x->empty(204);
             });
         });
@@ -192,7 +184,7 @@ void delete_task(Api& api, ExchangePtr const& x) {
                                   });
 }
 
-// 200 when its run has ended, 202 when time was up.
+// Answers 200 when the run has ended, 202 when the time is over.
 void get_task_output(Api& api, ExchangePtr const& x) {
     auto const id = task_in_path(x);
     if (!id) return;
@@ -200,8 +192,8 @@ void get_task_output(Api& api, ExchangePtr const& x) {
     Duration const wait = query.wait();
     if (query.error) return x->fail(*query.error);
     auto const no = static_cast<TaskNo>(id->number);
-    api.services().runner.look(id->session, [&api, x, wait, no, session = id->session](
-                                                Result<std::shared_ptr<runner::Lane>> lane) {
+    api.services().runner.read_lane(id->session, [&api, x, wait, no, session = id->session](
+                                                     Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return x->fail(no_task(x->params[0]));
         auto const ended = [no](State const& state) { return !runs(state, no); };
         wait_until(api, *lane, wait, x, ended, [&api, x, kept = *lane, session, no] {
@@ -210,4 +202,4 @@ void get_task_output(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -5,8 +5,8 @@
 
 #include <deque>
 
-// GET /api/sessions/{id}/tasks?tree=true: the tasks of a session, the tasks of those, and so on.
-namespace dormouse::server {
+// GET /api/sessions/{id}/tasks?tree=true: the tasks of a session, their tasks, and so on.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -22,7 +22,7 @@ struct TaskNode {
 struct TaskTree {
     Api& api;
     ExchangePtr x;
-    std::vector<TaskNode> nodes = {{}};  // the first stands for the session itself
+    std::vector<TaskNode> nodes = {{}};  // the first is the session itself
     std::deque<std::pair<SessionId, std::size_t>> open = {};
     bool cut = false;
 
@@ -58,7 +58,7 @@ void grow(std::shared_ptr<TaskTree> const& tree) {
     tree->open.pop_front();
     read_history(tree->api, session, [tree, node](Result<Snapshot> snapshot) {
         if (!snapshot && node == 0) return tree->x->fail(snapshot.error());
-        // A child that is gone, or has not come yet, has none.
+        // A child that is deleted, or not created yet, has no tasks.
         if (snapshot) add_nodes(*tree, node, *snapshot);
         grow(tree);
     });
@@ -72,4 +72,4 @@ void list_task_tree(Api& api, ExchangePtr const& x, SessionId session) {
     grow(tree);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,7 +1,7 @@
 #pragma once
-// For tests: requests as values through the whole API, without sockets.
+// For tests: sends requests as values through the whole API, without sockets.
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/resources/api.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/testing/test_store.h"
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using Journal = runner::testing::TestJournal<TestStore, TestDisk>;
 
@@ -34,7 +34,7 @@ private:
     std::vector<HttpReply>& replies_;
 };
 
-// As the server's observer does.
+// Forwards to the API as the server's observer does.
 inline void report_to(Api& api, runner::testing::TestObserver& observer) {
     observer.on_delta = [&api](SessionId session, session::AskModel const& ask,
                                port::Delta const& delta) { api.delta(session, ask, delta); };
@@ -52,8 +52,8 @@ class ApiTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
     using Headers = std::vector<std::pair<std::string, std::string>>;
 
-    HttpReply send(std::string method, std::string path, std::string body = "",
-                   Headers headers = {}) {
+    static HttpRequest request_of(std::string method, std::string path, std::string body = "",
+                                  Headers headers = {}) {
         HttpRequest request;
         request.method = std::move(method);
         auto const query = path.find('?');
@@ -69,19 +69,25 @@ protected:
             request.segments.push_back(path.substr(at, end - at));
             at = end + 1;
         }
-        request.headers = std::move(headers);  // the first of a name counts
+        request.headers = std::move(headers);  // the first header of a name counts
         request.headers.emplace_back("host", "localhost:3676");
         request.headers.emplace_back("authorization", "Bearer s3cret");
         request.body = std::move(body);
         request.id = "req_1";
+        return request;
+    }
+    HttpReply send(std::string method, std::string path, std::string body = "",
+                   Headers headers = {}) {
         std::size_t const before = replies.size();
-        api.handle(std::move(request), std::make_shared<FakeResponder>(replies));
+        api.handle(
+            request_of(std::move(method), std::move(path), std::move(body), std::move(headers)),
+            std::make_shared<FakeResponder>(replies));
         loop.run();
         EXPECT_EQ(replies.size(), before + 1);
         read_source(replies.back());
         return replies.back();
     }
-    // What a connection does with a body that comes in pieces. One that fails stays short.
+    // Reads a body in pieces as a connection does. A body whose source fails stays short.
     void read_source(HttpReply& reply) {
         bool goes_on = reply.source != nullptr;
         while (goes_on && reply.body.size() < reply.source->size()) {
@@ -99,7 +105,7 @@ protected:
             std::ranges::find(reply.headers, name, &std::pair<std::string, std::string>::first);
         return found == reply.headers.end() ? "" : found->second;
     }
-    // The text of a member, or its JSON.
+    // Returns the text of a member, or its JSON.
     static std::string member(HttpReply const& reply, std::string_view pointer) {
         EXPECT_TRUE(json::check(reply.body)) << reply.body;
         json::View const value = json::View(reply.body).at_pointer(pointer);
@@ -113,7 +119,7 @@ protected:
     std::string prompt_path(std::string const& session) {
         return "/api/sessions/" + session + "/prompt";
     }
-    // A pendingID that waits for its result.
+    // Returns a pendingID that waits for its result.
     std::string waiting_call() {
         (void)send("POST", prompt_path(create()), R"({"text":"please"})");
         effects.reply({session::testing::job()});
@@ -136,7 +142,7 @@ protected:
     io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};
     Api api{{loop, journal, catalogue, *runner, gate, metrics, log, entropy}};
     std::vector<HttpReply> replies;
-    int pieces = 0;  // that were read of bodies
+    int pieces = 0;  // pieces of bodies that were read
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

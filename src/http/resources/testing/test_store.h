@@ -1,16 +1,16 @@
 #pragma once
-// For tests: the store in memory, which counts what is read of journals and refuses changes of
-// tokens when a test says so.
+// For tests: the store in memory, which counts the bytes read from journals and can fail changes of
+// tokens.
 
 #include "store/memory/memory_store.h"
 
 #include <memory>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 struct TestDisk : store::MemoryDisk {
-    bool takes_tokens = true;  // else a change of them fails
+    bool takes_tokens = true;  // false: changes of tokens fail
 };
 
 class TestStore final : public store::MemoryStore {
@@ -36,4 +36,4 @@ private:
     std::shared_ptr<TestDisk> const disk_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,16 +1,25 @@
 #include "http/objects/html.h"
 #include "http/resources/tokens/handlers.h"
+#include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/token_changes.h"
+#include "http/resources/tokens/token_fields.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "json/json.h"
+#include "webhook/source.h"
 
-// Signing in with a browser: a link is opened, the page that it shows spends its code, and the
-// browser has a cookie. The code stands behind '#', which no browser sends: it is in no log, and a
-// program that fetches links ahead spends nothing.
-namespace dormouse::server {
+// Signing in with a browser: the person opens a link, the page behind it sends the link's code, and
+// the browser receives a cookie. A form of another site, which could sign in another person, is
+// refused by its Origin. The code is behind '#', which browsers do not send: it is in no log, and a
+// program that fetches links ahead does not use it up.
+namespace dormouse::http {
 
 namespace {
+
+bool is_sign_in_form(HttpRequest const& request) {
+    return lower_case(request.header("content-type"))
+        .starts_with("application/x-www-form-urlencoded");
+}
 
 constexpr Duration link_life{10 * 60'000};
 constexpr Duration link_life_max{std::int64_t{7} * 86'400'000};
@@ -20,44 +29,114 @@ constexpr std::string_view script = R"js(
 const at = id => document.getElementById(id);
 const say = text => { at('said').textContent = text };
 let code = location.hash.slice(1);
-const next = new URLSearchParams(location.search).get('next') || '/';
+const next = at('form').elements.next.value;
 history.replaceState(null, '', location.pathname + location.search);
 at('paste').hidden = code !== '';
-at('in').hidden = false;
-at('in').addEventListener('click', async () => {
-  code = code || at('link').value.trim().split('#').pop();
-  const reply = await fetch('/sign-in', {method: 'POST', body: JSON.stringify({code, next}),
-    headers: {'Content-Type': 'application/json'}});
+const ask = async (path, body) => fetch(path, {method: 'POST', body: JSON.stringify(body),
+  headers: {'Content-Type': 'application/json'}});
+const failed = said => { say(said.detail); code = ''; at('paste').hidden = false };
+let asked = '';
+const about = async () => {
+  const reply = await ask('/sign-in/link', {code});
   const said = await reply.json();
-  say(reply.ok ? 'Signed in as ' + said.name + '.' : said.detail);
+  if (!reply.ok) return failed(said);
+  asked = code;
+  at('in').textContent = 'Sign in as ' + said.name;
+  say((said.by ? said.by + ' made this link for ' : 'This link is for ') + said.name + ', role ' +
+    said.role + ', ' + (said.projects ? 'projects ' + said.projects.join(', ') : 'all projects') +
+    '. It works until ' + new Date(said.expires).toLocaleString() + '.');
+};
+at('form').addEventListener('submit', async event => {
+  event.preventDefault();
+  code = code || at('link').value.trim().split('#').pop();
+  if (asked !== code) return about();
+  const reply = await ask('/sign-in', {code, next});
+  const said = await reply.json();
   if (reply.ok) location.replace(said.next);
-  else { code = ''; at('paste').hidden = false }
+  else failed(said);
 });
+if (code) about();
 )js";
 
-constexpr std::string_view page =
+constexpr std::string_view about =
     "<h1>Sign in to Dormouse</h1>\n<p>Then this device can answer what agents ask, for 30 days or "
-    "until you sign out. Each sign-in link works once.</p>\n"
-    "<p id=\"paste\" hidden><label>Paste your sign-in link<br>"
-    "<input type=\"text\" id=\"link\" autocomplete=\"off\"></label></p>\n"
-    "<p><button class=\"yes\" id=\"in\" hidden>Sign in</button></p>\n"
-    "<p id=\"said\" role=\"status\"></p>\n"
-    "<noscript><p>Signing in needs JavaScript; the other pages do not.</p></noscript>\n";
+    "until you sign out. Each sign-in link works once.</p>\n";
+constexpr std::string_view fields =
+    "<p id=\"paste\"><label>Paste your sign-in link<br>"
+    "<input type=\"text\" id=\"link\" name=\"link\" autocomplete=\"off\"></label></p>\n"
+    "<p><button class=\"yes\" id=\"in\">Continue</button></p>\n";
 
-// The only page with a script: the code stands behind '#', which no server sees.
-HttpReply sign_in_page() {
-    HttpReply out = html_reply(200, "Sign in to Dormouse",
-                               std::string(page) + "<script>" + std::string(script) + "</script>");
+std::string hidden(std::string_view name, std::string_view value) {
+    return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + html_text(value) +
+           "\">\n";
+}
+
+std::string form_html(std::string const& next, std::string_view said) {
+    return std::string(about) + "<form id=\"form\" method=\"post\" action=\"/sign-in\">\n" +
+           hidden("next", next) + std::string(fields) + "</form>\n" +
+           "<p id=\"said\" role=\"status\">" + html_text(said) + "</p>\n";
+}
+
+// Without script the person pastes the link into the form. The only page with an inline script: the
+// code is behind '#', which the server does not see.
+HttpReply sign_in_page(Api& api, int status, std::string const& next, std::string_view said) {
+    bool const scripted = status == 200;
+    std::string const code = scripted ? "<script>" + std::string(script) + "</script>" : "";
+    HttpReply out = html_reply(status, "Sign in to Dormouse",
+                               form_html(next, said) + mail_form(api, next) + code);
     for (auto& [name, value] : out.headers) {
-        if (name == "Content-Security-Policy")
+        if (scripted && name == "Content-Security-Policy")
             value += "; script-src 'sha256-" + base64(sha256(script)) + "'; connect-src 'self'";
-        if (name == "Referrer-Policy") value = "no-referrer";
+        if (name == "Referrer-Policy") value = "same-origin";
     }
     return out;
 }
 
-// Lax: the cookie comes with a click on a link elsewhere, and with no request that could change
-// something: a GET changes nothing.
+std::string_view may_do(Role role) {
+    switch (role) {
+        case Role::anyone: break;
+        case Role::read: return "read everything";
+        case Role::answer: return "read everything and answer what waits";
+        case Role::operate: return "answer, run sessions and settle calls";
+        case Role::admin: return "change everything";
+    }
+    return "";
+}
+
+std::string projects_text(Principal const& link) {
+    std::string out;
+    for (std::string const& project : link.row.projects) out += (out.empty() ? "" : ", ") + project;
+    return out.empty() ? "all projects" : out;
+}
+
+// The second step without script: says what the link is for, and has the button that uses it.
+HttpReply confirm_page(Principal const& link, std::string const& code, std::string const& next,
+                       Time now) {
+    auto const row = [](std::string_view name, std::string const& html) {
+        return "<dt>" + std::string(name) + "</dt><dd>" + html + "</dd>\n";
+    };
+    std::string const name = html_text(link.row.name);
+    std::string body = "<h1>Sign in as " + name + "?</h1>\n<dl>" + row("Name", name);
+    if (!link.made_by.empty()) body += row("Made by", html_text(link.made_by));
+    body += row("You can", std::string(may_do(link.role))) +
+            row("Projects", html_text(projects_text(link)));
+    if (link.row.expires)
+        body += row("The link works", "once, until " + time_html(*link.row.expires, now));
+    body += row("This browser",
+                "stays signed in for 30 days, or until you sign out. Sign out on a "
+                "device that is not yours.") +
+            row("Then",
+                next == "/" ? "you see what waits for you" : "you continue to " + html_text(next)) +
+            "</dl>\n<form method=\"post\" action=\"/sign-in\">\n" + hidden("next", next) +
+            hidden("link", code) +
+            "<p><button class=\"yes\" name=\"confirm\" value=\"yes\">Sign in as " + name +
+            "</button></p>\n</form>\n<p class=\"dim\">Not you? Close this page; nothing "
+            "happens.</p>\n";
+    return html_reply(200, "Sign in as " + link.row.name, body);
+}
+
+// Lax: browsers send the cookie with a click on a link elsewhere, but with no request that could
+// change something, because a GET changes nothing.
 std::string cookie_header(HttpRequest const& request, std::string const& secret, Duration lives) {
     std::string const name = request.secure ? "__Host-dormouse=" : "dormouse=";
     return name + secret +
@@ -65,7 +144,7 @@ std::string cookie_header(HttpRequest const& request, std::string const& secret,
            (request.secure ? "; Secure" : "");
 }
 
-// A cookie is for what its link was for.
+// A cookie permits what its link permitted.
 Minted cookie_of(Api& api, port::TokenRow row) {
     row.kind = "cookie";
     return mint(api, "dmc_", std::move(row), cookie_life);
@@ -74,7 +153,7 @@ Minted cookie_of(Api& api, port::TokenRow row) {
 }  // namespace
 
 void create_link(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"name", "role", "projects", "agents", "ttlMs"});
+    Body body(json::View(x->body), token_request);
     port::TokenRow row = read_token(api, body);
     auto const lives = read_life(body, "ttlMs", link_life, link_life_max);
     if (body.error()) return x->fail(*body.error());
@@ -86,43 +165,106 @@ void create_link(Api& api, ExchangePtr const& x) {
     change_tokens(
         api, "link_created", x->by, {.put = minted.row}, [&api, x, minted](Result<void> done) {
             if (!done) return x->fail(done.error());
-            json::Writer out;
-            out.begin_object().member("id", minted.row.id).member("name", minted.row.name);
-            out.member("role", minted.row.role);
-            out.member("url", api.services().gate.base_url() + "/sign-in#" + minted.secret);
-            out.member("expires", to_ms(*minted.row.expires));
-            x->json(201, out.end_object().take(), {{"Cache-Control", "no-store"}});
+            api.services().gate.tokens().note_maker(minted.row.id, x->by.name);
+            std::string const url = api.services().gate.base_url() + "/sign-in#" + minted.secret;
+            x->json(201, object_text(NewLink{minted.row, url}), {{"Cache-Control", "no-store"}});
         });
 }
 
-void show_sign_in(Api&, ExchangePtr const& x) { x->responder->reply(sign_in_page()); }
+void show_sign_in(Api& api, ExchangePtr const& x) {
+    std::string const next = safe_next(x->request.query_value("next").value_or("/"));
+    x->responder->reply(sign_in_page(api, 200, next, ""));
+}
+
+namespace {
+
+struct SignIn {
+    std::string code;
+    std::string next;
+    bool form = false;      // sent by the page's form without script
+    bool confirmed = true;  // by its second step
+};
+
+// Accepts a pasted link, or the code alone.
+std::optional<SignIn> read_form(ExchangePtr const& x) {
+    auto const form = webhook::form_to_json(x->request.body);
+    if (!form) {
+        x->fail(form.error());
+        return std::nullopt;
+    }
+    std::string link = json::View(*form)["link"].string_or("");
+    std::erase_if(link, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+    auto const hash = link.rfind('#');
+    return SignIn{hash == std::string::npos ? link : link.substr(hash + 1),
+                  safe_next(json::View(*form)["next"].string_or("/")), true,
+                  json::View(*form)["confirm"].string_or("") == "yes"};
+}
+
+std::optional<SignIn> read_sign_in(ExchangePtr const& x) {
+    if (is_sign_in_form(x->request)) return read_form(x);
+    Body body(json::View(x->body), sign_in_request);
+    SignIn out{body.string_or_empty("code"), safe_next(body.string("next").value_or("/"))};
+    if (!body.error()) return out;
+    x->fail(*body.error());
+    return std::nullopt;
+}
+
+void answer_signed_in(ExchangePtr const& x, SignIn const& asked, Minted const& minted) {
+    std::pair<std::string, std::string> const cookie{
+        "Set-Cookie", cookie_header(x->request, minted.secret, cookie_life)};
+    if (asked.form) return x->responder->reply({303, "", {{"Location", asked.next}, cookie}, ""});
+    x->json(200, object_text(SignedIn{minted.row, asked.next}),
+            {cookie, {"Cache-Control", "no-store"}});
+}
+
+}  // namespace
+
+namespace {
+
+// The link of a code. nullptr: there is none, and `error` says so.
+PrincipalPtr find_link(Api& api, ExchangePtr const& x, std::string const& code, Error& error) {
+    Gate& gate = api.services().gate;
+    PrincipalPtr link = gate.tokens().find("link", code);
+    if (link) return link;
+    error = gate.failed_auth(x->request);
+    if (error.code == Code::unauthenticated)
+        error.detail =
+            "This sign-in link was used before, or it has expired. Ask the person who sent it for "
+            "a new one.";
+    return nullptr;
+}
+
+}  // namespace
+
+void describe_link(Api& api, ExchangePtr const& x) {
+    Body body(json::View(x->body), link_request);
+    std::string const code = body.required_string("code");
+    if (body.error()) return x->fail(*body.error());
+    Error error;
+    PrincipalPtr const link = find_link(api, x, code, error);
+    if (!link) return x->fail(error);
+    x->json(200, object_text(LinkAbout{*link, cookie_life}), {{"Cache-Control", "no-store"}});
+}
 
 void sign_in(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"code", "next"});
-    std::string const code = body.required_string("code");
-    std::string const next = safe_next(body.string("next").value_or("/"));
-    if (body.error()) return x->fail(*body.error());
-    Gate& gate = api.services().gate;
-    PrincipalPtr const link = gate.tokens().find("link", code);
+    auto const asked = read_sign_in(x);
+    if (!asked) return;
+    Error error;
+    PrincipalPtr const link = find_link(api, x, asked->code, error);
     if (!link) {
-        Error error = gate.failed_auth(x->request);
-        if (error.code == Code::unauthenticated)
-            error.detail = "This sign-in link was used before, or it has expired.";
-        return x->fail(error);
+        if (!asked->form) return x->fail(error);
+        return x->responder->reply(
+            sign_in_page(api, info(error.code).http, asked->next, error.detail));
     }
+    if (!asked->confirmed)
+        return x->responder->reply(
+            confirm_page(*link, asked->code, asked->next, api.services().runner.now()));
     Minted minted = cookie_of(api, link->row);
     session::Actor const by{session::ActorType::token, link->row.name};
     change_tokens(api, "signed_in", by, {.put = minted.row, .drop = link->row.id},
-                  [x, minted, next](Result<void> done) {
+                  [x, minted, asked = *asked](Result<void> done) {
                       if (!done) return x->fail(done.error());
-                      json::Writer out;
-                      out.begin_object().member("name", minted.row.name);
-                      out.member("role", minted.row.role).member("next", next);
-                      out.member("expires", to_ms(*minted.row.expires));
-                      x->json(
-                          200, out.end_object().take(),
-                          {{"Set-Cookie", cookie_header(x->request, minted.secret, cookie_life)},
-                           {"Cache-Control", "no-store"}});
+                      answer_signed_in(x, asked, minted);
                   });
 }
 
@@ -149,4 +291,4 @@ void post_sign_out(Api& api, ExchangePtr const& x) {
     revoke_cookie(api, x, {303, "", {{"Location", "/"}}, ""});
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,12 +1,12 @@
 #include "http/resources/tokens/token_changes.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "http/objects/body.h"
 #include "json/json.h"
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 namespace {
 
@@ -26,17 +26,6 @@ std::string audit_line(std::string_view type, Time at, session::Actor const& by,
     return out.member("role", row.role).end_object().take();
 }
 
-void write_names(json::Writer& out, std::string_view key, std::vector<std::string> const& names) {
-    out.key(key);
-    if (names.empty()) {
-        out.null();
-        return;
-    }
-    out.begin_array();
-    for (std::string const& name : names) out.value(name);
-    out.end_array();
-}
-
 std::vector<std::string> read_names(Body& body, std::string_view field, std::string_view also) {
     std::vector<std::string> out;
     auto const list = body.array(field);
@@ -46,8 +35,7 @@ std::vector<std::string> read_names(Body& body, std::string_view field, std::str
         if (!is_name(name, also)) body.refuse(field, "must be names: [A-Za-z0-9_.-]{1,64}");
         if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
     });
-    if (list->size() == 0) body.refuse(field, "must not be empty; leave it out for the usual ones");
-    if (list->size() > 64) body.refuse(field, "may have 64 members");
+    if (list->size() == 0) body.refuse(field, "must not be empty; leave it out for the default");
     return out;
 }
 
@@ -74,14 +62,15 @@ void change_tokens(Api& api, std::string_view type, session::Actor const& by,
     } else if (dropped) {
         change.audit = audit_line(type, api.services().runner.now(), by, dropped->row);
     }
-    // Not taken any more from here on: of two that come at once one spends a link.
+    // The old one is invalid from here on: if two requests use a link at once, one succeeds.
     tokens.remove(change.drop);
     api.services().journal.write(
         [change](port::AccessStore& store) { return store.change_tokens(change); },
         [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
             Tokens& held = api.services().gate.tokens();
             if (answer && change.put) held.add(*change.put);
-            // What could not be revoked is there to be revoked again. A link stays spent.
+            // After a failed revocation the token is valid and can be revoked again. A used link
+            // stays used.
             bool const still_there = !answer && answer.error().code != Code::conflict;
             if (still_there && dropped && !change.put) held.add(dropped->row);
             api.close_revoked();
@@ -97,25 +86,11 @@ void drop_expired(Api& api) {
         change_tokens(api, "token_expired", {}, {.drop = id}, [](Result<void> const&) {});
 }
 
-std::string token_object(Principal const& principal) {
-    port::TokenRow const& row = principal.row;
-    json::Writer out;
-    out.begin_object().member("id", row.id).member("kind", row.kind).member("name", row.name);
-    out.member("role", row.role);
-    write_names(out, "projects", row.projects);
-    write_names(out, "agents", row.agents);
-    out.member("builtIn", principal.built_in).key("time").begin_object();
-    out.member("created", principal.built_in ? std::nullopt : std::optional(to_ms(row.created)));
-    out.member("expires", row.expires ? std::optional(to_ms(*row.expires)) : std::nullopt);
-    return out.end_object().end_object().take();
-}
-
 port::TokenRow read_token(Api& api, Body& body) {
     port::TokenRow row;
-    row.name = body.required_string("name");
+    row.name = body.string_or_empty("name");
     if (!is_name(row.name, "_.-@")) body.refuse("name", "must match [A-Za-z0-9_.@-]{1,64}");
-    row.role = body.required_string("role");
-    if (!parse_role(row.role)) body.refuse("role", "must be admin, operate, answer or read");
+    row.role = body.string_or_empty("role");
     row.projects = read_names(body, "projects", "_.-");
     row.agents = read_names(body, "agents", "_.-*");
     for (std::string const& agent : row.agents) {
@@ -125,13 +100,13 @@ port::TokenRow read_token(Api& api, Body& body) {
     return row;
 }
 
-std::optional<Duration> read_life(Body& body, std::string_view field, std::optional<Duration> usual,
-                                  Duration most) {
+std::optional<Duration> read_life(Body& body, std::string_view field,
+                                  std::optional<Duration> by_default, Duration most) {
     auto const ms = body.integer(field);
-    if (!ms) return usual;
+    if (!ms) return by_default;
     if (*ms < 1'000 || *ms > most.count())
         body.refuse(field, "must be 1000 to " + std::to_string(most.count()));
     return Duration(*ms);
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

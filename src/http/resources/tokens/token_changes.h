@@ -1,30 +1,29 @@
 #pragma once
-// Tokens, links and cookies on their way into the store. What the store has taken holds in memory
-// from the same moment on.
+// Changes of tokens, links and cookies in the store. A new one is valid in memory when the store
+// has committed it; a removed one is invalid at once.
 
 #include "http/resources/api.h"
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 struct Minted {
     port::TokenRow row;
-    std::string secret;  // told once, kept nowhere
+    std::string secret;  // returned once, stored nowhere
 };
 
-// A row with a fresh id and the digest of a fresh secret, which begins with `prefix`.
+// Makes a row with a random id and the digest of a random secret that begins with `prefix`.
 [[nodiscard]] Minted mint(Api& api, std::string_view prefix, port::TokenRow row,
                           std::optional<Duration> lives);
-// `type`: what the audit calls it. Both `put` and `drop` of the change are applied.
+// Applies both `put` and `drop` of the change. `type` is its type in the audit log.
 void change_tokens(Api& api, std::string_view type, session::Actor const& by,
                    port::TokenChange change, port::Fn<void(Result<void>)> done);
-// Those that have expired go.
+// Deletes those that have expired.
 void drop_expired(Api& api);
 
-[[nodiscard]] std::string token_object(Principal const& principal);
-// `name`, `projects`, `agents` and how long it lives, of a body.
+// Reads `name`, `projects`, `agents` and the lifetime from a body.
 class Body;
 [[nodiscard]] port::TokenRow read_token(Api& api, Body& body);
 [[nodiscard]] std::optional<Duration> read_life(Body& body, std::string_view field,
-                                                std::optional<Duration> usual, Duration most);
+                                                std::optional<Duration> by_default, Duration most);
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

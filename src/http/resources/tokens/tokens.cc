@@ -1,10 +1,9 @@
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/token_changes.h"
+#include "http/resources/tokens/token_fields.h"
 
-#include "json/json.h"
-
-// Tokens: who may call. A secret is told once, when it is made.
-namespace dormouse::server {
+// Tokens. The secret is returned once, when the token is created.
+namespace dormouse::http {
 
 namespace {
 
@@ -19,14 +18,16 @@ std::optional<Error> refuse_more(Api& api) {
 }  // namespace
 
 void list_tokens(Api& api, ExchangePtr const& x) {
-    json::Writer out;
-    out.begin_object().key("items").begin_array();
-    for (PrincipalPtr const& one : api.services().gate.tokens().all()) out.raw(token_object(*one));
-    x->json(200, out.end_array().member_null("next").end_object().take());
+    auto const all = api.services().gate.tokens().all();
+    auto const objects = all | std::views::transform([](auto const& one) { return Ref(*one); });
+    x->json(200, list_text(objects, {}));
 }
 
+// Returns the token of the caller, for the page.
+void get_me(Api&, ExchangePtr const& x) { x->json(200, object_text(Me{*x->principal})); }
+
 void create_token(Api& api, ExchangePtr const& x) {
-    Body body(json::View(x->body), "", {"name", "role", "projects", "agents", "ttlMs"});
+    Body body(json::View(x->body), token_request);
     port::TokenRow row = read_token(api, body);
     auto const lives = read_life(body, "ttlMs", std::nullopt, life_max);
     if (body.error()) return x->fail(*body.error());
@@ -38,14 +39,9 @@ void create_token(Api& api, ExchangePtr const& x) {
                   [&api, x, minted](Result<void> done) {
                       if (!done) return x->fail(done.error());
                       auto const made = api.services().gate.tokens().find_id(minted.row.id);
-                      json::Writer out;
-                      out.begin_object().member("secret", minted.secret).key("token");
-                      if (made) {
-                          out.raw(token_object(*made));
-                      } else {
-                          out.null();  // revoked in between
-                      }
-                      x->json(201, out.end_object().take(), {{"Cache-Control", "no-store"}});
+                      NewToken answer{minted.secret, {}};
+                      if (made) answer.token = *made;
+                      x->json(201, object_text(answer), {{"Cache-Control", "no-store"}});
                   });
 }
 
@@ -57,7 +53,7 @@ void delete_token(Api& api, ExchangePtr const& x) {
                         principal->row.id == "env"
                             ? "This is $DORMOUSE_TOKEN of the server; start it without."
                             : "This is the data directory's file `token`; delete it and start the "
-                              "server anew, and it makes another one.",
+                              "server again, and it makes another one.",
                         {},
                         0});
     }
@@ -68,4 +64,4 @@ void delete_token(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,19 +1,18 @@
-#include "http/objects/objects.h"
 #include "http/resources/query_word.h"
+#include "http/resources/webhooks/delivery_fields.h"
 #include "http/resources/webhooks/handlers.h"
 
-#include "json/json.h"
 #include "webhook/outgoing.h"
 
-// What is sent out: webhooks and word to people, and what became of them.
-namespace dormouse::server {
+// Outgoing deliveries: webhooks and notifications, and their attempts.
+namespace dormouse::http {
 
 using port::PostRow;
 using port::PostState;
 
-namespace {
+std::string delivery_id(PostRow const& row) { return webhook::delivery_text(row.key); }
 
-std::string type_of(PostRow const& row) {
+std::string delivery_type(PostRow const& row) {
     auto const letter = webhook::read_letter(row.body);
     if (!letter) return "unknown";
     if (letter->kind == webhook::Letter::Kind::call) return "call";
@@ -21,22 +20,7 @@ std::string type_of(PostRow const& row) {
     return letter->kind == webhook::Letter::Kind::event ? "event" : "notify";
 }
 
-std::string delivery_object(PostRow const& row) {
-    bool const open = row.state == PostState::pending;
-    json::Writer out;
-    out.begin_object().member("id", webhook::delivery_text(row.key));
-    out.member("sessionID", row.key.from.text()).member("seq", row.key.seq);
-    out.member("url", row.target).member("type", type_of(row));
-    out.member("state", word_of(row.state));
-    out.member("attempts", row.attempts);
-    out.member("nextAt", open ? std::optional(to_ms(row.next_at)) : std::nullopt);
-    row.last_status == 0 ? out.member_null("lastStatus")
-                         : out.member("lastStatus", std::int64_t{row.last_status});
-    row.last_error.empty() ? out.member_null("lastError") : out.member("lastError", row.last_error);
-    out.key("time").begin_object().member("created", to_ms(row.created));
-    out.member("delivered", row.delivered ? std::optional(to_ms(*row.delivered)) : std::nullopt);
-    return out.end_object().end_object().take();
-}
+namespace {
 
 std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
     Query query{x->request};
@@ -47,14 +31,14 @@ std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.before = webhook::parse_delivery(*cursor);
         if (!filter.before)
-            query.error = Error{Code::bad_cursor, "This cursor is not one of ours; begin without."};
+            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
     }
     if (!query.error) return filter;
     x->fail(*query.error);
     return std::nullopt;
 }
 
-// A row and whose it is; no row: there is none, or one between sessions.
+// A row and its project; no row: unknown, or a message between sessions.
 struct Found {
     std::optional<PostRow> row = {};
     std::string project = {};
@@ -69,7 +53,7 @@ Result<Found> find_row(port::Store& store, port::PostKey const& key) {
     return Found{std::move(*row), project->value_or("")};
 }
 
-// A foreign one looks as if there were none. Its session may be gone, and its row still be there.
+// A foreign delivery is not found. Its session may be deleted while its row still exists.
 void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(PostRow)> then) {
     auto const key = webhook::parse_delivery(x->params[0]);
     if (!key) return x->fail(not_found());
@@ -102,20 +86,15 @@ void list_deliveries(Api& api, ExchangePtr const& x) {
         [filter = *filter](port::OutboxStore& store) { return store.list_posts(filter); },
         [x, limit = filter->limit](Result<std::vector<PostRow>> rows) {
             if (!rows) return x->fail(rows.error());
-            json::Writer out;
-            out.begin_object().key("items").begin_array();
-            for (PostRow const& row : *rows) out.raw(delivery_object(row));
-            out.end_array();
             bool const more = rows->size() == limit;
-            more ? out.member("next", webhook::delivery_text(rows->back().key))
-                 : out.member_null("next");
-            x->json(200, out.end_object().take());
+            auto const next = more ? std::optional(delivery_id(rows->back())) : std::nullopt;
+            x->json(200, list_text(*rows, next));
         });
 }
 
-// From the beginning, whatever became of it: its receiver knows it by its id.
+// Starts again at the first attempt, whatever its state: the receiver knows the delivery by its id.
 void retry_delivery(Api& api, ExchangePtr const& x) {
-    Body const body(json::View(x->body), "", {});
+    Body const body(json::View(x->body), empty_request);
     if (body.error()) return x->fail(*body.error());
     with_delivery(api, x, [&api, x](PostRow row) {
         port::PostUpdate change;
@@ -127,7 +106,7 @@ void retry_delivery(Api& api, ExchangePtr const& x) {
         row.next_at = change.next_at;
         row.attempts = 0;
         row.delivered.reset();
-        update(api, x, change, [x, row] { x->json(200, delivery_object(row)); });
+        update(api, x, change, [x, row] { x->json(200, object_text(row)); });
     });
 }
 
@@ -140,4 +119,4 @@ void delete_delivery(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

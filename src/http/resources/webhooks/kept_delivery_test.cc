@@ -3,13 +3,14 @@
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
-// A delivery that came before its call, over writes of unknown end: one call takes it, and one.
-namespace dormouse::server {
+// Tests a delivery that arrives before its call, across writes of unknown outcome: exactly one call
+// takes it.
+namespace dormouse::http {
 namespace {
 
 using runner::testing::Fault;
 
-// Keeps, and says that it did not.
+// Stores the row and reports a failure.
 class HidingStore final : public store::MemoryStore {
 public:
     using store::MemoryStore::MemoryStore;
@@ -26,13 +27,13 @@ class KeptDelivery : public runner::testing::RunnerTestOn<KeepingJournal> {
 protected:
     KeptDelivery() { report_to(api, observer); }
 
-    // A source sends what no call waits for.
+    // A source sends a delivery for which no call waits.
     std::string keep() {
         begin_keep();
         loop.run();
         return said;
     }
-    // What becomes of it is in `said` when the loop has run.
+    // Sets `said` to the outcome when the loop has run.
     void begin_keep() {
         port::KeptRow row;
         row.delivery.key[0] = 7;
@@ -48,7 +49,7 @@ protected:
             said = kept ? "kept" : std::string(info(kept.error().code).text);
         });
     }
-    // A session that runs a tool, or asks the gates of its call first.
+    // Creates a session that runs a tool, or asks the gates of its call first.
     SessionId calling(session::CallSpec spec = session::testing::job()) {
         SessionId const session = new_session();
         EXPECT_EQ(ask(session, prompt("please")), "applied");
@@ -60,14 +61,14 @@ protected:
         pause.external_ref = "4711";
         return pause;
     }
-    // A call begins to wait under the reference.
+    // Makes a call wait under the reference.
     SessionId waiting_for_it() {
         SessionId const session = calling();
         effects.finish(under_the_reference());
         loop.run();
         return session;
     }
-    // The append that submits the delivery to the session's call ends with this fault.
+    // Makes the append that submits the delivery to the session's call end with this fault.
     SessionId submitted(Fault fault) {
         SessionId const session = calling();
         journal.hold = true;
@@ -105,8 +106,8 @@ TEST_F(KeptDelivery, CallOfItsReference_TakesIt) {
     EXPECT_TRUE(waits(waiting_for_it()));
 }
 
-// The handler found no call; the call paused before its delivery was written.
-TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
+// The handler found no call; the call paused before the delivery was written.
+TEST_F(KeptDelivery, CallPausedDuringTheWrite_TakesIt) {
     SessionId const session = calling();
     begin_keep();
     effects.finish(under_the_reference());
@@ -116,9 +117,8 @@ TEST_F(KeptDelivery, CallThatCameDuringTheWrite_TakesIt) {
     EXPECT_FALSE(api.webhooks().keeps(key)) << "it is used";
 }
 
-// The delivery's call was found by the question that a gate asked; the next pause of that call
-// waits for something else.
-TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
+// The call was found by a gate's question; its next pause waits for something else.
+TEST_F(KeptDelivery, PauseSettledDuringLookup_NextPauseGetsNothing) {
     SessionId const session = calling(session::testing::gated(session::testing::job()));
     auto gate = std::move(effects.gated.back());
     effects.gated.pop_back();
@@ -130,7 +130,7 @@ TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
     PendingId const approval = stored(session).calls.begin()->second.pending;
     journal.hold_reads = true;
     EXPECT_EQ(keep(), "kept") << "and its call is being looked for";
-    journal.hold_reads = false;  // what is held stays so
+    journal.hold_reads = false;  // the held read stays held
     session::Submission approved;
     approved.kind = session::SubmissionKind::decision;
     approved.approved = true;
@@ -150,7 +150,7 @@ TEST_F(KeptDelivery, PauseSettledDuringTheLookUp_TheNextPauseGetsNothing) {
     EXPECT_TRUE(api.webhooks().keeps(key));
 }
 
-TEST_F(KeptDelivery, TakenByAHiddenAppend_IsTakenByNoSecondCall) {
+TEST_F(KeptDelivery, TakenByAHiddenAppend_NoSecondCallTakesIt) {
     EXPECT_EQ(keep(), "kept");
     EXPECT_FALSE(waits(submitted(Fault::hidden)));
     loop.advance(Duration(3'000));
@@ -169,7 +169,7 @@ TEST_F(KeptDelivery, AppendThatTakesItIsLost_TheCallTakesItLater) {
     EXPECT_FALSE(api.webhooks().keeps(key));
 }
 
-// The source was told that it was not kept, and perhaps does not send it again.
+// The source received an error and may not send the delivery again.
 TEST_F(KeptDelivery, KeptByAHiddenWrite_ItsCallTakesIt) {
     journal.store = std::make_unique<HidingStore>(journal.disk);
     EXPECT_EQ(keep(), "store_unavailable");
@@ -179,4 +179,4 @@ TEST_F(KeptDelivery, KeptByAHiddenWrite_ItsCallTakesIt) {
 }
 
 }  // namespace
-}  // namespace dormouse::server
+}  // namespace dormouse::http

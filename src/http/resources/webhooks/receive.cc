@@ -7,15 +7,15 @@
 
 #include <algorithm>
 
-// Results that come as signed webhooks. The signature is checked over the bytes that came, before
-// anything of them is read.
-namespace dormouse::server {
+// Results that arrive as signed webhooks. The signature is checked over the received bytes before
+// anything in them is read.
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-// One delivery on its way.
+// One delivery in progress.
 struct Inbound {
     Api& api;
     ExchangePtr x;
@@ -23,7 +23,7 @@ struct Inbound {
     Delivery delivery;
     Json body = {};
     webhook::Payload payload = {};
-    std::optional<std::string> tool = {};  // of the call, when its row says so
+    std::optional<std::string> tool = {};  // of the call, when its row has it
 
     [[nodiscard]] Bits128 const& key() const { return delivery.keys.front(); }
 };
@@ -64,7 +64,7 @@ void say(InboundPtr const& in, int status, std::string text) {
     finish(in, {status, "application/json", {}, std::move(text)});
 }
 
-// A source settles results of its own tools, and nothing else.
+// A source settles results of its own tools only.
 std::optional<Error> misplaced(Inbound const& in, State const& state) {
     if (state.project != in.source.project) return not_found();
     Call const* const call = open_pause(
@@ -92,7 +92,7 @@ void submit(InboundPtr const& in, PendingId const& pending) {
         });
 }
 
-// The tool of a call that is closed stands in its row.
+// The row of a settled call has its tool.
 void settle(InboundPtr const& in, PendingId const& pending) {
     in->payload.pending = pending.text();
     auto question = [pending](port::JournalStore& store) {
@@ -102,7 +102,7 @@ void settle(InboundPtr const& in, PendingId const& pending) {
               [in, pending](Result<std::optional<port::PendingRow>> row) {
                   if (!row) return refuse(in, row.error());
                   if (*row) in->tool = (*row)->tool;
-                  in->api.services().runner.look(
+                  in->api.services().runner.read_lane(
                       pending.session, [in, pending](Result<std::shared_ptr<runner::Lane>> lane) {
                           if (!lane) return refuse(in, lane.error());
                           if (auto const error = misplaced(*in, (*lane)->state()))
@@ -112,7 +112,7 @@ void settle(InboundPtr const& in, PendingId const& pending) {
               });
 }
 
-// `place` is without its random part: the history has that.
+// `place` has no random part: it is in the history.
 void settle_at(InboundPtr const& in, PendingId const& place) {
     read_pending(in->api, place, [in, place](Result<Snapshot> snapshot) {
         if (!snapshot) return refuse(in, snapshot.error());
@@ -139,7 +139,8 @@ void keep(InboundPtr const& in) {
     });
 }
 
-// What waits under the reference, else what it settled last, else it is kept for what comes.
+// Settles the call that waits under the reference, else repeats the one it settled last, else keeps
+// the delivery for a later call.
 void settle_referenced(InboundPtr const& in) {
     using enum port::PendingStatus;
     port::Journal& journal = in->api.services().journal;
@@ -163,7 +164,8 @@ void settle_referenced(InboundPtr const& in) {
         });
 }
 
-// It came before: under this id, or with this content where nothing else is signed.
+// Answers a delivery that was received before: under this id, or with this content where the
+// signature covers nothing else.
 void answer_known(InboundPtr const& in) {
     if (in->api.webhooks().keeps(in->key()))
         return say(in, 202, R"({"outcome":"kept","duplicate":true,"receipt":null})");
@@ -192,8 +194,9 @@ void take(InboundPtr const& in) {
                   for (auto const& digest : *found) {
                       known = known || digest.has_value();
                       if (digest && *digest != in->delivery.digest)
-                          return refuse(in, {Code::delivery_reused,
-                                             "This delivery id came before with another body."});
+                          return refuse(in,
+                                        {Code::delivery_reused,
+                                         "This delivery id was used before with another body."});
                   }
                   if (known) return answer_known(in);
                   if (named) return settle(in, *PendingId::parse(in->payload.pending));
@@ -201,7 +204,7 @@ void take(InboundPtr const& in) {
               });
 }
 
-// Slack asks once whether the address is really ours.
+// Slack sends a challenge once, to check the address.
 bool asks_challenge(webhook::Source const& source, Json const& body) {
     return source.kind == webhook::Kind::slack &&
            json::View(body)["type"].string_or("") == "url_verification";
@@ -213,7 +216,7 @@ void answer_challenge(ExchangePtr const& x, Json const& body) {
     x->json(200, out.end_object().take());
 }
 
-// What came with a signature, as far as it could be read.
+// A delivery as far as it could be read.
 struct Received {
     std::optional<Error> unsigned_why = {};  // the signature is not the source's
     std::optional<Error> refused = {};
@@ -223,7 +226,7 @@ struct Received {
     Delivery delivery = {};
 };
 
-// Nothing is read of what is not signed.
+// Reads nothing of a delivery whose signature is wrong.
 Received read(webhook::Source const& source, ExchangePtr const& x, Time now) {
     Received out;
     auto id = webhook::verify(source.kind, source.secrets, headers_of(x), x->request.body, now);
@@ -261,7 +264,7 @@ void accept(Api& api, ExchangePtr const& x, webhook::Source source, Received rec
     api.webhooks().enter(in->key(), [in] { take(in); });
 }
 
-// Reads it, beside the loop when it is large.
+// Reads the delivery, on a worker thread when it is large.
 void receive(Api& api, ExchangePtr const& x, webhook::Source source,
              port::Fn<void(webhook::Source, Received)> then) {
     struct Reading {
@@ -290,7 +293,7 @@ void receive_signed(Api& api, ExchangePtr const& x, PendingId const& pending, st
             [&api, x, session = pending.session](webhook::Source source, Received received) {
                 if (received.unsigned_why)
                     return refuse_signature(api, x, "", *received.unsigned_why);
-                api.services().runner.look(
+                api.services().runner.read_lane(
                     session, [&api, x, source = std::move(source), received = std::move(received)](
                                  Result<std::shared_ptr<runner::Lane>> lane) mutable {
                         if (!lane) return x->fail(lane.error());
@@ -300,8 +303,8 @@ void receive_signed(Api& api, ExchangePtr const& x, PendingId const& pending, st
             });
 }
 
-// Without a source: the call's own secret, as docs/reference/http.md has it. The body names the
-// call, and nothing else of it is used before the signature has been checked.
+// A delivery without a source uses the call's own secret (docs/reference/http.md). The body names
+// the call, and nothing else of it is used before the signature has been checked.
 void receive_own(Api& api, ExchangePtr const& x) {
     auto const refused = [&api, x] {
         api.services().gate.count_bad_signature(x->request, "");
@@ -329,6 +332,7 @@ void receive_own(Api& api, ExchangePtr const& x) {
 }  // namespace
 
 std::optional<Error> refuse_webhook(Api& api, HttpRequest const& head) {
+    if (is_press(head)) return refuse_press(api, head);
     bool const bare = head.segments.size() == 2;
     webhook::Source const* const source = find_source(api, bare ? "default" : head.segments[2]);
     if (!source && !bare) return not_found();
@@ -360,4 +364,4 @@ void post_webhook(Api& api, ExchangePtr const& x) {
     });
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

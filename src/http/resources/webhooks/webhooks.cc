@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 using namespace dormouse::session;
 
@@ -36,8 +36,8 @@ Delivery delivery_of(webhook::Source const& source, std::string id, std::string_
     Sha256 const digest = sha256(body);
     std::copy_n(digest.begin(), out.digest.size(), out.digest.begin());
     out.keys.push_back(key_of(source.id, "id", id));
-    // Where the signature covers neither id nor time, whoever has seen a delivery could send it
-    // again under another id.
+    // Where the signature covers neither id nor time, a copy of a delivery could be sent again
+    // under another id.
     bool const bare = source.kind == webhook::Kind::hmac || source.kind == webhook::Kind::github;
     if (bare) out.keys.push_back(key_of(source.id, "content", digest_text(digest)));
     out.id = std::move(id);
@@ -80,10 +80,6 @@ void find_referenced(port::Part<port::JournalStore> journal, webhook::Source con
               });
 }
 
-Webhooks::Webhooks(Services& services) : services_(services) {}
-
-Webhooks::~Webhooks() { *alive_ = false; }
-
 webhook::Source const* Webhooks::source(std::string const& id) const {
     auto const& sources = services_.sources;
     auto const found = std::ranges::find(sources, id, &webhook::Source::id);
@@ -92,25 +88,24 @@ webhook::Source const* Webhooks::source(std::string const& id) const {
 
 void Webhooks::start() {
     auto question = [](port::InboundStore& store) { return store.kept(kept_max); };
-    port::ask(services_.journal, std::move(question),
-              [this, alive = alive_](Result<std::vector<port::KeptRow>> rows) {
-                  if (!*alive) return;
-                  std::vector<Bits128> found;
-                  for (port::KeptRow& row : rows ? *rows : std::vector<port::KeptRow>()) {
-                      if (kept_.contains(row.delivery.key)) continue;
-                      found.push_back(row.delivery.key);
-                      add(std::move(row));
-                  }
-                  if (!rows) services_.log.warn("kept deliveries cannot be read");
-                  sweep();  // what is too old is offered to nobody
-                  for (Bits128 const& key : found) {
-                      auto const kept = kept_.find(key);
-                      if (kept != kept_.end()) offer(kept->second);
-                  }
-              });
+    auto use = [this](Result<std::vector<port::KeptRow>> rows) {
+        std::vector<Bits128> found;
+        for (port::KeptRow& row : rows ? *rows : std::vector<port::KeptRow>()) {
+            if (kept_.contains(row.delivery.key)) continue;
+            found.push_back(row.delivery.key);
+            add(std::move(row));
+        }
+        if (!rows) services_.log.warn("kept deliveries cannot be read");
+        sweep();  // what is too old is not offered
+        for (Bits128 const& key : found) {
+            auto const kept = kept_.find(key);
+            if (kept != kept_.end()) offer(kept->second);
+        }
+    };
+    port::ask(services_.journal, std::move(question), scope_.guard(use));
 }
 
-// What is too old is forgotten, here and then in the store.
+// Deletes deliveries that are too old, from memory and then from the store.
 void Webhooks::sweep() {
     Time const until = services_.runner.now() - kept_for;
     std::vector<Bits128> old;
@@ -122,9 +117,7 @@ void Webhooks::sweep() {
                            {{"deliveries", std::to_string(old.size())}});
         drop(std::move(old));
     }
-    services_.loop.after(sweep_every, [this, alive = alive_] {
-        if (*alive) sweep();
-    });
+    services_.loop.after(sweep_every, scope_.guard([this] { sweep(); }));
 }
 
 void Webhooks::add(port::KeptRow row) {
@@ -163,18 +156,17 @@ void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
     auto const shared = std::make_shared<port::KeptRow>(std::move(row));
     services_.journal.write(
         [shared](port::InboundStore& store) { return store.keep(*shared); },
-        [this, alive = alive_, shared, done = std::move(done)](Result<void> kept) mutable {
-            if (!*alive) return;
+        scope_.guard([this, shared, done = std::move(done)](Result<void> kept) mutable {
             if (kept) {
-                // A call that came while this was being written did not find it; it is found now.
+                // A call that paused during this write did not find the delivery; offer it now.
                 Bits128 const key = shared->delivery.key;
                 add(std::move(*shared));
                 offer(kept_.at(key));
             } else if (info(kept.error().code).next == Next::retry) {
-                look_again(shared->delivery.key);
+                read_again_later(shared->delivery.key);
             }
             done(std::move(kept));
-        });
+        }));
 }
 
 void Webhooks::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
@@ -182,11 +174,9 @@ void Webhooks::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> c
     for (wire::RecordPtr const& record : records) {
         auto const* const paused = std::get_if<CallPaused>(&record->event.body);
         if (!paused || paused->terms.external_ref.empty()) continue;
-        // Not from within the append's own release.
-        services_.loop.post([this, alive = alive_,
-                             place = Place{lane.state().project, paused->terms.external_ref}] {
-            if (*alive) offer(place);
-        });
+        // Posted, because the append is still being released.
+        Place const place{lane.state().project, paused->terms.external_ref};
+        services_.loop.post(scope_.guard([this, place] { offer(place); }));
     }
 }
 
@@ -199,17 +189,17 @@ void Webhooks::offer(Place const& place) {
 
 void Webhooks::offer(port::KeptRow const& row) {
     webhook::Source const* const from = source(row.source);
-    if (!from) return;  // it is not configured any more
+    if (!from) return;  // the source is not configured any more
     find_referenced(
         services_.journal, *from, row.reference, {port::PendingStatus::waiting},
-        [this, alive = alive_, key = row.delivery.key](Result<std::vector<PendingId>> found) {
-            if (!*alive || !kept_.contains(key)) return;
+        scope_.guard([this, key = row.delivery.key](Result<std::vector<PendingId>> found) {
+            if (!kept_.contains(key)) return;
             if (!found) return offer_again(key);
             if (found->size() == 1) read(key, found->front());
-        });
+        }));
 }
 
-// What a kept delivery says, for a call that waits for it.
+// Reads a kept delivery for a call that waits for it.
 void Webhooks::read(Bits128 const& key, PendingId const& place) {
     struct Reading {
         webhook::Source source;
@@ -226,11 +216,11 @@ void Webhooks::read(Bits128 const& key, PendingId const& place) {
         at->command = submission_of(
             *payload, {at->row.delivery_id, {at->row.delivery.key}, at->row.delivery.digest});
     };
-    auto then = [this, alive = alive_, at, key, place](bool ran) {
-        if (!*alive || !kept_.contains(key)) return;
+    auto then = scope_.guard([this, at, key, place](bool ran) {
+        if (!kept_.contains(key)) return;
         if (!ran) return offer_again(key);
         if (at->command) offer_to(kept_.at(key), std::move(*at->command), place);
-    };
+    });
     if (!services_.workers || kept.body.size() < wire::large_bytes) {
         work();
         return then(true);
@@ -239,17 +229,16 @@ void Webhooks::read(Bits128 const& key, PendingId const& place) {
 }
 
 void Webhooks::offer_again(Bits128 const& key) {
-    services_.loop.after(again_after, [this, alive = alive_, key] {
-        if (*alive && kept_.contains(key)) offer(kept_.at(key));
-    });
+    services_.loop.after(again_after, scope_.guard([this, key] {
+        if (kept_.contains(key)) offer(kept_.at(key));
+    }));
 }
 
 void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& place) {
-    services_.runner.look(place.session, [this, alive = alive_, key = row.delivery.key,
-                                          command = std::move(what), place,
-                                          by = Actor{ActorType::webhook, row.source}](
-                                             Result<std::shared_ptr<runner::Lane>> lane) mutable {
-        if (!*alive || !kept_.contains(key)) return;
+    auto submit = [this, key = row.delivery.key, command = std::move(what), place,
+                   by = Actor{ActorType::webhook, row.source}](
+                      Result<std::shared_ptr<runner::Lane>> lane) mutable {
+        if (!kept_.contains(key)) return;
         if (!lane) return offer_again(key);
         auto const& calls = (*lane)->state().calls;
         auto const at = calls.find(place.call);
@@ -259,23 +248,23 @@ void Webhooks::offer_to(port::KeptRow const& row, Submit what, PendingId const& 
         command.pending = call->pending;
         services_.runner.command(
             call->pending.session, std::move(command), {by},
-            [this, alive, key, pending = call->pending](Result<Answer> answer) {
-                if (!*alive) return;
+            scope_.guard([this, key, pending = call->pending](Result<Answer> answer) {
                 bool const later = !answer && info(answer.error().code).next == Next::retry;
-                if (later) return look_again(key);
+                if (later) return read_again_later(key);
                 bool const over = answer || info(answer.error().code).http != 422;
                 if (over) drop({key});
                 if (answer) return;
                 services_.log.warn(
                     "a kept delivery does not fit its call",
                     {{"pendingID", pending.text()}, {"code", info(answer.error().code).text}});
-            });
-    });
+            }));
+    };
+    services_.runner.read_lane(place.session, scope_.guard(std::move(submit)));
 }
 
-// After a write of unknown end. Whether it is still kept, or has been taken by a call, the store
-// knows: it is offered to no second one.
-void Webhooks::look_again(Bits128 const& key) {
+// After a write of unknown outcome: the store says whether the delivery is still kept or a call has
+// taken it, so that no second call gets it.
+void Webhooks::read_again_later(Bits128 const& key) {
     auto question = [key](port::InboundStore& store) -> Result<std::optional<port::KeptRow>> {
         auto rows = store.kept(kept_max);
         if (!rows) return std::unexpected(std::move(rows.error()));
@@ -284,19 +273,17 @@ void Webhooks::look_again(Bits128 const& key) {
         }
         return std::nullopt;
     };
-    auto look = [this, alive = alive_, key, question] {
-        if (!*alive) return;
-        port::ask(services_.journal, question,
-                  [this, alive, key,
-                   known = kept_.contains(key)](Result<std::optional<port::KeptRow>> row) {
-                      if (!*alive) return;
-                      if (!row) return look_again(key);
-                      if (*row && !kept_.contains(key)) add(std::move(**row));
-                      if (*row) return offer(kept_.at(key));
-                      if (known) remove(key);
-                  });
+    auto look = [this, key, question] {
+        auto use = [this, key,
+                    known = kept_.contains(key)](Result<std::optional<port::KeptRow>> row) {
+            if (!row) return read_again_later(key);
+            if (*row && !kept_.contains(key)) add(std::move(**row));
+            if (*row) return offer(kept_.at(key));
+            if (known) remove(key);
+        };
+        port::ask(services_.journal, question, scope_.guard(std::move(use)));
     };
-    services_.loop.after(again_after, std::move(look));
+    services_.loop.after(again_after, scope_.guard(std::move(look)));
 }
 
 void Webhooks::enter(Bits128 const& key, port::Fn<void()> work) {
@@ -314,9 +301,7 @@ void Webhooks::leave(Bits128 const& key) {
     }
     auto next = std::move(found->second.front());
     found->second.erase(found->second.begin());
-    services_.loop.post([alive = alive_, next = std::move(next)]() mutable {
-        if (*alive) next();
-    });
+    services_.loop.post(scope_.guard(std::move(next)));
 }
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

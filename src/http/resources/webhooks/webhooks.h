@@ -1,8 +1,9 @@
 #pragma once
-// What sources have sent and for which no call is there yet: kept durably for a day and offered
-// when a call with that reference appears. Also one delivery at a time under an id, so that two of
-// them can not both be the first. On the loop.
+// Webhooks that arrived before their call: kept durably for a day and offered when a call with
+// their reference appears. Also serialises deliveries with the same id, so that only one of them is
+// the first. On the loop.
 
+#include "base/scope.h"
 #include "port/world.h"
 #include "runner/runner.h"
 #include "webhook/source.h"
@@ -12,11 +13,11 @@
 #include <string>
 #include <vector>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 struct Services;
 
-// The deliveries under one id: what they are remembered by.
+// What identifies the deliveries under one id.
 struct Delivery {
     std::string id;
     std::vector<Bits128> keys;  // never empty; the first is that of the id
@@ -25,10 +26,10 @@ struct Delivery {
 [[nodiscard]] Delivery delivery_of(webhook::Source const& source, std::string id,
                                    std::string_view body);
 
-// The outcome that a payload brings, for a call that is still to be named.
+// Returns the outcome in a payload as a command whose call is not set yet.
 [[nodiscard]] session::Submit submission_of(webhook::Payload const& payload,
                                             Delivery const& delivery);
-// The calls of the source that have this reference and a status of these; at most two.
+// Finds the calls of the source with this reference and one of these statuses; at most two.
 void find_referenced(port::Part<port::JournalStore> journal, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done);
@@ -36,18 +37,17 @@ void find_referenced(port::Part<port::JournalStore> journal, webhook::Source con
 class Webhooks {
 public:
     // `services` outlives this.
-    explicit Webhooks(Services& services);
-    ~Webhooks();
+    explicit Webhooks(Services& services) : services_(services) {}
 
     // Reads what an earlier process kept, and offers it.
     void start();
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
 
-    // Durable when `done` is called. Errors: too_many_pending; those of the store.
+    // The row is durable when `done` is called. Errors: too_many_pending; those of the store.
     void keep(port::KeptRow row, port::Fn<void(Result<void>)> done);
     [[nodiscard]] bool keeps(Bits128 const& key) const { return kept_.contains(key); }
 
-    // Runs `work` when no other is at work under this key; it calls leave() when it is done.
+    // Runs `work` when no other work runs under this key; the caller calls leave() when it is done.
     void enter(Bits128 const& key, port::Fn<void()> work);
     void leave(Bits128 const& key);
 
@@ -67,15 +67,15 @@ private:
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
     void offer_again(Bits128 const& key);
     void sweep();
-    void look_again(Bits128 const& key);
+    void read_again_later(Bits128 const& key);
     [[nodiscard]] webhook::Source const* source(std::string const& id) const;
 
     Services& services_;
     std::map<Bits128, port::KeptRow> kept_;
     std::multimap<Place, Bits128> places_;
     std::size_t kept_bytes_ = 0;
-    std::map<Bits128, std::vector<port::Fn<void()>>> at_work_;  // and who waits for it
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::map<Bits128, std::vector<port::Fn<void()>>> at_work_;  // and the work that waits for it
+    Scope scope_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

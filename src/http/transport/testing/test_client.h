@@ -1,5 +1,6 @@
 #pragma once
-// For tests: a blocking client that sends raw bytes and reads raw replies; every wait has an end.
+// For tests: a blocking client that sends raw bytes and reads raw replies; every wait has a time
+// limit.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class TestClient {
 public:
@@ -50,7 +51,7 @@ public:
     }
     void half_close() { ::shutdown(fd_, SHUT_WR); }
 
-    // How much of it the server took.
+    // Returns how many bytes the server accepted.
     std::size_t send(std::string_view bytes) {
         std::size_t sent = 0;
         while (sent < bytes.size()) {
@@ -61,8 +62,8 @@ public:
         return sent;
     }
 
-    // What comes until `mark` has come, with it; the rest is kept. Whatever there is, if the server
-    // closes first.
+    // Returns the bytes up to and including `mark` and keeps the rest. Returns all bytes if the
+    // server closes first.
     std::string until(std::string_view mark) {
         while (held_.find(mark) == std::string::npos) {
             if (!more()) return std::exchange(held_, {});
@@ -70,7 +71,7 @@ public:
         return take(held_.find(mark) + mark.size());
     }
 
-    // One reply: head and body. `head_only`: an answer to HEAD.
+    // Returns one reply: head and body. `head_only`: a reply to HEAD.
     std::string reply(bool head_only = false) {
         auto head = until("\r\n\r\n");
         auto const at = head.find("Content-Length: ");
@@ -80,13 +81,13 @@ public:
         return head + take(std::min<std::size_t>(length, held_.size()));
     }
 
-    // All until the server closes.
+    // Returns all bytes until the server closes.
     std::string rest() {
         while (more()) {}
         return std::exchange(held_, {});
     }
 
-    // Nothing has come, and nothing comes for `ms`.
+    // Returns true if nothing has arrived and nothing arrives for `ms`.
     [[nodiscard]] bool silent(int ms) {
         pollfd waiting{fd_, POLLIN, 0};
         return held_.empty() && ::poll(&waiting, 1, ms) == 0;
@@ -110,4 +111,4 @@ private:
     std::string held_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

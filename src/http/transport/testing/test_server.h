@@ -1,6 +1,6 @@
 #pragma once
-// For tests: an HttpServer on a thread of its own, with a handler made of functions and a clock
-// that stands still until a test moves it.
+// For tests: an HttpServer on its own thread, with a handler made of functions and a clock that
+// moves only when a test advances it.
 
 #include "base/test_wait.h"
 #include "http/transport/testing/test_client.h"
@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-namespace dormouse::server {
+namespace dormouse::http {
 
 class HandClock final : public port::Clock {
 public:
@@ -29,8 +29,7 @@ private:
     std::atomic<Duration::rep> ms_ = 1'800'000'000'000;
 };
 
-// Answers every request with "METHOD path body", unless told otherwise. Its functions run on the
-// loop.
+// Answers every request with "METHOD path body" by default. Its functions run on the loop.
 class TestHandler : public HttpHandler {
 public:
     using Responds = std::shared_ptr<Responder>;
@@ -75,7 +74,7 @@ public:
     explicit TestServer(HttpOptions options = {}) : server_(make(std::move(options))) {}
     ~TestServer() { end(); }
 
-    TestHandler handler;  // set up before the first request, or on the loop
+    TestHandler handler;  // set before the first request, or on the loop
 
     void start() {
         auto const port = server_->listen();
@@ -104,10 +103,10 @@ public:
     }
     // Returns when the server has read what clients have sent so far.
     void settle() {
-        // A socket is accepted, read and answered in a few turns of the loop.
+        // Accepting, reading and answering take a few turns of the loop.
         for (int i = 0; i < 10; ++i) on_loop([] {});
     }
-    // What clients have sent so far came before this time passed.
+    // The server reads what clients have sent so far before the time passes.
     void advance(Duration by) {
         settle();
         on_loop([this, by] {
@@ -115,7 +114,7 @@ public:
             loop_.run_due();
         });
     }
-    // Asks on the loop until it is so, for at most 20 seconds.
+    // Evaluates `is_so` on the loop until it is true, for at most 20 seconds.
     [[nodiscard]] bool eventually(std::function<bool()> const& is_so) {
         bool yes = false;
         wait_while([&] {
@@ -139,4 +138,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace dormouse::server
+}  // namespace dormouse::http

@@ -1,5 +1,5 @@
 #pragma once
-// A catalogue of one agent whose tools declare what a test says. Validators answer when it says so.
+// A catalogue of one agent; a test sets the declarations of its tools and answers for validators.
 
 #include "port/catalogue.h"
 
@@ -28,10 +28,11 @@ public:
                                              std::string const&) const override {
         return std::string();
     }
-    void open_door(port::DoorAsk, port::Fn<void(Result<port::DoorEntry>)> then) override {
+    void open_terminal(port::TerminalRequest,
+                       port::Fn<void(Result<port::AttachInfo>)> then) override {
         then(fail(Code::wrong_kind, "The session's agent has no screen of its own."));
     }
-    [[nodiscard]] std::vector<port::UnaskedEntry> unasked() const override { return {}; }
+    [[nodiscard]] std::vector<port::NotAskingEntry> not_asking() const override { return {}; }
     [[nodiscard]] std::string tool_description(std::string const&) const override { return {}; }
     [[nodiscard]] std::optional<Json> tool_schema(std::string const&) const override {
         return input;
@@ -47,14 +48,14 @@ public:
     }
     [[nodiscard]] bool has_gate(std::string const&) const override { return true; }
 
-    // The oldest question to a validator is answered.
+    // Answers the oldest question to a validator.
     void answer(port::ValidationResult result) {
         Asked one = std::move(asked.front());
         asked.erase(asked.begin());
         one.then(std::move(result));
     }
 
-    std::optional<Json> input;     // schema of every tool's input; nullopt: there is no such tool
+    std::optional<Json> input;     // schema of every tool's input; nullopt: the tool does not exist
     std::optional<Json> declared;  // schema of every tool's results
     std::set<std::string> validators;
     std::vector<Asked> asked;

@@ -1,5 +1,5 @@
 #pragma once
-// A store that counts what is read of journals.
+// A store that counts reads of journals.
 
 #include "port/store.h"
 

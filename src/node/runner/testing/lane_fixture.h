@@ -1,8 +1,7 @@
 #pragma once
-// One lane in a world that a test controls: commits are held or fail when it says so, effects
-// answer when it says so.
+// One lane in a world that a test controls: it holds or fails commits, and answers for effects.
 
-#include "runner/lane.h"
+#include "runner/lane/lane.h"
 #include "runner/testing/world.h"
 #include "session/testing/given.h"
 
@@ -21,6 +20,7 @@ public:
         return false;
     }
     [[nodiscard]] SubmissionCheck::World checks() const override { return checked_by; }
+    [[nodiscard]] Rules& rules() override { return standing; }
     [[nodiscard]] std::vector<port::PostRow> outgoing(
         session::State const&, std::span<wire::RecordPtr const>,
         std::vector<session::PendingChange> const&) override {
@@ -64,9 +64,10 @@ public:
     Epoch owner = 1;
     session::Limits allowed;
     SubmissionCheck::World checked_by;
+    Rules standing{{}};
     bool drains = false;
     std::vector<port::PostRow> sent;
-    std::vector<Seq> observed;  // events that observers were given
+    std::vector<Seq> observed;  // events reported to observers
     std::uint64_t next_number = 100;
     int offered_later = 0;
     int rests = 0;
@@ -81,7 +82,7 @@ protected:
     LaneTestOn() { host.lane = std::make_shared<Lane>(id, host, true); }
     ~LaneTestOn() override { host.lane.reset(); }
 
-    // Hands `body` to the lane; what it says ends up in `answers`, in the order of the answers.
+    // Gives `body` to the lane; answers are added to `answers`.
     void tell(session::Command::Body body, std::string idem_key = {},
               std::string idem_digest = "d") {
         Incoming incoming{{}, host.now(), host.random(), rights};
@@ -95,7 +96,7 @@ protected:
             if (answer) last = *answer;
         });
     }
-    // The same, and everything that follows from it.
+    // The same, then runs the loop until nothing is left.
     std::string ask(session::Command::Body body, std::string idem_key = {}) {
         tell(std::move(body), std::move(idem_key));
         host.loop.run();
@@ -115,7 +116,7 @@ protected:
     static session::Submit submit(PendingId const& pending, session::Submission what) {
         return {pending, std::move(what), "http", {}, {}, {}};
     }
-    // A session whose call waits for its result.
+    // A session with a call that waits for its result.
     PendingId waiting_call() {
         (void)create();
         (void)ask(prompt("please"));
@@ -126,13 +127,13 @@ protected:
         host.loop.run();
         return pending;
     }
-    // As another process finds it.
+    // Reopens the store as a new process does.
     void restart() {
         host.store.reopen();
         ++host.owner;
         host.lane = std::make_shared<Lane>(id, host, false);
     }
-    // The same process, another object: the lane was put away and comes back.
+    // In the same process a new lane: the old one was unloaded.
     void reopen() { host.lane = std::make_shared<Lane>(id, host, false); }
 
     [[nodiscard]] Seq stored_head() {
@@ -149,7 +150,7 @@ protected:
 
     SessionId id = SessionId::make(1, {9, 9, 9, 9, 9, 9, 9, 9});
     TestHost<Journal> host;
-    Rights rights;  // of who asks
+    Rights rights;  // of the caller
     std::vector<std::string> answers;
     session::Answer last;
 };

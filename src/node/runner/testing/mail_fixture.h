@@ -1,9 +1,9 @@
 #pragma once
-// A runner whose sessions write mail to each other, and the same again after a restart.
+// A runner whose sessions send mail to each other, also after a restart.
 
 #include "runner/postmaster.h"
 #include "runner/testing/runner_fixture.h"
-#include "wire/history.h"
+#include "wire/journal/history.h"
 
 namespace dormouse::runner::testing {
 
@@ -33,7 +33,7 @@ protected:
         runner->start();
         loop.run();
     }
-    // Another process on the same data.
+    // A new process with the same data.
     void restart_all() {
         post.reset();
         restart();
@@ -53,7 +53,7 @@ protected:
                    Duration(2'000),
                    [this](Result<port::MailPosted> got) { posted.push_back(std::move(got)); });
     }
-    // "delivered failed": of the newest.
+    // The fates of the newest mail, such as "delivered failed".
     [[nodiscard]] std::string fates() const {
         std::string out;
         if (posted.empty() || !posted.back()) return "none";
@@ -67,7 +67,7 @@ protected:
         for (auto const& record : records) out.add(*record);
         return out;
     }
-    // The texts that came, in order.
+    // The texts of received mail, in order.
     [[nodiscard]] std::string inbox(SessionId session) {
         std::string out;
         auto const mails = history(session).mails();

@@ -1,5 +1,5 @@
 #pragma once
-// An observer that calls the functions that a test sets, and does nothing for the others.
+// An observer that calls the functions set by a test, and ignores the rest.
 
 #include "runner/observer.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// A runner in a world that a test controls, and the same again after a restart.
+// A runner in a world that a test controls, also after a restart.
 
 #include "runner/runner.h"
 #include "runner/testing/catalogue.h"
@@ -21,6 +21,7 @@ protected:
         Options options;
         options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
+        options.rules = journal.store->rules().value();
         options.resident_max = resident_max;
         options.resident_bytes = resident_bytes;
         options.completed_after = completed_after;
@@ -30,7 +31,7 @@ protected:
                                                    nullptr, checks ? &catalogue : nullptr},
                                      options, observer);
     }
-    // Another process on the same data. What the old one ran is gone with it.
+    // A new process with the same data; what the old one ran is lost.
     void restart(std::size_t resident_max = 4'096) {
         loop.run();
         effects.asked.clear();
@@ -45,7 +46,7 @@ protected:
     static Asker ann(std::string key = {}, std::string digest = "d") {
         return {{session::ActorType::token, "ann"}, std::move(key), std::move(digest)};
     }
-    // Asks for a session; what comes of it is added to `created` or `answers`.
+    // Creates a session; the result is added to `created` or `answers`.
     void ask_for_session(session::Create create, Asker asker) {
         runner->create(std::move(create), std::move(asker), [this](Result<Created> made) {
             answers.push_back(made ? said(made->answer) : said(std::unexpected(made.error())));
@@ -70,7 +71,7 @@ protected:
         out.text_bytes = text.size();
         return out;
     }
-    // A session whose call waits for its result for so long.
+    // A session with a call that waits for its result until `timeout`.
     SessionId waiting_session(Duration timeout) {
         SessionId const session = new_session();
         (void)ask(session, prompt("please"));
@@ -97,9 +98,9 @@ protected:
     TestEffects effects;
     TestCatalogue catalogue;
     TestObserver observer;
-    bool const checks;  // values of submissions, by the catalogue
+    bool const checks;  // the catalogue checks values of submissions
     std::unique_ptr<Runner> runner;
-    std::size_t resident_bytes = std::size_t{256} << 20;  // of the next open(); so below
+    std::size_t resident_bytes = std::size_t{256} << 20;  // of the next open(), as those below
     std::optional<Duration> completed_after;
     std::optional<Duration> audit_after;
     std::vector<SessionId> created;

@@ -1,6 +1,6 @@
 #pragma once
-// A world of one thread and virtual time for the tests of this layer: nothing happens until a test
-// lets it.
+// A single-threaded world with virtual time for the tests of this layer: nothing happens until a
+// test runs it.
 
 #include "port/effects.h"
 #include "port/world.h"
@@ -23,7 +23,7 @@ public:
         timers_.emplace(std::pair(now + delay, ++timers_ever_), std::move(work));
     }
 
-    // Everything that has been posted, and what that posts.
+    // Runs everything that was posted, and what that posts.
     void run() {
         while (!posted_.empty()) {
             auto const work = std::make_unique<port::Fn<void()>>(std::move(posted_.front()));
@@ -31,7 +31,7 @@ public:
             (*work)();
         }
     }
-    // The same, with the timers of the time that passes.
+    // The same, and runs the timers due within `time`.
     void advance(Duration time) {
         Duration const until = now + time;
         run();
@@ -61,7 +61,7 @@ public:
     }
     [[nodiscard]] Duration monotonic() const override { return loop_.now; }
 
-    Duration step{};  // how far wall time has been moved
+    Duration step{};  // how far wall time was moved
 
 private:
     TestLoop const& loop_;
@@ -75,10 +75,10 @@ private:
     std::uint64_t drawn_ = 0;
 };
 
-enum class Fault { none, lost, hidden };  // hidden: durable, and reported as failed
+enum class Fault { none, lost, hidden };  // hidden: durable, but reported as failed
 
-// A store that answers when the test lets it, or fails. `Store` is made of a shared `Disk` that
-// outlives it.
+// A journal that answers when the test says so, or fails. `Store` is constructed from a shared
+// `Disk` that outlives it.
 template <class Store, class Disk> class TestJournal final : public port::Journal {
 public:
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
@@ -113,15 +113,14 @@ public:
         });
     }
 
-    // Gives the answers that are held, each as it was when the store was asked, and takes the next
-    // ones at once.
+    // Delivers the held answers, each as it was when the store was asked, and later ones at once.
     void release_reads() {
         hold_reads = false;
         for (auto& done : std::exchange(held_reads_, {})) done();
         loop_.run();
     }
 
-    // Lets the oldest commit that is held come to its end.
+    // Completes the oldest held commit.
     void release() {
         auto work = std::move(held_.front());
         held_.pop_front();
@@ -129,20 +128,20 @@ public:
         loop_.run();
     }
     [[nodiscard]] std::size_t held() const { return held_.size(); }
-    // The process dies: they are never made, and nobody is told.
+    // The process dies: held commits are never made, and their callers get no answer.
     void drop_held() { held_.clear(); }
 
-    // As another process finds it.
+    // Reopens the store as a new process does.
     void reopen() { store = std::make_unique<Store>(disk); }
 
     std::shared_ptr<Disk> disk = std::make_shared<Disk>();
     std::unique_ptr<Store> store = std::make_unique<Store>(disk);
     bool hold = false;
-    std::function<void()> before_read = {};  // each time that the store is asked
-    bool hold_reads = false;                 // answers to questions wait for release_reads()
-    Fault fault = Fault::none;               // of the next commit that ends
+    std::function<void()> before_read = {};  // called before each read
+    bool hold_reads = false;                 // answers wait for release_reads()
+    Fault fault = Fault::none;               // of the next commit that completes
     Code fault_code = Code::store_unavailable;
-    std::vector<std::size_t> commits;  // how many appends each had
+    std::vector<std::size_t> commits;  // number of appends in each
     std::vector<port::Append> sent;
     int in_flight = 0;
     int most_in_flight = 0;
@@ -163,7 +162,7 @@ private:
     std::vector<port::Fn<void()>> held_reads_;
 };
 
-// Effects that were started and wait for the test to bring their outcome.
+// Started effects that wait for the test to answer.
 class TestEffects final : public port::Effects, public port::AgentTerms {
 public:
     struct Asked {
@@ -208,11 +207,11 @@ public:
         ++starts;
         polled.push_back({id, std::move(poll), std::move(done)});
     }
-    // Every turn may begin.
+    // Allows every turn.
     void ask_turn(port::TurnRequest request, port::Outcome done) override {
         done(session::TurnOutcome{request.ask.turn, request.ask.ended});
     }
-    void tell_agent(SessionId, std::string const&, session::TellAgent const&) override {}
+    void notify_agent(SessionId, std::string const&, session::NotifyAgent const&) override {}
     void stop(SessionId, session::EffectId id) override { stopped.push_back(id); }
     void ended(SessionId, std::string const&) override {}
     [[nodiscard]] std::optional<Time> model_until(SessionId, session::EffectId) const override {
@@ -232,7 +231,7 @@ public:
         return turn_terms;
     }
 
-    // The newest request is answered.
+    // Answers the newest request.
     void reply(std::vector<session::CallSpec> calls = {}) {
         Asked one = std::move(asked.back());
         asked.pop_back();
@@ -246,7 +245,7 @@ public:
                                      std::move(calls),
                                      {}});
     }
-    // The newest tool has run.
+    // Completes the newest tool run.
     void finish(decltype(session::ToolOutcome::what) what) {
         Ran one = std::move(ran.back());
         ran.pop_back();
@@ -258,7 +257,7 @@ public:
     std::vector<Gated> gated;
     std::vector<Polled> polled;
     std::vector<session::EffectId> stopped;
-    std::optional<Time> until;  // of requests to the model
+    std::optional<Time> until;  // deadline of requests to the model
     std::set<std::string> missing_gates;
     int starts = 0;
     std::optional<session::TurnTerms> turn_terms = session::TurnTerms();

@@ -1,6 +1,6 @@
 #pragma once
-// An agent whose model and raw tool answer what a test has put in, and a look at the store as the
-// next process finds it.
+// An agent whose model and raw tool give the answers set by a test; checks that a new process can
+// read the store.
 
 #include "json/json.h"
 #include "runtime/testing/runtime_fixture.h"
@@ -11,7 +11,7 @@
 
 namespace dormouse::runtime {
 
-// Gives back what the test has put into it.
+// Returns the outcome set by the test.
 class RawTool final : public Tool {
 public:
     RawTool() {
@@ -57,7 +57,7 @@ protected:
             out += event.type + std::string(event.data.text());
         return out;
     }
-    // As another process finds the store: each session that was ever made is read in full.
+    // Reopens the store as a new process does, and reads every session in full.
     void expect_all_is_readable(std::vector<SessionId> const& sessions) {
         open();
         EXPECT_TRUE(runtime->waiting());
@@ -75,7 +75,7 @@ protected:
 
     std::shared_ptr<RawTool> raw = std::make_shared<RawTool>();
     ModelAnswer answer;
-    // A model that calls a tool that is unknown would call it again at each step.
+    // Ends the turn of a model that calls an unknown tool in each step.
     std::atomic<int> questions = 0;
     int questions_max = 1'000;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// A runtime for tests: one agent with a script, tools that pause, a store in memory or in a folder.
+// A runtime for tests: one agent with a script, tools that pause, a store in memory or in a
+// directory.
 
 #include <dormouse/dormouse.h>
 
@@ -45,7 +46,7 @@ protected:
     static Json input(std::string target) { return to_json(Work{std::move(target)}).value(); }
     static Json output(std::string status) { return to_json(Outcome{std::move(status)}).value(); }
 
-    // A new process, as far as the store is concerned.
+    // Opens the runtime as a new process would.
     void open() {
         runtime.reset();
         auto opened = Runtime::open(settings);
@@ -57,7 +58,7 @@ protected:
         settings.store = std::filesystem::temp_directory_path() /
                          ("dormouse-" + std::string(info->name()) + std::to_string(::getpid()));
     }
-    // A session that has come to rest.
+    // Creates a session and waits until it is idle.
     SessionView start(std::string prompt) {
         auto const session = runtime->create({.agent = "ops", .prompt = std::move(prompt)});
         EXPECT_TRUE(session) << session.error().detail;
@@ -98,7 +99,7 @@ protected:
             return Pending<Outcome>{{"queued"}, {.ref = "job-after"}};
         });
     Gate guard{.name = "guard",
-               .decide = [](Call const&) -> Verdict { return Ask{"Really?"}; },
+               .decide = [](Call const&) -> GateDecision { return Ask{"Really?"}; },
                .tools = {"guarded*"}};
     Script script;
     Settings settings{.store = ":memory:"};

@@ -11,7 +11,7 @@
 namespace dormouse::serve::testing {
 
 struct Answer {
-    int status = 0;  // 0: there was none
+    int status = 0;  // 0: no answer
     std::string head;
     std::string body;
 };

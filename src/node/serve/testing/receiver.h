@@ -1,5 +1,5 @@
 #pragma once
-// A web server on this machine that takes webhooks one after the other, for tests.
+// A web server on this machine that receives webhooks one at a time, for tests.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -28,9 +28,9 @@ public:
     Receiver& operator=(Receiver const&) = delete;
 
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-    // The next one is answered with 503.
+    // Answers the next request with 503.
     void refuse() { status_ = "503 No"; }
-    // The next request; empty: none came within 20 s.
+    // Returns the next request; empty: none came within 20 s.
     [[nodiscard]] std::string next() {
         pollfd wait{fd_, POLLIN, 0};
         if (::poll(&wait, 1, 20'000) != 1) return "";

@@ -1,0 +1,36 @@
+#pragma once
+// Builds the prompt that an agent gets: the user's message, and what the agent must know after a
+// crash or if it lacks the session's past. Pure.
+// Example: the message "hello" becomes the blocks "hello" and "<!-- dormouse:.../1.1.1 -->".
+
+#include "acp/protocol_types.h"
+#include "port/effects.h"
+
+#include <string>
+
+namespace dormouse::acp {
+
+struct PromptTerms {
+    bool images = false;         // the agent accepts them
+    bool with_past = false;      // the agent has lost its past or never had it
+    bool go_on = false;          // an earlier attempt may have delivered this prompt
+    bool sure = false;           // an earlier attempt delivered it
+    bool has_it = false;         // ... and the agent remembers it
+    bool repeated = false;       // ... and the agent was already told that the connection was lost
+    std::size_t past_bytes = 0;  // how much of the past the prompt repeats at most
+    bool past_by_tool = false;   // the agent can read the rest with a tool
+};
+
+// Appends `marker` as the last block: a replay finds the prompt by it. REQUIRES: request.program.
+[[nodiscard]] std::vector<Block> prompt_blocks(port::ModelRequest const& request,
+                                               PromptTerms const& terms, std::string const& marker);
+
+// Returns whether the session has a past before this prompt.
+[[nodiscard]] bool has_past(port::ModelRequest const& request);
+
+// Returns whether `text` holds the marker of an attempt from `from` up to, but not including,
+// `attempt`.
+[[nodiscard]] bool holds_marker(std::string_view text, std::string const& marker,
+                                std::uint32_t attempt, std::uint32_t from = 1);
+
+}  // namespace dormouse::acp

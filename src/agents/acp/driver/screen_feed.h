@@ -1,0 +1,61 @@
+#pragma once
+// Reports what people type on an agent's own screen, before the agent's answer to it. ACP reports
+// only the answer, so the feed holds an answer back while it reads what was typed.
+// Example: the agent reports "hi" without a prompt; the feed reads the screen and finds "hello"; it
+// reports "hello", then "hi".
+
+#include "acp/driver/screen.h"
+#include "base/scope.h"
+#include "session/program.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+
+namespace dormouse::acp {
+
+class ScreenFeed {
+public:
+    struct Listener {
+        // Where to read the screen now; nullopt: there is no screen or no session.
+        std::function<std::optional<ScreenPlace>()> place;
+        std::function<void(session::AgentTyped)> on_typed;
+        std::function<void(session::News, bool by_itself)> on_news;
+    };
+    // `http` is null if the agent has no screen. All arguments outlive this.
+    ScreenFeed(port::HttpClient* http, Listener listener)
+        : http_(http), listener_(std::move(listener)) {}
+
+    // Reads what was typed since the last reading.
+    void read();
+    // Reports `news` after everything that was typed before it.
+    void add(session::News news, bool by_itself);
+    // Reports `news` next, unless earlier news wait for a reading.
+    void add_plain(session::News news, bool by_itself);
+    // Reports everything that waits, because the agent has ended.
+    void drain() {
+        covered_ = 0;
+        report(news_.size());
+    }
+
+private:
+    struct Late {
+        session::News news;
+        bool by_itself = false;
+    };
+    enum class State : std::uint8_t { idle, reading, reading_and_due };
+
+    void on_read(std::vector<session::AgentTyped> const& typed);
+    void report(std::size_t count);  // the oldest
+
+    port::HttpClient* const http_;
+    Listener const listener_;
+    State state_ = State::idle;
+    std::optional<std::int64_t> typed_until_;  // nullopt: nothing was read yet
+    std::deque<Late> news_;
+    std::size_t covered_ = 0;  // how many of news_ the current reading covers
+    Scope scope_;
+};
+
+}  // namespace dormouse::acp

@@ -1,0 +1,23 @@
+#pragma once
+// Google's Gemini API: streamGenerateContent.
+
+#include "model/protocol.h"
+
+namespace dormouse::model {
+
+class Gemini final : public Protocol {
+public:
+    static constexpr std::string_view own_url = "https://generativelanguage.googleapis.com/v1beta";
+
+    explicit Gemini(RequestSettings settings) : Protocol("gemini", std::move(settings)) {}
+
+    [[nodiscard]] std::string path() const override;
+    [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override;
+    [[nodiscard]] std::string body(agent::Question const& question,
+                                   ToolNames const& names) const override;
+    [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
+                                                      ToolNames const& names,
+                                                      ReplyDraft::Say& say) const override;
+};
+
+}  // namespace dormouse::model

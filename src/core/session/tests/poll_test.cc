@@ -1,0 +1,149 @@
+#include "session/limits.h"
+#include "session/testing/session_fixture.h"
+
+// Polls: the tool asks a service for the result of a paused call at intervals.
+namespace dormouse::session::testing {
+namespace {
+
+constexpr Duration every{30'000};
+
+class PollTest : public SessionTest {
+protected:
+    void polls(Duration time = every) {
+        asks_for({job()});
+        PauseTerms terms;
+        terms.poll_every = time;
+        terms.external_ref = "run-1";
+        (void)pauses(1, terms);
+    }
+    [[nodiscard]] std::size_t due() const { return due_polls(state, now).size(); }
+    Decision not_yet(std::string const& error = {}, std::optional<Duration> retry_after = {}) {
+        return polled(1, PollOutcome::NotYet{error, retry_after});
+    }
+    [[nodiscard]] Duration next() const { return *call(1).pause->poll_at - now; }
+};
+
+TEST_F(PollTest, Poll_IsDueAtItsTimeWithoutAnEvent) {
+    polls();
+    EXPECT_EQ(due(), 0U);
+    EXPECT_EQ(wake_at(state), now + every);
+    EXPECT_EQ(types(later(every)), "") << "a poll has no side effects, so it needs no intent";
+    ASSERT_EQ(due(), 1U);
+    auto const poll = std::get<PollTool>(due_polls(state, now).begin()->second.what);
+    EXPECT_EQ(poll.external_ref, "run-1");
+    EXPECT_EQ(poll.pending, pending(1));
+    EXPECT_TRUE(outstanding(state).empty()) << "a waiting call is not outstanding";
+}
+
+TEST_F(PollTest, NotYet_SetsTheNextTime) {
+    polls();
+    now += every;
+    EXPECT_EQ(types(not_yet()), "polled");
+    EXPECT_EQ(next(), every);
+    EXPECT_EQ(due(), 0U);
+    EXPECT_EQ(what_class(), "waiting");
+}
+
+TEST_F(PollTest, Result_SettlesTheCall) {
+    polls();
+    now += every;
+    auto const d = polled(1, PollOutcome::Done{quoted("live"), "T", {}});
+    EXPECT_EQ(types(d), "submitted model_requested");
+    EXPECT_EQ(first<Submitted>(d).receipt.via, "poll");
+    EXPECT_EQ(first<Submitted>(d).what.output, quoted("live"));
+    EXPECT_EQ(due(), 0U);
+}
+
+TEST_F(PollTest, FailedJob_SettlesTheCall) {
+    polls();
+    now += every;
+    auto const d = polled(1, PollOutcome::Failed{"it broke"});
+    EXPECT_EQ(first<Submitted>(d).what.kind, SubmissionKind::error);
+    EXPECT_EQ(first<Submitted>(d).what.error, "it broke");
+}
+
+TEST_F(PollTest, Failures_BackOff) {
+    polls();
+    std::vector<Duration> waits;
+    for (int i = 0; i < 8; ++i) {
+        now += next();
+        EXPECT_EQ(types(not_yet("no answer")), "polled");
+        waits.push_back(next());
+    }
+    EXPECT_EQ(waits.front(), every * 2);
+    EXPECT_EQ(waits.at(1), every * 4);
+    EXPECT_EQ(waits.back(), limits::poll_back_off_max);
+    now += next();
+    (void)not_yet();
+    EXPECT_EQ(next(), every) << "an answer ends the row of failures";
+}
+
+TEST_F(PollTest, Failures_NeverShortenALongInterval) {
+    polls(Duration(3'600'000));
+    now += next();
+    (void)not_yet("no answer");
+    EXPECT_EQ(next(), Duration(3'600'000));
+}
+
+TEST_F(PollTest, RetryAfterOfTheService_IsUsed) {
+    polls();
+    now += every;
+    (void)not_yet("busy", Duration(900'000));
+    EXPECT_EQ(next(), Duration(900'000));
+    now += next();
+    (void)not_yet("busy", Duration(90'000'000));
+    EXPECT_EQ(next(), limits::retry_after_max) << "but only up to a limit";
+}
+
+TEST_F(PollTest, Crash_PollsAgainAndWritesNothing) {
+    polls();
+    now += every;
+    EXPECT_EQ(types(restart()), "");
+    EXPECT_EQ(due(), 1U);
+}
+
+TEST_F(PollTest, SettledCall_IgnoresThePoll) {
+    polls();
+    now += every;
+    Seq const since = call(1).pause->polled;
+    PendingId const asked = pending(1);
+    (void)submit(asked, result("pushed"));
+    EXPECT_EQ(due(), 0U);
+    EXPECT_EQ(
+        types(when(PollOutcome{asked, since, PollOutcome::Done{quoted("polled"), {}, {}}, {}})),
+        "");
+}
+
+TEST_F(PollTest, RepeatedOutcome_CountsOnce) {
+    polls();
+    now += every;
+    Seq const since = call(1).pause->polled;
+    (void)not_yet("no answer");
+    EXPECT_EQ(types(when(PollOutcome{pending(1), since, PollOutcome::NotYet{"no answer", {}}, {}})),
+              "");
+    EXPECT_EQ(call(1).pause->poll_failures, 1U);
+}
+
+TEST_F(PollTest, Deadline_EndsThePolling) {
+    asks_for({job()});
+    PauseTerms terms;
+    terms.poll_every = every;
+    terms.timeout = every + Duration(1);
+    (void)pauses(1, terms);
+    now += every;
+    (void)not_yet();
+    EXPECT_EQ(wake_at(state), now + Duration(1)) << "the deadline comes before the next poll";
+    EXPECT_EQ(types(later(Duration(1))), "expired model_requested");
+}
+
+TEST_F(PollTest, PausedSession_IsNotPolled) {
+    polls();
+    (void)move(Move::To::pause);
+    now += every;
+    EXPECT_EQ(due(), 0U);
+    (void)move(Move::To::resume);
+    EXPECT_EQ(due(), 1U);
+}
+
+}  // namespace
+}  // namespace dormouse::session::testing

@@ -1,0 +1,322 @@
+#include "http/objects/requests.h"
+
+#include "session/limits.h"
+
+namespace dormouse::http {
+
+namespace {
+
+using Type = Member::Type;
+
+// A member that may be left out, or be null.
+constexpr Member text(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::text, .facts = facts};
+}
+constexpr Member integer(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::integer, .facts = facts};
+}
+constexpr Member flag(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::flag, .facts = facts};
+}
+constexpr Member object(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::object, .facts = facts};
+}
+constexpr Member list(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::list, .facts = facts};
+}
+constexpr Member any(std::string_view name, Facts facts = {}) {
+    return {.name = name, .type = Type::any, .facts = facts};
+}
+constexpr Member required(Member member, std::string_view missing = {}) {
+    member.required = true;
+    member.missing = missing;
+    return member;
+}
+constexpr Member at_most(std::int64_t most, Member member) {
+    member.most = most;
+    return member;
+}
+constexpr Member between(std::int64_t least, std::int64_t most, Member member,
+                         std::string_view why = {}) {
+    member.least = least;
+    member.most = most;
+    member.why = why;
+    return member;
+}
+constexpr Member not_empty(Member member) {
+    member.least = 1;
+    return member;
+}
+
+constexpr std::int64_t day_ms = 86'400'000;
+constexpr std::int64_t age_ms_max = 36'600 * day_ms;  // a hundred years
+
+constexpr Facts result_facts{
+    .more = R"("properties":{"output":{"description":"Must be there; may be null."},)"
+            R"("title":{"type":["string","null"]},"metadata":{"description":"Any JSON value."}},)"
+            R"("required":["output"],"additionalProperties":false)"};
+constexpr Member labels =
+    at_most(64, object("labels", {.more = R"("additionalProperties":{"type":"string"})"}));
+constexpr Member title = at_most(1'000, text("title"));
+constexpr Member reason = at_most(std::int64_t{session::limits::cancel_reason_bytes_max},
+                                  text("reason", {"Why: for people and the model."}));
+constexpr Member parts =
+    list("parts", {.more = R"("items":{"$ref":"#/components/schemas/InputPart"})"});
+constexpr Facts names{.more = R"("items":{"type":"string"},"minItems":1)"};
+
+constexpr Member result_object = [] {
+    Member member = object("result", result_facts);
+    member.why = "must be an object with output";
+    return member;
+}();
+constexpr Member pending_id = required(text("pendingID"));
+constexpr Member submitted_result[] = {required(any("output")), text("title"), any("metadata")};
+// Bytes of an image or a file as base64.
+constexpr std::string_view file_items =
+    R"("items":{"type":"object","properties":{"type":{"enum":["file","image"],"type":"string"},)"
+    R"("mime":{"type":"string"},"name":{"type":["string","null"]},)"
+    R"("alt":{"type":["string","null"]},)"
+    R"("data":{"type":"string","contentEncoding":"base64"}},"required":["mime","data"],)"
+    R"("additionalProperties":false})";
+constexpr Member result_members[] = {
+    required(result_object), pending_id,
+    at_most(20, list("files", {.about = "Files for the answer to a question; PendingCall.files "
+                                        "says how many it takes. Each has at most 5 MiB.",
+                               .more = file_items}))};
+constexpr Member error_members[] = {required(text("error")), pending_id};
+// The address names the call.
+constexpr Member callback_members[] = {text("pendingID"), result_object, text("error")};
+constexpr Member batch_item[] = {result_object, text("error"), text("pendingID")};
+constexpr Member batch_members[] = {required(
+    at_most(
+        1'000,
+        list("items", {.more = R"("items":{"oneOf":[{"$ref":"#/components/schemas/ResultRequest"},)"
+                               R"({"$ref":"#/components/schemas/ErrorRequest"}]})"})),
+    "is missing: an array of {pendingID, result | error}")};
+constexpr Member rule_members[] = {
+    required(text("scope", {.about = "Later calls of this session, or of the whole project.",
+                            .words = "session project"})),
+    at_most(64, not_empty(list(
+                    "match",
+                    {.about = "Names of the arguments that must be equal to those that were shown; "
+                              "the others may differ. Left out: all.",
+                     .more = R"("items":{"type":"string"})"}))),
+    between(1'000, 366 * day_ms,
+            integer("forMs", {.about = "How long it answers. Left out: 30 days for the project; "
+                                       "as long as the session."})),
+};
+constexpr Member decision_members[] = {
+    required(flag("approved")),
+    text("inputDigest", {.about = "What the person was shown: PendingCall.inputDigest.",
+                         .more = R"("pattern":"^sha256:[0-9a-f]{64}$")"}),
+    text("reason"),
+    any("arguments", {"Replaces the arguments of the call."}),
+    any("content"),
+    object("rule", {.about = "Answers later calls like this one, too.",
+                    .more = R"("$ref":"#/components/schemas/RuleRequest")"}),
+    pending_id,
+};
+constexpr Member progress_members[] = {required(any("payload", {"Up to 64 KiB."})),
+                                       at_most(256, text("key")), pending_id};
+constexpr Member reassign_members[] = {required(
+    between(1, 20,
+            list("to", {.about = "Names, or role:answer, role:operate, role:admin.",
+                        .more = R"("items":{"type":"string","minLength":1,"maxLength":69})"}),
+            "must be 1 to 20 names or roles"))};
+constexpr Member claim_members[] = {
+    between(0, 3'600'000, integer("forMs"), "must be 0 (given back) to 3600000")};
+
+constexpr Member input_members[] = {text("text"), parts};
+constexpr Member create_members[] = {
+    required(text("agentID")),
+    text("alias"),
+    title,
+    text("cwd"),
+    labels,
+    object("prompt", {.more = R"("$ref":"#/components/schemas/Input")"}),
+};
+constexpr Member prompt_members[] = {
+    text("text"),
+    parts,
+    text("when", {.words = "queue steer interrupt reject"}),
+    text("answers", {"The pendingID of the question that this answers."}),
+    flag("reopen"),
+};
+constexpr Member patch_members[] = {title, text("alias"), labels};
+constexpr Member cancel_members[] = {flag("turn"), flag("all"), text("pendingID"), reason};
+constexpr Member fork_members[] = {
+    between(1, std::numeric_limits<std::int64_t>::max(), integer("seq")), title};
+constexpr Member call_members[] = {
+    required(text("tool")),
+    object("arguments", {.about = "They must fit the schema of the tool.",
+                         .more = R"("properties":{},"additionalProperties":true)"}),
+    at_most(255, text("key", {"Calls with the same tool and arguments are the same call while one "
+                              "is open, unless this differs."})),
+};
+constexpr Member messages = required(
+    between(1, 20'000,
+            list("messages", {.more = R"("items":{"$ref":"#/components/schemas/ImportMessage"})"}),
+            "must be an array of 1 to 20000 messages"),
+    "must be an array of 1 to 20000 messages");
+constexpr Member import_members[] = {
+    required(text("agentID")),
+    title,
+    at_most(4'096, text("source", {"Where it was stored; becomes a label."})),
+    at_most(4'096, text("cwd", {"The folder that the session works in, if its agent is a program; "
+                                "else becomes a label."})),
+    messages,
+    integer("parts", {"How many requests it takes; only part of what the key stands for."}),
+    text("digest", {"Of all of them; only part of what the key stands for."}),
+};
+constexpr Member import_part_members[] = {
+    required(between(2, std::numeric_limits<std::int64_t>::max(),
+                     integer("part", {.more = R"("maximum":64)"}),
+                     "must be 2 or more; the first one makes the session"),
+             "must be 2 or more; the first one makes the session"),
+    messages,
+};
+
+constexpr Member task_members[] = {
+    required(text("agentID")),
+    required(not_empty(text("prompt"))),
+    at_most(1'000, text("description")),
+    flag("fork", {"The task begins with a copy of the session's messages."}),
+};
+constexpr Member task_resume_members[] = {required(not_empty(text("message")))};
+constexpr Member task_cancel_members[] = {reason};
+constexpr Member report_members[] = {required(not_empty(text("text", {"Up to 4 KiB."})))};
+constexpr std::string_view receivers =
+    R"("anyOf":[{"type":"string","minLength":1,"maxLength":129},{"type":"array","minItems":1,)"
+    R"("maxItems":1000,"items":{"type":"string","minLength":1,"maxLength":129}},{"type":"null"}])";
+constexpr Member mail_members[] = {
+    text("from", {"In the name of this session: its id or alias. Without it the mail is yours."}),
+    any("to", {.about = "Aliases or ids of sessions, or PROJECT/ALIAS of a project to which the "
+                        "sender’s may write; without it everybody of the project that has an "
+                        "alias.",
+               .more = receivers}),
+    required(not_empty(text("text", {"Up to 64 KiB."}))),
+    text("replyTo", {"The mail that this answers."}),
+    flag("resume", {"Which receivers wake. true: idle ones and those that wait for a call. false: "
+                    "none. Default: idle ones."}),
+    between(1, session::limits::mail_ttl_max.count(),
+            integer("ttl", {"Milliseconds. Mail that is unread after this time expires, and its "
+                            "sender is notified."}),
+            "must be 1 ms to 366 days, in ms"),
+};
+
+constexpr Member token_members[] = {
+    required(text("name", {.more = R"("pattern":"^[A-Za-z0-9_.@-]{1,64}$")"})),
+    required(text("role", {.words = "admin operate answer read"})),
+    at_most(64, list("projects", names)),
+    at_most(64, list("agents", names)),
+    integer("ttlMs",
+            {.about = "How long it lives; a token without it does not expire, a link lives "
+                      "10 minutes.",
+             .more = R"("minimum":1000)"}),
+};
+constexpr Member link_members[] = {required(text("code", {"What follows # in the link."}))};
+constexpr Member sign_in_members[] = {
+    required(text("code")),
+    text("next", {"The path of this server to go to afterwards."}),
+};
+
+constexpr Member dry_run = flag("dryRun", {"Changes nothing. Default: false."});
+constexpr Member repair_members[] = {dry_run, text("cursor", {"next of the page before."})};
+constexpr Member retention_members[] = {
+    dry_run,
+    between(0, age_ms_max,
+            integer("completedAfterMs", {"Default: completed_after of [retention]."})),
+    between(0, age_ms_max, integer("auditAfterMs", {"Default: audit_after of [retention]."})),
+    between(0, age_ms_max,
+            integer("deadDeliveriesAfterMs", {"Default: dead_deliveries_after of [retention]."})),
+};
+constexpr Member retention_messages_members[] = {
+    dry_run,
+    between(100, std::int64_t{session::limits::seq_max},
+            integer("messagesPerSession",
+                    {"If this and the next two are missing: the limits of [retention]."})),
+    between(0, age_ms_max, integer("messageAgeMs", {"Removes turns that ended longer ago."})),
+    between(65'536, std::int64_t{1} << 50,
+            integer("sessionBytes", {"Largest size of a session's journal."})),
+    text("sessionID", {"Only this one."}),
+    text("after", {"`next` of the previous answer; not with sessionID."}),
+};
+
+}  // namespace
+
+Request const result_request{"ResultRequest", "", result_members};
+Request const error_request{"ErrorRequest", "", error_members};
+Request const callback_request{"CallbackRequest", "One of result and error.", callback_members};
+Request const submitted_result_part{"", "", submitted_result};
+Request const batch_request{"BatchRequest", "", batch_members};
+Request const batch_item_part{"", "", batch_item};
+Request const decision_request{"DecisionRequest", "", decision_members};
+Request const rule_part{"RuleRequest", "The standing rule that an approval makes.", rule_members};
+Request const progress_request{"ProgressRequest", "", progress_members};
+Request const claim_request{"ClaimRequest", "", claim_members};
+Request const reassign_request{"ReassignRequest", "Who is to answer, and nobody else.",
+                               reassign_members};
+
+Request const create_request{"CreateRequest", "", create_members};
+Request const input_part{"Input", "Exactly one of text and parts. Up to 1 MiB of text.",
+                         input_members};
+Request const prompt_request{"PromptRequest", "", prompt_members};
+Request const patch_request{"PatchRequest", "", patch_members};
+Request const cancel_request{"CancelRequest", "At most one of turn, all and the call.",
+                             cancel_members};
+Request const fork_request{"ForkRequest", "", fork_members};
+Request const call_request{"CallRequest", "", call_members};
+Request const import_request{"ImportRequest", "", import_members};
+Request const import_part_request{"ImportPart", "", import_part_members};
+
+Request const task_request{"TaskRequest", "", task_members};
+Request const task_resume_request{"TaskResumeRequest", "", task_resume_members};
+Request const task_cancel_request{"CancelTaskRequest", "", task_cancel_members};
+Request const report_request{"ReportRequest", "A progress report of a task.", report_members};
+Request const mail_request{"MailRequest", "", mail_members};
+
+Request const token_request{"TokenRequest", "", token_members};
+Request const link_request{"LinkRequest", "", link_members};
+Request const sign_in_request{"SignInRequest", "", sign_in_members};
+
+Request const repair_request{"RepairRequest", "", repair_members};
+Request const retention_request{"RetentionRequest", "", retention_members};
+Request const retention_messages_request{"RetentionMessagesRequest", "",
+                                         retention_messages_members};
+Request const empty_request{"Nothing", "No members.", {}};
+
+std::span<Request const* const> all_requests() {
+    static constexpr Request const* all[] = {&result_request,
+                                             &error_request,
+                                             &callback_request,
+                                             &batch_request,
+                                             &decision_request,
+                                             &rule_part,
+                                             &progress_request,
+                                             &claim_request,
+                                             &reassign_request,
+                                             &create_request,
+                                             &input_part,
+                                             &prompt_request,
+                                             &patch_request,
+                                             &cancel_request,
+                                             &fork_request,
+                                             &call_request,
+                                             &import_request,
+                                             &import_part_request,
+                                             &task_request,
+                                             &task_resume_request,
+                                             &task_cancel_request,
+                                             &report_request,
+                                             &mail_request,
+                                             &token_request,
+                                             &link_request,
+                                             &sign_in_request,
+                                             &repair_request,
+                                             &retention_request,
+                                             &retention_messages_request,
+                                             &empty_request};
+    return all;
+}
+
+}  // namespace dormouse::http

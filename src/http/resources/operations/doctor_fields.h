@@ -1,0 +1,117 @@
+#pragma once
+// The members of the answer of doctor (http/objects/fields.h).
+
+#include "http/objects/fields.h"
+#include "port/meter.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dormouse::http {
+
+// A session that needs attention.
+struct Finding {
+    SessionId session;
+    std::optional<PendingId> pending = {};
+    std::string why = {};
+    std::string next = {};
+};
+template <>
+inline constexpr auto rows<Finding> =
+    object("Finding", "A session that needs attention.", field("sessionID", &Finding::session),
+           maybe("pendingID", &Finding::pending, "The call that the finding is about, if any."),
+           field("why", &Finding::why), field("next", &Finding::next, "What to do."));
+
+// Keeps the first findings and counts all.
+struct Findings {
+    static constexpr std::size_t shown_max = 200;
+    std::vector<Finding> shown = {};
+    std::uint64_t count = 0;
+
+    void add(Finding one) {
+        ++count;
+        if (shown.size() < shown_max) shown.push_back(std::move(one));
+    }
+    void add(std::vector<Finding> all) {
+        for (Finding& one : all) add(std::move(one));
+    }
+};
+
+struct FoundByKind {
+    Findings stuck = {};
+    Findings blocked = {};
+    Findings in_doubt = {};
+    Findings orphaned = {};
+    Findings unreadable = {};
+    Findings not_asking = {};
+    [[nodiscard]] bool ok() const { return stuck.count + orphaned.count + unreadable.count == 0; }
+};
+
+template <>
+inline constexpr auto rows<port::ModelLoad> = object(
+    "", "", field("model", &port::ModelLoad::model), field("running", &port::ModelLoad::running),
+    field("waiting", &port::ModelLoad::waiting));
+
+struct NodeFacts {
+    std::size_t resident = 0;
+    std::size_t resident_bytes = 0;
+    bool clock_held = false;
+};
+template <>
+inline constexpr auto rows<NodeFacts> = object(
+    "", "", field("resident", &NodeFacts::resident, "Sessions in memory."),
+    field("residentBytes", &NodeFacts::resident_bytes, "Memory of idle sessions, estimated."),
+    field("clockHeld", &NodeFacts::clock_held,
+          "The wall clock jumped ahead; expiries wait until it is certain."));
+
+struct DoctorAnswer {
+    Ref<FoundByKind> found;
+    std::uint64_t looked_at = 0;
+    std::optional<std::string> next = {};
+    std::vector<NodeFacts> nodes = {};
+    std::uint64_t outstanding = 0;
+    std::optional<Time> next_wake = {};
+    std::vector<port::ModelLoad> models = {};
+};
+
+template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
+    return (all.found.get().*Kind).shown;
+}
+template <Findings FoundByKind::* Kind> std::uint64_t counted(DoctorAnswer const& all) {
+    return (all.found.get().*Kind).count;
+}
+
+template <>
+inline constexpr auto rows<DoctorAnswer> = object(
+    "Doctor", "What does not continue by itself. Each list shows the first 200.",
+    field(
+        "ok", [](DoctorAnswer const& all) { return all.found.get().ok(); },
+        "No session is stuck, orphaned or unreadable."),
+    field("stuck", shown<&FoundByKind::stuck>, "Sessions whose outstanding work is overdue."),
+    field("blocked", shown<&FoundByKind::blocked>,
+          "Sessions with a call that waits for a gate or a tool that is not configured, with mail "
+          "that waits for a person, or whose status is error."),
+    field("inDoubt", shown<&FoundByKind::in_doubt>,
+          "Calls whose attempt a crash cut off: a person must say what it did."),
+    field("orphaned", shown<&FoundByKind::orphaned>,
+          "Sessions that wait although the session that started them has ended."),
+    field("unreadable", shown<&FoundByKind::unreadable>,
+          "Sessions in which a call waits, or with outstanding work, that cannot be read."),
+    field("notAsking", shown<&FoundByKind::not_asking>,
+          "Sessions whose program runs in a mode in which it does not ask for every permission, "
+          "beside gates for permissions."),
+    nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
+           field("blocked", counted<&FoundByKind::blocked>),
+           field("inDoubt", counted<&FoundByKind::in_doubt>),
+           field("orphaned", counted<&FoundByKind::orphaned>),
+           field("unreadable", counted<&FoundByKind::unreadable>),
+           field("notAsking", counted<&FoundByKind::not_asking>)),
+    field("lookedAt", &DoctorAnswer::looked_at, "Sessions that were read for this answer."),
+    field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
+    field("nodes", &DoctorAnswer::nodes),
+    nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
+           field("nextWakeAt", &DoctorAnswer::next_wake),
+           field("models", &DoctorAnswer::models,
+                 "Requests to each model: running, and waiting for its concurrency limit.")));
+
+}  // namespace dormouse::http

@@ -1,0 +1,87 @@
+#pragma once
+// The members of nodes, starts and audit lines (http/objects/fields.h).
+
+#include "http/objects/object_fields.h"
+#include "http/resources/operations/facts.h"
+
+namespace dormouse::http {
+
+template <>
+inline constexpr auto rows<Start> = object(
+    "Start", "One start of the server on its store.",
+    field("epoch", &Start::epoch, "How often the store was opened; events name it."),
+    field("startedAt", &Start::started),
+    field("aliveAt", &Start::alive, "When it was last known to run; null: it runs now."),
+    field("clean", &Start::clean, "It ended by itself; false: it was killed; null: it runs now."));
+
+// A process of the server and what it uses.
+struct NodeEntry {
+    Ref<ServerFacts> facts;
+    Time now = {};
+    std::uint64_t resident = 0;
+    std::uint64_t resident_bytes = 0;
+    bool clock_held = false;
+    std::optional<std::uint64_t> data_bytes = {};
+    std::optional<std::uint64_t> free_bytes = {};
+    [[nodiscard]] Start const& start() const { return facts.get().starts.back(); }
+};
+template <>
+inline constexpr auto rows<NodeEntry> = object(
+    "Node", "A process of the server.",
+    field("id", [](NodeEntry const& node) { return "node_" + std::to_string(node.start().epoch); }),
+    of(&NodeEntry::facts, field("release", &ServerFacts::release)),
+    field("epoch", [](NodeEntry const& node) { return node.start().epoch; }),
+    field("startedAt", [](NodeEntry const& node) { return node.start().started; }),
+    field("uptimeMs", [](NodeEntry const& node) { return node.now - node.start().started; }),
+    field("resident", &NodeEntry::resident, "Sessions in memory."),
+    field("residentBytes", &NodeEntry::resident_bytes, "What idle ones take in memory, about."),
+    field("clockHeld", &NodeEntry::clock_held,
+          "Deadlines are held because the clock jumped ahead."),
+    nested("data", "",
+           of(&NodeEntry::facts, field(
+                                     "directory",
+                                     [](ServerFacts const& facts) {
+                                         return facts.data.empty() ? std::nullopt
+                                                                   : std::optional(facts.data);
+                                     },
+                                     "null: the store is in memory.")),
+           field("bytes", &NodeEntry::data_bytes, "Size of the files in it."),
+           field("freeBytes", &NodeEntry::free_bytes, "Free on its disk.")));
+
+// A line of the audit as the API shows it.
+struct AuditEntry {
+    std::uint64_t number = 0;
+    Time at = {};
+    std::string type = {};
+    std::optional<std::string> by = {};
+    std::optional<std::string> session = {};
+    std::optional<std::string> pending = {};
+    Json line = {};
+    std::string hash = {};
+    std::optional<bool> verified = {};
+};
+template <>
+inline constexpr auto rows<AuditEntry> = object(
+    "AuditLine", "Who did what.", field("n", &AuditEntry::number, "Its number; without gaps."),
+    field("at", &AuditEntry::at), field("type", &AuditEntry::type),
+    field("by", &AuditEntry::by, "Name of the token; null: the server itself."),
+    field("sessionID", &AuditEntry::session), field("pendingID", &AuditEntry::pending),
+    field("line", &AuditEntry::line, {.about = "All of it.", .more = R"("type":"object")"}),
+    field("hash", &AuditEntry::hash),
+    field("verified", &AuditEntry::verified,
+          "Its hash follows from the line before it; null: that line was removed by retention."));
+
+struct AuditPage {
+    std::vector<AuditEntry> items = {};
+    std::optional<std::string> next = {};
+    std::uint64_t checked = 0;
+    bool verified = true;
+};
+template <>
+inline constexpr auto rows<AuditPage> =
+    object("AuditPage", "Lines of the audit, newest first.", field("items", &AuditPage::items),
+           field("next", &AuditPage::next),
+           field("checked", &AuditPage::checked, "How many lines this request read and verified."),
+           field("verified", &AuditPage::verified, "false: a line that it read was changed."));
+
+}  // namespace dormouse::http

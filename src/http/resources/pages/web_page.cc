@@ -1,0 +1,170 @@
+#include "http/resources/pages/web_page.h"
+
+#include "base/text/text.h"
+#include "http/objects/etag.h"
+#include "http/objects/html.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dormouse::http {
+
+namespace {
+
+constexpr std::string_view shell_path = "/index.html";
+constexpr std::string_view assets_path = "/assets/";
+constexpr std::array<std::string_view, 10> views{"/decided",       "/mail",
+                                                 "/operate",       "/operate/access",
+                                                 "/operate/audit", "/operate/config",
+                                                 "/operate/nodes", "/operate/deliveries",
+                                                 "/tasks",         "/you"};
+constexpr std::array<std::string_view, 5> session_views{"", "/calls", "/mail", "/tasks",
+                                                        "/timeline"};
+
+// Returns true for `/sessions`, `/sessions/ID` and the tabs of a session.
+bool is_view(std::string_view path) {
+    constexpr std::string_view sessions = "/sessions";
+    if (std::ranges::find(views, path) != views.end() || path == sessions) return true;
+    if (!path.starts_with(std::string(sessions) + "/")) return false;
+    path.remove_prefix(sessions.size() + 1);
+    auto const end = std::min(path.find('/'), path.size());
+    return end > 0 && std::ranges::find(session_views, path.substr(end)) != session_views.end();
+}
+
+// Allows only the page's own script and style files; no element is made from a string.
+std::string policy(std::string_view style) {
+    return "default-src 'none'; script-src 'self'; style-src 'self'" + std::string(style) +
+           "; img-src 'self' blob: data:; connect-src 'self'; manifest-src 'self'; "
+           "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+           "require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+    while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+    return text;
+}
+
+// Returns true for "q=0", "q=0.00", which mark what is not acceptable (RFC 9110, 12.4.2).
+bool is_refused(std::string_view parameters) {
+    auto const at = parameters.find("q=");
+    if (at == std::string_view::npos) return false;
+    std::string_view const weight = trimmed(parameters.substr(at + 2));
+    return weight.starts_with('0') && weight.find_first_of("123456789") == std::string_view::npos;
+}
+
+bool takes_brotli(std::string_view accepted) {
+    bool any = false;
+    while (!accepted.empty()) {
+        auto const end = std::min(accepted.find(','), accepted.size());
+        std::string_view const one = accepted.substr(0, end);
+        accepted.remove_prefix(std::min(end + 1, accepted.size()));
+        auto const name_end = std::min(one.find(';'), one.size());
+        std::string const name = lower_case(trimmed(one.substr(0, name_end)));
+        bool const refused = is_refused(one.substr(name_end));
+        if (name == "br") return !refused;
+        if (name == "*") any = !refused;
+    }
+    return any;
+}
+
+void append_encoded(std::string& out, std::string_view text, std::string_view plain) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    for (char const c : text) {
+        auto const byte = static_cast<unsigned char>(c);
+        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (letter || (c >= '0' && c <= '9') || plain.find(c) != std::string_view::npos) {
+            out += c;
+        } else {
+            out += '%';
+            out += digits[byte >> 4];
+            out += digits[byte & 0xf];
+        }
+    }
+}
+
+std::string target_of(HttpRequest const& request) {
+    constexpr std::string_view unreserved = "-_.~";
+    std::string out;
+    append_encoded(out, request.path, "-_.~/");
+    for (auto const& [name, value] : request.query) {
+        out += &name == &request.query.front().first ? '?' : '&';
+        append_encoded(out, name, unreserved);
+        out += '=';
+        append_encoded(out, value, unreserved);
+    }
+    return out;
+}
+
+// Replaces the text between `begin` and `end`.
+void replace_between(std::string& text, std::string_view begin, std::string_view end,
+                     std::string_view with) {
+    auto const from = text.find(begin);
+    auto const to = from == std::string::npos ? from : text.find(end, from);
+    if (to == std::string::npos) return;
+    text.replace(from + begin.size(), to - from - begin.size(), with);
+}
+
+}  // namespace
+
+WebFile const* WebPage::find(std::string_view path) const {
+    auto const found = std::ranges::find(files_, path, &WebFile::path);
+    return found == files_.end() ? nullptr : &*found;
+}
+
+bool WebPage::has(std::string_view path) const {
+    if (files_.empty()) return false;
+    return path.starts_with(assets_path) || is_view(path) || find(path) != nullptr;
+}
+
+std::optional<HttpReply> WebPage::get(HttpRequest const& request, bool signed_in) const {
+    bool const view = is_view(request.path);
+    if (view && !signed_in) return HttpReply{303, "", {{"Location", sign_in_path(request)}}, ""};
+    WebFile const* const file = find(view ? shell_path : request.path);
+    if (file == nullptr) return std::nullopt;
+    bool const small = !file->brotli.empty() && takes_brotli(request.header("accept-encoding"));
+    std::string const tag = "\"" + std::string(file->digest) + (small ? "-br" : "") + "\"";
+    bool const named =
+        file->path.starts_with(assets_path);  // a file with new content has a new name
+    HttpReply out{200, std::string(file->type), {}, ""};
+    out.headers = {{"Cache-Control", named ? "public, max-age=31536000, immutable" : "no-cache"},
+                   {"ETag", tag},
+                   {"Vary", "Accept-Encoding"}};
+    if (none_match_names(request, tag)) {
+        out.status = 304;
+        return out;
+    }
+    out.headers.emplace_back("Content-Security-Policy", policy(""));
+    out.headers.emplace_back("Referrer-Policy", "same-origin");
+    if (small) out.headers.emplace_back("Content-Encoding", "br");
+    out.body = small ? file->brotli : file->bytes;
+    return out;
+}
+
+std::optional<HttpReply> WebPage::around(std::string_view title,
+                                         std::string_view without_script) const {
+    WebFile const* const shell = find(shell_path);
+    if (shell == nullptr) return std::nullopt;
+    std::string body(shell->bytes);
+    std::string const plain = "<style>" + std::string(html_style()) + "</style><main>\n" +
+                              std::string(without_script) + "</main>";
+    replace_between(body, "<title>", "</title>", html_text(title));
+    replace_between(body, "<noscript>", "</noscript>", plain);
+    return HttpReply{200,
+                     "text/html; charset=utf-8",
+                     {{"Cache-Control", "no-store"},
+                      {"Content-Security-Policy", policy(" " + html_style_source())},
+                      {"Referrer-Policy", "same-origin"}},
+                     std::move(body)};
+}
+
+std::string sign_in_path(HttpRequest const& request) {
+    std::string out = "/sign-in";
+    std::string const target = target_of(request);
+    if (target == "/") return out;
+    out += "?next=";
+    append_encoded(out, target, "-_.~/");
+    return out;
+}
+
+}  // namespace dormouse::http

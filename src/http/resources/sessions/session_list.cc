@@ -1,0 +1,246 @@
+#include "http/objects/objects.h"
+#include "http/resources/sessions/handlers.h"
+
+#include "base/text/text.h"
+#include "json/json.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+// The sessions of a project, newest first. A list reads the state of each session that it shows, so
+// that it shows the current activity. One request reads a bounded number of sessions: a page of a
+// search may have fewer than the limit, or none, and still have a `next`.
+namespace dormouse::http {
+
+using namespace dormouse::session;
+
+namespace {
+
+constexpr std::uint32_t rows_at_once = 500;
+constexpr std::size_t rows_max = 10'000;  // read by one request
+constexpr std::size_t states_max = 500;   // sessions whose state one request reads
+constexpr std::uint32_t waiting_max = 10'000;
+
+constexpr std::array states{"running", "waiting", "idle", "paused", "failed", "completed"};
+
+bool is_in(State const& state, std::string const& wanted) {
+    bool const active = state.lifecycle == Lifecycle::active;
+    Activity const now = activity(state);
+    bool const failed =
+        state.lifecycle == Lifecycle::error ||
+        (active && now == Activity::idle && state.last_turn && state.last_turn->failed);
+    if (wanted == "running") return active && (now == Activity::busy || now == Activity::retry);
+    if (wanted == "waiting") return active && now == Activity::waiting_async;
+    if (wanted == "failed") return failed;
+    if (wanted == "idle") return active && now == Activity::idle && !failed;
+    return text(state.lifecycle) == wanted;
+}
+
+bool says(port::SessionRow const& row, std::string const& words) {
+    for (std::string const& field : {row.title, row.agent, row.alias, row.id.text()}) {
+        if (lower_case(field).find(words) != std::string::npos) return true;
+    }
+    return false;
+}
+
+struct Wanted {
+    std::string project;
+    std::size_t limit = 50;
+    std::uint64_t before = 0;          // sessions with a smaller number; 0: all
+    std::optional<std::string> alias;  // `*`: all sessions with an alias, by alias, on one page
+    std::string words;                 // in lower case; empty: all
+    std::string state;                 // empty: all
+    bool counts = false;
+};
+
+// Sessions that may be on the page.
+struct Candidates {
+    std::vector<SessionId> sessions;
+    std::uint64_t next = 0;  // where to continue; 0: at the end
+};
+
+Result<Candidates> find_waiting(port::Store& store, Wanted const& wanted) {
+    port::PendingFilter filter;
+    filter.project = wanted.project;
+    filter.statuses = {port::PendingStatus::waiting};
+    filter.limit = 2 * rows_at_once;
+    constexpr std::uint64_t numbers_end = std::uint64_t{1} << 40;
+    if (wanted.before != 0 && wanted.before < numbers_end)
+        filter.before = PendingId{SessionId::make(wanted.before, {}), 0, 0, {}};
+    auto const rows = store.list_pending(filter);
+    if (!rows) return std::unexpected(rows.error());
+    Candidates out;
+    for (port::PendingListed const& row : *rows) {
+        if (!out.sessions.empty() && out.sessions.back() == row.session) continue;
+        if (out.sessions.size() == states_max) {
+            out.next = out.sessions.back().number();
+            return out;
+        }
+        out.sessions.push_back(row.session);
+    }
+    // Further calls of the last session are cut off by the limit, and add no session.
+    if (rows->size() == filter.limit) out.next = out.sessions.back().number();
+    return out;
+}
+
+Result<Candidates> find_sessions(port::Store& store, Wanted const& wanted) {
+    Candidates out{{}, wanted.before};
+    bool const all = wanted.words.empty();
+    std::size_t const most = wanted.state.empty() ? wanted.limit : states_max;
+    for (std::size_t read = 0; read < rows_max;) {
+        auto const ask = all ? static_cast<std::uint32_t>(most) : rows_at_once;
+        auto const rows = store.sessions(wanted.project, out.next, ask);
+        if (!rows) return std::unexpected(rows.error());
+        for (port::SessionRow const& row : *rows) {
+            out.next = row.id.number();
+            if (all || says(row, wanted.words)) out.sessions.push_back(row.id);
+            if (out.sessions.size() == most) return out;
+        }
+        if (rows->size() < ask) {
+            out.next = 0;
+            return out;
+        }
+        read += rows->size();
+    }
+    return out;
+}
+
+Result<Candidates> find(port::Store& store, Wanted const& wanted) {
+    if (!wanted.alias) {
+        bool const by_calls = wanted.state == "waiting" && wanted.words.empty();
+        return by_calls ? find_waiting(store, wanted) : find_sessions(store, wanted);
+    }
+    Candidates out;
+    if (wanted.alias->empty()) return out;
+    auto const rows = store.aliases(wanted.project, *wanted.alias == "*" ? "" : *wanted.alias,
+                                    static_cast<std::uint32_t>(wanted.limit));
+    if (!rows) return std::unexpected(rows.error());
+    for (port::SessionRow const& row : *rows) out.sessions.push_back(row.id);
+    return out;
+}
+
+struct Counts {
+    std::size_t all = 0, waiting = 0, paused = 0, error = 0, completed = 0;
+    bool complete = true;  // false: there are more than were counted
+};
+
+// Counts from rows, without reading sessions.
+Result<Counts> count(port::Store& store, std::string const& project) {
+    Counts out;
+    port::PendingFilter filter;
+    filter.project = project;
+    filter.statuses = {port::PendingStatus::waiting};
+    filter.limit = waiting_max;
+    auto const calls = store.list_pending(filter);
+    if (!calls) return std::unexpected(calls.error());
+    std::set<std::uint64_t> waiting;
+    for (port::PendingListed const& row : *calls) waiting.insert(row.session.number());
+    out.waiting = waiting.size();
+    out.complete = calls->size() < waiting_max;
+    for (std::uint64_t before = 0; out.all < rows_max;) {
+        auto const rows = store.sessions(project, before, rows_at_once);
+        if (!rows) return std::unexpected(rows.error());
+        for (port::SessionRow const& row : *rows) {
+            before = row.id.number();
+            ++out.all;
+            out.paused += row.status == "paused" ? 1 : 0;
+            out.error += row.status == "error" ? 1 : 0;
+            out.completed += row.status == "completed" ? 1 : 0;
+        }
+        if (rows->size() < rows_at_once) return out;
+    }
+    out.complete = false;
+    return out;
+}
+
+struct Listing {
+    Api& api;
+    ExchangePtr x;
+    Wanted wanted;
+    Candidates found = {};
+    std::optional<Counts> counts = {};
+    std::size_t at = 0;
+    std::vector<std::string> items = {};
+};
+
+void answer(Listing const& l, std::uint64_t next) {
+    json::Writer out;
+    out.begin_object().key("items").begin_array();
+    for (std::string const& item : l.items) out.raw(item);
+    out.end_array().member("next", next == 0 ? std::nullopt : std::optional(std::to_string(next)));
+    if (l.counts) {
+        out.key("counts").begin_object().member("all", l.counts->all);
+        out.member("waiting", l.counts->waiting).member("paused", l.counts->paused);
+        out.member("error", l.counts->error).member("completed", l.counts->completed);
+        out.member("complete", l.counts->complete).end_object();
+    }
+    l.x->json(200, out.end_object().take());
+}
+
+void list_next(std::shared_ptr<Listing> const& l) {
+    if (l->at == l->found.sessions.size()) return answer(*l, l->found.next);
+    SessionId const id = l->found.sessions[l->at];
+    if (l->items.size() == l->wanted.limit)
+        return answer(*l, l->found.sessions[l->at - 1].number());
+    ++l->at;
+    l->api.services().runner.read_lane(id, [l](Result<std::shared_ptr<runner::Lane>> lane) {
+        std::string const& wanted = l->wanted.state;
+        if (lane && (wanted.empty() || is_in((*lane)->state(), wanted)))
+            l->items.push_back(session_object((*lane)->state()));
+        list_next(l);
+    });
+}
+
+std::optional<Wanted> read_wanted(ExchangePtr const& x) {
+    constexpr std::size_t words_max = 256;
+    Query query{x->request};
+    Wanted out;
+    out.project = x->params[0];
+    out.limit = query.number("limit", 50, 1, 200);
+    if (auto const cursor = x->request.query_value("cursor")) {
+        auto const number = parse_number(*cursor);
+        if (!number)
+            query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
+        out.before = number.value_or(0);
+    }
+    if (auto const given = x->request.query_value("alias")) out.alias = std::string(*given);
+    out.words = lower_case(x->request.query_value("q").value_or(""));
+    if (out.words.size() > words_max) query.error = bad_value("?q", "must be at most 256 bytes");
+    out.state = x->request.query_value("state").value_or("");
+    if (!out.state.empty() && std::ranges::find(states, out.state) == states.end())
+        query.error =
+            bad_value("?state", "must be running, waiting, idle, paused, failed or completed");
+    auto const counts = x->request.query_value("counts");
+    if (counts && *counts != "true" && *counts != "false")
+        query.error = bad_value("?counts", "must be true or false");
+    out.counts = counts == "true";
+    if (!query.error) return out;
+    x->fail(*query.error);
+    return std::nullopt;
+}
+
+}  // namespace
+
+void list_sessions(Api& api, ExchangePtr const& x) {
+    auto wanted = read_wanted(x);
+    if (!wanted) return;
+    using Answer = std::pair<Candidates, std::optional<Counts>>;
+    auto question = [wanted = *wanted](port::Store& store) -> Result<Answer> {
+        auto found = find(store, wanted);
+        if (!found) return std::unexpected(std::move(found.error()));
+        if (!wanted.counts) return Answer(*std::move(found), std::nullopt);
+        auto const counts = count(store, wanted.project);
+        if (!counts) return std::unexpected(counts.error());
+        return Answer(*std::move(found), *counts);
+    };
+    port::ask(api.services().journal, std::move(question),
+              [&api, x, wanted = *std::move(wanted)](Result<Answer> read) {
+                  if (!read) return x->fail(read.error());
+                  list_next(std::make_shared<Listing>(
+                      Listing{api, x, wanted, std::move(read->first), read->second}));
+              });
+}
+
+}  // namespace dormouse::http

@@ -1,0 +1,39 @@
+#include "runner/lane/journal_writer.h"
+
+#include "base/check.h"
+#include "base/trace.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+void JournalWriter::append(port::Append append, Done done) {
+    waiting_.emplace_back(std::move(append), std::move(done));
+    if (!std::exchange(busy_, true)) loop_.post(scope_.guard([this] { commit(); }));
+}
+
+void JournalWriter::commit() {
+    trace();
+    std::vector<port::Append> appends;
+    std::vector<Done> dones;
+    while (!waiting_.empty() && appends.size() < batch_max) {
+        appends.push_back(std::move(waiting_.front().first));
+        dones.push_back(std::move(waiting_.front().second));
+        waiting_.pop_front();
+    }
+    ++commits_;
+    appends_ += appends.size();
+    auto use = [this, dones = std::move(dones)](std::vector<Result<void>> results) mutable {
+        finish(std::move(dones), std::move(results));
+    };
+    journal_.commit(std::move(appends), scope_.guard(std::move(use)));
+}
+
+void JournalWriter::finish(std::vector<Done> dones, std::vector<Result<void>> results) {
+    CHECK(results.size() == dones.size());
+    for (std::size_t i = 0; i < dones.size(); ++i) dones[i](std::move(results[i]));
+    busy_ = !waiting_.empty();  // the lanes have reopened, and what waited for them is queued
+    if (busy_) commit();
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,561 @@
+#include "runner/lane/lane.h"
+
+#include "base/check.h"
+#include "base/trace.h"
+#include "runner/lane/rows.h"
+#include "runner/repair/unreadable.h"
+#include "session/limits.h"
+#include "wire/admit.h"
+#include "wire/audit.h"
+#include "wire/journal/spill.h"
+#include "wire/state_json.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+Error stopping() { return {Code::draining, "The server is stopping.", {}, 1'000}; }
+
+namespace {
+
+std::unexpected<Error> not_there() { return fail(Code::not_found, "This id was not found."); }
+
+}  // namespace
+
+// The append that decide_batch() builds.
+struct Draft {
+    port::Append append;
+    std::vector<wire::RecordPtr> records;
+    std::size_t bytes = 0;
+};
+
+Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
+    if (!fresh) return;
+    state_.emplace();
+    state_->id = id;
+}
+
+void Lane::receive(Incoming incoming, Reply reply) {
+    trace();
+    if (inbox_.size() >= inbox_max)
+        return reply(fail(Code::overloaded, "Too much waits for this session."));
+    auto prepared = prepare(incoming.command, host_.limits().output_bytes);
+    if (!prepared) {
+        reply(std::unexpected(std::move(prepared.error())));
+        if (may_sleep()) host_.rested(id_);
+        return;
+    }
+    receive_prepared(std::move(incoming), std::move(reply));
+}
+
+void Lane::receive_prepared(Incoming incoming, Reply reply) {
+    if (inbox_.size() >= inbox_max)
+        return reply(fail(Code::overloaded, "Too much waits for this session."));
+    inbox_.push_back({std::move(incoming), std::move(reply), {}});
+    turn();
+}
+
+Result<void> Lane::prepare(Command& command, std::size_t output_bytes) {
+    if (auto admitted = wire::admit(command); !admitted) return admitted;
+    wire::spill(command, output_bytes);
+    return {};
+}
+
+void Lane::read(OnRead done) {
+    if (inbox_.size() >= inbox_max)
+        return done(fail(Code::overloaded, "Too much waits for this session."));
+    inbox_.push_back({{}, {}, std::move(done)});
+    turn();
+}
+
+void Lane::turn() {
+    if (shut_ || inbox_.empty()) return;
+    shut_ = true;
+    if (state_ && !repairs()) {
+        look_up();
+    } else {
+        load();
+    }
+}
+
+// Whether a Repair waits: then the session is read from its journal alone.
+bool Lane::repairs() const {
+    return std::ranges::any_of(inbox_, [](Asked const& asked) {
+        return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.on_read;
+    });
+}
+
+void Lane::load() {
+    bool const rebuilt = repairs();
+    port::ask(
+        host_.journal(),
+        [id = id_, rebuilt](port::JournalStore& store) {
+            return rebuilt ? read_again(store, id) : read_session(store, id);
+        },
+        [self = shared_from_this()](Result<LoadedSession> result) {
+            self->loaded(std::move(result));
+        });
+}
+
+void Lane::unless_exhausted(std::function<void()> const& step) {
+    try {
+        step();
+    } catch (std::bad_alloc const&) {
+        forget({Code::overloaded, "There is not enough memory for this session now.", {}, 1'000});
+    }
+}
+
+void Lane::loaded(Result<LoadedSession> result) {
+    if (!result) return forget(result.error());
+    unless_exhausted([&] { take_up_state(std::move(*result)); });
+}
+
+void Lane::take_up_state(LoadedSession read) {
+    trace();
+    state_ = std::move(read.state);
+    snapshot_seq_ = read.snapshot_seq;
+    wake_known_ = read.wake_known;
+    stored_wake_ = read.wake_at;
+    rows_ = std::move(read.rows);
+    recent_.clear();
+    recent_bytes_ = 0;
+    remember(read.tail);
+    if (rows_) {
+        std::ranges::stable_partition(inbox_, [](Asked const& asked) {
+            return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.on_read;
+        });
+    }
+    bool const exists =
+        state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+    // The first command of a new owner settles what the previous one left in doubt (rule 3).
+    if (exists) {
+        Asked adopt;
+        adopt.incoming.at = host_.now();
+        adopt.incoming.random = host_.random();
+        adopt.incoming.command.body = adoption();
+        adopt.reply = [](Result<Answer>) {};
+        inbox_.insert(inbox_.begin(), std::move(adopt));
+    }
+    look_up();
+}
+
+Adopt Lane::adoption() const {
+    Adopt out;
+    for (auto const& [no, call] : state_->calls) {
+        bool const asks = call.phase == CallPhase::gating || call.phase == CallPhase::awaiting_gate;
+        bool const missing = asks && !host_.agents().has_gate(gate_of(call));
+        bool const named = missing && std::ranges::find(out.missing_gates, gate_of(call)) !=
+                                          out.missing_gates.end();
+        if (missing && !named) out.missing_gates.push_back(gate_of(call));
+    }
+    return out;
+}
+
+// Reads closed things that waiting commands name, before they are decided. Exact, because closed
+// things never change.
+void Lane::look_up() {
+    unless_exhausted([&] { look_up_closed(); });
+}
+
+void Lane::look_up_closed() {
+    std::vector<std::pair<std::size_t, Wanted>> questions;
+    for (std::size_t i = 0; i < inbox_.size(); ++i) {
+        Asked& asked = inbox_[i];
+        if (asked.on_read || asked.looked_up) continue;
+        asked.looked_up = true;
+        Wanted wanted = session::wanted(*state_, asked.incoming.command);
+        if (wanted.receipt) {
+            auto const known = closed_.find({wanted.receipt->call, wanted.receipt->generation});
+            bool const same =
+                known != closed_.end() && wanted.note && known->second.digest == *wanted.note;
+            if (same) wanted.receipt.reset();
+        }
+        if (earlier_.contains(wanted.earlier)) wanted.earlier.clear();
+        if (progress_.contains(wanted.progress)) wanted.progress.clear();
+        if (taken_.contains(wanted.taken)) wanted.taken.clear();
+        bool const nothing = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty() &&
+                             wanted.taken.empty();
+        if (!nothing) questions.emplace_back(i, std::move(wanted));
+    }
+    if (questions.empty()) return decide_batch();
+    auto const places =
+        std::make_shared<std::vector<std::pair<std::size_t, Wanted>>>(std::move(questions));
+    auto read = [id = id_, base = state_->base.through,
+                 places](port::JournalStore& store) -> Result<std::vector<Found>> {
+        std::vector<Found> out;
+        for (auto const& [place, wanted] : *places) {
+            auto found = read_found(store, id, wanted, base);
+            if (!found) return std::unexpected(std::move(found.error()));
+            out.push_back(std::move(*found));
+        }
+        return out;
+    };
+    port::ask(host_.journal(), std::move(read),
+              [self = shared_from_this(), places](Result<std::vector<Found>> found) {
+                  if (!found) return self->forget(found.error());
+                  for (std::size_t i = 0; i < places->size(); ++i) {
+                      self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
+                  }
+                  self->decide_batch();
+              });
+}
+
+// Decides the waiting commands, in order, into one append. Commands that came while closed things
+// were being read wait for the next.
+void Lane::decide_batch() {
+    unless_exhausted([&] { decide_waiting(); });
+}
+
+void Lane::decide_waiting() {
+    Draft draft;
+    draft.append.session = id_;
+    draft.append.epoch = host_.epoch();
+    draft.append.after = state_->head;
+    notes_.clear();
+    std::vector<Asked> waiting = std::exchange(inbox_, {});
+    auto next = waiting.begin();
+    try {
+        while (next != waiting.end() && draft.bytes < append_bytes_max) {
+            if (!next->on_read && !next->looked_up) break;
+            bool const repair =
+                rows_ && std::holds_alternative<Repair>(next->incoming.command.body);
+            decide_one(*next, draft);
+            ++next;
+            if (repair) break;  // what was looked up for the other commands is outdated
+        }
+    } catch (std::logic_error const& misfit) {
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
+        std::string const why = std::string("Its state contradicts itself: ") + misfit.what() + ".";
+        return forget(unreadable(id_, {Code::internal, why}));
+    } catch (std::bad_alloc const&) {
+        keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
+        throw;
+    }
+    keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
+    if (draft.records.empty()) return release();
+    send(std::move(draft));
+}
+
+// Puts `rest` in front of newer commands. Its look-ups are dropped: they are older than the append
+// in progress.
+void Lane::keep_waiting(std::vector<Asked> rest) {
+    if (rest.empty()) return;
+    for (Asked& asked : rest) {
+        asked.looked_up = false;
+        asked.found = {};
+    }
+    std::ranges::move(inbox_, std::back_inserter(rest));
+    inbox_ = std::move(rest);
+}
+
+namespace {
+
+// The agent whose terms apply to a turn that the command starts: the session's, or the one that the
+// command names if it creates the session.
+std::string const& agent_of(State const& state, Command const& command) {
+    if (auto const* create = std::get_if<Create>(&command.body)) return create->agent;
+    auto const* deliver = std::get_if<Deliver>(&command.body);
+    auto const* run = deliver ? std::get_if<StartRun>(&deliver->what) : nullptr;
+    return run && state.lifecycle == Lifecycle::none ? run->agent : state.agent;
+}
+
+}  // namespace
+
+MailPolicy Lane::mail_policy(Command const& command) const {
+    MailPolicy out = host_.mail_policy(state_->project);
+    auto const* const deliver = std::get_if<Deliver>(&command.body);
+    auto const* const mail = deliver ? std::get_if<Mail>(&deliver->what) : nullptr;
+    out.from_elsewhere = mail && host_.may_mail(mail->project, state_->project);
+    return out;
+}
+
+// Why the agent of the session or task that the command creates refuses it; empty: it does not, or
+// the command creates none.
+std::string Lane::refusal(Command const& command) const {
+    if (auto const* const create = std::get_if<Create>(&command.body))
+        return host_.agents().refusal(create->agent, create->project);
+    auto const* const outcome = std::get_if<ToolOutcome>(&command.body);
+    auto const* const ask =
+        outcome ? std::get_if<TaskAsk>(&outcome->what) : std::get_if<TaskAsk>(&command.body);
+    bool const makes =
+        ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
+    return makes ? host_.agents().refusal(ask->agent, state_->project) : "";
+}
+
+// Removes the outbox row in the same append, and remembers the message by its key.
+void Lane::take_up(PostKey const& post, Command const& command, Decision const& decision,
+                   port::Append& append) {
+    CHECK(!decision.events.empty());
+    std::string key = taken_key(command);
+    taken_.insert(key);
+    append.keys.push_back({std::move(key), decision.events.front().seq});
+    append.taken.push_back({post.from, post.seq, post.n});
+}
+
+void Lane::decide_one(Asked& asked, Draft& draft) {
+    trace();
+    if (asked.on_read) {
+        leaving_.push_back({{}, Answer{}, std::move(asked.on_read)});
+        return;
+    }
+    if (!may_touch(asked.incoming.rights)) {
+        leaving_.push_back({std::move(asked.reply), not_there(), {}});
+        return;
+    }
+    Context context = context_of(asked);
+    if (!check_values(asked, context)) return set_aside(std::move(asked));
+    Attachments const attachments = take_attachments(asked.incoming.command);
+    auto const held = quarantined_in(*state_);
+    Decision decision = decide(*state_, asked.incoming.command, context);
+    host_.take_sessions(decision.sessions);
+    auto answer = std::move(decision.answer);
+    write_down(asked, attachments, held, std::move(decision), draft);
+    leaving_.push_back({std::move(asked.reply), std::move(answer), {}});
+}
+
+// A caller without rights for the session's project gets the answer for an unknown session.
+bool Lane::may_touch(Rights const& rights) const {
+    bool const exists = state_->lifecycle != Lifecycle::none;
+    return !exists || rights.projects.empty() ||
+           std::ranges::find(rights.projects, state_->project) != rights.projects.end();
+}
+
+Context Lane::context_of(Asked& asked) const {
+    Command const& command = asked.incoming.command;
+    Context out;
+    out.at = asked.incoming.at;
+    out.random = asked.incoming.random;
+    out.epoch = host_.epoch();
+    out.limits = host_.limits();
+    if (auto terms = host_.agents().terms(agent_of(*state_, command)))
+        out.terms = std::move(*terms);
+    out.model_until = model_until();
+    out.next_session = host_.next_session();
+    out.mail = mail_policy(command);
+    out.refused = refusal(command);
+    out.roles = asked.incoming.rights.roles;
+    out.found = found_for(command, std::move(asked.found));
+    out.rules = rules_for(command);
+    return out;
+}
+
+void Lane::write_down(Asked const& asked, Attachments const& attachments,
+                      std::vector<InboxItem> const& held, Decision decision, Draft& draft) {
+    for (Post const& post : decision.posts)
+        draft.append.posts.push_back(post_row(*state_, post, asked.incoming.at));
+    if (decision.took) take_up(*decision.took, asked.incoming.command, decision, draft.append);
+    add_attachments(attachments, decision.events, draft.append);
+    add_quarantined(held, *state_, decision.events, draft.append);
+    add_rules(decision, draft.append);
+    std::size_t const before = draft.records.size();
+    for (Event& event : decision.events) {
+        remember_closed(event);
+        for (std::string& key : keys_of(event))
+            draft.append.keys.push_back({std::move(key), event.seq});
+        if (auto line = wire::audit_line(id_, event))
+            draft.append.audit.push_back(std::move(*line));
+        draft.records.push_back(wire::record(id_, std::move(event)));
+        draft.bytes += draft.records.back()->data.size();
+    }
+    for (KeptArtifact& kept : decision.artifacts) {
+        draft.bytes += kept.bytes->size();
+        draft.append.artifacts.push_back({kept.seq, std::move(kept.bytes)});
+    }
+    for (PendingChange const& change : decision.pending)
+        draft.append.pending.push_back(pending_row(change));
+    auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
+    for (port::PostRow& row : host_.outgoing(*state_, mine, decision.pending))
+        draft.append.posts.push_back(std::move(row));
+}
+
+void Lane::send(Draft draft) {
+    trace();
+    State const& state = *state_;
+    CHECK(state.head <= limits::seq_max);
+    port::Append& append = draft.append;
+    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()),
+                    wire::pack(id_, draft.records)};
+    append.wake_at = wake_at(state);
+    append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
+    append.row = changed_row(state, draft.records);
+    append.claims_alias = claims_alias(draft.records);
+    append.erase = state.lifecycle == Lifecycle::deleted;
+    if (append.after == 0) append.create_key = create_key_;
+    bool const old = state.head - snapshot_seq_ > snapshot_every;
+    if (!append.erase && (old || append.base)) {
+        append.snapshot =
+            port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
+        snapshot_seq_ = state.head;
+    }
+    stored_wake_ = append.wake_at;
+    wake_known_ = true;
+    if (rows_) rebuild_rows(append);
+    cut_ = append.base.has_value();
+    fresh_ = std::move(draft.records);
+    sending_ = append.posts;
+    host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
+        self->committed(std::move(durable));
+    });
+}
+
+// Rows that this append itself adds are newer than those read from the journal.
+void Lane::rebuild_rows(port::Append& append) {
+    append.rows_rebuilt = true;
+    append.rebuilt_after = state_->base.through;
+    auto const rows = *std::exchange(rows_, {});
+    for (port::PendingRow const& row : rows.pending) {
+        bool const newer = std::ranges::any_of(append.pending, [&](port::PendingRow const& one) {
+            return one.call == row.call && one.generation == row.generation;
+        });
+        if (!newer) append.pending.push_back(row);
+    }
+    append.keys.insert(append.keys.end(), rows.keys.begin(), rows.keys.end());
+    append.row = session_row(*state_);
+    append.snapshot =
+        port::SnapshotRow{state_->head, wire::snapshot_format, wire::write_state(*state_)};
+    snapshot_seq_ = state_->head;
+}
+
+void Lane::committed(Result<void> durable) {
+    if (!durable) return forget(durable.error());
+    unless_exhausted([&] { take_up_commit(); });
+}
+
+void Lane::take_up_commit() {
+    remember(fresh_);
+    if (std::exchange(cut_, false)) forget_cut();
+    take_up_rules();
+    host_.appended(*this, std::exchange(fresh_, {}));
+    if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
+    release();
+}
+
+namespace {
+
+// A callback may run out of memory. That request alone fails: destroying the function tells its
+// caller that there is no answer.
+template <class Answer>
+void call(port::Fn<void(Result<Answer>)>& reply, std::type_identity_t<Result<Answer>> answer) {
+    try {
+        reply(std::move(answer));
+    } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): see above
+    }
+}
+
+void call(port::Fn<void()>& wake) {
+    try {
+        wake();
+    } catch (std::bad_alloc const&) {  // NOLINT(bugprone-empty-catch): as above
+    }
+}
+
+}  // namespace
+
+void Lane::release() {
+    trace();
+    for (Answered& out : std::exchange(leaving_, {})) {
+        if (out.on_read) {
+            bool const exists =
+                state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
+            call(out.on_read, exists ? Result<Lane const*>(this) : not_there());
+        } else {
+            call(out.reply, std::move(out.answer));
+        }
+    }
+    auto const watchers = watchers_;
+    for (auto const& [id, wake] : watchers) {
+        if (watchers_.contains(id)) call(*wake);
+    }
+    dispatch();
+    reopen();
+}
+
+// Drops from memory what retention has removed.
+void Lane::forget_cut() {
+    Seq const through = state_->base.through;
+    std::erase_if(recent_, [&](auto const& record) { return record->event.seq <= through; });
+    recent_bytes_ = 0;
+    for (wire::RecordPtr const& record : recent_) recent_bytes_ += weight_of(*record);
+    closed_.clear();
+    earlier_.clear();
+    progress_.clear();
+}
+
+// The disk may or may not hold what memory holds. Drops the state; it is read again when needed.
+// Running effects continue: an outcome is a command like any other.
+void Lane::forget(Error const& error) {
+    host_.store_failed(error);
+    state_.reset();
+    fresh_.clear();
+    closed_.clear();
+    earlier_.clear();
+    progress_.clear();
+    taken_.clear();
+    sending_.clear();
+    made_.clear();
+    rule_uses_.clear();
+    cut_ = false;
+    rows_.reset();
+    wake_known_ = false;
+    for (Answered& out : std::exchange(leaving_, {})) {
+        out.on_read ? call(out.on_read, std::unexpected(error))
+                    : call(out.reply, std::unexpected(error));
+    }
+    for (Asked& asked : std::exchange(inbox_, {})) {
+        asked.on_read ? call(asked.on_read, std::unexpected(error))
+                      : call(asked.reply, std::unexpected(error));
+    }
+    reopen();
+}
+
+void Lane::reopen() {
+    shut_ = false;
+    if (!inbox_.empty()) return turn();
+    if (state_) {
+        if (auto const at = next_time()) host_.wake_soon(id_, *at);
+    }
+    if (may_sleep()) host_.rested(id_);
+}
+
+bool Lane::may_sleep() const {
+    return !shut_ && inbox_.empty() && checking_ == 0 && running_.empty() && watchers_.empty();
+}
+
+std::optional<std::string> Lane::missing_gate() const {
+    if (!state_ || state_->awaiting_gate.empty()) return std::nullopt;
+    return gate_of(state_->calls.at(*state_->awaiting_gate.begin()));
+}
+
+bool Lane::wants_tick(Time now) const {
+    if (shut_ || !inbox_.empty()) return false;
+    if (!state_) return true;
+    for (auto const& [id, effect] : outstanding(*state_)) {
+        if (!running_.contains(id)) return true;
+    }
+    auto const at = next_time();
+    return at && *at <= now;
+}
+
+std::uint64_t Lane::watch(port::Fn<void()> wake) {
+    watchers_.emplace(++next_watcher_, std::make_shared<port::Fn<void()>>(std::move(wake)));
+    return next_watcher_;
+}
+
+void Lane::unwatch(std::uint64_t id) {
+    watchers_.erase(id);
+    if (may_sleep()) host_.rested(id_);
+}
+
+void Lane::abandon() {
+    abandoned_ = true;
+    inbox_.clear();
+    leaving_.clear();
+    watchers_.clear();
+}
+
+}  // namespace dormouse::runner

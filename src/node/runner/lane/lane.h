@@ -1,0 +1,273 @@
+#pragma once
+// A lane is the single-writer actor of one session, and an output gate. While an append is being
+// committed the lane is shut: commands wait in the inbox. When the append is durable, its answers,
+// records and effects leave; then all waiting commands are decided, in order, into one append. So
+// every state() that a reader sees is durable, and nothing leaves before it is.
+//
+// THE FILE TO READ FIRST. The path of a command: receive → turn → load (if the state is not in
+// memory) → look_up (closed things) → decide_batch (check, decide, apply, encode) → JournalWriter →
+// release (answers, readers, effects) → reopen. A submission whose values take long to check waits
+// outside the inbox (set_aside). Everything here runs on the loop.
+
+#include "port/effects.h"
+#include "runner/lane/journal_writer.h"
+#include "runner/read/reading.h"
+#include "runner/rules.h"
+#include "runner/submission_check.h"
+#include "session/decide.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace dormouse::wire {
+class History;
+}
+
+namespace dormouse::runner {
+
+class Lane;
+struct Attachments;
+
+// Estimated memory of a record in bytes: its text, counted twice because it is also kept as values.
+[[nodiscard]] std::size_t weight_of(wire::Record const& record);
+
+// The answer to commands while the runner drains.
+[[nodiscard]] Error stopping();
+
+// What a caller may access.
+struct Rights {
+    std::vector<std::string> projects = {};  // empty: sessions of all projects
+    // Roles under which the caller may answer besides its own name ("role:approve"); nullopt: all.
+    std::optional<std::vector<std::string>> roles = {};
+};
+
+// A command, the time it came, and the random bytes drawn for it.
+struct Incoming {
+    session::Command command;
+    Time at{};
+    Random random{};
+    Rights rights = {};
+};
+
+// The runner as its lanes see it.
+class Host {
+public:
+    virtual ~Host() = default;
+    [[nodiscard]] virtual Time now() const = 0;
+    [[nodiscard]] virtual Random random() = 0;
+    // The number of the next new session; take_sessions() marks `count` numbers as used.
+    [[nodiscard]] virtual std::uint64_t next_session() const = 0;
+    virtual void take_sessions(std::uint64_t count) = 0;
+    [[nodiscard]] virtual Epoch epoch() const = 0;
+    [[nodiscard]] virtual session::Limits const& limits() const = 0;
+    [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
+    // Whether sessions of project `from` may send mail to those of project `to`.
+    [[nodiscard]] virtual bool may_mail(std::string const& from, std::string const& to) const = 0;
+    [[nodiscard]] virtual SubmissionCheck::World checks() const = 0;
+    [[nodiscard]] virtual Rules& rules() = 0;
+    [[nodiscard]] virtual port::Journal& journal() = 0;
+    [[nodiscard]] virtual JournalWriter& writer() = 0;
+    [[nodiscard]] virtual port::Effects& effects() = 0;
+    [[nodiscard]] virtual port::AgentTerms const& agents() const = 0;
+    // Gives an effect's outcome to the session's lane, which may be a new object by now.
+    virtual void offer(SessionId session, session::EffectId id, session::Command::Body outcome) = 0;
+    // The same after a second, because the store failed.
+    virtual void offer_later(SessionId session, session::EffectId id,
+                             session::Command::Body outcome) = 0;
+    // The store failed a read or an append of a lane; after fail_stop it always will (P10).
+    virtual void store_failed(Error const& error) = 0;
+    // The lane needs a tick at `at`; the scan would cause it a second or two later.
+    virtual void wake_soon(SessionId session, Time at) = 0;
+    // These records of the lane are durable and part of its state().
+    virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
+    // Returns outbox rows for receivers other than sessions. `records` are those of one command and
+    // not yet durable; the rows go into the same append. `state` is the state after them.
+    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
+        session::State const& state, std::span<wire::RecordPtr const> records,
+        std::vector<session::PendingChange> const& changes) = 0;
+    // These outbox messages of the lane are durable.
+    virtual void posted(std::vector<port::PostRow> posts) = 0;
+    // The lane is idle and may be unloaded.
+    virtual void rested(SessionId session) = 0;
+    virtual void delta(SessionId session, session::AskModel const& ask,
+                       port::Delta const& delta) = 0;
+    [[nodiscard]] virtual bool draining() const = 0;
+};
+
+class Lane : public std::enable_shared_from_this<Lane> {
+public:
+    using Reply = port::Fn<void(Result<session::Answer>)>;
+    using OnRead = port::Fn<void(Result<Lane const*>)>;
+
+    // `host` outlives this. `fresh`: the session does not exist yet; its first command creates it.
+    Lane(SessionId id, Host& host, bool fresh);
+
+    // Queues a command. Answers overloaded if 10,000 wait.
+    void receive(Incoming incoming, Reply reply);
+    // The same for a command that prepare() has checked.
+    void receive_prepared(Incoming incoming, Reply reply);
+    // Checks a command and moves an output over `output_bytes` out of it. Takes time proportional
+    // to its size. Any thread. Errors: bad_value.
+    [[nodiscard]] static Result<void> prepare(session::Command& command, std::size_t output_bytes);
+    // Calls back with the lane once everything queued before is durable, so that readers see only
+    // durable state. Errors: not_found.
+    void read(OnRead done);
+    // Queues the outcome of an effect that dispatch started; repeats it until it is answered.
+    void offer(session::EffectId id, session::Command::Body outcome);
+    // The same for an outcome that prepare() has checked.
+    void offer_prepared(session::EffectId id, session::Command::Body outcome);
+
+    // Calls `wake` after every append that became durable, until unwatch(). `wake` must not destroy
+    // the lane.
+    [[nodiscard]] std::uint64_t watch(port::Fn<void()> wake);
+    void unwatch(std::uint64_t id);
+
+    [[nodiscard]] SessionId id() const { return id_; }
+    // Durable. REQUIRES: called from a read or a wake.
+    [[nodiscard]] session::State const& state() const { return *state_; }
+    [[nodiscard]] bool loaded() const { return state_.has_value(); }
+    // The newest records, oldest first; all records if recent_from_start(), which REQUIRES what
+    // state() does.
+    [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }
+    [[nodiscard]] bool recent_from_start() const {
+        if (state_->base.through != 0) return false;
+        return recent_.empty() || recent_.front()->event.seq == 1;
+    }
+
+    [[nodiscard]] bool may_sleep() const;
+    // Estimated memory in bytes: records (as text and as values), state, and closed things.
+    [[nodiscard]] std::size_t weight() const;
+    // The session was deleted or never existed.
+    [[nodiscard]] bool gone() const;
+    // When a tick would next do something that nothing else in this process does.
+    [[nodiscard]] std::optional<Time> next_time() const;
+    // The first gate that a call waits for because it is not configured.
+    [[nodiscard]] std::optional<std::string> missing_gate() const;
+    // Whether a tick at `now` could do something that nothing else in this process does.
+    [[nodiscard]] bool wants_tick(Time now) const;
+    void set_create_key(Bits128 key) { create_key_ = key; }
+    [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
+    // The effect no longer runs, or was not started.
+    void forget_effect(session::EffectId id);
+    // The runner is being destroyed. Waiting commands are dropped unanswered: some of them own this
+    // lane.
+    void abandon();
+
+private:
+    struct Asked {
+        Incoming incoming;
+        Reply reply;
+        OnRead on_read;  // set: a read, not a command
+        session::Found found = {};
+        bool looked_up = false;
+        std::shared_ptr<SubmissionCheck> check = {};  // of the command's values
+    };
+    struct Answered {
+        Reply reply;
+        Result<session::Answer> answer;
+        OnRead on_read;
+    };
+
+    void turn();
+    void load();
+    [[nodiscard]] bool repairs() const;
+    void rebuild_rows(port::Append& append);
+    void loaded(Result<LoadedSession> loaded);
+    void take_up_state(LoadedSession loaded);
+    // Runs a step. If memory runs out, it ends as if the store had failed: forget().
+    void unless_exhausted(std::function<void()> const& step);
+    void look_up_closed();
+    void decide_waiting();
+    void take_up_commit();
+    [[nodiscard]] session::Adopt adoption() const;
+    void look_up();
+    void decide_batch();
+    void decide_one(Asked& asked, struct Draft& draft);
+    [[nodiscard]] bool may_touch(Rights const& rights) const;
+    [[nodiscard]] session::Context context_of(Asked& asked) const;
+    [[nodiscard]] bool check_values(Asked& asked, session::Context& context);
+    [[nodiscard]] session::MatchingRules rules_for(session::Command const& command) const;
+    void add_rules(session::Decision const& decision, port::Append& append);
+    void take_up_rules();
+    void set_aside(Asked asked);
+    void take_back(Asked asked);
+    void write_down(Asked const& asked, Attachments const& attachments,
+                    std::vector<session::InboxItem> const& held, session::Decision decision,
+                    struct Draft& draft);
+    void take_up(session::PostKey const& post, session::Command const& command,
+                 session::Decision const& decision, port::Append& append);
+    void keep_waiting(std::vector<Asked> rest);
+    void send(struct Draft draft);
+    void committed(Result<void> durable);
+    void release();
+    void forget_cut();
+    void forget(Error const& error);
+    void reopen();
+
+    [[nodiscard]] Incoming of_effect(session::Command::Body outcome);
+    [[nodiscard]] Reply offer_again(session::EffectId id, session::Command::Body const& outcome);
+    [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
+    [[nodiscard]] std::string refusal(session::Command const& command) const;
+    [[nodiscard]] session::Found found_for(session::Command const& command,
+                                           session::Found fetched) const;
+    void remember(std::vector<wire::RecordPtr> const& records);
+    void forget_oldest();
+    void remember_closed(session::Event const& event);
+
+    void dispatch();
+    [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
+    [[nodiscard]] std::optional<Time> model_until() const;
+    void start(session::Effect const& effect);
+    void ask_model(session::Effect const& effect, session::AskModel const& ask);
+    void ask_turn(session::Effect const& effect, session::AskTurn const& ask);
+    void show(wire::History const& history, port::ModelRequest request);
+    void add_files(port::ModelRequest request);
+    void send_request(port::ModelRequest request);
+
+    static constexpr std::size_t inbox_max = 10'000;
+    static constexpr std::size_t append_bytes_max = std::size_t{4} << 20;
+    static constexpr std::size_t recent_max = 512;  // plus an eighth, so that few appends trim it
+    // as weighed by weight_of()
+    static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;
+    static constexpr std::uint64_t snapshot_every = 256;
+
+    SessionId const id_;
+    Host& host_;
+    bool shut_ = false;                    // an append or a load is in progress
+    std::optional<session::State> state_;  // nullopt: unknown, must be loaded
+    std::vector<Asked> inbox_;
+    std::size_t checking_ = 0;             // submissions whose values are being checked
+    bool abandoned_ = false;               // the host is gone
+    std::vector<Answered> leaving_;        // answers that wait for the append
+    std::set<session::EffectId> running_;  // effects started by this process
+
+    std::vector<wire::RecordPtr> recent_;
+    std::size_t recent_bytes_ = 0;             // sum of weight_of()
+    std::vector<wire::RecordPtr> fresh_;       // records of the append in progress
+    std::vector<session::StandingRule> made_;  // by the append in progress
+    std::vector<port::RuleUse> rule_uses_;     // in the append in progress
+    std::vector<port::PostRow> sending_;       // outbox messages of the append in progress
+    bool cut_ = false;                         // the append in progress cuts the history
+    Seq snapshot_seq_ = 0;
+    std::optional<Time> stored_wake_;  // what the store holds …
+    bool wake_known_ = false;          // … if that is known
+    std::optional<Bits128> create_key_;
+    std::optional<LoadedSession::Rows> rows_;  // rebuilt rows, which the waiting Repair writes
+
+    // What this lane closed since it was loaded; found here without asking the store.
+    std::map<std::pair<CallNo, Generation>, session::Receipt> closed_;
+    std::map<std::string, session::Found::Earlier> earlier_;
+    std::set<std::string> progress_;
+    std::set<std::string> taken_;
+    std::map<std::pair<CallNo, Generation>, std::pair<std::uint32_t, std::set<Sha256>>>
+        notes_;  // of the batch being decided
+
+    std::map<std::uint64_t, std::shared_ptr<port::Fn<void()>>>
+        watchers_;  // a watcher may remove itself while it runs
+    std::uint64_t next_watcher_ = 0;
+};
+
+}  // namespace dormouse::runner

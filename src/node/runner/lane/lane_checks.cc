@@ -1,0 +1,51 @@
+// The check of a submission's values, beside the inbox where it takes long.
+#include "runner/lane/lane.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+// False: the check takes longer. True: nothing happens between the check and the decision.
+bool Lane::check_values(Asked& asked, Context& context) {
+    Call const* const call = call_to_check(*state_, asked.incoming.command, context);
+    if (call == nullptr) return true;
+    if (!asked.check) asked.check = std::make_shared<SubmissionCheck>(host_.checks());
+    auto checked = asked.check->find(*call, std::get<Submit>(asked.incoming.command.body));
+    if (!checked) return false;
+    context.checked = *std::move(checked);
+    auto const& what = std::get<Submit>(asked.incoming.command.body).what;
+    if (!context.checked.refused)
+        context.checked.refused = refuse_rule(host_.rules(), *state_, *call, what, context.at);
+    return true;
+}
+
+// The session continues while the values are checked.
+void Lane::set_aside(Asked asked) {
+    auto const aside = std::make_shared<Asked>(std::move(asked));
+    std::shared_ptr<Submit const> const submit(aside,
+                                               &std::get<Submit>(aside->incoming.command.body));
+    ++checking_;
+    aside->check->work(submit, [self = shared_from_this(), aside] {
+        --self->checking_;
+        self->take_back(std::move(*aside));
+    });
+}
+
+// Decides the command as if it came now: the session may have changed.
+void Lane::take_back(Asked asked) {
+    if (abandoned_) return;
+    if (host_.draining()) {
+        asked.reply(std::unexpected(stopping()));
+        if (may_sleep()) host_.rested(id_);
+        return;
+    }
+    asked.incoming.at = host_.now();
+    asked.looked_up = false;
+    asked.found = {};
+    inbox_.push_back(std::move(asked));
+    turn();
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,197 @@
+#include "runner/lane/lane.h"
+
+#include "base/trace.h"
+#include "runner/read/read_view.h"
+
+#include "session/limits.h"
+#include "wire/view/view.h"
+#include "wire/view/view_budget.h"
+#include "wire/view/view_files.h"
+
+#include <new>
+#include <utility>
+
+// Effects: starts outstanding effects that do not run, and stops running effects that are no longer
+// outstanding. In a new process nothing runs, so all outstanding effects start: resuming is this
+// same function.
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+void fit(Host& host, port::ModelRequest& request) {
+    auto const tokens = host.agents().view_tokens(request.agent);
+    if (tokens) wire::fit(request.view, *tokens);
+}
+
+}  // namespace
+
+void Lane::dispatch() {
+    trace();
+    bool const over =
+        state_->lifecycle == Lifecycle::completed || state_->lifecycle == Lifecycle::deleted;
+    if (over) host_.effects().ended(id_, state_->agent);
+    auto const& effects = outstanding(*state_);
+    auto const polls = due_polls(*state_, host_.now());
+    if (effects.empty() && polls.empty() && running_.empty()) return;
+    std::erase_if(running_, [&](EffectId id) {
+        if (effects.contains(id) || polls.contains(id)) return false;
+        host_.effects().stop(id_, id);
+        return true;
+    });
+    if (host_.draining()) return;
+    std::vector<Effect> starting;
+    for (auto const& [id, effect] : effects) {
+        if (running_.insert(id).second) starting.push_back(effect);
+    }
+    for (auto const& [id, effect] : polls) {
+        // the others start when these are done
+        if (running_.size() >= limits::outstanding_max) break;
+        if (running_.insert(id).second) starting.push_back(effect);
+    }
+    for (Effect const& effect : starting) {
+        try {
+            start(effect);
+        } catch (std::bad_alloc const&) {
+            running_.erase(effect.id);  // the scan starts it again
+        }
+    }
+}
+
+void Lane::start(Effect const& effect) {
+    auto done = [&host = host_, session = id_, id = effect.id](Command::Body outcome) {
+        host.offer(session, id, std::move(outcome));
+    };
+    if (auto const* ask = std::get_if<AskModel>(&effect.what)) {
+        ask_model(effect, *ask);
+    } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
+        host_.effects().run_tool(id_, effect.id, state_->agent, *run, std::move(done));
+    } else if (auto const* poll = std::get_if<PollTool>(&effect.what)) {
+        host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
+    } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
+        ask_turn(effect, *turn);
+    } else if (auto const* tell = std::get_if<NotifyAgent>(&effect.what)) {
+        host_.effects().notify_agent(id_, state_->agent, *tell);
+    } else {
+        host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
+                                 std::move(done));
+    }
+}
+
+std::optional<Time> Lane::model_until() const {
+    if (!state_->turn || !state_->turn->request) return std::nullopt;
+    return host_.effects().model_until(id_, {state_->turn->request->since, 0});
+}
+
+// nullopt: this process does it already, or does it when another poll ends.
+std::optional<Time> Lane::time_of(Timer const& timer) const {
+    if (timer.kind == TimerKind::poll) {
+        EffectId const id{state_->calls.at(timer.call).pause->polled, timer.call};
+        bool const starts = !running_.contains(id) && running_.size() < limits::outstanding_max;
+        return starts ? std::optional(timer.at) : std::nullopt;
+    }
+    if (timer.kind != TimerKind::give_up || timer.call != 0) return timer.at;
+    return std::max(timer.at, model_until().value_or(timer.at));
+}
+
+std::optional<Time> Lane::next_time() const {
+    bool const active = state_->lifecycle == Lifecycle::active;
+    std::optional<Time> next;
+    for (Timer const& timer : state_->timers) {
+        if (next && *next <= timer.at) break;
+        if (!active && timer.kind != TimerKind::deadline) continue;
+        if (auto const at = time_of(timer); at && (!next || *at < *next)) next = at;
+    }
+    return next;
+}
+
+void Lane::ask_model(Effect const& effect, AskModel const& ask) {
+    port::ModelRequest request{id_, state_->agent, ask, {}, effect.id};
+    if (ask.program) request.program = agent_context(*state_);
+    if (recent_from_start()) return show(wire::history_of(id_, recent_), std::move(request));
+    auto read = [end = wire::journal_end(*state_), seq = ask.view_seq](port::JournalStore& store) {
+        return read_view(store, end, seq);
+    };
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), request = std::move(request)](Result<ModelView> view) mutable {
+            if (!self->running_.contains(request.id)) return;
+            if (!view) return self->forget_effect(request.id);
+            request.view = *std::move(view);
+            fit(self->host_, request);
+            self->add_files(std::move(request));
+        });
+}
+
+void Lane::show(wire::History const& history, port::ModelRequest request) {
+    request.view = wire::model_view(history, request.ask.view_seq);
+    fit(host_, request);
+    add_files(std::move(request));
+}
+
+// Reads the images and files that the view names, for this request only.
+void Lane::add_files(port::ModelRequest request) {
+    auto events = wire::files_of(request.view, id_);
+    if (events.empty()) return send_request(std::move(request));
+    auto read = [id = id_, events = std::move(events)](port::JournalStore& store) {
+        return read_files(store, id, events);
+    };
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), request = std::move(request)](Result<FilesById> files) mutable {
+            if (!self->running_.contains(request.id)) return;
+            if (files) {
+                request.view.files = *std::move(files);
+                return self->send_request(std::move(request));
+            }
+            // Damage (`internal`): reading again would not help.
+            if (files.error().code != Code::internal) return self->forget_effect(request.id);
+            AskModel const& ask = request.ask;
+            Trouble const damage{"model_failed", files.error().detail};
+            self->host_.offer(
+                self->id_, request.id,
+                ModelFailure{ask.turn, ask.step, ask.attempt, damage, false, std::nullopt});
+        });
+}
+
+void Lane::send_request(port::ModelRequest request) {
+    auto said = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
+        host.delta(session, ask, delta);
+    };
+    auto done = [&host = host_, session = id_, id = request.id](Command::Body outcome) {
+        host.offer(session, id, std::move(outcome));
+    };
+    host_.effects().ask_model(std::move(request), std::move(said), std::move(done));
+}
+
+void Lane::offer(EffectId id, Command::Body outcome) {
+    Reply again = offer_again(id, outcome);
+    receive(of_effect(std::move(outcome)), std::move(again));
+}
+
+void Lane::offer_prepared(EffectId id, Command::Body outcome) {
+    Reply again = offer_again(id, outcome);
+    receive_prepared(of_effect(std::move(outcome)), std::move(again));
+}
+
+Incoming Lane::of_effect(Command::Body outcome) {
+    Incoming out;
+    out.at = host_.now();
+    out.random = host_.random();
+    out.command.body = std::move(outcome);
+    return out;
+}
+
+Lane::Reply Lane::offer_again(EffectId id, Command::Body const& outcome) {
+    auto again = std::make_shared<Command::Body>(outcome);
+    return [self = shared_from_this(), id, again](Result<Answer> const& answer) {
+        bool const answered = answer || info(answer.error().code).next != Next::retry;
+        if (!answered) self->host_.offer_later(self->id_, id, std::move(*again));
+    };
+}
+
+// The effect was not started: a scan causes a dispatch that starts it.
+void Lane::forget_effect(EffectId id) { running_.erase(id); }
+
+}  // namespace dormouse::runner

@@ -1,0 +1,31 @@
+#include "runner/lane/lane.h"
+#include "runner/read/read_view.h"
+
+#include <utility>
+
+// Asks the interceptors of a turn, with the model's view at that moment.
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+void Lane::ask_turn(Effect const& effect, AskTurn const& ask) {
+    auto const request = [&host = host_, session = id_, agent = state_->agent, id = effect.id,
+                          ask](ModelView view) {
+        port::TurnRequest out{session, agent, ask, std::move(view), id};
+        host.effects().ask_turn(std::move(out), [&host, session, id](Command::Body outcome) {
+            host.offer(session, id, std::move(outcome));
+        });
+    };
+    if (recent_from_start())
+        return request(wire::model_view(wire::history_of(id_, recent_), effect.id.since));
+    auto read = [end = wire::journal_end(*state_), seq = effect.id.since](
+                    port::JournalStore& store) { return read_view(store, end, seq); };
+    port::ask(host_.journal(), std::move(read),
+              [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
+                  if (!self->running_.contains(id)) return;
+                  if (!view) return self->forget_effect(id);
+                  request(*std::move(view));
+              });
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,206 @@
+#include "runner/lane/outbox.h"
+
+#include "runner/read/reading.h"
+#include "runner/repair/unreadable.h"
+#include "wire/post_json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+Outbox::Outbox(World world, Send send, Delivered on_delivered)
+    : world_(world), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
+
+void Outbox::add(std::vector<port::PostRow> posts) {
+    if (settled_ != doubts_) return;  // the scan finds them, in order with earlier ones
+    if (known_.size() + posts.size() > known_max) return doubt();
+    for (port::PostRow& post : posts) enqueue(std::move(post), true);
+}
+
+void Outbox::enqueue(port::PostRow post, bool stands) {
+    auto const to = SessionId::parse(post.target);
+    if (!to) return;  // damaged row: it stays undelivered
+    if (!known_.try_emplace(post.key, stands).second) return;
+    Pair const pair{post.key.from, *to};
+    Queue& queue = queues_[pair];
+    queue.push_back(std::move(post));
+    if (queue.size() == 1) begin(pair);
+}
+
+void Outbox::scan() {
+    if (std::exchange(scanning_, true)) return;
+    auto const limit = static_cast<std::uint32_t>(std::min(known_.size(), known_max)) + page;
+    auto question = [limit](port::OutboxStore& store) {
+        return store.due_posts("session", Time::max(), limit);
+    };
+    port::ask(world_.journal, std::move(question),
+              scope_.guard([this, limit, doubts = doubts_](auto found) {
+                  scanned(doubts, limit, std::move(found));
+              }));
+}
+
+void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
+                     Result<std::vector<port::PostRow>> found) {
+    scanning_ = false;
+    if (!found) return;
+    bool const all = found->size() < limit;
+    if (all) settled_ = std::max(settled_, doubts);
+    for (port::PostRow& post : *found) {
+        if (known_.size() < known_max) enqueue(std::move(post), false);
+    }
+}
+
+void Outbox::begin(Pair const& pair) {
+    if (on_their_way_ >= on_their_way_max) return ready_.push_back(pair);
+    ++on_their_way_;
+    attempt(pair);
+}
+
+// Posted to the loop: what starts here may be answered at once.
+void Outbox::begin_next() {
+    --on_their_way_;
+    if (ready_.empty()) return;
+    world_.loop.post(scope_.guard([this] {
+        if (ready_.empty() || on_their_way_ >= on_their_way_max) return;
+        Pair const pair = ready_.front();
+        ready_.pop_front();
+        begin(pair);
+    }));
+}
+
+// A message that may have been accepted already is neither delivered nor sent back before the store
+// is asked: a receiver deleted meanwhile does not remember it, and one that refused it may accept
+// it now.
+void Outbox::attempt(Pair const& pair) {
+    port::PostKey const key = queues_.at(pair).front().key;
+    if (std::exchange(known_.at(key), false)) return deliver(pair);
+    auto question = [key](port::OutboxStore& store) { return store.post(key); };
+    port::ask(world_.journal, std::move(question),
+              scope_.guard([this, pair, key](Result<std::optional<port::PostRow>> row) {
+                  if (!row) return again(pair, false);
+                  if (*row) return deliver(pair);
+                  on_delivered_({key.from, key.seq, key.n},
+                                Answer{.outcome = Answer::Outcome::duplicate});
+                  next(pair, false);
+              }));
+}
+
+void Outbox::deliver(Pair const& pair) {
+    port::PostRow const& post = queues_.at(pair).front();
+    auto what = wire::read_post(post.body);
+    if (!what) return again(pair, true);  // from a newer release, which will deliver it
+    Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
+    auto const* const run = std::get_if<StartRun>(&command.what);
+    if (!run || !run->fork) return give(pair, std::move(command));
+    auto question = [key = command.key](port::JournalStore& store) {
+        return read_past(store, key.from, key.seq);
+    };
+    auto give_past = [this, pair, command = std::move(command)](
+                         Result<std::optional<Create::ForkOf>> past) mutable {
+        if (!past) return again(pair, is_unreadable(past.error()));
+        command.past = *std::move(past);
+        give(pair, std::move(command));
+    };
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(give_past)));
+}
+
+void Outbox::give(Pair const& pair, Deliver command) {
+    send_(
+        pair.second, std::move(command), {ActorType::session, pair.first.text()},
+        scope_.guard([this, pair](Result<Answer> answer) { delivered(pair, std::move(answer)); }));
+}
+
+void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
+    // A full inbox is reported at once: the sender may be able to act on it.
+    bool const later = !answer && info(answer.error().code).next == Next::retry &&
+                       answer.error().code != Code::inbox_full;
+    if (later) return again(pair, is_unreadable(answer.error()));
+    port::PostKey const& key = queues_.at(pair).front().key;
+    on_delivered_({key.from, key.seq, key.n}, answer);
+    if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
+    send_back(pair, answer.error());
+}
+
+void Outbox::send_back(Pair const& pair, Error const& why) {
+    port::PostRow const& post = queues_.at(pair).front();
+    auto what = wire::read_post(post.body);
+    if (!what) return again(pair, true);
+    PostKey const key{post.key.from, post.key.seq, post.key.n};
+    Undelivered back{
+        key, pair.second, std::move(*what), {std::string(info(why.code).text), why.detail}};
+    send_(
+        pair.first, std::move(back), {ActorType::runtime, ""},
+        scope_.guard([this, pair](Result<Answer> answer) { sent_back(pair, std::move(answer)); }));
+}
+
+// A sender that is gone does not get the message back.
+void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
+    if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
+    if (info(answer.error().code).next == Next::retry)
+        return again(pair, is_unreadable(answer.error()));
+    next(pair, true);
+}
+
+// A row that could not be removed is found by the next scan and is a duplicate then.
+void Outbox::next(Pair const& pair, bool remove) {
+    auto const queue = queues_.find(pair);
+    port::PostKey const done = queue->second.front().key;
+    queue->second.pop_front();
+    unreadable_.erase(pair);
+    bool const more = !queue->second.empty();
+    if (!more) queues_.erase(queue);
+    if (more) {
+        attempt(pair);
+    } else {
+        begin_next();
+    }
+    if (!remove) {
+        known_.erase(done);
+        return;
+    }
+    auto work = [done](port::OutboxStore& store) {
+        port::PostUpdate update;
+        update.key = done;
+        update.gone = true;
+        return store.update_posts({&update, 1});
+    };
+    world_.journal.write(std::move(work),
+                         scope_.guard([this, done](auto const&) { known_.erase(done); }));
+}
+
+void Outbox::again(Pair const& pair, bool unreadable) {
+    begin_next();
+    if (!unreadable) {
+        unreadable_.erase(pair);
+        return world_.loop.after(retry_every, scope_.guard([this, pair] { begin(pair); }));
+    }
+    Unreadable& waits = unreadable_[pair];
+    waits.delay = std::clamp(2 * waits.delay, retry_every, unreadable_every_max);
+    waits.number = ++attempts_;
+    world_.loop.after(waits.delay, scope_.guard([this, pair, number = waits.number] {
+        begin_waiting(pair, number);
+    }));
+}
+
+// Does nothing if that attempt was already made.
+void Outbox::begin_waiting(Pair const& pair, std::uint64_t number) {
+    auto const found = unreadable_.find(pair);
+    if (found == unreadable_.end() || found->second.number != number) return;
+    found->second.number = 0;
+    begin(pair);
+}
+
+void Outbox::retry(SessionId session) {
+    for (auto& [pair, waits] : unreadable_) {
+        bool const its = pair.first == session || pair.second == session;
+        if (!its || waits.number == 0) continue;
+        waits.delay = {};
+        world_.loop.post(
+            scope_.guard([this, pair, number = waits.number] { begin_waiting(pair, number); }));
+    }
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,160 @@
+#include "runner/lane/rows.h"
+
+#include "base/enum_words.h"
+#include "session/fold.h"
+#include "wire/post_json.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+namespace {
+
+port::PendingStatus status_of(std::optional<CallStatus> status) {
+    if (!status) return port::PendingStatus::waiting;
+    return from_word<port::PendingStatus>(text(*status)).value_or(port::PendingStatus::waiting);
+}
+
+bool shown_in_row(State const& state, Event::Body const& body) {
+    if (auto const* e = std::get_if<InputReceived>(&body))
+        return e->source == InputSource::prompt && !state.auto_title.empty() &&
+               title_in(e->parts) == state.auto_title;
+    return std::holds_alternative<SessionCreated>(body) ||
+           std::holds_alternative<SessionChanged>(body) ||
+           std::holds_alternative<StatusChanged>(body) ||
+           std::holds_alternative<SessionEnded>(body) ||
+           std::holds_alternative<SessionDeleted>(body);
+}
+
+}  // namespace
+
+port::PendingRow pending_row(PendingChange const& change) {
+    return {change.pending.call,
+            change.pending.generation,
+            status_of(change.status),
+            change.tool,
+            change.created,
+            change.deadline,
+            change.paused,
+            change.settled,
+            change.external_ref};
+}
+
+Attachments take_attachments(Command& command) {
+    Attachments out;
+    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body)) {
+        if (auto* const terms = std::get_if<PauseTerms>(&outcome->what))
+            out.secrets[outcome->pending.call] = std::exchange(terms->webhook_secret, {});
+    } else if (auto* const reply = std::get_if<ModelReply>(&command.body)) {
+        for (CallSpec& spec : reply->calls) {
+            out.of_reply.push_back(spec.at_once ? std::exchange(spec.at_once->webhook_secret, {})
+                                                : std::string());
+        }
+    } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
+        for (Bits128 const& key : submit->delivery_keys)
+            out.delivered.push_back({key, submit->delivery_digest});
+    } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
+        auto const count = static_cast<std::uint32_t>(cut->last - cut->first + 1);
+        out.base = port::BaseRow{{cut->first, count, *cut->frame},
+                                 cut->what.through,
+                                 cut->what.call,
+                                 std::string(keys_of_calls),
+                                 std::move(cut->artifacts)};
+    }
+    return out;
+}
+
+void add_attachments(Attachments const& attachments, std::vector<Event> const& events,
+                     port::Append& append) {
+    std::map<CallNo, std::string> secrets = attachments.secrets;
+    for (Event const& event : events) {
+        if (auto const* const replied = std::get_if<ModelReplied>(&event.body)) {
+            for (std::size_t i = 0; i < attachments.of_reply.size(); ++i)
+                secrets[replied->first_call + static_cast<CallNo>(i)] = attachments.of_reply[i];
+        } else if (auto const* const paused = std::get_if<CallPaused>(&event.body)) {
+            auto const secret = secrets.find(paused->pending.call);
+            if (secret != secrets.end() && !secret->second.empty())
+                append.secrets.push_back(
+                    {paused->pending.call, paused->pending.generation, secret->second});
+        } else if (std::holds_alternative<Submitted>(event.body)) {
+            append.delivered.insert(append.delivered.end(), attachments.delivered.begin(),
+                                    attachments.delivered.end());
+        } else if (std::holds_alternative<HistoryCut>(event.body)) {
+            append.base = attachments.base;
+        }
+    }
+}
+
+// Messages between sessions are delivered in the order of their sender's events, independent of
+// clocks.
+port::PostRow post_row(State const& state, Post const& post, Time at) {
+    port::PostRow row;
+    row.key = {state.id, post.seq, post.n};
+    row.kind = "session";
+    row.target = post.to.text();
+    row.body = wire::write_post(post.what);
+    auto const* run = std::get_if<StartRun>(&post.what);
+    if (run && run->run == 1) row.makes = post.to;
+    row.created = at;
+    return row;
+}
+
+std::vector<InboxItem> quarantined_in(State const& state) {
+    std::vector<InboxItem> out;
+    if (state.lifecycle == Lifecycle::deleted) return out;
+    for (InboxItem const& item : state.inbox) {
+        if (item.hold == MailHold::quarantined) out.push_back(item);
+    }
+    return out;
+}
+
+void add_quarantined(std::vector<InboxItem> const& before, State const& state,
+                     std::vector<Event> const& events, port::Append& append) {
+    for (Event const& event : events) {
+        auto const* const e = std::get_if<MailReceived>(&event.body);
+        if (!e || e->hold != MailHold::quarantined) continue;
+        port::PostRow row;
+        row.key = {state.id, event.seq, held_n};
+        row.kind = quarantined_kind;
+        row.target = state.project;
+        row.body = wire::write_post(e->mail);
+        row.created = event.at;
+        append.posts.push_back(std::move(row));
+    }
+    if (before.empty()) return;
+    auto const now = quarantined_in(state);
+    for (InboxItem const& item : before) {
+        bool const stays = std::ranges::find(now, item.seq, &InboxItem::seq) != now.end();
+        if (!stays) append.taken.push_back({state.id, item.seq, held_n});
+    }
+}
+
+port::SessionRow session_row(State const& state) {
+    return {state.id,      state.project,      state.agent,
+            state.alias,   shown_title(state), std::string(text(state.lifecycle)),
+            state.created, state.updated};
+}
+
+bool claims_alias(std::vector<wire::RecordPtr> const& records) {
+    bool claims = false;
+    for (wire::RecordPtr const& record : records) {
+        Event::Body const& body = record->event.body;
+        if (auto const* e = std::get_if<SessionCreated>(&body)) claims = !e->alias.empty();
+        if (auto const* e = std::get_if<SessionChanged>(&body); e && e->alias)
+            claims = !e->alias->empty();
+    }
+    return claims;
+}
+
+std::optional<port::SessionRow> changed_row(State const& state,
+                                            std::vector<wire::RecordPtr> const& records) {
+    for (wire::RecordPtr const& record : records) {
+        if (shown_in_row(state, record->event.body)) return session_row(state);
+    }
+    return std::nullopt;
+}
+
+}  // namespace dormouse::runner

@@ -1,0 +1,151 @@
+// Messages of chat services: sent, and changed when their call has ended.
+#include "webhook/pump.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::webhook {
+
+using port::PostKey;
+using port::PostState;
+using port::PostUpdate;
+using port::SentRow;
+
+namespace {
+
+constexpr std::size_t answer_max = 64 << 10;
+// How often the end of a call waits for its messages to be taken, and how long.
+constexpr std::uint32_t waits_max = 2;
+constexpr Duration wait_for_sent{10'000};
+
+}  // namespace
+
+void Pump::send_notice(PostKey const& key) {
+    auto const& notices = options_.outgoing.notices;
+    auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
+    if (notice == notices.end())
+        return failed(key, "this address is not in any [[notify]] now", true);
+    if (notice->kind == Notice::Kind::command) return run(key, *notice);
+    if (notice->kind == Notice::Kind::email) return send_mail(key, *notice);
+    Service const* const service = service_of(*notice);
+    auto const it = service ? read_notification(at_work_.at(key).letter.body) : std::nullopt;
+    if (!it) return send(key, notice->url, "", false);
+    if (it->outcome.empty()) return send_message(key, *notice, *service, *it);
+    read_sent(key, *notice, *it);
+}
+
+void Pump::send_mail(PostKey const& key, Notice const& notice) {
+    auto const it = read_notification(at_work_.at(key).letter.body);
+    if (!it || !options_.mail) return failed(key, "no e-mail is sent by this server", true);
+    auto done = scope_.guard([this, key](Result<void> result) {
+        if (!at_work_.contains(key)) return;
+        if (result) return delivered(key);
+        Code const code = result.error().code;
+        failed(key, result.error().detail, code == Code::not_found || code == Code::bad_value);
+    });
+    options_.mail(notice, *it, delivery_text(key), std::move(done));
+}
+
+void Pump::send_message(PostKey const& key, Notice const& notice, Service const& service,
+                        Notification const& it) {
+    auto taken = [this, key, changes = can_change(notice)](ServiceReply reply) {
+        Work& work = at_work_.at(key);
+        auto const& pending = work.letter.pending;
+        if (changes && pending && !reply.reference.empty())
+            work.sent = SentRow{pending->call, pending->generation, work.row.target,
+                                std::move(reply.reference), work.letter.body};
+        delivered(key);
+    };
+    ask_service(key, service.request(notice, it, ""), std::move(taken), service, false);
+}
+
+// The notices live as long as this.
+void Pump::read_sent(PostKey const& key, Notice const& notice, Notification const& it) {
+    auto const pending = at_work_.at(key).letter.pending;
+    if (!pending) return failed(key, "it does not name a call", true);
+    auto question = [pending = *pending,
+                     target = at_work_.at(key).row.target](port::OutboxStore& store) {
+        return store.sent(pending.session, pending.call, pending.generation, target);
+    };
+    port::ask(world_.outbox, std::move(question),
+              scope_.guard([this, key, &notice, it](Result<std::vector<SentRow>> rows) {
+                  if (!at_work_.contains(key)) return;
+                  if (!rows) return failed(key, "the store does not answer", false);
+                  Work& work = at_work_.at(key);
+                  bool const early = rows->empty() && work.row.attempts < waits_max;
+                  if (early) return postpone(key, wait_for_sent);
+                  work.open = std::move(*rows);
+                  change_next(key, notice, it);
+              }));
+}
+
+// Changes one message after the other.
+void Pump::change_next(PostKey const& key, Notice const& notice, Notification const& it) {
+    Work& work = at_work_.at(key);
+    if (work.open.empty()) return delivered(key);
+    SentRow const& row = work.open.front();
+    Notification message = read_notification(row.body).value_or(it);
+    message.outcome = it.outcome;
+    Service const& service = *service_of(notice);
+    auto taken = [this, key, &notice, it](ServiceReply const& /*reply*/) {
+        Work& at = at_work_.at(key);
+        at.closed.push_back(std::move(at.open.front()));
+        at.open.erase(at.open.begin());
+        change_next(key, notice, it);
+    };
+    ask_service(key, service.request(notice, message, row.reference), std::move(taken), service,
+                true);
+}
+
+void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(ServiceReply)> then,
+                       Service const& service, bool is_change) {
+    Way const way = way_to(made.url, options_.allowed);
+    if (!way.refusal.empty()) return failed(key, "not sent: " + way.refusal, true);
+    Work& work = at_work_.at(key);
+    work.answer.clear();
+    work.status = 0;
+    work.retry_after.reset();
+    port::HttpRequest request;
+    request.method = std::move(made.method);
+    request.url = std::move(made.url);
+    request.headers = std::move(made.headers);
+    request.body = std::move(made.body);
+    request.connect_limit = request.idle_limit = request.total_limit = time_limit;
+    request.response_max = answer_max;
+    request.public_only = way.public_only;
+    port::HttpCallbacks callbacks;
+    callbacks.head = scope_.guard([this, key](port::HttpHead const& head) {
+        if (!at_work_.contains(key)) return;
+        at_work_.at(key).status = head.status;
+        at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
+    });
+    callbacks.data = scope_.guard([this, key](std::string_view bytes) {
+        if (at_work_.contains(key)) at_work_.at(key).answer += bytes;
+    });
+    callbacks.done = scope_.guard([this, key, &service, is_change, then = std::move(then)](
+                                      std::optional<port::HttpFailure> failure) mutable {
+        if (!at_work_.contains(key)) return;
+        Work& at = at_work_.at(key);
+        at.request = 0;
+        if (failure) return failed(key, failure->reason, false);
+        if (at.status == 410) return disable(key, "the receiver answered 410 Gone");
+        ServiceReply reply = read_reply(service, at.status, at.answer, is_change);
+        if (reply.taken) return then(std::move(reply));
+        if (reply.retry_after) at.retry_after = reply.retry_after;
+        failed(key, reply.why, reply.permanent);
+    });
+    work.request = world_.http.start(std::move(request), std::move(callbacks));
+}
+
+// Tries again without counting the attempt as a failure of the receiver.
+void Pump::postpone(PostKey const& key, Duration wait) {
+    Work const& work = at_work_.at(key);
+    PostUpdate update;
+    update.key = key;
+    update.state = PostState::pending;
+    update.attempts = work.row.attempts + 1;
+    update.next_at = world_.clock.now() + wait;
+    finish(key, update);
+}
+
+}  // namespace dormouse::webhook

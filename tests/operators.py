@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""What operators see of the server: the audit, nodes, starts, the effective configuration."""
+import contextlib
+import pathlib
+import sqlite3
+
+from dormouse import Case, Client, main, run
+
+SECRET = 'sk-never-shown-4711'
+GOOD = '''
+[server]
+demo = true
+
+[limits]
+heartbeat = "30s"
+
+[[model]]
+id = "main"
+kind = "openai-chat"
+base_url = "http://127.0.0.1:9/v1"
+model = "m"
+api_key_env = "OPS_KEY"
+headers = { X-Team = "ops", X-Key = { env = "OPS_KEY", prefix = "Key " } }
+
+[[agent]]
+id = "writer"
+model = "main"
+'''
+
+
+class Operators(Case):
+    def setUp(self):
+        self.server = self.configured(GOOD, OPS_KEY=SECRET)
+
+    def client(self, role, **more):
+        made = self.server.post('/api/tokens', {'name': f'{role}-person', 'role': role, **more})
+        return Client(self.server.port, made['secret'])
+
+    def get(self, path):
+        return self.assertStatus(self.server.get(path), 200).json
+
+    # ---- audit
+
+    def test_audit_shows_who_decided_newest_first_and_verifies(self):
+        session = self.server.create('approve A')['id']
+        (call,) = self.server.open_calls(session)
+        self.server.decide(call, True)
+        self.client('read')
+        page = self.get('/api/audit')
+        self.assertTrue(page['verified'])
+        self.assertIsNone(page['next'])
+        numbers = [one['n'] for one in page['items']]
+        self.assertEqual(numbers, list(range(len(numbers), 0, -1)))
+        self.assertEqual(page['checked'], len(numbers))
+        self.assertTrue(all(one['verified'] is True for one in page['items']))
+        self.assertEqual(page['items'][0]['type'], 'token_created')
+        decided = next(one for one in page['items'] if one['pendingID'] == call['id'])
+        self.assertEqual((decided['type'], decided['by']), ('submitted', 'first'))
+        self.assertIs(decided['line']['approved'], True)
+
+    def test_audit_filters_and_pages(self):
+        sessions = [self.server.create('deploy A')['id'] for _ in range(3)]
+        for session in sessions:
+            self.server.result(self.server.open_calls(session)[0]['id'], 'live')
+        (one,) = self.get(f'/api/audit?session={sessions[1]}')['items']
+        self.assertEqual(one['sessionID'], sessions[1])
+        self.assertEqual(self.get('/api/audit?by=nobody')['items'], [])
+        found, cursor = [], ''
+        while cursor is not None:
+            page = self.get('/api/audit?type=submitted&limit=1' + cursor)
+            found += [item['sessionID'] for item in page['items']]
+            cursor = page['next'] and '&cursor=' + page['next']
+        self.assertEqual(found, sessions[::-1])
+        for bad in ('x', '0', '-1'):
+            self.assertProblem(self.server.get(f'/api/audit?cursor={bad}'), 400, 'bad_cursor')
+
+    def test_changed_audit_line_is_not_verified(self):
+        session = self.server.create('deploy A')['id']
+        self.server.result(self.server.open_calls(session)[0]['id'], 'live')
+        self.client('read')
+        self.rename('first', 'other')
+        page = self.get('/api/audit')
+        self.assertFalse(page['verified'])
+        self.assertEqual([one['n'] for one in page['items'] if not one['verified']], [1])
+        self.rename('other', 'first')
+
+    def rename(self, old, new):
+        """Changes a name in the first line, behind the server's back."""
+        self.server.term()
+        with contextlib.closing(sqlite3.connect(f'{self.server.directory}/dormouse.db')) as db:
+            change = 'UPDATE audit SET line = replace(line, ?, ?) WHERE n = 1'
+            db.execute(change, (f'"{old}"', f'"{new}"'))
+            db.commit()
+        self.server.start()
+
+    # ---- starts and nodes
+
+    def test_starts_say_how_each_process_ended(self):
+        self.server.kill()
+        self.server.start()
+        self.server.term()
+        self.server.start()
+        now, clean, killed = self.get('/api/starts')['items']
+        self.assertEqual([now['clean'], clean['clean'], killed['clean']], [None, True, False])
+        self.assertIsNone(now['aliveAt'])
+        self.assertGreater(now['epoch'], clean['epoch'])
+        self.assertLessEqual(killed['startedAt'], killed['aliveAt'])
+        self.assertLessEqual(killed['aliveAt'], clean['startedAt'])
+
+    def test_node_says_what_it_uses(self):
+        (node,) = self.get('/api/nodes')['items']
+        self.assertEqual(node['epoch'], self.get('/api/starts')['items'][0]['epoch'])
+        directory = str(pathlib.Path(self.server.directory).resolve())
+        self.assertEqual(node['data']['directory'], directory)
+        self.assertGreater(node['data']['bytes'], 1000)
+        self.assertGreater(node['data']['freeBytes'], 1000)
+        self.assertIn(node['release'], run('--version').stdout)
+
+    # ---- configuration
+
+    def test_configuration_never_shows_a_secret(self):
+        answer = self.assertStatus(self.server.get('/api/config'), 200)
+        self.assertNotIn(SECRET.encode(), answer.raw)
+        config = answer.json
+        keys = {
+            (section['heading'], key['name']): key
+            for section in config['sections']
+            for key in section['keys']
+        }
+        self.assertEqual(keys['[limits]', 'heartbeat']['value'], '"30s"')
+        self.assertTrue(keys['[limits]', 'heartbeat']['changed'])
+        self.assertFalse(keys['[limits]', 'connections']['changed'])
+        self.assertEqual(keys['[[model]]', 'api_key_env']['value'], '"OPS_KEY"')
+        self.assertEqual(keys['[[model]]', 'headers']['value'], '["X-Team", "X-Key from OPS_KEY"]')
+
+    def test_config_show_prints_the_same_values(self):
+        path = pathlib.Path(self.server.directory) / 'shown.toml'
+        path.write_text(GOOD)
+        shown = run('config', 'show', path, env={'OPS_KEY': SECRET})
+        self.assertEqual(shown.returncode, 0, shown)
+        self.assertIn('heartbeat = "30s"\n', shown.stdout)
+        self.assertIn('# connections = ', shown.stdout)
+        self.assertIn('api_key_env = "OPS_KEY"\n', shown.stdout)
+        self.assertNotIn(SECRET, shown.stdout)
+        self.assertIn('"heading":"[server]"', run('config', 'show', path, '--json',
+                                                  env={'OPS_KEY': SECRET}).stdout)
+
+    # ---- roles
+
+    def test_roles_decide_what_is_visible(self):
+        paths = ('/api/audit', '/api/config', '/api/nodes', '/api/starts')
+        for role, seen in (
+            ('read', paths[3:]),
+            ('answer', paths[3:]),
+            ('operate', paths[2:]),
+            ('admin', paths),
+        ):
+            client = self.client(role)
+            for path in paths:
+                with self.subTest(role=role, path=path):
+                    self.assertEqual(client.get(path).status, 200 if path in seen else 403)
+        other = self.client('admin', projects=['other'])
+        for path in paths[:3]:
+            self.assertEqual(other.get(path).status, 403, path)
+
+
+if __name__ == '__main__':
+    main()
