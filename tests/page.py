@@ -2,10 +2,11 @@
 """The page behind the link that people receive: a signed-in person answers with its form, by POST
 only; no form of another origin is accepted; texts of agents are escaped."""
 import html.parser
+import re
 import threading
 import urllib.parse
 
-from dormouse import Client, Server, main
+from dormouse import ROOT, Client, Server, main
 from tools_by_config import HELD, Tools, eventually
 
 GATE = '''
@@ -533,7 +534,10 @@ class WebPage(Tools):
 
     def test_views_give_the_page_to_anyone_who_is_signed_in(self):
         bob = Person(self.server, 'bob')
-        for path in ('/sessions', '/sessions?state=idle&q=a', '/sessions/ses_x/timeline', '/you'):
+        shell = (ROOT / 'web/src/parts/Shell.svelte').read_text()
+        views = set(re.findall(r"router\.path === '(/[a-z/]+)'", shell)) - {'/'}
+        self.assertIn('/operate/rules', views)
+        for path in ('/sessions?state=idle&q=a', '/sessions/ses_x/timeline', *sorted(views)):
             answer = self.assertStatus(bob.client().get(path, Cookie=bob.cookie), 200)
             self.assertIn('<div id="app"></div>', answer.raw.decode())
             self.assertEqual(answer.headers['Cache-Control'], 'no-cache')

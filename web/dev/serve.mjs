@@ -26,7 +26,7 @@ export const POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types svelte-trusted-html',
+  'trusted-types svelte-trusted-html dormouse-worker',
 ].join('; ');
 const API = /^\/(api|async-tool|c|openapi\.json|metrics|healthz|readyz)(\/|$|\?)/;
 

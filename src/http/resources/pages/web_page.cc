@@ -13,11 +13,17 @@ namespace {
 
 constexpr std::string_view shell_path = "/index.html";
 constexpr std::string_view assets_path = "/assets/";
-constexpr std::array<std::string_view, 10> views{"/decided",       "/mail",
-                                                 "/operate",       "/operate/access",
-                                                 "/operate/audit", "/operate/config",
-                                                 "/operate/nodes", "/operate/deliveries",
-                                                 "/tasks",         "/you"};
+constexpr std::array<std::string_view, 11> views{"/decided",
+                                                 "/mail",
+                                                 "/operate",
+                                                 "/operate/access",
+                                                 "/operate/audit",
+                                                 "/operate/config",
+                                                 "/operate/deliveries",
+                                                 "/operate/nodes",
+                                                 "/operate/rules",
+                                                 "/tasks",
+                                                 "/you"};
 constexpr std::array<std::string_view, 5> session_views{"", "/calls", "/mail", "/tasks",
                                                         "/timeline"};
 
@@ -31,12 +37,14 @@ bool is_view(std::string_view path) {
     return end > 0 && std::ranges::find(session_views, path.substr(end)) != session_views.end();
 }
 
-// Allows only the page's own script and style files; no element is made from a string.
+// Allows only the page's own script and style files; no element is made from a string. The names
+// of the Trusted Types policies are those of Svelte and of web/src/main.ts.
 std::string policy(std::string_view style) {
     return "default-src 'none'; script-src 'self'; style-src 'self'" + std::string(style) +
            "; img-src 'self' blob: data:; connect-src 'self'; manifest-src 'self'; "
            "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-           "require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
+           "require-trusted-types-for 'script'; trusted-types svelte-trusted-html "
+           "dormouse-worker";
 }
 
 std::string_view trimmed(std::string_view text) {
