@@ -141,7 +141,56 @@ class Smuggling(Raw):
                 self.assertIn(seen, ([4], []) if b'\n\n' in full else ([4],))
 
 
-class Doors(Raw):
+# Names, numbers and spellings that resolve to this host or look like it.
+HOSTS_LIKE_OURS = (
+    'evil.test',
+    'localhost.evil.test',
+    '127.0.0.1.evil.test',
+    'LOCALHOST.evil',
+    'localhost.',
+    'localhost..',
+    'localhost.localdomain',
+    'local.host',
+    '127.0.0.1.',
+    '127.0.0.1.nip.io',
+    '127.1',
+    '127.0.1',
+    '127.0.0.2',
+    '127.000.000.001',
+    '2130706433',
+    '0x7f000001',
+    '0x7f.0.0.1',
+    '0177.0.0.1',
+    '017700000001',
+    '0',
+    '0.0.0.0',
+    '[::]',
+    '[0:0:0:0:0:0:0:2]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[fe80::1]',
+    '[::1%25lo]',
+    '[::1',
+    '::1]',
+    'a@localhost',
+    'localhost@evil.test',
+    'localhost%00',
+    'localhost%2eevil.test',
+    'localhost#evil.test',
+    'localhost/evil.test',
+    'localhost\\evil.test',
+    'localhost,evil.test',
+    'localhost;evil.test',
+    'l\u043ecalhost'.encode().decode('latin-1'),
+    'localhost\t',
+    '*',
+    '*.localhost',
+    'xn--lcalhost-0nf',
+)
+
+
+class Refusals(Raw):
     def test_without_a_token_no_body_is_read(self):
         """CVE-2025-3248: code ran in a 'validate' before authentication."""
         seen = self.send(
@@ -152,53 +201,7 @@ class Doors(Raw):
 
     def hosts_like_ours(self, port):
         """Returns names, numbers and spellings that resolve to this host or look like it."""
-        names = (
-            'evil.test',
-            'localhost.evil.test',
-            '127.0.0.1.evil.test',
-            'LOCALHOST.evil',
-            'localhost.',
-            'localhost..',
-            'localhost.localdomain',
-            'local.host',
-            '127.0.0.1.',
-            '127.0.0.1.nip.io',
-            '127.1',
-            '127.0.1',
-            '127.0.0.2',
-            '127.000.000.001',
-            '2130706433',
-            '0x7f000001',
-            '0x7f.0.0.1',
-            '0177.0.0.1',
-            '017700000001',
-            '0',
-            '0.0.0.0',
-            '[::]',
-            '[0:0:0:0:0:0:0:2]',
-            '[::ffff:127.0.0.1]',
-            '[::ffff:7f00:1]',
-            '[::127.0.0.1]',
-            '[fe80::1]',
-            '[::1%25lo]',
-            '[::1',
-            '::1]',
-            'a@localhost',
-            'localhost@evil.test',
-            'localhost%00',
-            'localhost%2eevil.test',
-            'localhost#evil.test',
-            'localhost/evil.test',
-            'localhost\\evil.test',
-            'localhost,evil.test',
-            'localhost;evil.test',
-            'l\u043ecalhost'.encode().decode('latin-1'),
-            'localhost\t',
-            '*',
-            '*.localhost',
-            'xn--lcalhost-0nf',
-        )
-        yield from (f'{name}:{port}' for name in names)
+        yield from (f'{name}:{port}' for name in HOSTS_LIKE_OURS)
         yield from (
             'localhost',
             '127.0.0.1',

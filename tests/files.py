@@ -75,59 +75,59 @@ class Files(Case):
         return self.server.get(f'/api/artifacts/{artifact}')
 
 
+MIXED_PARTS = [
+    said('look'),
+    image(name='cat.png', alt='a cat'),
+    said('and'),
+    {
+        'type': 'file',
+        'mime': 'text/csv; charset=utf-8',
+        'name': 'a b.csv',
+        'data': base64.b64encode(b'1,2\n').decode(),
+    },
+    {'type': 'image', 'url': 'https://example.org/dog.png', 'alt': 'a dog'},
+]
+# The same as messages show it, without the ids of stored files.
+MIXED_SHOWN = [
+    {'type': 'text', 'text': 'look', 'synthetic': False},
+    {
+        'type': 'image',
+        'mime': 'image/png',
+        'name': 'cat.png',
+        'bytes': len(SMALL),
+        'url': None,
+        'alt': 'a cat',
+    },
+    {'type': 'text', 'text': 'and', 'synthetic': False},
+    {
+        'type': 'file',
+        'mime': 'text/csv; charset=utf-8',
+        'name': 'a b.csv',
+        'bytes': 4,
+        'url': None,
+        'alt': None,
+    },
+    {
+        'artifactID': None,
+        'type': 'image',
+        'mime': None,
+        'name': None,
+        'bytes': None,
+        'url': 'https://example.org/dog.png',
+        'alt': 'a dog',
+    },
+]
+
+
 class Kept(Files):
     def test_an_image_and_a_file_are_kept_beside_their_message(self):
         session = self.server.create()['id']
-        parts = [
-            said('look'),
-            image(name='cat.png', alt='a cat'),
-            said('and'),
-            {
-                'type': 'file',
-                'mime': 'text/csv; charset=utf-8',
-                'name': 'a b.csv',
-                'data': base64.b64encode(b'1,2\n').decode(),
-            },
-            {'type': 'image', 'url': 'https://example.org/dog.png', 'alt': 'a dog'},
-        ]
-        turn = self.assertStatus(self.send(session, parts), 200)
+        turn = self.assertStatus(self.send(session, MIXED_PARTS), 200)
         self.assertEqual(turn['finishReason'], 'stop')
         self.assertEqual(self.server.said(session), 'You said: lookand')
         shown = self.shown(session)
         cat, csv = (shown[i].pop('artifactID') for i in (1, 3))
-        empty = {'artifactID': None, 'url': None, 'alt': None}
-        self.assertEqual(
-            shown,
-            [
-                {'type': 'text', 'text': 'look', 'synthetic': False},
-                {
-                    'type': 'image',
-                    'mime': 'image/png',
-                    'name': 'cat.png',
-                    'bytes': len(SMALL),
-                    'url': None,
-                    'alt': 'a cat',
-                },
-                {'type': 'text', 'text': 'and', 'synthetic': False},
-                {
-                    'type': 'file',
-                    'mime': 'text/csv; charset=utf-8',
-                    'name': 'a b.csv',
-                    'bytes': 4,
-                    'url': None,
-                    'alt': None,
-                },
-                {
-                    **empty,
-                    'type': 'image',
-                    'mime': None,
-                    'name': None,
-                    'bytes': None,
-                    'url': 'https://example.org/dog.png',
-                    'alt': 'a dog',
-                },
-            ],
-        )
+        self.assertEqual(shown, MIXED_SHOWN)
         self.assertEqual(self.fetch(cat).raw, SMALL)
         self.assertEqual(self.fetch(csv).raw, b'1,2\n')
         self.assertEqual(self.fetch(cat).headers['Content-Type'], 'image/png')

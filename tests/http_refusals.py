@@ -84,11 +84,16 @@ class BadRequests(Contract):
             answer = self.server.post(path, body)
             self.assertProblem(answer, 400, 'unknown_field', field=field, nearest=near)
 
-    def test_a_wrong_value_is_pointed_at(self):
-        p, s = self.call['id'], f'/api/sessions/{self.session["id"]}'
-        digest = self.call['inputDigest']
-        create = '/api/projects/default/sessions'
-        for path, body, pointer in [
+    def assert_pointed_at(self, rows):
+        for path, body, pointer in rows:
+            with self.subTest(path=path, body=str(body)[:80]):
+                answer = self.server.post(path, body)
+                self.assertProblem(answer, 400, 'bad_value', pointer=pointer)
+                self.assertIsInstance(answer['why'], str)
+
+    def test_wrong_value_of_a_submission_is_pointed_at(self):
+        p, digest = self.call['id'], self.call['inputDigest']
+        self.assert_pointed_at([
             ('/async-tool/result', {}, '/result'),
             ('/async-tool/result', {'pendingID': p}, '/result'),
             ('/async-tool/result', {'pendingID': p, 'result': 'x'}, '/result'),
@@ -122,6 +127,11 @@ class BadRequests(Contract):
             (f'/async-tool/pending/{p}/claim', {'forMs': 3_600_001}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': 1.5}, '/forMs'),
             (f'/async-tool/pending/{p}/claim', {'forMs': '1'}, '/forMs'),
+        ])
+
+    def test_wrong_value_of_a_new_session_is_pointed_at(self):
+        create = '/api/projects/default/sessions'
+        self.assert_pointed_at([
             (create, {}, '/agentID'),
             (create, {'agentID': 1}, '/agentID'),
             (create, {'agentID': 'nobody'}, '/agentID'),
@@ -133,6 +143,11 @@ class BadRequests(Contract):
             (create, {'agentID': 'demo', 'prompt': {}}, '/prompt/text'),
             (create, {'agentID': 'demo', 'prompt': {'text': ''}}, '/prompt/text'),
             ('/api/projects/a%20b/sessions', {'agentID': 'demo'}, '{project}'),
+        ])
+
+    def test_wrong_value_of_a_prompt_cancel_or_fork_is_pointed_at(self):
+        s = f'/api/sessions/{self.session["id"]}'
+        self.assert_pointed_at([
             (s + '/prompt', {}, '/text'),
             (s + '/prompt', {'text': ''}, '/text'),
             (s + '/prompt', {'text': 5}, '/text'),
@@ -149,11 +164,7 @@ class BadRequests(Contract):
             (s + '/fork', {'seq': 100_000}, '/seq'),
             (s + '/fork', {'seq': '1'}, '/seq'),
             (s + '/fork', {'seq': 5, 'title': 'x' * 1001}, '/title'),
-        ]:
-            with self.subTest(path=path, body=str(body)[:80]):
-                answer = self.server.post(path, body)
-                self.assertProblem(answer, 400, 'bad_value', pointer=pointer)
-                self.assertIsInstance(answer['why'], str)
+        ])
 
     def test_queries_have_limits(self):
         p, s = f'/async-tool/pending/{self.call["id"]}', f'/api/sessions/{self.session["id"]}'

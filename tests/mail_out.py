@@ -47,71 +47,83 @@ NOTIFY = '[[notify]]\nkind = "email"\n'
 PASSWORD = 'smtp-s3cret'
 
 
+class SmtpHandler(socketserver.StreamRequestHandler):
+    """One connection of an Smtp, which it finds as `self.server.smtp`."""
+
+    def say(self, text):
+        self.wfile.write(text.encode() + b'\r\n')
+
+    def handle(self):
+        self.secure, self.envelope = False, {}
+        with contextlib.suppress(OSError):
+            self.say('220 fake')
+            while line := self.rfile.readline():
+                word = line.split()[0].upper().decode() if line.split() else ''
+                if word in self.server.smtp.answers:
+                    self.say(self.server.smtp.answers[word])
+                elif word == 'QUIT':
+                    return self.say('221 bye')
+                else:
+                    getattr(self, f'do_{word}', self.do_other)(line)
+
+    def do_other(self, _):
+        self.say('250 ok')
+
+    def do_EHLO(self, _):
+        smtp = self.server.smtp
+        offers = ['SIZE 1000000'] + (['STARTTLS'] if smtp.context and not self.secure else [])
+        offers += ['AUTH PLAIN LOGIN'] if smtp.login else []
+        lines = ['250-fake'] + ['250-' + offer for offer in offers[:-1]] + ['250 ' + offers[-1]]
+        self.say('\r\n'.join(lines))
+
+    def do_STARTTLS(self, _):
+        self.say('220 go')
+        self.request = self.server.smtp.context.wrap_socket(self.request, server_side=True)
+        self.rfile = self.request.makefile('rb')
+        self.wfile = self.request.makefile('wb', 0)
+        self.secure = True
+
+    def do_AUTH(self, line):
+        value = line.split()[-1]
+        if len(line.split()) < 3:
+            self.say('334 ')
+            value = self.rfile.readline()
+        self.server.smtp.logins.append(base64.b64decode(value))
+        self.say('235 ok')
+
+    def take_address(self, line):
+        self.envelope[line.split()[0].upper()] = line.decode().split('<')[1].split('>')[0]
+        self.say('250 ok')
+
+    do_MAIL = do_RCPT = take_address
+
+    def do_DATA(self, _):
+        self.say('354 go')
+        content = b''
+        while (part := self.rfile.readline()) != b'.\r\n':
+            content += part
+        mail = (self.envelope[b'MAIL'], self.envelope[b'RCPT'], content, self.secure)
+        self.server.smtp.take(mail)
+        self.say('250 taken')
+
+
 class Smtp:
     """Takes mail as RFC 5321 says. `answers` replaces the answers of commands."""
 
     def __init__(self, context=None, login=False):
-        outer = self
+        self.context, self.login = context, login
         self.mails, self.logins, self.answers = [], [], {}
         self.changed = threading.Condition()
-
-        class Handler(socketserver.StreamRequestHandler):
-            def say(self, text):
-                self.wfile.write(text.encode() + b'\r\n')
-
-            def handle(self):
-                with contextlib.suppress(OSError):
-                    self.talk()
-
-            def talk(self):
-                self.say('220 fake')
-                secure, envelope = False, {}
-                while line := self.rfile.readline():
-                    word = line.split()[0].upper().decode() if line.split() else ''
-                    if word in outer.answers:
-                        self.say(outer.answers[word])
-                        continue
-                    if word == 'EHLO':
-                        offers = ['SIZE 1000000'] + (['STARTTLS'] if context and not secure else [])
-                        offers += ['AUTH PLAIN LOGIN'] if login else []
-                        self.say('\r\n'.join(['250-fake'] + ['250-' + o for o in offers[:-1]]
-                                             + ['250 ' + offers[-1]]))
-                    elif word == 'STARTTLS':
-                        self.say('220 go')
-                        self.request = context.wrap_socket(self.request, server_side=True)
-                        self.rfile = self.request.makefile('rb')
-                        self.wfile = self.request.makefile('wb', 0)
-                        secure = True
-                    elif word == 'AUTH':
-                        value = line.split()[-1]
-                        if len(line.split()) < 3:
-                            self.say('334 ')
-                            value = self.rfile.readline()
-                        outer.logins.append(base64.b64decode(value))
-                        self.say('235 ok')
-                    elif word in ('MAIL', 'RCPT'):
-                        envelope[word] = line.decode().split('<')[1].split('>')[0]
-                        self.say('250 ok')
-                    elif word == 'DATA':
-                        self.say('354 go')
-                        content = b''
-                        while (part := self.rfile.readline()) != b'.\r\n':
-                            content += part
-                        with outer.changed:
-                            mail = (envelope['MAIL'], envelope['RCPT'], content, secure)
-                            outer.mails.append(mail)
-                            outer.changed.notify_all()
-                        self.say('250 taken')
-                    elif word == 'QUIT':
-                        self.say('221 bye')
-                        return
-                    else:
-                        self.say('250 ok')
-
-        self.server = socketserver.ThreadingTCPServer(('127.0.0.1', 0), Handler)
+        self.server = socketserver.ThreadingTCPServer(('127.0.0.1', 0), SmtpHandler)
+        self.server.smtp = self
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def take(self, mail):
+        with self.changed:
+            self.mails.append(mail)
+            self.changed.notify_all()
 
     def wait(self, count):
         with self.changed:

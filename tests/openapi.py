@@ -15,6 +15,7 @@ import unittest
 
 import dormouse
 import http_contract
+import http_objects
 import http_state
 import npm
 from dormouse import ROOT, Case, Client, Server, leave_out, main, wait_for
@@ -214,7 +215,7 @@ def through(proxy):
 
     dormouse.Server = ProxiedServer
     wanted = [
-        http_contract.Objects,
+        http_objects.Objects,
         http_state.Conflicts,
         http_state.Keys,
         http_state.Conditional,

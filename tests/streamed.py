@@ -2,9 +2,10 @@
 """A streamed reply for readers that join late: each gets it from its beginning, once."""
 import http.server
 import json
+import re
 import threading
 
-from dormouse import Case, Events, main, run
+from dormouse import Case, Events, main, run, wait_for
 
 PIECES = ['# Result\n', 'first **line**\n', 'second ü line\n', 'the end']
 TEXT = ''.join(PIECES)
@@ -62,9 +63,12 @@ class Streamed(Case):
         where = ['--server', f'http://127.0.0.1:{self.server.port}']
         return run('prompt', 'go', *arguments, *where, '--data', self.server.directory)
 
+    def metrics(self):
+        return self.server.get('/metrics').raw.decode()
+
     def test_prompt_first_piece_before_it_follows_prints_reply_once(self):
-        pause = threading.Event()
-        self.provider.wait = lambda: pause.wait(0.1)
+        followed = lambda: re.search(r'^dormouse_http_streams [1-9]', self.metrics(), re.M)
+        self.provider.wait = lambda: wait_for(followed, what='the command to follow')
         session = self.server.create()['id']
         for i in range(20):
             done = self.prompt(*(['-s', session] if i % 2 else []))

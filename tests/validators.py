@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that check results before they are accepted ([tool.validator]): results by every route,
 what each exit status means, how many run at once, and that no loop waits for them."""
+import fcntl
 import http.client
 import json
 import threading
@@ -11,7 +12,7 @@ from webhook_peers import WHSEC, standard
 
 # Logs what it was asked, and does what the output says.
 CHECK = '''
-import json, os, select, signal, sys
+import fcntl, json, os, signal, sys
 what = json.load(sys.stdin)
 with open(os.path.join(os.path.dirname(sys.argv[0]), 'asked'), 'a') as asked:
     asked.write(json.dumps([what, dict(os.environ)]) + '\\n')
@@ -30,8 +31,8 @@ if said == 'killed':
 if said == 'hang':
     signal.pause()
 if isinstance(said, str) and said.startswith('slow'):
-    while not os.path.exists(os.path.join(os.path.dirname(sys.argv[0]), 'go')):
-        select.select([], [], [], 0.01)
+    with open(os.path.join(os.path.dirname(sys.argv[0]), 'lock')) as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)  # until the test removes its own
 '''
 SOURCE = '''
 [[source]]
@@ -42,6 +43,13 @@ secrets_env = ["S_CI"]
 
 
 class Validated(Tools):
+    def setUp(self):
+        super().setUp()
+        # What checks 'slow' waits until this is closed.
+        self.lock = (self.folder / 'lock').open('w')
+        self.addCleanup(self.lock.close)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+
     def checked(self, more=''):
         path = self.folder / 'check.py'
         path.write_text('#!/usr/bin/env python3\n' + CHECK)
@@ -290,7 +298,7 @@ class Crowds(Validated):
         other = self.server.create('hi', agent='ops')['id']
         self.server.at_rest(other)
         self.assertEqual(len(answers), 2, 'nobody else waits for them')
-        (self.folder / 'go').touch()
+        self.lock.close()
         for thread in threads:
             thread.join()
         self.assertEqual(sorted(answer.status for answer in answers), [200] * 5 + [503] * 2)
@@ -306,7 +314,7 @@ class Crowds(Validated):
         for thread in threads:
             thread.start()
         wait_for(lambda: len(self.asked()) == 2, what='both are checked')
-        (self.folder / 'go').touch()
+        self.lock.close()
         for thread in threads:
             thread.join()
         self.assertEqual(sorted(answer.status for answer in answers), [200, 409])

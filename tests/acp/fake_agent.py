@@ -28,6 +28,7 @@ it makes a session; takes the login "key"), --modes (has modes and options), --v
 --kills-server (has a new session and its prompt, and the server dies before it can write so down).
 """
 import datetime
+import fcntl
 import json
 import os
 import pathlib
@@ -157,91 +158,157 @@ def wanted(blocks):
     return lines[-1].strip() if lines else ''
 
 
+def synchronise(session):
+    """Returns when the client has read all that was sent before: it answers in order."""
+    call(session, 'fs/read_text_file', path=str(STATE / 'nothing'))
+
+
+def released(name):
+    """Waits until the test removes its lock from the file."""
+    with open(STATE / name, 'w') as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+
+
+def begin_tool_and_die(session, name):
+    session.tool(name, 'pending')
+    session.tool(name, 'in_progress')
+    synchronise(session)
+    die()
+
+
+def hang(session, deaf):
+    session.say('working')
+    cancelled.wait()
+    if deaf:
+        threading.Event().wait()
+    return 'cancelled'
+
+
+def halfway(session, text):
+    if not first_time('halfway'):
+        return echo(session, f'halfway {text}'.strip())
+    session.say('I begin')
+    begin_tool_and_die(session, 'deploy')
+
+
+def ask_permission(session, rest):
+    name = rest.removeprefix('once ')
+    session.say('May I?')
+    if rest.startswith('once ') and first_time('asked'):
+        threading.Timer(0.5, die).start()
+    if session.may(name):
+        run_tool(session, name)
+    else:
+        session.say(f'not {name}')
+
+
+def flip(session, _):
+    """Asks for something harmless, dies, and asks for something else that shows as little."""
+    session.say('May I?')
+    if first_time('flip'):
+        threading.Timer(0.5, die).start()
+        session.may('t', title='echo harmless', content=[], locations=[])
+    elif session.may('t', title='echo EVIL', content=[], locations=[]):
+        run_tool(session, 'EVIL')
+
+
+def slow(session, name):
+    session.say('May I?')
+    if session.may(name):
+        if first_time('slow'):
+            begin_tool_and_die(session, name)
+        run_tool(session, name)
+
+
+def own(session, name):
+    if session.may(name, _meta={'claudeCode': {'toolName': f'mcp__dormouse__{name}'}}):
+        run_tool(session, name)
+
+
+def typed(session, command):
+    of = {'toolCallId': 'call-typed', 'kind': 'execute'}
+    session.update('tool_call', title='bash', status='pending', rawInput={}, **of)
+    for status, more in (
+        ('in_progress', {'title': 'bash'}),
+        ('completed', {'title': command, 'rawOutput': {'output': f'{command} ran'}}),
+    ):
+        fields = {**of, **more, 'rawInput': {'command': command}}
+        session.update('tool_call_update', status=status, **fields)
+
+
+def think(session, _):
+    session.say('let me see', 'agent_thought_chunk')
+    session.say('I see')
+
+
+def flood(session, count):
+    session.tool('t', 'pending')
+    for i in range(int(count)):
+        session.update('agent_message_chunk', content={'type': 'text', 'text': f'{i} '})
+        session.tool('t', 'in_progress', locations=[{'path': f'/{i}'}], content=[])
+        session.update('plan', entries=[{'content': f'step {i}', 'status': 'pending'}])
+    session.tool('t', 'completed', rawOutput={'ran': 't'})
+    session.say('done')
+
+
+def call_client(session, rest):
+    method, _, params = rest.partition(' ')
+    session.say(json.dumps(call(session, method, **json.loads(params))))
+
+
+def run_in_terminal(session, command):
+    terminal = call(session, 'terminal/create', command=command)
+    call(session, 'terminal/wait_for_exit', **terminal)
+    session.say(json.dumps(call(session, 'terminal/output', **terminal)))
+    call(session, 'terminal/release', **terminal)
+
+
+def set_mode(session, mode):
+    session.update('current_mode_update', currentModeId=mode)
+    session.say(f'now {mode}')
+
+
+def set_title(session, title):
+    session.update('session_info_update', title=title)
+    session.say('named')
+
+
+def echo(session, text):
+    session.say(f'You said: {text} ({len(session.history)} messages)')
+
+
+# What the first word of a prompt does: (session, the rest of the prompt).
+ACTIONS = {
+    'tool': run_tool,
+    'halfway': halfway,
+    'ask': ask_permission,
+    'flip': flip,
+    'slow': slow,
+    'own': own,
+    'typed': typed,
+    'think': think,
+    'flood': flood,
+    'big': lambda session, size: session.say('x' * int(size)),
+    'call': call_client,
+    'run': run_in_terminal,
+    'mode': set_mode,
+    'title': set_title,
+}
+
+
 def act(session, text):
-    word, _, rest = text.partition(' ')
+    """Returns the stop reason."""
     if text.startswith('vanish'):
         session.say('here again')
-    elif text == 'hang' or text == 'deaf':
-        session.say('working')
-        cancelled.wait()
-        if text == 'deaf':
-            threading.Event().wait()
-        return 'cancelled'
-    elif word == 'tool':
-        run_tool(session, rest)
-    elif word == 'halfway' and first_time('halfway'):
-        session.say('I begin')
-        session.tool('deploy', 'pending')
-        session.tool('deploy', 'in_progress')
-        threading.Event().wait(0.3)
-        die()
-    elif word == 'ask':
-        name = rest.removeprefix('once ')
-        session.say('May I?')
-        if rest.startswith('once ') and first_time('asked'):
-            threading.Timer(0.5, die).start()
-        if session.may(name):
-            run_tool(session, name)
-        else:
-            session.say(f'not {name}')
-    elif word == 'flip' or text.startswith('[The connection was lost') and marked('flip'):
-        session.say('May I?')
-        if first_time('flip'):
-            threading.Timer(0.5, die).start()
-            session.may('t', title='echo harmless', content=[], locations=[])
-        elif session.may('t', title='echo EVIL', content=[], locations=[]):
-            run_tool(session, 'EVIL')
-    elif word == 'slow' or text.startswith('[The connection was lost') and marked('slow'):
-        name = rest if word == 'slow' else 'deploy'
-        session.say('May I?')
-        if session.may(name):
-            if first_time('slow'):
-                session.tool(name, 'pending')
-                session.tool(name, 'in_progress')
-                threading.Event().wait(0.3)
-                die()
-            run_tool(session, name)
-    elif word == 'own':
-        if session.may(rest, _meta={'claudeCode': {'toolName': f'mcp__dormouse__{rest}'}}):
-            run_tool(session, rest)
-    elif word == 'typed':
-        of = {'toolCallId': 'call-typed', 'kind': 'execute'}
-        session.update('tool_call', title='bash', status='pending', rawInput={}, **of)
-        for status, more in (
-            ('in_progress', {'title': 'bash'}),
-            ('completed', {'title': rest, 'rawOutput': {'output': f'{rest} ran'}}),
-        ):
-            told = {**of, **more, 'rawInput': {'command': rest}}
-            session.update('tool_call_update', status=status, **told)
-    elif word == 'think':
-        session.say('let me see', 'agent_thought_chunk')
-        session.say('I see')
-    elif word == 'flood':
-        session.tool('t', 'pending')
-        for i in range(int(rest)):
-            session.update('agent_message_chunk', content={'type': 'text', 'text': f'{i} '})
-            session.tool('t', 'in_progress', locations=[{'path': f'/{i}'}], content=[])
-            session.update('plan', entries=[{'content': f'step {i}', 'status': 'pending'}])
-        session.tool('t', 'completed', rawOutput={'ran': 't'})
-        session.say('done')
-    elif word == 'big':
-        session.say('x' * int(rest))
-    elif word == 'call':
-        method, _, params = rest.partition(' ')
-        session.say(json.dumps(call(session, method, **json.loads(params))))
-    elif word == 'run':
-        terminal = call(session, 'terminal/create', command=rest)
-        call(session, 'terminal/wait_for_exit', **terminal)
-        session.say(json.dumps(call(session, 'terminal/output', **terminal)))
-        call(session, 'terminal/release', **terminal)
-    elif word == 'mode':
-        session.update('current_mode_update', currentModeId=rest)
-        session.say(f'now {rest}')
-    elif word == 'title':
-        session.update('session_info_update', title=rest)
-        session.say('named')
+    elif text in ('hang', 'deaf'):
+        return hang(session, text == 'deaf')
+    elif text.startswith('[The connection was lost') and marked('flip'):
+        flip(session, '')
+    elif text.startswith('[The connection was lost') and marked('slow'):
+        slow(session, 'deploy')
     else:
-        session.say(f'You said: {text} ({len(session.history)} messages)')
+        word, _, rest = text.partition(' ')
+        ACTIONS.get(word, lambda session, _: echo(session, text))(session, rest)
     return 'end_turn'
 
 
@@ -275,7 +342,7 @@ def prompt(number, params):
         session.say('one more thing')
     if text == 'later':
         for what in ('by myself', 'and more'):
-            threading.Event().wait(3)
+            released(what)
             session.say(what)
 
 
