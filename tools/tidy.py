@@ -12,8 +12,14 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import test_rules  # noqa: E402
+
 COLUMNS_MAX, FILE_LINES_MAX = 100, 600
 CODE = ('.h', '.cc')
+# What a person writes and reads besides; generated pages are as long as their source.
+WRITTEN = ('.py', '.sh', '.mjs', '.ts', '.svelte', '.css', '.md')
+GENERATED = ('docs/reference/events.md', 'docs/reference/configuration.md', 'CHANGELOG.md')
 
 # | `layer` | may include | holds | names | I/O |
 ROW = re.compile(r'^\|\s*`([\w/]+)`\s*\|([^|]*)\|[^|]*\|([^|]*)\|([^|]*)\|\s*$')
@@ -29,8 +35,6 @@ IMPURE = re.compile(
     r'std::cout|std::cerr|'
     r'[io]?fstream)\b|(?<![\w>])::(open|read|write|socket|connect|fsync|unlink)\('
 )
-# A test that waits for time to pass is slow, and fails on a slow machine.
-SLEEP = re.compile(r'\b(time\.sleep|sleep_for|usleep|nanosleep)\(')
 # Libraries that only tests use.
 TEST_LIBRARIES = ('gtest', 'gmock', 'rapidcheck', 'rapidcheck.h', 'benchmark')
 # (pattern, why, layers that may all the same). The first are looked for in comments, too.
@@ -45,7 +49,7 @@ BANNED = (
     (
         re.compile(r'catch \(\.\.\.\)'),
         'only where the code of others is called',
-        ('agent', 'tool', 'io', 'runtime', 'server', 'app'),
+        ('agent', 'tool', 'io', 'runtime', 'app'),
     ),
     (re.compile(r'\bDISABLED_|EXPECT_TRUE\(true\)'), 'a test that cannot fail', ()),
 )
@@ -274,27 +278,28 @@ def check_file(path, root, table, findings):
     check_words(lines, plain, layer_name, pure, emit)
 
 
-def check_sleeps(relative, lines, findings):
-    for number, line in enumerate(lines, 1):
-        before = lines[number - 2].strip() if number > 1 else ''
-        reason = re.search(r'\s(#|//) \w', line) or before.startswith(('#', '//'))
-        if SLEEP.search(line) and not reason:
-            findings.append(f'{relative}:{number}: a sleep without a comment that says why: '
-                            'advance the clock, or wait for a condition')
-
-
 def files_in(folder):
     """What is ours: not what npm puts there."""
-    return sorted(p for p in folder.rglob('*') if 'node_modules' not in p.parts)
+    made = {'node_modules', 'dist', 'build', '__pycache__'}
+    return sorted(p for p in folder.rglob('*') if not made & set(p.relative_to(folder).parts))
+
+
+def check_lengths(root, findings):
+    folders = ('tests', 'tools', 'bench', 'verification', 'web', 'clients', 'docs')
+    paths = [p for p in root.glob('*.md')] + [p for f in folders for p in files_in(root / f)]
+    for path in sorted(p for p in paths if p.suffix in WRITTEN and p.is_file()):
+        name = path.relative_to(root).as_posix()
+        if name.endswith('.gen.ts') or name in GENERATED:
+            continue
+        lines = path.read_text().count('\n')
+        if lines > FILE_LINES_MAX:
+            findings.append(f'{name}:1: over {FILE_LINES_MAX} lines')
 
 
 def check_scripts(root, findings):
     scripts = [root / name for name in ('run', 'test', '.ci/run', 'CMakeLists.txt')]
     for folder in ('cmake', 'tools', 'tests'):
         scripts += [p for p in files_in(root / folder) if p.suffix in ('.py', '.sh', '.cmake')]
-    for path in files_in(root / 'tests'):
-        if path.suffix == '.py':
-            check_sleeps(path.relative_to(root), path.read_text().splitlines(), findings)
     for path in sorted(p for p in scripts if p.exists()):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if len(line) > COLUMNS_MAX and '://' not in line:
@@ -327,7 +332,10 @@ def findings(root):
             if path.suffix in CODE:
                 check_file(path, root, table, found)
     check_scripts(root, found)
+    check_lengths(root, found)
     check_retired(root, found)
+    test_rules.check(root, lambda path, line, text: found.append(
+        f'{path.relative_to(root).as_posix()}:{line}: {text}'))
     return found
 
 

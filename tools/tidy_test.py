@@ -7,6 +7,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.dont_write_bytecode = True
+import test_rules  # noqa: E402
 import tidy  # noqa: E402
 
 TABLE = '''
@@ -137,12 +138,41 @@ class Tidy(unittest.TestCase):
         self.expect('the code of others', handler, 'src/base/x.cc')
         self.expect_none(handler)
 
-    def test_a_sleep_in_a_test_has_a_reason(self):
-        self.expect('a sleep', 'time.sleep(1)\n', 'tests/x.py')
-        self.expect('a sleep', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
+    def test_wait_in_a_test_has_a_reason(self):
+        self.expect('a wait for time', 'time.sleep(1)\n', 'tests/x.py')
+        self.expect('a wait for time', 'i = 1\nwhile x: time.sleep(0.1)\n', 'tests/x.py', line=2)
+        self.expect('a wait for time', 'select.select([], [], [], 0.1)\n', 'tests/x.py')
+        self.expect('a wait for time', 'threading.Event().wait(3)\n', 'tests/x.py')
+        self.expect('a wait for time', 'sleep_for(1ms);\n', 'src/io/x_test.cc')
+        self.expect('a wait for time', 'setTimeout(f, 1);\n', 'web/test/x.test.ts')
         self.expect_none('time.sleep(1)  # a slow reader\n', 'tests/x.py')
         self.expect_none('# A slow reader.\ntime.sleep(1)\n', 'tests/x.py')
         self.expect_none('time.sleep(1)\n', 'bench/x.py')
+
+    def test_waits_in_all_tests_are_limited(self):
+        wait = 'time.sleep(1)  # a slow reader\n'
+        self.expect_none(wait * test_rules.WAITS_MAX, 'tests/x.py')
+        self.expect('wait number 11', wait * 11, 'tests/x.py', line=11)
+
+    def test_names_of_tests(self):
+        for macro in ('TEST', 'TEST_F', 'RC_GTEST_PROP'):
+            end = ', ()) {}\n' if macro.startswith('RC') else ') {}\n'
+            self.expect('Subject_Condition', f'{macro}(Io, Reads{end}', 'src/io/x_test.cc')
+            self.expect('Subject_Cond', f'{macro}(Io, A_{"x" * 60}{end}', 'src/io/x_test.cc')
+            self.expect_none(f'{macro}(Io, Loop_Reads{end}', 'src/io/x_test.cc')
+        self.expect('at most 60', f'def test_{"x" * 56}():\n    pass\n', 'tests/x.py')
+        self.expect('begin with its subject', 'def test_it_reads():\n    pass\n', 'tests/x.py')
+        self.expect('begin with its subject', 'def test_a1_the_end():\n    pass\n', 'tests/x.py')
+        self.expect_none('def test_reader_reads():\n    pass\n', 'tests/x.py')
+        self.expect('at most 60', f"  it('{'x' * 61}', f);\n", 'web/test/x.test.ts')
+
+    def test_functions_and_files_of_scripts_are_short(self):
+        body = '    a = 1\n'
+        self.expect('f: over 60 lines', 'def f():\n' + body * 60, 'tests/x.py')
+        self.expect_none('def f():\n' + body * 59, 'tests/x.py')
+        for name in ('tests/x.py', 'web/src/x.css', 'web/src/x.svelte', 'docs/x.md'):
+            self.expect('over 600 lines', '\n' * 601, name)
+        self.expect_none('\n' * 601, 'docs/reference/events.md')
 
     def test_retired_words(self):
         self.expect("'can not' is retired: write cannot", '// It can ' + 'not end.\n')

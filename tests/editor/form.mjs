@@ -14,7 +14,7 @@ const asked = new Promise((resolve) => (tell = resolve));
 await acp
   .client({ name: 'editor' })
   .onRequest(acp.methods.client.elicitation.create, (context) => {
-    setTimeout(() => tell(context.params), 500);
+    setImmediate(() => tell(context.params));
     return JSON.parse(answer);
   })
   .onNotification(acp.methods.client.session.update, () => {})
@@ -25,6 +25,8 @@ await acp
     });
     await context.request(acp.methods.agent.session.load, { sessionId, cwd: '/', mcpServers: [] });
     process.stdout.write(JSON.stringify(await asked));
+    // Its response comes after the agent has read the answer.
+    await context.request('_test/none', {}).catch(() => {});
   });
 child.kill();
 process.exit(0);

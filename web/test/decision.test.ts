@@ -41,7 +41,6 @@ async function press(text: string): Promise<void> {
   await vi.waitFor(() => expect(button(text)?.disabled).toBe(false), SLOW);
   button(text)!.click();
 }
-const wait = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 async function open(id: string): Promise<void> {
   await inbox.fetch(id);
@@ -51,7 +50,7 @@ async function open(id: string): Promise<void> {
     },
   };
   shown = mount(Article, { target: document.body, props });
-  await wait(20);
+  for (let round = 0; round < 20; ++round) await new Promise((done) => setImmediate(done));
   await tick();
 }
 
@@ -148,7 +147,7 @@ describe('decision', () => {
       SLOW,
     );
   });
-  it('decided_by_another_while_a_dialog_is_open_closes_it_and_says_so', async () => {
+  it('decision_of_another_closes_the_open_dialog_and_says_so', async () => {
     const waiting = { status: 'waiting', decision: null, receipt: null };
     Object.assign(server.state.calls.get(ids.refund)!, waiting);
     await open(ids.refund);

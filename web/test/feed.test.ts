@@ -110,7 +110,10 @@ describe('feed', { timeout: 60_000 }, () => {
     await settle();
     return { feed, seen };
   }
-  const settle = () => new Promise((done) => setTimeout(done, 30));
+  // Everything here is promises: they have run after a few rounds of the event loop.
+  const settle = async (): Promise<void> => {
+    for (let round = 0; round < 20; ++round) await new Promise((done) => setImmediate(done));
+  };
 
   it('tabs_share_one_stream_and_each_sees_every_event_once', async () => {
     const tabs = [await tab(), await tab(), await tab()];

@@ -76,7 +76,7 @@ describe('timeline', () => {
 });
 
 describe('scale', () => {
-  it('folded_sleep_is_between_its_bounds_and_places_do_not_step_back', () => {
+  it('folded_sleep_is_in_bounds_and_places_never_step_back', () => {
     const line = timeline(ledger(), NOW);
     const scale = new Scale(line, 128, 876, true);
     for (const one of scale.segments.filter((segment) => segment.kind === 'asleep')) {
