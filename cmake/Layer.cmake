@@ -63,7 +63,7 @@ function(add_layer folder)
                          -ffile-prefix-map=layers/${target}/=${group})
   if(DORMOUSE_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-    # Said of whatever stands in an included file, which here is every source.
+    # GCC warns of unnamed namespaces in included files; in a unity build every source is included.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()

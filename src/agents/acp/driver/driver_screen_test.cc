@@ -37,7 +37,7 @@ protected:
             }};
         programs->open_terminal(std::move(ask), [this](Result<port::AttachInfo> entry) {
             entry ? add("open") : add("closed:" + std::string(info(entry.error().code).text));
-            if (entry) door = *std::move(entry);
+            if (entry) info = *std::move(entry);
             if (!entry) why = entry.error().detail;
         });
         loop.run();
@@ -108,7 +108,7 @@ protected:
     FakePort http;
     Settings own = settings(http);
     std::unique_ptr<Programs> programs = std::make_unique<Programs>(own, processes, loop);
-    port::AttachInfo door;
+    port::AttachInfo info;
     std::string said, why;
 };
 
@@ -119,12 +119,12 @@ TEST_F(ScreenTest, Attach_NoProcess_StartsItWithoutPrompt) {
     processes.answer("session/resume", "{}");
     EXPECT_EQ(taken(), "open");
     EXPECT_EQ(processes.methods(), "initialize session/resume");
-    EXPECT_EQ(door.url, "http://127.0.0.1:4711");
-    EXPECT_EQ(door.command,
+    EXPECT_EQ(info.url, "http://127.0.0.1:4711");
+    EXPECT_EQ(info.command,
               (std::vector<std::string>{"/bin/opencode", "attach", "http://127.0.0.1:4711",
                                         "--session", "s1", "--dir", "/srv/app"}));
-    EXPECT_EQ(door.password, "s3cr3t-word");
-    EXPECT_EQ(door.lease, Duration(20'000));
+    EXPECT_EQ(info.password, "s3cr3t-word");
+    EXPECT_EQ(info.lease, Duration(20'000));
     attach();
     EXPECT_EQ(taken(), "open") << "the process runs already";
     EXPECT_EQ(processes.all.size(), 1U);

@@ -50,8 +50,8 @@ void post_attach(Api& api, ExchangePtr const& x) {
                             {},
                             0});
         api.services().catalogue.open_terminal(
-            ask_of(api, state), [x](Result<port::AttachInfo> const& door) {
-                door ? answer_attach(x, *door) : x->fail(door.error());
+            ask_of(api, state), [x](Result<port::AttachInfo> const& info) {
+                info ? answer_attach(x, *info) : x->fail(info.error());
             });
     });
 }
