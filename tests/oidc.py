@@ -47,9 +47,9 @@ slack = "U7"
 PEOPLE = {
     'alice-id': {'preferred_username': 'alice', 'groups': ['approvers', 'readers']},
     'team-id': {'preferred_username': 'tom', 'groups': ['readers', 'team-b', 'team-a', 'other']},
-    'none-id': {'preferred_username': 'nobody', 'groups': ['<b>strangers</b>']},
+    'none-id': {'preferred_username': 'nobody', 'groups': ['<b>others</b>']},
     'bare-id': {'preferred_username': 'bare'},
-    'sub-of-boss': {'preferred_username': 'whoever'},
+    'sub-of-boss': {'preferred_username': 'the boss'},
     'carol-id': {'email': 'Carol@Example.org', 'email_verified': True},
     'liar-id': {'email': 'carol@example.org', 'email_verified': False, 'groups': ['approvers'],
                 'preferred_username': 'liar'},
@@ -180,7 +180,7 @@ class SignIn(World):
     def test_person_of_no_group_gets_a_page_that_says_so(self):
         provider = self.provider()
         self.assertPage(self.sign_in(provider, 'none-id'), 403, 'You may not use this server',
-                        'as none-id', '&lt;b&gt;strangers&lt;/b&gt;', '/sign-in/oidc')
+                        'as none-id', '&lt;b&gt;others&lt;/b&gt;', '/sign-in/oidc')
         self.assertPage(self.sign_in(provider, 'bare-id', browser=Browser()), 403,
                         'The provider named no group of yours (claim groups)')
         self.assertEqual(self.audit(), [])

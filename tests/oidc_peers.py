@@ -1,4 +1,5 @@
-"""For tests/oidc.py: a browser, an OpenID provider of others, and one that answers what a test says."""
+"""For tests/oidc.py: a browser, an OpenID provider of others, and one that answers what a test
+says."""
 import html.parser
 import http.cookiejar
 import http.server

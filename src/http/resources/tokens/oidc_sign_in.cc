@@ -94,7 +94,7 @@ Stop stop_of(oidc::Failure const& failure, std::string const& name) {
                     "Nobody was signed in: " + failure.why +
                         ". Try again; if it happens again, tell the administrator."};
     }
-    return {Code::store_unavailable, name + " cannot be reached",
+    return {Code::overloaded, name + " cannot be reached",
             "Try again in a moment, or use a sign-in link: " + failure.why + "."};
 }
 
@@ -104,7 +104,7 @@ Stop stop_of_error(std::string_view error, std::string const& name) {
         return {Code::forbidden, "You were not signed in",
                 "The sign-in was declined at " + name + ". Nothing was changed."};
     if (error == "temporarily_unavailable" || error == "server_error")
-        return {Code::store_unavailable, name + " cannot sign you in now",
+        return {Code::overloaded, name + " cannot sign you in now",
                 "Try again in a moment, or use a sign-in link."};
     return {
         Code::forbidden, name + " refused the request of this server",
