@@ -6,7 +6,7 @@
 namespace dormouse::config::rows {
 
 inline constexpr Key oidc_rows[] = {
-    text<&Oidc::issuer>("issuer", template_url,
+    text<&Oidc::issuer>("issuer", rows::issuer,
                         "The provider's address, exactly as it names itself; https, except on this "
                         "machine.")
         .like("https://id.example.org"),
