@@ -8,11 +8,11 @@ import json
 import pathlib
 import re
 import time
-import unittest
 import urllib.parse
 
+import chromium
 import oidc_peers
-from dormouse import Case, Client, leave_out, main, wait_for
+from dormouse import Case, Client, leave_out, main
 from oidc_peers import SECRET, Browser, FakeProvider, Form, Provider, as_json, free_port
 
 CONFIG = '''
@@ -62,7 +62,7 @@ class World(Case):
     def setUp(self):
         pass  # `begin` starts the server
 
-    def begin(self, issuer, secret=f'client_secret_env = "OIDC_SECRET"', more=''):
+    def begin(self, issuer, secret='client_secret_env = "OIDC_SECRET"', more=''):
         self.configured(CONFIG % {'issuer': issuer, 'secret': secret, 'more': more},
                         OIDC_SECRET=SECRET)
         self.own = f'http://127.0.0.1:{self.server.port}'
@@ -315,6 +315,46 @@ class Without(World):
         for path in ('/sign-in/oidc', '/sign-in/oidc/callback?code=x&state=y&more=z'):
             self.assertProblem(anybody.get(path), 404, 'not_found')
         self.assertNotIn('/sign-in/oidc', anybody.get('/sign-in').raw.decode())
+
+
+class InChromium(World):
+    """Chromium and a provider of another site: SameSite, the policies of pages, and scripts."""
+
+    def setUp(self):
+        if not chromium.program():
+            leave_out('Chromium is not installed')
+        port = free_port()
+        self.begin(f'http://localhost:{port}')
+        self.provider = Provider(port, self.server.port, PEOPLE, host='localhost')
+        self.addCleanup(self.provider.close)
+        self.chromium = chromium.Chromium()
+        self.addCleanup(self.chromium.close)
+
+    def log_in(self, page, name):
+        page.until("document.querySelector('a.yes') != null")
+        page.run("document.querySelector('a.yes').click()")
+        page.until("document.querySelector('[name=login]') != null")
+        page.run(f"""document.querySelector('[name=login]').value = '{name}';
+                 document.querySelector('[name=password]').value = 'any';
+                 document.querySelector('form').submit()""")
+        page.until("document.querySelector('[name=prompt][value=consent]') != null")
+        page.run("document.querySelector('form').submit()")
+
+    def test_person_signs_in_and_lands_where_they_wanted(self):
+        page = self.chromium.open(self.own + '/you')
+        page.until("location.pathname == '/sign-in'")
+        self.log_in(page, 'alice-id')
+        page.until("location.pathname == '/you'")
+        page.until("document.body.innerText.includes('alice')")
+        self.assertEqual(page.run("document.cookie"), '', 'no script reads a cookie')
+        page.close()
+
+    def test_person_of_no_group_reads_what_to_do(self):
+        page = self.chromium.open(self.own + '/sign-in')
+        self.log_in(page, 'none-id')
+        page.until("document.body?.innerText.includes('You may not use this server')")
+        self.assertIn('<b>others</b>', page.run('document.body.innerText'))
+        page.close()
 
 
 def token(header, claims, key=b''):

@@ -98,8 +98,9 @@ class Browser:
 class Provider:
     """npm's oidc-provider. A new one has a new key; people have the claims of `people`."""
 
-    def __init__(self, port, server_port, people, *, algorithm='RS256', kid='k1', public=False):
-        self.issuer = f'http://127.0.0.1:{port}'
+    def __init__(self, port, server_port, people, *, algorithm='RS256', kid='k1', public=False,
+                 host='127.0.0.1'):
+        self.issuer = f'http://{host}:{port}'
         back = f'http://127.0.0.1:{server_port}/sign-in/oidc/callback'
         client = {
             'client_id': 'dormouse',
@@ -111,7 +112,7 @@ class Provider:
         }
         if not public:
             client['client_secret'] = SECRET
-        settings = {'port': port, 'clients': [client], 'people': people, 'kid': kid,
+        settings = {'issuer': self.issuer, 'port': port, 'clients': [client], 'people': people, 'kid': kid,
                     'algorithm': algorithm}
         self.process = subprocess.Popen(
             ['node', 'provider.mjs', json.dumps(settings)],

@@ -1,15 +1,14 @@
 // An OpenID provider on loopback, with npm's oidc-provider. Prints `ready` when it listens.
-// usage: node provider.mjs SETTINGS   (JSON: port, clients, people, algorithm, kid)
+// usage: node provider.mjs SETTINGS   (JSON: issuer, port, clients, people, algorithm, kid)
 // A person signs in by name, with any password, on the library's own pages.
 import { generateKeyPairSync } from 'node:crypto'
 import { Provider } from 'oidc-provider'
 
 const settings = JSON.parse(process.argv[2])
-const issuer = `http://127.0.0.1:${settings.port}`
 const kind = settings.algorithm === 'ES256' ? ['ec', { namedCurve: 'P-256' }] : ['rsa', { modulusLength: 2048 }]
 const key = generateKeyPairSync(...kind).privateKey.export({ format: 'jwk' })
 
-const provider = new Provider(issuer, {
+const provider = new Provider(settings.issuer, {
   clients: settings.clients,
   jwks: { keys: [{ ...key, kid: settings.kid, use: 'sig', alg: settings.algorithm }] },
   cookies: { keys: ['of a test'] },
