@@ -112,8 +112,8 @@ class Provider:
         }
         if not public:
             client['client_secret'] = SECRET
-        settings = {'issuer': self.issuer, 'port': port, 'clients': [client], 'people': people, 'kid': kid,
-                    'algorithm': algorithm}
+        settings = {'issuer': self.issuer, 'port': port, 'clients': [client], 'people': people,
+                    'kid': kid, 'algorithm': algorithm}
         self.process = subprocess.Popen(
             ['node', 'provider.mjs', json.dumps(settings)],
             cwd=FOLDER,

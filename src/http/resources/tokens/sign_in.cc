@@ -85,9 +85,11 @@ std::string form_html(std::string const& next, std::string_view said) {
 HttpReply sign_in_page(Api& api, int status, std::string const& next, std::string_view said) {
     bool const scripted = status == 200;
     std::string const code = scripted ? "<script>" + std::string(script) + "</script>" : "";
-    HttpReply out = html_reply(status, "Sign in to Dormouse",
-                               std::string(heading) + oidc_link(api, next) + form_html(next, said) +
-                                   mail_form(api, next) + code);
+    std::string provider = oidc_link(api, next);
+    if (!provider.empty()) provider += "<h2>With a sign-in link</h2>\n";
+    HttpReply out = html_reply(
+        status, "Sign in to Dormouse",
+        std::string(heading) + provider + form_html(next, said) + mail_form(api, next) + code);
     for (auto& [name, value] : out.headers) {
         if (scripted && name == "Content-Security-Policy")
             value += "; script-src 'sha256-" + base64(sha256(script)) + "'; connect-src 'self'";
