@@ -90,6 +90,8 @@ ROUTES = [
     ('POST', '/sign-in'),
     ('POST', '/sign-in/email'),
     ('POST', '/sign-in/link'),
+    ('GET', '/sign-in/oidc'),
+    ('GET', '/sign-in/oidc/callback'),
     ('DELETE', '/sign-in'),
     ('POST', '/sign-out'),
     ('GET', '/openapi.json'),
@@ -97,7 +99,15 @@ ROUTES = [
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]
-OPEN = ('/healthz', '/readyz', '/sign-in', '/sign-in/email', '/sign-in/link')
+OPEN = (
+    '/healthz',
+    '/readyz',
+    '/sign-in',
+    '/sign-in/email',
+    '/sign-in/link',
+    '/sign-in/oidc',
+    '/sign-in/oidc/callback',
+)
 # The path, or a signature of the body, replaces the token; here neither is valid.
 OWN_PROOF = ('/c/', '/a/', '/async-tool/webhook', '/async-tool/slack')
 

@@ -3,6 +3,7 @@
 #include "app/config_checks.h"
 #include "app/confine.h"
 #include "app/observe.h"
+#include "app/oidc.h"
 #include "app/programs.h"
 #include "app/start_checks.h"
 #include "app/webhooks.h"
@@ -206,6 +207,7 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     out.log = log_options(options);
     out.sources = webhook_sources(config);
     out.people = people_of(config);
+    out.oidc = oidc_of(config.oidc, secrets.capability_key);
     out.ages = {retention.completed_after, retention.audit_after, retention.dead_deliveries_after};
     out.keep = {.messages = retention.messages_per_session,
                 .age = retention.message_age,

@@ -101,7 +101,8 @@ http::People people_of(config::Config const& config) {
                                .role = http::parse_role(user.role).value_or(http::Role::read),
                                .projects = user.projects,
                                .email = user.email,
-                               .slack = user.slack});
+                               .slack = user.slack,
+                               .subject = user.oidc_subject});
     for (config::Notify const& notify : config.notifies)
         if (notify.signing_secret) out.slack_secrets.push_back(notify.signing_secret->value);
     return out;

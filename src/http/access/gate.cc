@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 
+#include "http/access/cookies.h"
 #include "http/transport/address_count.h"
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::string_view capability_path = "/c/";
 constexpr std::string_view mail_path = "/sign-in/email";
+constexpr std::string_view oidc_path = "/sign-in/oidc";
+constexpr std::string_view oidc_back_path = "/sign-in/oidc/callback";
 // One source accepts as many bad signatures in a second as this many addresses may send.
 constexpr std::uint32_t bad_signatures_of_addresses = 10;
 // E-mails with a sign-in link, of one client and to one address.
@@ -32,25 +35,6 @@ std::string_view bearer(HttpRequest const& head) {
     if (value.size() <= scheme.size() || lower_case(value.substr(0, scheme.size())) != scheme)
         return {};
     return value.substr(scheme.size());
-}
-
-// Returns the value of the server's cookie; empty: absent, or two different ones. Over TLS it is
-// the one with the prefix, which no other host and no plain HTTP can set.
-std::string_view cookie(HttpRequest const& head) {
-    std::string_view const name = head.secure ? "__Host-dormouse=" : "dormouse=";
-    std::string_view rest = head.header("cookie");
-    std::string_view found;
-    while (!rest.empty()) {
-        auto const end = std::min(rest.find(';'), rest.size());
-        std::string_view one = rest.substr(0, end);
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        while (one.starts_with(' ')) one.remove_prefix(1);
-        if (!one.starts_with(name)) continue;
-        one.remove_prefix(name.size());
-        if (!found.empty() && found != one) return {};
-        found = one;
-    }
-    return found;
 }
 
 bool is_json(std::string_view content_type) {
@@ -96,7 +80,8 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       by_call_(clock, options_.submissions_per_call_per_s),
       bad_by_address_(clock, options_.failed_auth_per_address_per_s),
       bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s),
-      mails_(clock, mails_at_once, mail_window) {
+      mails_(clock, mails_at_once, mail_window),
+      sign_ins_(clock, options_.failed_auth_per_address_per_s) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests suffice from here on
     for (std::string& host : options_.allowed_hosts) host = lower_case(host);
@@ -135,13 +120,13 @@ bool Gate::own_origin(HttpRequest const& head) const {
 
 PrincipalPtr Gate::principal(HttpRequest const& head) const {
     if (!head.header("authorization").empty()) return tokens_.find("token", bearer(head));
-    return tokens_.find("cookie", cookie(head));
+    return tokens_.find("cookie", read_cookie(head, session_cookie));
 }
 
 std::string Gate::form_token(HttpRequest const& head, PendingId const& pending) const {
     PrincipalPtr const who = principal(head);
     if (!who || !who->is_cookie()) return {};
-    return hex(hmac_sha256(cookie(head), "answer " + pending.text()));
+    return hex(hmac_sha256(read_cookie(head, session_cookie), "answer " + pending.text()));
 }
 
 Error Gate::failed_auth(HttpRequest const& head) {
@@ -165,6 +150,10 @@ std::optional<Error> Gate::refuse_signature(HttpRequest const& head,
 void Gate::count_bad_signature(HttpRequest const& head, std::string const& source) {
     (void)bad_by_address_.take(network_of(head.peer_address));
     (void)bad_by_source_.take(source);
+}
+
+bool Gate::may_sign_in(HttpRequest const& head) {
+    return sign_ins_.take(network_of(head.peer_address));
 }
 
 std::optional<Error> Gate::refuse_submission(HttpRequest const& head, Principal const* principal,
@@ -192,7 +181,7 @@ std::optional<Error> Gate::refuse(HttpRequest const& head, bool open) {
     bool const page = head.path == "/" || head.path.starts_with("/a/");
     open = open || (head.path == "/sign-in" && head.method != "DELETE") ||
            (head.path == mail_path && head.method == "POST") || head.path == "/sign-in/link" ||
-           (page && head.method != "POST");
+           head.path == oidc_path || head.path == oidc_back_path || (page && head.method != "POST");
     if (!open && !is_webhook(head)) {
         if (auto error = refuse_asker(head)) return error;
     }

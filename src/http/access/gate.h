@@ -71,6 +71,9 @@ public:
                                                         std::string const& source) const;
     // Counts an e-mail that a person without a token asks for. False: too many for this key.
     [[nodiscard]] bool may_ask_mail(std::string const& key) { return mails_.take(key); }
+    // Counts a step of a sign-in with OIDC, by address: each may lead to a request to the provider.
+    // False: too many in this second.
+    [[nodiscard]] bool may_sign_in(HttpRequest const& head);
     void count_bad_signature(HttpRequest const& head, std::string const& source);
     [[nodiscard]] Tokens& tokens() { return tokens_; }
     [[nodiscard]] bool runs_programs(std::string const& agent) const {
@@ -98,7 +101,8 @@ private:
     Rate by_call_;         // submissions, by pause
     Rate bad_by_address_;  // bad signatures, by address
     Rate bad_by_source_;
-    Rate mails_;  // by client, and by address
+    Rate mails_;     // by client, and by address
+    Rate sign_ins_;  // with OIDC, by address
 };
 
 }  // namespace dormouse::http

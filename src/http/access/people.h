@@ -20,7 +20,8 @@ struct Person {
     Role role = Role::answer;
     std::vector<std::string> projects = {};  // empty: all
     std::string email = {};
-    std::string slack = {};  // member id
+    std::string slack = {};    // member id
+    std::string subject = {};  // at the issuer of [oidc]
 };
 
 struct People {

@@ -7,6 +7,7 @@
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/operations/readiness.h"
+#include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/waits.h"
 #include "http/resources/webhooks/handlers.h"
 #include "http/resources/webhooks/webhooks.h"
@@ -61,9 +62,11 @@ std::vector<std::string_view> words(std::string_view text) {
 // A refused parameter would otherwise be ignored; of one that is given twice, one value would be.
 std::optional<Error> refuse_query(HttpRequest const& request, Route const& route) {
     auto const known = words(route.query);
+    bool const others = std::ranges::find(known, "*") != known.end();
     for (auto it = request.query.begin(); it != request.query.end(); ++it) {
         std::string const& name = it->first;
-        if (std::ranges::find(known, name) == known.end()) return unknown_field("?", name, known);
+        bool const named = std::ranges::find(known, name) != known.end();
+        if (!named && !others) return unknown_field("?", name, known);
         bool const again = std::any_of(request.query.begin(), it,
                                        [&](auto const& earlier) { return earlier.first == name; });
         if (again) return bad_value("?" + name, "is given twice");
@@ -115,6 +118,7 @@ Api::Api(Services services)
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),
       readiness_(std::make_unique<Readiness>(services_)),
+      oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep),
       web_page_(services.web_files),

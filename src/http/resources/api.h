@@ -32,6 +32,8 @@ class Changes;
 class FeedStreams;
 class Metrics;
 class Observed;
+struct OidcSettings;
+struct OidcSignIn;
 class Readiness;
 class Streams;
 class Waits;
@@ -64,6 +66,7 @@ struct Services {
     port::HttpClient* client = nullptr;           // null: nothing is sent
     std::vector<std::string> webhook_hosts = {};  // see webhook::way_to()
     ServerFacts facts = {};
+    std::shared_ptr<OidcSettings const> oidc = {};  // null: no sign-in with a provider
 };
 
 // One request and its answer. Handlers hold it (shared) until they have answered.
@@ -96,7 +99,8 @@ struct Route {
     std::vector<std::string_view> pattern;  // segments; "{}" matches any one
     std::size_t body_max;
     Handler handler;
-    std::string_view query = {};  // names of the query parameters, separated by spaces
+    // Names of the query parameters, separated by spaces; "*": others are ignored.
+    std::string_view query = {};
     Right right = {};
 };
 
@@ -128,6 +132,7 @@ public:
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
+    [[nodiscard]] OidcSignIn* oidc() { return oidc_.get(); }  // null: there is no provider
     [[nodiscard]] WebPage const& web_page() const { return web_page_; }
 
     // Runs `work`, then `then` on the loop. With a large body in `x`, `work` runs on a worker
@@ -167,6 +172,7 @@ private:
     std::unique_ptr<Changes> changes_;
     std::unique_ptr<Webhooks> webhooks_;
     std::unique_ptr<Readiness> readiness_;
+    std::unique_ptr<OidcSignIn> oidc_;
     runner::Postmaster mail_;
     runner::HistoryCutter cutter_;
     WebPage const web_page_;

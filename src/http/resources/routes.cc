@@ -231,6 +231,9 @@ std::vector<Route> server_routes() {
         {"POST", {"sign-in"}, small, sign_in, "", anyone},
         {"POST", {"sign-in", "email"}, small, post_sign_in_mail, "", anyone},
         {"POST", {"sign-in", "link"}, small, describe_link, "", anyone},
+        {"GET", {"sign-in", "oidc"}, plain, begin_oidc, "next", anyone},
+        // Providers add parameters of their own, which are ignored (RFC 6749, 4.1.2).
+        {"GET", {"sign-in", "oidc", "callback"}, plain, end_oidc, "code state iss error *", anyone},
         {"DELETE", {"sign-in"}, plain, sign_out, "", read_nothing},
         {"POST", {"sign-out"}, plain, post_sign_out, "", read_nothing},
         {"GET", {"openapi.json"}, plain, get_openapi, "", read_nothing},

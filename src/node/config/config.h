@@ -327,14 +327,37 @@ struct Email {
     friend bool operator==(Email const&, Email const&) = default;
 };
 
+// What the members of a group may do.
+struct OidcRole {
+    std::string group;
+    std::string role = "read";
+    std::vector<std::string> projects = {};  // empty: all
+    friend bool operator==(OidcRole const&, OidcRole const&) = default;
+};
+
+// The OpenID provider at which people sign in.
+struct Oidc {
+    std::string issuer = {};  // empty: none
+    std::string name = "single sign-on";
+    std::string client_id = {};
+    std::optional<Secret> client_secret = {};  // nullopt: a public client
+    std::vector<std::string> scopes = {"openid", "profile", "email"};
+    std::string groups_claim = "groups";
+    std::string name_claim = "preferred_username";
+    std::vector<OidcRole> roles = {};
+    Duration session_length{8 * 3'600'000};
+    friend bool operator==(Oidc const&, Oidc const&) = default;
+};
+
 // A person who signs in and answers.
 struct User {
     std::string name;  // of their tokens and links, in receipts and in the audit
     std::string role = "answer";
     std::vector<std::string> projects = {};  // empty: all
     std::string email = {};
-    std::string slack = {};  // their member id
-    std::uint32_t line = 0;  // of its heading
+    std::string slack = {};         // their member id
+    std::string oidc_subject = {};  // at the issuer of [oidc]
+    std::uint32_t line = 0;         // of its heading
     friend bool operator==(User const&, User const&) = default;
 };
 
@@ -354,6 +377,7 @@ struct Config {
     Limits limits = {};
     Retention retention = {};
     Email email = {};
+    Oidc oidc = {};
     std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};

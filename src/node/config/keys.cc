@@ -1,5 +1,6 @@
 #include "config/keys.h"
 
+#include "config/people_rows.h"
 #include "config/rows.h"
 
 namespace dormouse::config {
@@ -477,41 +478,31 @@ constexpr Key email_rows[] = {
         .like("SMTP_PASSWORD"),
 };
 
-constexpr Key user_rows[] = {
-    text<&User::name>("name", id, "Their name in receipts and in the audit log.").needed(),
-    word<&User::role>("role", "read, answer, operate, admin", "What they may do."),
-    texts<&User::projects>("projects", id, "Only these projects; empty: all.")
-        .like(R"(["default"])"),
-    text<&User::email>("email", email, "Their e-mail address, for notifications and sign-in links.")
-        .like("alice@example.org"),
-    text<&User::slack>("slack", id,
-                       "Their Slack member id; with it they decide by the buttons of a message.")
-        .like("U0123456789"),
-};
-
-constexpr auto all = joined(
-    of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
-    of("retention", retention_rows), of("email", email_rows), of("project", project_rows),
-    of("model", model_rows), of("agent", agent_rows), of("agent", agent_model_rows, "model"),
-    of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
-    of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
-    of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("gate", gate_rows),
-    of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
-    of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
-    of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
-    of("notify", notify_bot_rows, "slack-bot, telegram"),
-    of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
-    of("notify", notify_email_rows, "email"), of("notify", notify_more_rows),
-    of("user", user_rows));
+constexpr auto all =
+    joined(of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
+           of("retention", retention_rows), of("email", email_rows), of("oidc", oidc_rows),
+           of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
+           of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
+           of("tool", tool_rows), of("tool", tool_http_rows, "http"),
+           of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
+           of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("gate", gate_rows),
+           of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
+           of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
+           of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
+           of("notify", notify_bot_rows, "slack-bot, telegram"),
+           of("notify", notify_signing_rows, "slack-bot"),
+           of("notify", notify_command_rows, "command"), of("notify", notify_email_rows, "email"),
+           of("notify", notify_more_rows), of("user", user_rows));
 
 }  // namespace rows
 
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server", "store",     "limits",         "retention", "email",  "project", "model",  "agent",
-    "tool",   "tool.poll", "tool.validator", "gate",      "source", "webhook", "notify", "user"};
-constexpr std::string_view tables[] = {"server", "store", "limits", "retention", "email"};
+    "server",  "store",  "limits",  "retention", "email",     "oidc",
+    "project", "model",  "agent",   "tool",      "tool.poll", "tool.validator",
+    "gate",    "source", "webhook", "notify",    "user"};
+constexpr std::string_view tables[] = {"server", "store", "limits", "retention", "email", "oidc"};
 
 // Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {

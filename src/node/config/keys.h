@@ -34,7 +34,8 @@ enum class Form : std::uint8_t {
     pattern,       // of tool names
     address,       // HOST:PORT
     url,           // http:// or https://, no query
-    template_url,  // the same with {input.NAME}, and optionally a query
+    issuer,        // https://, or http:// on this machine; no query
+    template_url,  // a url with {input.NAME}, and optionally a query
     origin,        // scheme://host[:port]
     host,          // host[:port]
     pointer,       // RFC 6901

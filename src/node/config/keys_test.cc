@@ -90,6 +90,17 @@ Sample sample(Key const& key) {
     if (key.section == "email") {
         return {"", "[email]", {{"server", "\"127.0.0.1:25\""}, {"from", "\"d@example.org\""}}};
     }
+    std::string const provider = "issuer = \"https://x.org\"\nclient_id = \"me\"\n";
+    if (key.name == "oidc_subject") {
+        return {"[oidc]\n" + provider + "roles = { g = \"read\" }\n",
+                "[[user]]",
+                {{"name", "\"ann\""}}};
+    }
+    if (key.section == "oidc") {
+        return {"[[user]]\nname = \"ann\"\nemail = \"ann@x.org\"\n",
+                "[oidc]",
+                {{"issuer", "\"https://x.org\""}, {"client_id", "\"me\""}}};
+    }
     if (key.section == "user") return {"", "[[user]]", {{"name", "\"ann\""}}};
     if (key.section == "notify")
         return {"", "[[notify]]", {{"kind", "\"slack\""}, {"url_env", "\"KEY\""}}};
@@ -125,6 +136,7 @@ std::string good_text(Form form) {
         case Form::pattern: return "ask_*";
         case Form::address: return "127.0.0.1:1";
         case Form::url: return "https://dm.example.org/under";
+        case Form::issuer: return "https://id.example.org/realm/";
         case Form::template_url: return "https://example.org/jobs/{input.id}?x={input.y}";
         case Form::origin: return "https://app.example.org";
         case Form::host: return "dm.example.org:8443";
@@ -164,12 +176,14 @@ std::string good_value(Key const& key) {
             if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
             if (key.name == "validator") return R"({ command = ["node"] })";
             if (key.section == "gate" && key.name == "when") return R"({ "/a" = { min = 1 } })";
+            if (key.name == "roles") return R"({ g = "read" })";
             if (key.name == "when") return R"({ "/a" = "b" })";
             return R"({ Name = "value" })";
         case Kind::mixed: return "\"any\"";
         case Kind::texts:
             if (key.name == "command") return R"(["node", "x"])";
             if (key.name == "events" || key.name == "on") return R"(["expired"])";
+            if (key.name == "scopes") return R"(["openid"])";
             if (key.name == "roots") return R"(["work"])";
             if (key.name == "reasons") return R"(["approval"])";
             return "[" + in_quotes(good_text(key.form)) + "]";

@@ -39,6 +39,7 @@ void take(Value const& value, session::Join& out);
 void take(Value const& value, std::vector<session::PauseReason>& out);
 void take(Value const& value, Conditions& out);
 void take(Value const& value, std::vector<Condition>& out);
+void take(Value const& value, std::vector<OidcRole>& out);
 void take(Value const& value, Poll& out);
 void take(Value const& value, Validator& out);
 
@@ -70,6 +71,7 @@ template <class T> void take(Value const& value, std::optional<T>& out) {
 [[nodiscard]] std::string initial(Key const& key, std::vector<Secret> const& value);
 [[nodiscard]] std::string initial(Key const& key, std::vector<Header> const& value);
 [[nodiscard]] std::string initial(Key const& key, Json const& value);
+[[nodiscard]] std::string initial(Key const& key, std::vector<OidcRole> const& value);
 
 template <class T>
 std::string initial([[maybe_unused]] Key const& key, [[maybe_unused]] T const& value) {

@@ -22,6 +22,7 @@ void finish(Section const& section, Gate& out);
 void finish(Section const& section, Webhook& out);
 void finish(Section const& section, Notify& out);
 void finish(Section const& section, Email& out);
+void finish(Section const& section, Oidc& out);
 
 template <class T> T read_part(Section const& section) {
     T out;
@@ -49,6 +50,8 @@ struct Parts {
 // Checks the sections against each other: names are unique, and what is named exists. Resolves the
 // patterns of agents' tools.
 void relate(Server const& server, Parts& parts, World const& world);
+// Checks that somebody can sign in with OIDC.
+void relate(Section const& section, Oidc const& oidc, std::vector<Placed<User>> const& users);
 // Checks that those who get e-mail have an address.
 void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
             std::vector<User> const& users);

@@ -97,6 +97,9 @@ Config read_parts(Node const& top, Reading const& reading) {
                 .sources = file.list<Source>("source"),
                 .users = file.list<User>("user")};
     relate(config.server, parts, reading.world);
+    Section const oidc = file.section("oidc");
+    config.oidc = read_part<Oidc>(oidc);
+    relate(oidc, config.oidc, parts.users);
     config.projects = values(std::move(parts.projects));
     config.models = values(std::move(parts.models));
     config.agents = values(std::move(parts.agents));

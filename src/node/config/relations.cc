@@ -122,6 +122,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
     unique(parts.users, &User::name, "name", {});
     unique(parts.users, &User::email, "email", {});
     unique(parts.users, &User::slack, "slack", {});
+    unique(parts.users, &User::oidc_subject, "oidc_subject", {});
     tools.insert(tools.begin(), own_tools.begin(), own_tools.end());
     for (std::string const& agent : agents) tools.push_back("agent:" + agent);
     for (auto& [agent, section] : parts.agents) {

@@ -34,6 +34,11 @@ bool is_url(std::string_view text) {
     return parse_url(text) && !text.contains('?') && !text.ends_with('/');
 }
 
+bool is_issuer(std::string_view text) {
+    auto const url = parse_url(text);
+    return url && !text.contains('?') && (url->secure || url->is_loopback());
+}
+
 bool is_origin(std::string_view text) {
     auto const url = parse_url(text);
     return url && url->target.empty();
@@ -78,6 +83,7 @@ bool fits(Form form, std::string_view text) {
         case Form::pattern: return !text.empty() && made_of(text, "_-*:/.");
         case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
+        case Form::issuer: return is_issuer(text);
         case Form::template_url: return wrong_url(text).empty();
         case Form::origin: return is_origin(text);
         case Form::host: return is_host(text);
@@ -100,6 +106,9 @@ std::string_view advice(Form form) {
         case Form::address: return "write HOST:PORT, for example \"127.0.0.1:3676\"";
         case Form::url:
             return "write a URL without a slash at its end, for example \"https://dm.example.org\"";
+        case Form::issuer:
+            return "write an https URL without a query, for example \"https://id.example.org\"; "
+                   "http only on this machine";
         case Form::template_url: return "write a URL, for example \"https://example.org/jobs\"";
         case Form::origin:
             return "write scheme, host and port, for example \"https://app.example.org\"";

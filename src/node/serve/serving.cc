@@ -4,6 +4,7 @@
 #include "base/url.h"
 #include "http/access/token_file.h"
 #include "http/resources/tokens/mail_links.h"
+#include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/webhooks/webhooks.h"
 
 #include <utility>
@@ -99,7 +100,17 @@ http::Services Serving::services(ServingSettings const& settings) {
             .people = settings.people,
             .client = &client_,
             .webhook_hosts = lower_cased(settings.webhooks.allowed),
-            .facts = facts_of(settings)};
+            .facts = facts_of(settings),
+            .oidc = oidc_of(settings)};
+}
+
+// Slow receivers of webhooks must not delay a sign-in: it uses the client of the node.
+std::shared_ptr<http::OidcSettings const> Serving::oidc_of(ServingSettings const& settings) const {
+    if (settings.oidc) {
+        settings.oidc->client = &node_.world.http;
+        settings.oidc->clock = &node_.world.clock;
+    }
+    return settings.oidc;
 }
 
 http::ServerFacts Serving::facts_of(ServingSettings const& settings) const {

@@ -36,6 +36,8 @@ struct ServingSettings {
     runner::Keep keep = {};
     http::WebFiles web_files = {};  // none: no web page
     http::People people = {};
+    // Null: no sign-in with a provider. Client and clock are set here.
+    std::shared_ptr<http::OidcSettings> oidc = {};
     // What the API says about the server; its newest start is added if there is none.
     http::ServerFacts facts = {};
     // Runs the programs that notify people; null: none. Outlives the serving.
@@ -104,6 +106,8 @@ private:
     [[nodiscard]] webhook::Pump::Options pump_options(webhook::Pump::Options options);
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
+    [[nodiscard]] std::shared_ptr<http::OidcSettings const> oidc_of(
+        ServingSettings const& settings) const;
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         api_.delta(session, ask, delta);

@@ -4,6 +4,7 @@
 #include "http/resources/pages/handlers.h"
 #include "http/resources/pages/page.h"
 #include "http/resources/pages/web_page.h"
+#include "http/resources/tokens/oidc_sign_in.h"
 
 #include "json/json.h"
 #include "webhook/source.h"
@@ -20,6 +21,10 @@ using namespace dormouse::session;
 
 namespace {
 
+HttpReply sign_in_first(Api& api, PendingId const& pending) {
+    return page_to_sign_in(pending, oidc_link(api, "/a/" + pending.text()));
+}
+
 void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
           std::string notice) {
     read_pending(
@@ -28,7 +33,7 @@ void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
             wire::PauseView const* const pause =
                 snapshot ? snapshot->history.pause(pending) : nullptr;
             bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
-            if (!mine) return x->responder->reply(page_to_sign_in(pending));
+            if (!mine) return x->responder->reply(sign_in_first(api, pending));
             Viewer const viewer{x->by, x->principal->role >= Role::answer,
                                 api.services().gate.form_token(x->request, pending),
                                 std::move(notice)};
@@ -147,7 +152,7 @@ bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form c
 void get_page(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
-    if (!x->principal) return x->responder->reply(page_to_sign_in(*pending));
+    if (!x->principal) return x->responder->reply(sign_in_first(api, *pending));
     show(api, x, *pending, 200, "");
 }
 

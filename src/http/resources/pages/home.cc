@@ -4,6 +4,7 @@
 #include "http/resources/pages/page.h"
 #include "http/resources/pages/web_page.h"
 #include "http/resources/read_part.h"
+#include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/tokens/token_changes.h"
 
 #include "base/text/markdown.h"
@@ -116,13 +117,13 @@ void read_next(std::shared_ptr<Home> const& home) {
     });
 }
 
-void greet(ExchangePtr const& x) {
+void greet(Api& api, ExchangePtr const& x) {
     std::string const link = html_text(sign_in_path(x->request));
     x->responder->reply(html_reply(
         200, "Sign in to Dormouse",
         "<h1>Sign in to Dormouse</h1>\n<p>Here you approve what agents ask for, and answer their "
-        "questions.</p>\n<nav><a href=\"" +
-            link +
+        "questions.</p>\n" +
+            oidc_link(api, target_of(x->request)) + "<nav><a href=\"" + link +
             "\">I have a sign-in link</a></nav>\n<p>Otherwise "
             "ask your administrator for a sign-in link, and open it on this device.</p>\n"
             "<details><summary>For administrators</summary><pre>dormouse link NAME --role "
@@ -132,7 +133,7 @@ void greet(ExchangePtr const& x) {
 }  // namespace
 
 void get_home(Api& api, ExchangePtr const& x) {
-    if (!x->principal || x->principal->session) return greet(x);
+    if (!x->principal || x->principal->session) return greet(api, x);
     auto const home = std::make_shared<Home>(Home{api, x});
     auto question = [](port::ListStore& store) {
         return store.waiting_sessions(std::nullopt, calls_max);

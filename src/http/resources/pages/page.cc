@@ -237,14 +237,14 @@ std::string question_of(wire::CallView const& call, wire::PauseView const& pause
     return pause.terms.message.empty() ? "Waiting: " + call.spec.tool : pause.terms.message;
 }
 
-HttpReply page_to_sign_in(PendingId const& pending) {
+HttpReply page_to_sign_in(PendingId const& pending, std::string const& ways) {
     std::string const id = pending.text();
     return html_reply(
         200, "Sign in to answer",
         "<h1>Sign in to answer.</h1>\n"
         "<p>Somebody is asked for an answer here. Only people who are signed in see "
-        "the question.</p>\n<nav><a href=\"/sign-in?next=/a/" +
-            id +
+        "the question.</p>\n" +
+            ways + "<nav><a href=\"/sign-in?next=/a/" + id +
             "\">I have a sign-in link</a></nav>\n"
             "<p>Otherwise ask your administrator for a sign-in link, open it on this "
             "device, then open this page again.</p>\n"

@@ -20,8 +20,9 @@ struct Viewer {
 
 // Returns the question of a pause: one text, perhaps of several lines.
 [[nodiscard]] std::string question_of(wire::CallView const& call, wire::PauseView const& pause);
-// Returns the page for requests that may not see the call. It shows nothing of the call.
-[[nodiscard]] HttpReply page_to_sign_in(PendingId const& pending);
+// Returns the page for requests that may not see the call. It shows nothing of the call. `ways`:
+// HTML of further ways to sign in.
+[[nodiscard]] HttpReply page_to_sign_in(PendingId const& pending, std::string const& ways);
 struct PageText {
     std::string title = {};
     std::string html = {};

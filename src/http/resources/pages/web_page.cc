@@ -91,19 +91,6 @@ void append_encoded(std::string& out, std::string_view text, std::string_view pl
     }
 }
 
-std::string target_of(HttpRequest const& request) {
-    constexpr std::string_view unreserved = "-_.~";
-    std::string out;
-    append_encoded(out, request.path, "-_.~/");
-    for (auto const& [name, value] : request.query) {
-        out += &name == &request.query.front().first ? '?' : '&';
-        append_encoded(out, name, unreserved);
-        out += '=';
-        append_encoded(out, value, unreserved);
-    }
-    return out;
-}
-
 // Replaces the text between `begin` and `end`.
 void replace_between(std::string& text, std::string_view begin, std::string_view end,
                      std::string_view with) {
@@ -164,6 +151,19 @@ std::optional<HttpReply> WebPage::around(std::string_view title,
                       {"Content-Security-Policy", policy(" " + html_style_source())},
                       {"Referrer-Policy", "same-origin"}},
                      std::move(body)};
+}
+
+std::string target_of(HttpRequest const& request) {
+    constexpr std::string_view unreserved = "-_.~";
+    std::string out;
+    append_encoded(out, request.path, "-_.~/");
+    for (auto const& [name, value] : request.query) {
+        out += &name == &request.query.front().first ? '?' : '&';
+        append_encoded(out, name, unreserved);
+        out += '=';
+        append_encoded(out, value, unreserved);
+    }
+    return out;
 }
 
 std::string sign_in_path(HttpRequest const& request) {

@@ -41,6 +41,8 @@ private:
     WebFiles files_;
 };
 
+// Returns the path and query of this request, encoded.
+[[nodiscard]] std::string target_of(HttpRequest const& request);
 // Returns the path of the sign-in, which returns to this request afterwards.
 [[nodiscard]] std::string sign_in_path(HttpRequest const& request);
 

@@ -17,6 +17,9 @@ void show_sign_in(Api& api, ExchangePtr const& x);
 void sign_in(Api& api, ExchangePtr const& x);
 void sign_out(Api& api, ExchangePtr const& x);
 void post_sign_out(Api& api, ExchangePtr const& x);
+// oidc_sign_in.cc
+void begin_oidc(Api& api, ExchangePtr const& x);
+void end_oidc(Api& api, ExchangePtr const& x);
 // mail_links.cc
 void post_sign_in_mail(Api& api, ExchangePtr const& x);
 

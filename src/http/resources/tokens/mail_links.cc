@@ -35,7 +35,7 @@ void make_link(Api& api, Person const& person, std::string const& next, Duration
     std::string url = api.services().gate.base_url() + "/sign-in?next=" + percent_encode(next) +
                       "#" + minted.secret;
     session::Actor const by{session::ActorType::runtime, "e-mail"};
-    change_tokens(api, "link_created", by, {.put = minted.row},
+    change_tokens(api, {"link_created", by}, {.put = minted.row},
                   [url = std::move(url), then = std::move(then)](Result<void> done) mutable {
                       if (!done) return then(std::unexpected(std::move(done.error())));
                       then(std::move(url));

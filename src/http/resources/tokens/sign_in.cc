@@ -1,6 +1,8 @@
+#include "http/access/cookies.h"
 #include "http/objects/html.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/mail_links.h"
+#include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/tokens/token_changes.h"
 #include "http/resources/tokens/token_fields.h"
 
@@ -58,8 +60,9 @@ at('form').addEventListener('submit', async event => {
 if (code) about();
 )js";
 
+constexpr std::string_view heading = "<h1>Sign in to Dormouse</h1>\n";
 constexpr std::string_view about =
-    "<h1>Sign in to Dormouse</h1>\n<p>Then this device can answer what agents ask, for 30 days or "
+    "<p>Then this device can answer what agents ask, for 30 days or "
     "until you sign out. Each sign-in link works once.</p>\n";
 constexpr std::string_view fields =
     "<p id=\"paste\"><label>Paste your sign-in link<br>"
@@ -82,8 +85,11 @@ std::string form_html(std::string const& next, std::string_view said) {
 HttpReply sign_in_page(Api& api, int status, std::string const& next, std::string_view said) {
     bool const scripted = status == 200;
     std::string const code = scripted ? "<script>" + std::string(script) + "</script>" : "";
-    HttpReply out = html_reply(status, "Sign in to Dormouse",
-                               form_html(next, said) + mail_form(api, next) + code);
+    std::string provider = oidc_link(api, next);
+    if (!provider.empty()) provider += "<h2>With a sign-in link</h2>\n";
+    HttpReply out = html_reply(
+        status, "Sign in to Dormouse",
+        std::string(heading) + provider + form_html(next, said) + mail_form(api, next) + code);
     for (auto& [name, value] : out.headers) {
         if (scripted && name == "Content-Security-Policy")
             value += "; script-src 'sha256-" + base64(sha256(script)) + "'; connect-src 'self'";
@@ -135,15 +141,6 @@ HttpReply confirm_page(Principal const& link, std::string const& code, std::stri
     return html_reply(200, "Sign in as " + link.row.name, body);
 }
 
-// Lax: browsers send the cookie with a click on a link elsewhere, but with no request that could
-// change something, because a GET changes nothing.
-std::string cookie_header(HttpRequest const& request, std::string const& secret, Duration lives) {
-    std::string const name = request.secure ? "__Host-dormouse=" : "dormouse=";
-    return name + secret +
-           "; Path=/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(lives.count() / 1000) +
-           (request.secure ? "; Secure" : "");
-}
-
 // A cookie permits what its link permitted.
 Minted cookie_of(Api& api, port::TokenRow row) {
     row.kind = "cookie";
@@ -163,7 +160,7 @@ void create_link(Api& api, ExchangePtr const& x) {
         return x->fail({Code::wrong_state, "There are 10,000 tokens; revoke some.", {}, 0});
     Minted minted = mint(api, "dml_", std::move(row), lives);
     change_tokens(
-        api, "link_created", x->by, {.put = minted.row}, [&api, x, minted](Result<void> done) {
+        api, {"link_created", x->by}, {.put = minted.row}, [&api, x, minted](Result<void> done) {
             if (!done) return x->fail(done.error());
             api.services().gate.tokens().note_maker(minted.row.id, x->by.name);
             std::string const url = api.services().gate.base_url() + "/sign-in#" + minted.secret;
@@ -211,7 +208,7 @@ std::optional<SignIn> read_sign_in(ExchangePtr const& x) {
 
 void answer_signed_in(ExchangePtr const& x, SignIn const& asked, Minted const& minted) {
     std::pair<std::string, std::string> const cookie{
-        "Set-Cookie", cookie_header(x->request, minted.secret, cookie_life)};
+        "Set-Cookie", set_cookie(x->request, session_cookie, minted.secret, cookie_life)};
     if (asked.form) return x->responder->reply({303, "", {{"Location", asked.next}, cookie}, ""});
     x->json(200, object_text(SignedIn{minted.row, asked.next}),
             {cookie, {"Cache-Control", "no-store"}});
@@ -261,7 +258,7 @@ void sign_in(Api& api, ExchangePtr const& x) {
             confirm_page(*link, asked->code, asked->next, api.services().runner.now()));
     Minted minted = cookie_of(api, link->row);
     session::Actor const by{session::ActorType::token, link->row.name};
-    change_tokens(api, "signed_in", by, {.put = minted.row, .drop = link->row.id},
+    change_tokens(api, {"signed_in", by}, {.put = minted.row, .drop = link->row.id},
                   [x, minted, asked = *asked](Result<void> done) {
                       if (!done) return x->fail(done.error());
                       answer_signed_in(x, asked, minted);
@@ -273,8 +270,9 @@ namespace {
 void revoke_cookie(Api& api, ExchangePtr const& x, HttpReply reply) {
     PrincipalPtr const who = x->principal;
     if (!who || !who->is_cookie()) return x->fail({Code::unauthenticated, "Nobody is signed in."});
-    reply.headers.emplace_back("Set-Cookie", cookie_header(x->request, "", Duration(0)));
-    change_tokens(api, "signed_out", x->by, {.drop = who->row.id},
+    reply.headers.emplace_back("Set-Cookie",
+                               set_cookie(x->request, session_cookie, "", Duration(0)));
+    change_tokens(api, {"signed_out", x->by}, {.drop = who->row.id},
                   [x, reply = std::move(reply)](Result<void> done) {
                       if (!done) return x->fail(done.error());
                       x->responder->reply(reply);

@@ -17,13 +17,14 @@ bool is_name(std::string_view text, std::string_view also) {
     return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
 }
 
-std::string audit_line(std::string_view type, Time at, session::Actor const& by,
-                       port::TokenRow const& row) {
+std::string audit_line(ChangeNote const& note, Time at, port::TokenRow const& row) {
     json::Writer out;
-    out.begin_object().member("type", type).member("at", to_ms(at)).key("by").begin_object();
-    out.member("type", session::text(by.type)).member("name", by.name).end_object();
+    out.begin_object().member("type", note.type).member("at", to_ms(at)).key("by").begin_object();
+    out.member("type", session::text(note.by.type)).member("name", note.by.name).end_object();
     out.member("tokenID", row.id).member("kind", row.kind).member("name", row.name);
-    return out.member("role", row.role).end_object().take();
+    out.member("role", row.role);
+    if (!note.issuer.empty()) out.member("issuer", note.issuer).member("subject", note.subject);
+    return out.end_object().take();
 }
 
 std::vector<std::string> read_names(Body& body, std::string_view field, std::string_view also) {
@@ -53,14 +54,14 @@ Minted mint(Api& api, std::string_view prefix, port::TokenRow row, std::optional
     return out;
 }
 
-void change_tokens(Api& api, std::string_view type, session::Actor const& by,
-                   port::TokenChange change, port::Fn<void(Result<void>)> done) {
+void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
+                   port::Fn<void(Result<void>)> done) {
     Tokens& tokens = api.services().gate.tokens();
     auto const dropped = tokens.find_id(change.drop);
     if (change.put) {
-        change.audit = audit_line(type, api.services().runner.now(), by, *change.put);
+        change.audit = audit_line(note, api.services().runner.now(), *change.put);
     } else if (dropped) {
-        change.audit = audit_line(type, api.services().runner.now(), by, dropped->row);
+        change.audit = audit_line(note, api.services().runner.now(), dropped->row);
     }
     // The old one is invalid from here on: if two requests use a link at once, one succeeds.
     tokens.remove(change.drop);
@@ -83,13 +84,15 @@ void drop_expired(Api& api) {
     auto expired = api.services().gate.tokens().expired();
     if (expired.size() > at_once) expired.resize(at_once);
     for (std::string const& id : expired)
-        change_tokens(api, "token_expired", {}, {.drop = id}, [](Result<void> const&) {});
+        change_tokens(api, {"token_expired", {}}, {.drop = id}, [](Result<void> const&) {});
 }
+
+bool is_token_name(std::string_view text) { return is_name(text, "_.-@"); }
 
 port::TokenRow read_token(Api& api, Body& body) {
     port::TokenRow row;
     row.name = body.string_or_empty("name");
-    if (!is_name(row.name, "_.-@")) body.refuse("name", "must match [A-Za-z0-9_.@-]{1,64}");
+    if (!is_token_name(row.name)) body.refuse("name", "must match [A-Za-z0-9_.@-]{1,64}");
     row.role = body.string_or_empty("role");
     row.projects = read_names(body, "projects", "_.-");
     row.agents = read_names(body, "agents", "_.-*");

@@ -14,11 +14,21 @@ struct Minted {
 // Makes a row with a random id and the digest of a random secret that begins with `prefix`.
 [[nodiscard]] Minted mint(Api& api, std::string_view prefix, port::TokenRow row,
                           std::optional<Duration> lives);
-// Applies both `put` and `drop` of the change. `type` is its type in the audit log.
-void change_tokens(Api& api, std::string_view type, session::Actor const& by,
-                   port::TokenChange change, port::Fn<void(Result<void>)> done);
+// What the audit log says about a change, besides the token.
+struct ChangeNote {
+    std::string_view type;
+    session::Actor by;
+    std::string issuer = {};  // of a sign-in with OIDC, and the person's subject there
+    std::string subject = {};
+};
+// Applies both `put` and `drop` of the change.
+void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
+                   port::Fn<void(Result<void>)> done);
 // Deletes those that have expired.
 void drop_expired(Api& api);
+
+// Returns true if a token may have this name: [A-Za-z0-9_.@-]{1,64}.
+[[nodiscard]] bool is_token_name(std::string_view text);
 
 // Reads `name`, `projects`, `agents` and the lifetime from a body.
 class Body;

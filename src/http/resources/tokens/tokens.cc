@@ -35,7 +35,7 @@ void create_token(Api& api, ExchangePtr const& x) {
     row.kind = "token";
     Minted minted = mint(api, "dm_", std::move(row), lives);
     port::TokenChange change{.put = minted.row};
-    change_tokens(api, "token_created", x->by, std::move(change),
+    change_tokens(api, {"token_created", x->by}, std::move(change),
                   [&api, x, minted](Result<void> done) {
                       if (!done) return x->fail(done.error());
                       auto const made = api.services().gate.tokens().find_id(minted.row.id);
@@ -57,7 +57,7 @@ void delete_token(Api& api, ExchangePtr const& x) {
                         {},
                         0});
     }
-    change_tokens(api, "token_revoked", x->by, {.drop = x->params[0]}, [x](Result<void> done) {
+    change_tokens(api, {"token_revoked", x->by}, {.drop = x->params[0]}, [x](Result<void> done) {
         if (!done && done.error().code == Code::conflict) return x->fail(not_found());
         if (!done) return x->fail(done.error());
         x->empty(204);
