@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "http/access/capability.h"
+#include "http/access/devices.h"
 #include "http/access/rate.h"
 #include "http/access/tokens.h"
 #include "http/transport/http.h"
@@ -72,7 +73,10 @@ public:
     // Counts an e-mail that a person without a token asks for. False: too many for this key.
     [[nodiscard]] bool may_ask_mail(std::string const& key) { return mails_.take(key); }
     void count_bad_signature(HttpRequest const& head, std::string const& source);
+    // Counts a test notification. False: too many for this person.
+    [[nodiscard]] bool may_test_device(std::string const& person) { return tests_.take(person); }
     [[nodiscard]] Tokens& tokens() { return tokens_; }
+    [[nodiscard]] Devices& devices() { return devices_; }
     [[nodiscard]] bool runs_programs(std::string const& agent) const {
         return options_.programs.contains(agent);
     }
@@ -93,12 +97,14 @@ private:
     GateOptions options_;
     Capabilities capabilities_;
     Tokens tokens_;
+    Devices devices_;
     Rate failures_;        // by address
     Rate by_token_;        // submissions, by the token's id
     Rate by_call_;         // submissions, by pause
     Rate bad_by_address_;  // bad signatures, by address
     Rate bad_by_source_;
     Rate mails_;  // by client, and by address
+    Rate tests_;  // of devices, by person
 };
 
 }  // namespace dormouse::http

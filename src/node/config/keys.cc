@@ -31,6 +31,10 @@ constexpr Key server_rows[] = {
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
         "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
+    text<&Server::push_contact>("push_contact", contact,
+                                "Whom push services may ask about notifications of kind web-push: "
+                                "\"mailto:\" and an address, or an https URL; default: public_url.")
+        .like("mailto:ops@example.org"),
     flag<&Server::demo>("demo", "Adds the demo agents; default: only while no agent is configured.")
         .like("true"),
     duration<&Server::remind_after>(
@@ -413,9 +417,11 @@ constexpr Key webhook_rows[] = {
 };
 
 constexpr Key notify_rows[] = {
-    word<&Notify::kind>("kind",
-                        "slack, webhook, command, slack-bot, discord, telegram, teams, ntfy, email",
-                        "How people are notified.")
+    word<&Notify::kind>(
+        "kind",
+        "slack, webhook, command, slack-bot, discord, telegram, teams, ntfy, email, "
+        "web-push",
+        "How people are notified.")
         .needed(),
 };
 
@@ -460,9 +466,10 @@ constexpr Key notify_more_rows[] = {
                             "Only calls that wait for these reasons."),
 };
 
-constexpr Key notify_email_rows[] = {
+constexpr Key notify_to_rows[] = {
     texts<&Notify::to>("to", id,
-                       "Names of [[user]]s; default: all with an address who may answer the call."),
+                       "Names of people, for e-mail of [[user]]s with an address; default: all who "
+                       "may answer the call."),
 };
 
 constexpr Key email_rows[] = {
@@ -501,7 +508,7 @@ constexpr auto all = joined(
     of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
     of("notify", notify_bot_rows, "slack-bot, telegram"),
     of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
-    of("notify", notify_email_rows, "email"), of("notify", notify_more_rows),
+    of("notify", notify_to_rows, "email, web-push"), of("notify", notify_more_rows),
     of("user", user_rows));
 
 }  // namespace rows

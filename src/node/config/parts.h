@@ -49,8 +49,8 @@ struct Parts {
 // Checks the sections against each other: names are unique, and what is named exists. Resolves the
 // patterns of agents' tools.
 void relate(Server const& server, Parts& parts, World const& world);
-// Checks that those who get e-mail have an address.
-void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
+// Checks that those who get e-mail have an address, and that push services have a contact.
+void relate(std::vector<Placed<Notify>> const& notifies, Server const& server, Email const& email,
             std::vector<User> const& users);
 
 }  // namespace dormouse::config
