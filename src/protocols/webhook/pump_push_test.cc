@@ -1,6 +1,6 @@
 // Messages to devices, with one thread and virtual time.
 
-#include "webhook/testing/pump_world.h"
+#include "webhook/testing/pump_fixture.h"
 
 namespace dormouse::webhook {
 namespace {

@@ -1,6 +1,6 @@
 // The pump with one thread and virtual time.
 
-#include "webhook/testing/pump_world.h"
+#include "webhook/testing/pump_fixture.h"
 
 #include <deque>
 #include <map>
