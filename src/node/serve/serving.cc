@@ -119,7 +119,7 @@ webhook::Outgoing Serving::outgoing_of(ServingSettings const& settings) {
 }
 
 webhook::Pump::Options::Push Serving::push_options(webhook::PushSender const& sender) {
-    webhook::Pump::Options::Push out{.sender = sender};
+    webhook::Pump::Options::Push out{.tokens = std::make_shared<webhook::VapidTokens>(sender)};
     out.device = [this](std::string const& id) { return http::push_device_of(api_, id); };
     out.gone = [this](std::string const& id) {
         http::remove_device(api_, "device_gone", {}, id, [this](Result<void> done) {

@@ -67,7 +67,7 @@ public:
             mail = {};
         // Devices of Web Push.
         struct Push {
-            PushSender sender;
+            std::shared_ptr<VapidTokens> tokens;
             // nullopt: the device was removed, or its token has ended.
             std::function<std::optional<PushDevice>(std::string const& id)> device;
             // Called when the push service does not know the device any more.

@@ -33,7 +33,8 @@ void Pump::send_push(PostKey const& key) {
 void Pump::push(PostKey const& key, PushDevice const& device, Notification const& it) {
     Time const now = world_.clock.now();
     PushRandom const random{world_.entropy.random(), world_.entropy.random()};
-    auto request = push_request(options_.push->sender, device, push_message(it, now), random, now);
+    auto request = push_request(options_.push->tokens->of(device.endpoint, now), device,
+                                push_message(it, now), random);
     if (!request)
         return failed(key, request.error().detail, request.error().code == Code::too_large);
     auto taken = [this, key](ServiceReply reply) { pushed(key, std::move(reply.reference)); };

@@ -20,7 +20,8 @@ protected:
         P256Secret secret{};
         secret.back() = 5;
         Pump::Options out;
-        out.push = {.sender = push_sender(secret, "mailto:a@example.org").value(),
+        out.push = {.tokens = std::make_shared<VapidTokens>(
+                        push_sender(secret, "mailto:a@example.org").value()),
                     .device =
                         [this](std::string const& id) {
                             return id == "dev_1" && !removed ? std::optional(device) : std::nullopt;

@@ -155,9 +155,10 @@ void test_device(Api& api, ExchangePtr const& x) {
     auto const way = webhook::way_to(device->endpoint, services.webhook_hosts);
     if (!way.refusal.empty()) return x->fail({Code::wrong_state, "Not sent: " + way.refusal});
     webhook::PushRandom const random{services.entropy.random(), services.entropy.random()};
-    auto request =
-        webhook::push_request(*services.push, *device, webhook::push_test_message(row->id), random,
-                              services.runner.now());
+    std::string authorization =
+        webhook::vapid(*services.push, device->endpoint, services.runner.now());
+    auto request = webhook::push_request(std::move(authorization), *device,
+                                         webhook::push_test_message(row->id), random);
     if (!request) return x->fail(request.error());
     send_test(api, x, *std::move(request), way.public_only);
 }

@@ -19,6 +19,7 @@ constexpr std::size_t question_bytes = 600;
 constexpr std::size_t topic_chars = 32;  // RFC 8030, section 5.4
 constexpr std::int64_t hour = 3'600'000;
 constexpr Duration token_life{12 * hour};  // RFC 8292 allows 24 hours
+constexpr Duration token_reuse{hour};
 constexpr Duration ttl_min{60'000};
 constexpr Duration ttl_max{28 * 24 * hour};  // no known service keeps a message longer
 constexpr Duration ttl_without_deadline{7 * 24 * hour};
@@ -46,6 +47,13 @@ Sha256 hkdf(std::string_view salt, std::string_view material, std::string info) 
 }
 
 std::string with_zero(std::string_view text) { return std::string(text) + '\0'; }
+
+// Without the port that is the scheme's own (RFC 6454).
+std::string origin_of(std::string_view endpoint) {
+    auto url = parse_url(endpoint).value_or(Url{});
+    if (url.port == (url.secure ? 443 : 80)) url.port.reset();
+    return url.origin();
+}
 
 Duration ttl_of(Notification const& it, Time now) {
     if (!it.outcome.empty()) return ttl_of_outcome;
@@ -111,10 +119,8 @@ Result<std::string> push_body(PushDevice const& to, std::string_view text,
 }
 
 std::string vapid(PushSender const& sender, std::string_view endpoint, Time now) {
-    auto url = parse_url(endpoint).value_or(Url{});
-    if (url.port == (url.secure ? 443 : 80)) url.port.reset();
     json::Writer claims;
-    claims.begin_object().member("aud", url.origin());
+    claims.begin_object().member("aud", web_push::origin_of(endpoint));
     claims.member("exp", to_ms(now + web_push::token_life) / 1'000);
     if (!sender.contact.empty()) claims.member("sub", sender.contact);
     claims.end_object();
@@ -124,9 +130,20 @@ std::string vapid(PushSender const& sender, std::string_view endpoint, Time now)
            ", k=" + base64url(sender.key);
 }
 
-Result<ServiceRequest> push_request(PushSender const& sender, PushDevice const& to,
-                                    PushMessage const& message, PushRandom const& random,
-                                    Time now) {
+std::string VapidTokens::of(std::string_view endpoint, Time now) {
+    std::string const origin = web_push::origin_of(endpoint);
+    auto found = by_origin_.find(origin);
+    bool const fresh = found != by_origin_.end() && now >= found->second.made &&
+                       now - found->second.made < web_push::token_reuse;
+    if (fresh) return found->second.text;
+    if (by_origin_.size() >= most) by_origin_.clear();
+    Token& token = by_origin_[origin];
+    token = {vapid(sender_, endpoint, now), now};
+    return token.text;
+}
+
+Result<ServiceRequest> push_request(std::string authorization, PushDevice const& to,
+                                    PushMessage const& message, PushRandom const& random) {
     auto body = push_body(to, message.text, random);
     if (!body) return std::unexpected(std::move(body.error()));
     ServiceRequest out;
@@ -136,7 +153,7 @@ Result<ServiceRequest> push_request(PushSender const& sender, PushDevice const& 
                    {"TTL", std::to_string(message.ttl / Duration(1'000))},
                    {"Urgency", message.urgency},
                    {"Topic", message.topic},
-                   {"Authorization", vapid(sender, to.endpoint, now)}};
+                   {"Authorization", std::move(authorization)}};
     out.body = *std::move(body);
     return out;
 }

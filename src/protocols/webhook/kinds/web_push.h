@@ -6,9 +6,11 @@
 #include "port/store_rows.h"
 #include "webhook/kinds/kinds.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dormouse::webhook {
 
@@ -53,10 +55,25 @@ struct PushRandom {
                                             PushRandom const& random);
 // The header Authorization for the push service of `endpoint`.
 [[nodiscard]] std::string vapid(PushSender const& sender, std::string_view endpoint, Time now);
-// The whole request. Errors: as push_body().
-[[nodiscard]] Result<ServiceRequest> push_request(PushSender const& sender, PushDevice const& to,
+// Signs for each push service at most once an hour: a signature costs more than all else.
+class VapidTokens {
+public:
+    explicit VapidTokens(PushSender sender) : sender_(std::move(sender)) {}
+    [[nodiscard]] std::string of(std::string_view endpoint, Time now);
+
+private:
+    static constexpr std::size_t most = 100;
+    struct Token {
+        std::string text;
+        Time made{};
+    };
+    PushSender sender_;
+    std::map<std::string, Token> by_origin_;
+};
+// The whole request. `authorization`: see vapid(). Errors: as push_body().
+[[nodiscard]] Result<ServiceRequest> push_request(std::string authorization, PushDevice const& to,
                                                   PushMessage const& message,
-                                                  PushRandom const& random, Time now);
+                                                  PushRandom const& random);
 // What the answer of a push service means.
 [[nodiscard]] ServiceReply push_reply(int status);
 
