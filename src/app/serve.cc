@@ -129,6 +129,8 @@ struct Secrets {
     std::vector<http::Token> tokens;
     std::vector<port::TokenRow> stored;
     std::string capability_key;
+    std::vector<port::DeviceRow> devices = {};
+    std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
 };
 
 http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
@@ -204,6 +206,8 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
         http_options(config, *parse_listen_address(config.server.listen), tls, options.insecure);
     out.gate = gate_options(config, secrets);
     out.tokens = secrets.stored;
+    out.devices = secrets.devices;
+    out.push = secrets.push;
     out.log = log_options(options);
     out.sources = webhook_sources(config);
     out.people = people_of(config);
@@ -470,7 +474,23 @@ private:
     int status_ = 0;
 };
 
-Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& store) {
+// The key is made when notifications to devices are configured first.
+Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
+                                                   std::string const& store,
+                                                   port::Entropy& entropy) {
+    bool const wanted = std::ranges::find(config.notifies, config::NotifyKind::web_push,
+                                          &config::Notify::kind) != config.notifies.end();
+    if (!wanted) return std::nullopt;
+    auto key = store == ":memory:" ? Result<P256Secret>(http::new_push_key(entropy))
+                                   : http::load_push_key(store, entropy);
+    if (!key) return std::unexpected(std::move(key.error()));
+    config::Server const& server = config.server;
+    return webhook::push_sender(
+        *key, server.push_contact.empty() ? server.public_url : server.push_contact);
+}
+
+Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& config,
+                        std::string const& store) {
     std::error_code error;
     std::filesystem::create_directories(options.data, error);
     if (error)
@@ -481,7 +501,12 @@ Result<Secrets> prepare(cli::ServeOptions const& options, std::string const& sto
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     auto key = serve::capability_key(store, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
-    return Secrets{std::move(*tokens), {}, std::move(*key)};
+    auto push = push_of(config, store, entropy);
+    if (!push) return std::unexpected(std::move(push.error()));
+    return Secrets{.tokens = std::move(*tokens),
+                   .stored = {},
+                   .capability_key = std::move(*key),
+                   .push = *std::move(push)};
 }
 
 }  // namespace
@@ -512,11 +537,14 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     std::string const place = config->store.url == "memory" ? ":memory:" : options.data;
     auto store = runtime::open_store(place);
     if (!store) return complain(store.error());
-    auto secrets = prepare(options, place);
+    auto secrets = prepare(options, *config, place);
     if (!secrets) return complain(secrets.error());
     auto stored = (*store)->tokens();
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
+    auto devices = (*store)->devices();
+    if (!devices) return complain(devices.error());
+    secrets->devices = *std::move(devices);
     return Server(world, reserve, options, *std::move(config), *secrets, *std::move(store),
                   *std::move(tls), web_files)
         .run();

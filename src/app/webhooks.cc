@@ -28,8 +28,8 @@ std::string name_of(config::Notify const& notify) {
 webhook::Notice notice_of(config::Notify const& notify) {
     webhook::Notice out;
     out.kind = static_cast<webhook::Notice::Kind>(notify.kind);
-    static_assert(static_cast<int>(config::NotifyKind::email) ==
-                  static_cast<int>(webhook::Notice::Kind::email));
+    static_assert(static_cast<int>(config::NotifyKind::web_push) ==
+                  static_cast<int>(webhook::Notice::Kind::web_push));
     out.target = "notify:" + name_of(notify);
     if (notify.url) out.url = notify.url->value;
     if (notify.token) out.token = notify.token->value;
@@ -39,6 +39,7 @@ webhook::Notice notice_of(config::Notify const& notify) {
     out.command = notify.command;
     out.on = notify.on;
     out.reasons = notify.reasons;
+    out.to = notify.to;
     return out;
 }
 

@@ -107,6 +107,9 @@ public:
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
         return ask([&] { return store_.tokens(); });
     }
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override {
+        return ask([&] { return store_.devices(); });
+    }
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override {
         return ask([&] { return store_.rules(); });
     }
@@ -170,6 +173,9 @@ public:
         return read_only();
     }
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {
+        return read_only();
+    }
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const&) override {
         return read_only();
     }
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const&) override { return read_only(); }

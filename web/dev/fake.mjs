@@ -143,6 +143,7 @@ export function fake(now = Date.now()) {
     const url = new URL(incoming.url, 'http://fake');
     const path = url.pathname;
     if (path === '/api/me') return json(answer, 200, state.me);
+    if (path === '/api/devices') return json(answer, 200, state.devices);
     if (path === '/sign-in/link') return json(answer, 200, state.link);
     if (path === '/sign-in')
       return json(answer, 200, { name: 'alice', role: 'admin', expires: now + 1e9 });

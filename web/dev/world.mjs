@@ -612,6 +612,18 @@ export function world(now) {
         time: { created: now - 3 * HOUR, expires: null, used: null },
       },
     ],
+    devices: {
+      key: 'BP4z',
+      items: [
+        {
+          id: 'dev_1',
+          label: 'Firefox on Android',
+          service: 'updates.push.services.mozilla.com',
+          current: false,
+          time: { created: now - 86_400_000 },
+        },
+      ],
+    },
     tokens: [
       {
         id: 'tok_first',

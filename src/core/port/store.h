@@ -5,11 +5,12 @@
 // compile.
 //
 // Threads: commit(), update_posts(), drop_delivered(), drop_given_up(), change_tokens(),
-// drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a time (the
-// writer); all other members by one thread at a time (the reader), possibly during a commit. Later
-// reads see what a commit reported as done; of a failed commit they see all or nothing, and always
-// the same. Errors: store_unavailable (may recover), store_full (the disk), fail_stop (a sync
-// failed: this object never writes again), internal (damage: `detail` names the row and file).
+// change_devices(), drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a
+// time (the writer); all other members by one thread at a time (the reader), possibly during a
+// commit. Later reads see what a commit reported as done; of a failed commit they see all or
+// nothing, and always the same. Errors: store_unavailable (may recover), store_full (the disk),
+// fail_stop (a sync failed: this object never writes again), internal (damage: `detail` names the
+// row and file).
 
 #include "port/store_rows.h"
 
@@ -148,6 +149,16 @@ public:
     [[nodiscard]] virtual Result<void> change_tokens(TokenChange const& change) = 0;
 };
 
+// Devices that get notifications.
+class DeviceStore {
+public:
+    virtual ~DeviceStore() = default;
+    // By id. Read once, at start.
+    [[nodiscard]] virtual Result<std::vector<DeviceRow>> devices() = 0;
+    // Durable when it returns. Called by the writer.
+    [[nodiscard]] virtual Result<void> change_devices(DeviceChange const& change) = 0;
+};
+
 // Standing rules. Appends make and count them.
 class RuleStore {
 public:
@@ -209,6 +220,7 @@ class Store : public JournalStore,
               public OutboxStore,
               public InboundStore,
               public AccessStore,
+              public DeviceStore,
               public RuleStore,
               public AuditStore,
               public FeedStore,

@@ -317,8 +317,33 @@ struct TokenRow {
 // Atomic, with its line in the audit log.
 struct TokenChange {
     std::optional<TokenRow> put = {};  // inserted, or replaces the row with its id
-    // An id; empty: none. If the row does not exist: conflict, and nothing is changed.
+    // An id; empty: none. Its devices are removed with it. If the row does not exist: conflict, and
+    // nothing is changed.
     std::string drop = {};
+    std::string audit = {};  // a line; empty: none
+};
+
+// A browser that gets notifications (a subscription of the Push API).
+struct DeviceRow {
+    std::string id;
+    std::string token;     // the id of the one that added it
+    std::string person;    // the name of that token
+    std::string role;      // its role
+    std::string label;     // for people: "Firefox on Android"
+    std::string endpoint;  // the URL at its push service; unique, and a secret
+    std::string p256dh;    // its public key and its secret, in base64url
+    std::string auth;
+    Time created{};
+
+    friend bool operator==(DeviceRow const&, DeviceRow const&) = default;
+};
+
+// Atomic, with its line in the audit log. Conflict, and nothing is changed: the token of the row to
+// put or the device to drop does not exist.
+struct DeviceChange {
+    // Inserted, or replaces the row with its endpoint.
+    std::optional<DeviceRow> put = {};
+    std::string drop = {};   // an id; empty: none
     std::string audit = {};  // a line; empty: none
 };
 

@@ -21,6 +21,9 @@ constexpr std::uint32_t bad_signatures_of_addresses = 10;
 // E-mails with a sign-in link, of one client and to one address.
 constexpr std::uint32_t mails_at_once = 5;
 constexpr Duration mail_window{600'000};
+// Test notifications of one person.
+constexpr std::uint32_t tests_at_once = 5;
+constexpr Duration test_window{60'000};
 
 // Returns true for the routes that accept a capability as a token.
 bool takes_capability(HttpRequest const& head) {
@@ -81,7 +84,8 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
       bad_by_address_(clock, options_.failed_auth_per_address_per_s),
       bad_by_source_(clock, bad_signatures_of_addresses * options_.failed_auth_per_address_per_s),
       mails_(clock, mails_at_once, mail_window),
-      sign_ins_(clock, options_.failed_auth_per_address_per_s) {
+      sign_ins_(clock, options_.failed_auth_per_address_per_s),
+      tests_(clock, tests_at_once, test_window) {
     for (Token& token : options_.tokens) tokens_.add_built_in(token.name, token.secret);
     options_.tokens.clear();  // their digests suffice from here on
     for (std::string& host : options_.allowed_hosts) host = lower_case(host);

@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "http/access/capability.h"
+#include "http/access/devices.h"
 #include "http/access/rate.h"
 #include "http/access/tokens.h"
 #include "http/transport/http.h"
@@ -75,7 +76,10 @@ public:
     // False: too many in this second.
     [[nodiscard]] bool may_sign_in(HttpRequest const& head);
     void count_bad_signature(HttpRequest const& head, std::string const& source);
+    // Counts a test notification. False: too many for this person.
+    [[nodiscard]] bool may_test_device(std::string const& person) { return tests_.take(person); }
     [[nodiscard]] Tokens& tokens() { return tokens_; }
+    [[nodiscard]] Devices& devices() { return devices_; }
     [[nodiscard]] bool runs_programs(std::string const& agent) const {
         return options_.programs.contains(agent);
     }
@@ -96,6 +100,7 @@ private:
     GateOptions options_;
     Capabilities capabilities_;
     Tokens tokens_;
+    Devices devices_;
     Rate failures_;        // by address
     Rate by_token_;        // submissions, by the token's id
     Rate by_call_;         // submissions, by pause
@@ -103,6 +108,7 @@ private:
     Rate bad_by_source_;
     Rate mails_;     // by client, and by address
     Rate sign_ins_;  // with OIDC, by address
+    Rate tests_;     // of devices, by person
 };
 
 }  // namespace dormouse::http

@@ -1,9 +1,11 @@
 #include "http/access/token_file.h"
 
+#include "base/text/base64url.h"
 #include "base/text/text.h"
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -76,6 +78,34 @@ Result<std::string> load_capability_key(std::filesystem::path const& directory,
     if (auto written = write_token(file, key); !written)
         return std::unexpected(std::move(written.error()));
     return key;
+}
+
+P256Secret new_push_key(port::Entropy& entropy) {
+    while (true) {
+        P256Secret const secret = entropy.random();
+        if (p256_public(secret)) return secret;
+    }
+}
+
+Result<P256Secret> load_push_key(std::filesystem::path const& directory, port::Entropy& entropy) {
+    auto const file = directory / "push.key";
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) {
+        P256Secret const made = new_push_key(entropy);
+        if (auto written = write_token(file, base64url(made)); !written)
+            return std::unexpected(std::move(written.error()));
+        return made;
+    }
+    auto const bytes = parse_base64url(read_token(file));
+    P256Secret secret{};
+    bool const whole = bytes && bytes->size() == secret.size();
+    if (whole)
+        std::ranges::transform(*bytes, secret.begin(),
+                               [](char c) { return static_cast<std::uint8_t>(c); });
+    if (whole && p256_public(secret)) return secret;
+    return fail(Code::internal, file.string() +
+                                    " is damaged: put back the one that was there, or delete it, "
+                                    "and everybody switches notifications on again");
 }
 
 }  // namespace dormouse::http

@@ -220,6 +220,13 @@ constexpr Member sign_in_members[] = {
     text("next", {"The path of this server to go to afterwards."}),
 };
 
+constexpr Member device_members[] = {
+    required(at_most(2'048, text("endpoint", {"The address at the push service."}))),
+    required(at_most(128, text("p256dh", {"The browser's public key, in base64url."}))),
+    required(at_most(32, text("auth", {"The browser's secret, in base64url."}))),
+    between(1, 100, text("label", {"What the person sees. Default: \"A browser\"."})),
+};
+
 constexpr Member dry_run = flag("dryRun", {"Changes nothing. Default: false."});
 constexpr Member repair_members[] = {dry_run, text("cursor", {"next of the page before."})};
 constexpr Member retention_members[] = {
@@ -279,6 +286,9 @@ Request const token_request{"TokenRequest", "", token_members};
 Request const link_request{"LinkRequest", "", link_members};
 Request const sign_in_request{"SignInRequest", "", sign_in_members};
 
+Request const device_request{"DeviceRequest", "A subscription of the browser's Push API.",
+                             device_members};
+
 Request const repair_request{"RepairRequest", "", repair_members};
 Request const retention_request{"RetentionRequest", "", retention_members};
 Request const retention_messages_request{"RetentionMessagesRequest", "",
@@ -286,36 +296,18 @@ Request const retention_messages_request{"RetentionMessagesRequest", "",
 Request const empty_request{"Nothing", "No members.", {}};
 
 std::span<Request const* const> all_requests() {
-    static constexpr Request const* all[] = {&result_request,
-                                             &error_request,
-                                             &callback_request,
-                                             &batch_request,
-                                             &decision_request,
-                                             &rule_part,
-                                             &progress_request,
-                                             &claim_request,
-                                             &reassign_request,
-                                             &create_request,
-                                             &input_part,
-                                             &prompt_request,
-                                             &patch_request,
-                                             &cancel_request,
-                                             &fork_request,
-                                             &call_request,
-                                             &import_request,
-                                             &import_part_request,
-                                             &task_request,
-                                             &task_resume_request,
-                                             &task_cancel_request,
-                                             &report_request,
-                                             &mail_request,
-                                             &token_request,
-                                             &link_request,
-                                             &sign_in_request,
-                                             &repair_request,
-                                             &retention_request,
-                                             &retention_messages_request,
-                                             &empty_request};
+    static constexpr Request const* all[] = {
+        &result_request,   &error_request,       &callback_request,
+        &batch_request,    &decision_request,    &rule_part,
+        &progress_request, &claim_request,       &reassign_request,
+        &create_request,   &input_part,          &prompt_request,
+        &patch_request,    &cancel_request,      &fork_request,
+        &call_request,     &import_request,      &import_part_request,
+        &task_request,     &task_resume_request, &task_cancel_request,
+        &report_request,   &mail_request,        &token_request,
+        &link_request,     &sign_in_request,     &device_request,
+        &repair_request,   &retention_request,   &retention_messages_request,
+        &empty_request};
     return all;
 }
 

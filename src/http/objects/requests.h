@@ -44,6 +44,8 @@ extern Request const task_request, task_resume_request, task_cancel_request, rep
     mail_request;
 // Tokens
 extern Request const token_request, sign_in_request, link_request;
+// Devices
+extern Request const device_request;
 // Operations
 extern Request const repair_request, retention_request, retention_messages_request, empty_request;
 

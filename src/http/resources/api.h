@@ -18,10 +18,12 @@
 #include "runner/lane/cut.h"
 #include "runner/postmaster.h"
 #include "runner/runner.h"
+#include "webhook/kinds/web_push.h"
 #include "webhook/source.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,8 +65,9 @@ struct Services {
     port::Workers* workers = nullptr;
     WebFiles web_files = {};  // none: there is no web page
     People people = {};
-    port::HttpClient* client = nullptr;           // null: nothing is sent
-    std::vector<std::string> webhook_hosts = {};  // see webhook::way_to()
+    port::HttpClient* client = nullptr;            // null: nothing is sent
+    std::vector<std::string> webhook_hosts = {};   // see webhook::way_to()
+    std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     ServerFacts facts = {};
     std::shared_ptr<OidcSettings const> oidc = {};  // null: no sign-in with a provider
 };

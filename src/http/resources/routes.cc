@@ -1,4 +1,5 @@
 #include "http/resources/calls/handlers.h"
+#include "http/resources/devices/handlers.h"
 #include "http/resources/feed/handlers.h"
 #include "http/resources/mail/handlers.h"
 #include "http/resources/operations/handlers.h"
@@ -23,6 +24,8 @@ constexpr Right answer_items{Role::answer, Names::items};
 constexpr Right answer_id{Role::answer, Names::id};
 // The handler knows the rule's project, also that of a deleted session.
 constexpr Right answer_rule{Role::answer, Names::nothing};
+// The handler serves the caller's own devices only.
+constexpr Right answer_nothing{Role::answer, Names::nothing};
 constexpr Right anyone{Role::anyone, Names::nothing};
 constexpr Right operate_id{Role::operate, Names::id};
 constexpr Right operate_list{Role::operate, Names::list};
@@ -223,6 +226,10 @@ std::vector<Route> server_routes() {
         {"GET", {"api", "rules"}, plain, list_rules, "project", read_list},
         {"DELETE", {"api", "rules", "{}"}, plain, delete_rule, "", answer_rule},
         {"GET", {"api", "me"}, plain, get_me, "", read_nothing},
+        {"GET", {"api", "devices"}, plain, list_devices, "", answer_nothing},
+        {"POST", {"api", "devices"}, small, create_device, "", answer_nothing},
+        {"DELETE", {"api", "devices", "{}"}, plain, delete_device, "", answer_nothing},
+        {"POST", {"api", "devices", "{}", "test"}, plain, test_device, "", answer_nothing},
         {"GET", {"api", "tokens"}, plain, list_tokens, "", admin_server},
         {"POST", {"api", "tokens"}, plain, create_token, "", admin_server},
         {"DELETE", {"api", "tokens", "{}"}, plain, delete_token, "", admin_server},

@@ -5,6 +5,7 @@
 #include "http/objects/object_fields.h"
 #include "http/objects/requests.h"
 #include "http/resources/calls/call_fields.h"
+#include "http/resources/devices/device_fields.h"
 #include "http/resources/mail/mail_fields.h"
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/explain_fields.h"
@@ -309,6 +310,7 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
              ProgressAnswer>();
     describe<AcceptedPrompt, CallAnswer, ImportedPart, port::AttachInfo>();
     describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::PostRow, RuleSource>();
+    describe<DeviceSource, DeviceList, DeviceTest>();
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
     describe<port::AgentEntry, ToolEntry, RepairAnswer>();
     describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer>();

@@ -43,6 +43,8 @@ struct Server {
     std::string metrics_listen = {};  // HOST:PORT where GET /metrics needs no token; empty: none
     // host[:port] to which webhooks may be sent besides public addresses by https.
     std::vector<std::string> webhook_hosts = {};
+    // Whom push services may ask: "mailto:ops@example.org" or an https URL; empty: public_url.
+    std::string push_contact = {};
     std::optional<bool> demo = {};  // nullopt: only while no agent is configured
     // Reminders for people who do not answer; nullopt: none unless a gate sets them.
     std::optional<Duration> remind_after = {};
@@ -293,7 +295,8 @@ enum class NotifyKind : std::uint8_t {
     telegram,
     teams,
     ntfy,
-    email
+    email,
+    web_push
 };
 
 // How people are notified.
@@ -305,7 +308,8 @@ struct Notify {
     std::string channel = {};                   // slack_bot, telegram
     std::optional<Secret> signing_secret = {};  // slack_bot: verifies presses of buttons
     std::string api_url = {};                   // empty: the service's own
-    std::vector<std::string> to = {};           // email: names of users; empty: all with an address
+    // email: names of users; web_push: of people. Empty: all.
+    std::vector<std::string> to = {};
     std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked",
                                    "in_doubt",    "reassigned", "reminded"};
     std::vector<session::PauseReason> reasons = {session::PauseReason::approval,

@@ -67,7 +67,7 @@ TEST(Example, Uncommented_IsValid) {
     EXPECT_EQ(config->gates.size(), 1U);
     EXPECT_EQ(config->sources.size(), 1U);
     EXPECT_EQ(config->webhooks.size(), 1U);
-    EXPECT_EQ(config->notifies.size(), 4U);
+    EXPECT_EQ(config->notifies.size(), 5U);
 }
 
 TEST(Example, HasExactlyTheKeys) {

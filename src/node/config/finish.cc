@@ -246,7 +246,7 @@ void finish(Section const& section, Notify& out) {
     if (section.kind().empty()) return;
     if (out.kind == NotifyKind::slack_bot || out.kind == NotifyKind::telegram)
         return finish_bot(section, out);
-    if (out.kind == NotifyKind::email) return;
+    if (out.kind == NotifyKind::email || out.kind == NotifyKind::web_push) return;
     if (out.kind != NotifyKind::command)
         return section.require("url_env", "name the variable with the address");
     section.require("command", "add the program and its arguments");

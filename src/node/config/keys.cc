@@ -32,6 +32,10 @@ constexpr Key server_rows[] = {
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
         "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
+    text<&Server::push_contact>("push_contact", contact,
+                                "Whom push services may ask about notifications of kind web-push: "
+                                "\"mailto:\" and an address, or an https URL; default: public_url.")
+        .like("mailto:ops@example.org"),
     flag<&Server::demo>("demo", "Adds the demo agents; default: only while no agent is configured.")
         .like("true"),
     duration<&Server::remind_after>(
@@ -414,9 +418,11 @@ constexpr Key webhook_rows[] = {
 };
 
 constexpr Key notify_rows[] = {
-    word<&Notify::kind>("kind",
-                        "slack, webhook, command, slack-bot, discord, telegram, teams, ntfy, email",
-                        "How people are notified.")
+    word<&Notify::kind>(
+        "kind",
+        "slack, webhook, command, slack-bot, discord, telegram, teams, ntfy, email, "
+        "web-push",
+        "How people are notified.")
         .needed(),
 };
 
@@ -461,9 +467,10 @@ constexpr Key notify_more_rows[] = {
                             "Only calls that wait for these reasons."),
 };
 
-constexpr Key notify_email_rows[] = {
+constexpr Key notify_to_rows[] = {
     texts<&Notify::to>("to", id,
-                       "Names of [[user]]s; default: all with an address who may answer the call."),
+                       "Names of people, for e-mail of [[user]]s with an address; default: all who "
+                       "may answer the call."),
 };
 
 constexpr Key email_rows[] = {
@@ -478,21 +485,21 @@ constexpr Key email_rows[] = {
         .like("SMTP_PASSWORD"),
 };
 
-constexpr auto all =
-    joined(of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
-           of("retention", retention_rows), of("email", email_rows), of("oidc", oidc_rows),
-           of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
-           of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
-           of("tool", tool_rows), of("tool", tool_http_rows, "http"),
-           of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
-           of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("gate", gate_rows),
-           of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
-           of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
-           of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
-           of("notify", notify_bot_rows, "slack-bot, telegram"),
-           of("notify", notify_signing_rows, "slack-bot"),
-           of("notify", notify_command_rows, "command"), of("notify", notify_email_rows, "email"),
-           of("notify", notify_more_rows), of("user", user_rows));
+constexpr auto all = joined(
+    of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
+    of("retention", retention_rows), of("email", email_rows), of("oidc", oidc_rows),
+    of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
+    of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
+    of("tool", tool_rows), of("tool", tool_http_rows, "http"),
+    of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
+    of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("gate", gate_rows),
+    of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
+    of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
+    of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
+    of("notify", notify_bot_rows, "slack-bot, telegram"),
+    of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
+    of("notify", notify_to_rows, "email, web-push"), of("notify", notify_more_rows),
+    of("user", user_rows));
 
 }  // namespace rows
 

@@ -44,6 +44,7 @@ enum class Form : std::uint8_t {
     network,       // an address, or one with /BITS
     file,          // name of a file
     email,         // an address
+    contact,       // mailto: and an address, or an https URL
 };
 
 struct Key {

@@ -80,7 +80,7 @@ Sample sample(Key const& key) {
                 "[[notify]]",
                 {{"kind", "\"slack-bot\""}, {"token_env", "\"KEY\""}, {"channel", "\"5\""}}};
     }
-    if (key.section == "notify" && key.only == "email") {
+    if (key.section == "notify" && key.only.starts_with("email")) {
         return {
             "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
             "[[user]]\nname = \"a\"\nemail = \"a@x.org\"\n",
@@ -146,6 +146,7 @@ std::string good_text(Form form) {
         case Form::network: return "10.0.0.0/8";
         case Form::file: return "schema.json";
         case Form::email: return "ann@example.org";
+        case Form::contact: return "mailto:ops@example.org";
         case Form::any: return "something";
     }
     return "";

@@ -52,8 +52,8 @@ struct Parts {
 void relate(Server const& server, Parts& parts, World const& world);
 // Checks that somebody can sign in with OIDC.
 void relate(Section const& section, Oidc const& oidc, std::vector<Placed<User>> const& users);
-// Checks that those who get e-mail have an address.
-void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
+// Checks that those who get e-mail have an address, and that push services have a contact.
+void relate(std::vector<Placed<Notify>> const& notifies, Server const& server, Email const& email,
             std::vector<User> const& users);
 
 }  // namespace dormouse::config

@@ -110,7 +110,7 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.webhooks = values(file.list<Webhook>("webhook"));
     config.email = read_part<Email>(file.section("email"));
     auto notifies = file.list<Notify>("notify");
-    relate(notifies, config.email, config.users);
+    relate(notifies, config.server, config.email, config.users);
     config.notifies = values(std::move(notifies));
     return config;
 }

@@ -98,6 +98,26 @@ TEST(ReadConfig, CommandTool_MayNeverAnswerLater) {
     EXPECT_FALSE(config->tools.at(0).command.later);
 }
 
+TEST(ReadConfig, WebPush_NeedsAContactForPushServices) {
+    std::string const push = "[[notify]]\nkind = \"web-push\"\nto = [\"ann\"]\n";
+    auto const with = [&](std::string const& key, std::string const& value) {
+        return "[server]\n" + key + " = \"" + value + "\"\n" + push;
+    };
+    EXPECT_EQ(problems(push),
+              "d.toml:2: [[notify]]: kind is \"web-push\", and push services have nobody to ask; "
+              "set push_contact in [server], for example \"mailto:ops@example.org\", or a "
+              "public_url with https\n");
+    EXPECT_NE(problems(with("public_url", "http://dm.example.org")), "");
+    auto const by_url = read(with("public_url", "https://dm.example.org"));
+    ASSERT_TRUE(by_url);
+    EXPECT_EQ(by_url->notifies.at(0).to, std::vector<std::string>{"ann"});
+    EXPECT_TRUE(read(with("push_contact", "mailto:ops@example.org")));
+    EXPECT_TRUE(read(with("push_contact", "https://example.org/about")));
+    for (char const* const bad : {"ops@example.org", "mailto:", "http://example.org"})
+        EXPECT_NE(problems(with("push_contact", bad)).find("push_contact"), std::string::npos)
+            << bad;
+}
+
 // The lines of the warnings for a file with this tool, after these keys of [server].
 std::string warned(std::string const& more, std::string const& server = "") {
     auto const config = read(server + "[[tool]]\nname = \"t\"\nkind = \"http\"\n" + more);

@@ -149,9 +149,21 @@ void relate(Server const& server, Parts& parts, World const& world) {
     }
 }
 
-void relate(std::vector<Placed<Notify>> const& notifies, Email const& email,
+namespace {
+
+void check_contact(Section const& section, Server const& server) {
+    if (!server.push_contact.empty() || server.public_url.starts_with("https://")) return;
+    section.report("kind", "is \"web-push\", and push services have nobody to ask",
+                   "set push_contact in [server], for example \"mailto:ops@example.org\", or a "
+                   "public_url with https");
+}
+
+}  // namespace
+
+void relate(std::vector<Placed<Notify>> const& notifies, Server const& server, Email const& email,
             std::vector<User> const& users) {
     for (auto const& [notify, section] : notifies) {
+        if (notify.kind == NotifyKind::web_push) check_contact(section, server);
         if (notify.kind != NotifyKind::email || section.kind().empty()) continue;
         if (email.server.empty())
             section.report("kind", "is \"email\", and no mail server is set",

@@ -48,6 +48,7 @@ inline constexpr Text variable{Form::variable, 1, 128};
 inline constexpr Text variables{Form::variables, 1, 128};
 inline constexpr Text network{Form::network, 1, 64};
 inline constexpr Text email{Form::email, 3, 254};
+inline constexpr Text contact{Form::contact, 9, 2'048};
 inline constexpr Text file{Form::file, 1, 4'096};
 
 template <class... Path> struct OwnerOf;

@@ -76,6 +76,13 @@ bool is_email(std::string_view text) {
            !text.substr(at).contains(':');
 }
 
+// What the `sub` of a VAPID token may be (RFC 8292, section 2.1).
+bool is_contact(std::string_view text) {
+    constexpr std::string_view mail = "mailto:";
+    if (text.starts_with(mail)) return is_email(text.substr(mail.size()));
+    return text.starts_with("https://") && is_url(text);
+}
+
 bool fits(Form form, std::string_view text) {
     switch (form) {
         case Form::id: return !text.empty() && made_of(text, "_.-");
@@ -92,6 +99,7 @@ bool fits(Form form, std::string_view text) {
         case Form::variables: return is_variable(text);
         case Form::network: return is_network(text);
         case Form::email: return is_email(text);
+        case Form::contact: return is_contact(text);
         case Form::any:
         case Form::file: return !text.contains('\0');
     }
@@ -121,6 +129,9 @@ std::string_view advice(Form form) {
             return "name a variable of the environment, for example \"GH_TOKEN\", not its value";
         case Form::network: return "write an IP address or a network, for example \"10.0.0.0/8\"";
         case Form::email: return "write an e-mail address, for example \"alice@example.org\"";
+        case Form::contact:
+            return "write \"mailto:\" and an address, for example \"mailto:ops@example.org\", or "
+                   "an https URL";
         case Form::any:
         case Form::file: return "leave out the zero byte";
     }

@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/token_file.h"
+#include "http/resources/devices/device_changes.h"
 #include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/webhooks/webhooks.h"
@@ -51,7 +52,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       public_url_(settings.gate.public_url),
       failed_(std::move(settings.failed)),
       people_mail_(settings.people.mail != nullptr),
-      outgoing_(settings.webhooks.outgoing),
+      outgoing_(outgoing_of(settings)),
       log_(std::move(settings.log)),
       metrics_(node.world.clock.now()),
       gate_(with_own_address(settings.gate), node.world.clock),
@@ -61,11 +62,12 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       pump_(
           {node.world.loop, node.world.clock, node.world.entropy, node.journal, client_,
            settings.processes ? *settings.processes : static_cast<port::Processes&>(no_processes_)},
-          pump_options(std::move(settings.webhooks))),
+          pump_options(settings)),
       memory_gate_(api_, settings.reserve, node.runner, node.world.loop),
       http_(node.world.loop, node.world.clock, options_, memory_gate_, log_),
       metrics_face_(services({})) {
     for (port::TokenRow const& token : settings.tokens) gate_.tokens().add(token);
+    for (port::DeviceRow const& device : settings.devices) gate_.devices().put(device);
     node_.count_by(&metrics_);
     node_.journal.on_failed([this](Error const& error) {
         log_.warn("the store did not take an append",
@@ -100,6 +102,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .people = settings.people,
             .client = &client_,
             .webhook_hosts = lower_cased(settings.webhooks.allowed),
+            .push = settings.push,
             .facts = facts_of(settings),
             .oidc = oidc_of(settings)};
 }
@@ -120,7 +123,30 @@ http::ServerFacts Serving::facts_of(ServingSettings const& settings) const {
     return out;
 }
 
-webhook::Pump::Options Serving::pump_options(webhook::Pump::Options options) {
+webhook::Outgoing Serving::outgoing_of(ServingSettings const& settings) {
+    webhook::Outgoing out = settings.webhooks.outgoing;
+    if (settings.push) out.devices = [this] { return http::push_receivers(api_); };
+    return out;
+}
+
+webhook::Pump::Options::Push Serving::push_options(webhook::PushSender const& sender) {
+    webhook::Pump::Options::Push out{.tokens = std::make_shared<webhook::VapidTokens>(sender)};
+    out.device = [this](std::string const& id) { return http::push_device_of(api_, id); };
+    out.gone = [this](std::string const& id) {
+        http::remove_device(api_, "device_gone", {}, id, [this](Result<void> done) {
+            if (!done && done.error().code != Code::not_found)
+                log_.warn("a device was not removed", {{"why", done.error().detail}});
+        });
+    };
+    out.waits = [this](PendingId const& pending, port::Fn<void(bool)> then) {
+        http::ask_waits(api_, pending, std::move(then));
+    };
+    return out;
+}
+
+webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
+    webhook::Pump::Options options = settings.webhooks;
+    if (settings.push) options.push = push_options(*settings.push);
     options.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";

@@ -30,7 +30,9 @@ struct ServingSettings {
     http::GateOptions gate = {};
     std::vector<port::TokenRow> tokens = {};  // from the store
     io::LogOptions log = {};
-    webhook::Pump::Options webhooks = {};  // `failed` is not set
+    std::vector<port::DeviceRow> devices = {};     // from the store
+    webhook::Pump::Options webhooks = {};          // `failed` is not set
+    std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     std::vector<webhook::Source> sources = {};
     http::Ages ages = {};
     runner::Keep keep = {};
@@ -103,7 +105,9 @@ public:
 private:
     static constexpr Duration shutdown_limit{4'000};
 
-    [[nodiscard]] webhook::Pump::Options pump_options(webhook::Pump::Options options);
+    [[nodiscard]] webhook::Outgoing outgoing_of(ServingSettings const& settings);
+    [[nodiscard]] webhook::Pump::Options pump_options(ServingSettings const& settings);
+    [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
     [[nodiscard]] std::shared_ptr<http::OidcSettings const> oidc_of(

@@ -19,7 +19,8 @@ struct Notice {
         telegram,
         teams,
         ntfy,
-        email
+        email,
+        web_push
     };
     Kind kind = Kind::slack;
     // Names it in rows: "notify:SLACK_URL". Its address is a secret and is not stored.
@@ -32,11 +33,12 @@ struct Notice {
     std::vector<std::string> command = {};  // the program and its arguments
     std::vector<std::string> on = {};
     std::vector<session::PauseReason> reasons = {};
-    // email: the person's name, the projects whose calls concern them (empty: all), and the roles
-    // under which they may answer ("role:answer").
+    // email, and a device of web_push: the person's name, the projects whose calls concern them
+    // (empty: all), and the roles under which they may answer ("role:answer").
     std::string person = {};
     std::vector<std::string> projects = {};
     std::vector<std::string> roles = {};
+    std::vector<std::string> to = {};  // web_push: names of people; empty: all
 };
 
 }  // namespace dormouse::webhook

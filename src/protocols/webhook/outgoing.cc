@@ -138,7 +138,9 @@ public:
             if (meant && has(hook.events, type))
                 put(hook.url, {Letter::Kind::event, std::nullopt, {}, event_body(state_, record)});
         }
-        for (Notice const& notice : outgoing_.notices) notify(notice, type);
+        for (Notice const& notice : outgoing_.notices)
+            notice.kind == Notice::Kind::web_push ? notify_devices(notice, type)
+                                                  : notify(notice, type);
         bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
         if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
             put("agent:" + state_.agent,
@@ -160,6 +162,20 @@ private:
             if (change.pending == pending && change.settled == record_->event.seq) return &change;
         }
         return nullptr;
+    }
+    // Each device is a receiver of its own.
+    void notify_devices(Notice const& notice, std::string_view type) {
+        if (!outgoing_.devices || (!has(notice.on, type) && !receipt_of(record_->event.body)))
+            return;
+        for (PushReceiver const& device : outgoing_.devices()) {
+            if (!notice.to.empty() && !has(notice.to, device.person)) continue;
+            Notice one = notice;
+            one.target = std::string(push_target) + device.device;
+            one.person = device.person;
+            one.projects = device.projects;
+            one.roles = device.roles;
+            notify(one, type);
+        }
     }
     void notify(Notice const& notice, std::string_view type) {
         bool const asks = has(notice.on, type);

@@ -27,9 +27,21 @@ struct Hook {
     std::string project = {};  // empty: all projects
 };
 
+// A device of a person who may answer calls of these projects (empty: all) under these roles.
+struct PushReceiver {
+    std::string device;  // its id
+    std::string person;
+    std::vector<std::string> projects = {};
+    std::vector<std::string> roles = {};  // "role:answer"
+};
+// The target of a device's rows: this and its id.
+inline constexpr std::string_view push_target = "notify:web-push:";
+
 struct Outgoing {
     std::vector<Hook> hooks = {};
     std::vector<Notice> notices = {};
+    // Returns the devices that get notices of kind web_push. Empty: there are none.
+    std::function<std::vector<PushReceiver>()> devices = {};
     // Whether external agents are notified when one of their sessions was deleted.
     bool programs = false;
     // Returns the page of a pending call; empty: there is no public address.

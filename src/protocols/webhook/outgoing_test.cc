@@ -1,4 +1,5 @@
 #include "webhook/outgoing.h"
+#include "webhook/notification.h"
 
 #include <gtest/gtest.h>
 
@@ -107,6 +108,56 @@ TEST_F(OutgoingTest, Outcome_NoWebhookUrl_SendsNothing) {
     settled.pending = pending;
     settled.settled = 4;
     EXPECT_TRUE(posts_of({}, state, std::vector{submitted(4)}, {settled}).empty());
+}
+
+PushReceiver of(std::string person) {
+    return {.device = "dev_" + person, .person = std::move(person), .roles = {"role:answer"}};
+}
+
+std::vector<std::string> targets(std::vector<port::PostRow> const& rows) {
+    std::vector<std::string> out;
+    for (port::PostRow const& row : rows) out.push_back(row.target);
+    return out;
+}
+
+TEST_F(OutgoingTest, Devices_OfThoseWhoMayAnswer_AreReceivers) {
+    waits("deploy", "{}");
+    state.project = "shop";
+    Outgoing outgoing;
+    outgoing.notices = {notice(Notice::Kind::web_push)};
+    EXPECT_TRUE(posts_of(outgoing, state, std::vector{paused(3)}, {}).empty()) << "no devices";
+    outgoing.devices = [] {
+        auto elsewhere = of("eve");
+        elsewhere.projects = {"other"};
+        return std::vector{of("ann"), of("bob"), elsewhere};
+    };
+    using Targets = std::vector<std::string>;
+    auto const all = [&] { return targets(posts_of(outgoing, state, std::vector{paused(3)}, {})); };
+    EXPECT_EQ(all(), (Targets{"notify:web-push:dev_ann", "notify:web-push:dev_bob"}));
+    state.calls.at(pending.call).pause->terms.answer.from = {"bob"};
+    EXPECT_EQ(all(), Targets{"notify:web-push:dev_bob"});
+    state.calls.at(pending.call).pause->terms.answer.from = {"role:answer"};
+    outgoing.notices[0].to = {"ann"};
+    EXPECT_EQ(all(), Targets{"notify:web-push:dev_ann"});
+    state.calls.at(pending.call).pause->terms.answer.from = {"role:operate"};
+    EXPECT_EQ(all(), Targets{});
+}
+
+// Somebody who may not answer any more, because the call was reassigned, has a message too.
+TEST_F(OutgoingTest, Devices_CallHasEnded_AllOfTheProjectGetTheOutcome) {
+    Outgoing outgoing;
+    outgoing.notices = {notice(Notice::Kind::web_push)};
+    outgoing.notices[0].reasons = {PauseReason::approval};
+    outgoing.devices = [] { return std::vector{of("ann")}; };
+    PendingChange settled;
+    settled.pending = pending;
+    settled.settled = 4;
+    settled.tool = "deploy";
+    settled.reason = PauseReason::approval;
+    auto const rows = posts_of(outgoing, state, std::vector{submitted(4)}, {settled});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].target, "notify:web-push:dev_ann");
+    EXPECT_FALSE(read_notification(letter_of(rows[0])).value().outcome.empty());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "port/http.h"
 #include "port/process.h"
 #include "webhook/kinds/kinds.h"
+#include "webhook/kinds/web_push.h"
 #include "webhook/outgoing.h"
 
 #include <array>
@@ -64,6 +65,17 @@ public:
         std::function<void(Notice const& notice, Notification const& it, std::string const& id,
                            Done done)>
             mail = {};
+        // Devices of Web Push.
+        struct Push {
+            std::shared_ptr<VapidTokens> tokens;
+            // nullopt: the device was removed, or its token has ended.
+            std::function<std::optional<PushDevice>(std::string const& id)> device;
+            // Called when the push service does not know the device any more.
+            std::function<void(std::string const& id)> gone;
+            // Calls `then` once: whether the call still waits.
+            std::function<void(PendingId const&, port::Fn<void(bool)> then)> waits;
+        };
+        std::optional<Push> push = {};  // nullopt: nothing is sent to devices
         // Rows that were given up are deleted after this time; nullopt: never.
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
@@ -148,10 +160,15 @@ private:
     void send_message(port::PostKey const& key, Notice const& notice, Service const& service,
                       Notification const& it);
     void send_mail(port::PostKey const& key, Notice const& notice);
-    void read_sent(port::PostKey const& key, Notice const& notice, Notification const& it);
+    void read_sent(port::PostKey const& key, port::Fn<void()> then);
     void change_next(port::PostKey const& key, Notice const& notice, Notification const& it);
     void ask_service(port::PostKey const& key, ServiceRequest request,
                      port::Fn<void(ServiceReply)> then, Service const& service, bool is_change);
+    // pump_push.cc: messages to devices.
+    void send_push(port::PostKey const& key);
+    void push(port::PostKey const& key, PushDevice const& device, Notification const& it);
+    void pushed(port::PostKey const& key, std::string reference);
+    void device_gone(port::PostKey const& key);
     void postpone(port::PostKey const& key, Duration wait);
     void notify_program(port::PostKey const& key);
     void run(port::PostKey const& key, Notice const& notice);

@@ -21,6 +21,7 @@ constexpr Duration wait_for_sent{10'000};
 }  // namespace
 
 void Pump::send_notice(PostKey const& key) {
+    if (at_work_.at(key).row.target.starts_with(push_target)) return send_push(key);
     auto const& notices = options_.outgoing.notices;
     auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
     if (notice == notices.end())
@@ -31,7 +32,8 @@ void Pump::send_notice(PostKey const& key) {
     auto const it = service ? read_notification(at_work_.at(key).letter.body) : std::nullopt;
     if (!it) return send(key, notice->url, "", false);
     if (it->outcome.empty()) return send_message(key, *notice, *service, *it);
-    read_sent(key, *notice, *it);
+    // The notices live as long as this.
+    read_sent(key, [this, key, notice = &*notice, it = *it] { change_next(key, *notice, it); });
 }
 
 void Pump::send_mail(PostKey const& key, Notice const& notice) {
@@ -59,8 +61,8 @@ void Pump::send_message(PostKey const& key, Notice const& notice, Service const&
     ask_service(key, service.request(notice, it, ""), std::move(taken), service, false);
 }
 
-// The notices live as long as this.
-void Pump::read_sent(PostKey const& key, Notice const& notice, Notification const& it) {
+// Continues with the messages about the call that the receiver took, in Work::open.
+void Pump::read_sent(PostKey const& key, port::Fn<void()> then) {
     auto const pending = at_work_.at(key).letter.pending;
     if (!pending) return failed(key, "it does not name a call", true);
     auto question = [pending = *pending,
@@ -68,15 +70,16 @@ void Pump::read_sent(PostKey const& key, Notice const& notice, Notification cons
         return store.sent(pending.session, pending.call, pending.generation, target);
     };
     port::ask(world_.outbox, std::move(question),
-              scope_.guard([this, key, &notice, it](Result<std::vector<SentRow>> rows) {
-                  if (!at_work_.contains(key)) return;
-                  if (!rows) return failed(key, "the store does not answer", false);
-                  Work& work = at_work_.at(key);
-                  bool const early = rows->empty() && work.row.attempts < waits_max;
-                  if (early) return postpone(key, wait_for_sent);
-                  work.open = std::move(*rows);
-                  change_next(key, notice, it);
-              }));
+              scope_.guard(
+                  [this, key, then = std::move(then)](Result<std::vector<SentRow>> rows) mutable {
+                      if (!at_work_.contains(key)) return;
+                      if (!rows) return failed(key, "the store does not answer", false);
+                      Work& work = at_work_.at(key);
+                      bool const early = rows->empty() && work.row.attempts < waits_max;
+                      if (early) return postpone(key, wait_for_sent);
+                      work.open = std::move(*rows);
+                      then();
+                  }));
 }
 
 // Changes one message after the other.
@@ -128,8 +131,9 @@ void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(Se
         Work& at = at_work_.at(key);
         at.request = 0;
         if (failure) return failed(key, failure->reason, false);
-        if (at.status == 410) return disable(key, "the receiver answered 410 Gone");
         ServiceReply reply = read_reply(service, at.status, at.answer, is_change);
+        if (reply.gone) return device_gone(key);
+        if (at.status == 410) return disable(key, "the receiver answered 410 Gone");
         if (reply.taken) return then(std::move(reply));
         if (reply.retry_after) at.retry_after = reply.retry_after;
         failed(key, reply.why, reply.permanent);

@@ -1,11 +1,6 @@
 // The pump with one thread and virtual time.
 
-#include "webhook/pump.h"
-
-#include "runner/testing/world.h"
-#include "store/memory/memory_store.h"
-
-#include <gtest/gtest.h>
+#include "webhook/testing/pump_fixture.h"
 
 #include <deque>
 #include <map>
@@ -13,76 +8,6 @@
 
 namespace dormouse::webhook {
 namespace {
-
-using port::PostState;
-
-using runner::testing::TestClock;
-using runner::testing::TestEntropy;
-using runner::testing::TestLoop;
-
-// Keeps requests until the test answers them.
-class HeldHttp final : public port::HttpClient {
-public:
-    port::HttpId start(port::HttpRequest request, port::HttpCallbacks callbacks) override {
-        ++started;
-        open.emplace_back(std::move(request), std::move(callbacks));
-        return started;
-    }
-    void cancel(port::HttpId /*id*/) override {}
-
-    // Answers all open requests to `url`, or all.
-    void answer(std::uint16_t status, std::vector<port::HttpHeader> headers = {}) {
-        for (auto& [request, callbacks] : std::exchange(open, {})) {
-            port::HttpHead head;
-            head.status = status;
-            head.headers = headers;
-            if (callbacks.head) callbacks.head(std::move(head));
-            callbacks.done(std::nullopt);
-        }
-    }
-
-    port::HttpId started = 0;
-    std::vector<std::pair<port::HttpRequest, port::HttpCallbacks>> open;
-};
-
-class NoProcesses final : public port::Processes {
-public:
-    Number start(port::ProcessSpec /*spec*/, port::Fn<void(port::ProcessEnd)> /*done*/) override {
-        ADD_FAILURE() << "no test here starts a process";
-        return 0;
-    }
-    void stop(Number /*process*/) override {}
-};
-
-// A store whose writes fail while `failing`.
-class Journal final : public port::Journal {
-public:
-    explicit Journal(TestLoop& loop) : loop_(loop) {}
-    void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override {
-        done(store.commit(appends));
-    }
-    void write(port::Fn<Result<void>(port::Store&)> work,
-               port::Fn<void(Result<void>)> done) override {
-        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
-            if (failing) return done(fail(Code::store_unavailable, "planted"));
-            done(work(store));
-        });
-    }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
-        loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
-            work(store);
-            done();
-        });
-    }
-
-    bool failing = false;
-    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
-    store::MemoryStore store{disk};
-
-private:
-    TestLoop& loop_;
-};
 
 std::string receiver(std::size_t n) {
     std::string const number = std::to_string(n);
@@ -132,7 +57,7 @@ protected:
     TestLoop loop;
     TestClock clock{loop};
     TestEntropy entropy;
-    Journal journal{loop};
+    TestJournal journal{loop};
     HeldHttp http;
     NoProcesses processes;
     Pump pump;

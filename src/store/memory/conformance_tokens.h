@@ -56,6 +56,50 @@ TEST_P(StoreConformance, Token_IsDroppedOnceTogetherWithItsChange) {
     EXPECT_EQ(audited(store()), "made spent");
 }
 
+inline port::DeviceRow device(std::string id, std::string token, std::string endpoint) {
+    return {.id = std::move(id),
+            .token = std::move(token),
+            .person = "alice",
+            .role = "answer",
+            .label = "Firefox on Android",
+            .endpoint = std::move(endpoint),
+            .p256dh = "BP4z",
+            .auth = "BTBZ",
+            .created = at(3)};
+}
+
+TEST_P(StoreConformance, Devices_AreStoredUnchangedAndOneForEachEndpoint) {
+    ASSERT_TRUE(store().change_tokens({.put = token("tok_a")}));
+    auto const one = device("dev_a", "tok_a", "https://push/1");
+    auto const two = device("dev_b", "tok_a", "https://push/2");
+    ASSERT_TRUE(store().change_devices({.put = two, .audit = "two"}));
+    ASSERT_TRUE(store().change_devices({.put = one, .audit = "one"}));
+    reopen();
+    EXPECT_EQ(store().devices().value(), (std::vector{one, two}));
+    auto const again = device("dev_c", "tok_a", "https://push/1");
+    ASSERT_TRUE(store().change_devices({.put = again}));
+    EXPECT_EQ(store().devices().value(), (std::vector{two, again}));
+    ASSERT_TRUE(store().change_devices({.drop = "dev_b", .audit = "gone"}));
+    EXPECT_EQ(code(store().change_devices({.drop = "dev_b", .audit = "no"})), Code::conflict);
+    reopen();
+    EXPECT_EQ(store().devices().value(), std::vector{again});
+    EXPECT_EQ(audited(store()), "two one gone");
+}
+
+TEST_P(StoreConformance, Devices_EndWithTheirToken) {
+    ASSERT_TRUE(store().change_tokens({.put = token("tok_a")}));
+    ASSERT_TRUE(store().change_tokens({.put = token("tok_b")}));
+    ASSERT_TRUE(store().change_devices({.put = device("dev_a", "tok_a", "https://push/1")}));
+    auto const other = device("dev_b", "tok_b", "https://push/2");
+    ASSERT_TRUE(store().change_devices({.put = other}));
+    ASSERT_TRUE(store().change_tokens({.drop = "tok_a"}));
+    reopen();
+    EXPECT_EQ(store().devices().value(), std::vector{other});
+    EXPECT_EQ(code(store().change_devices({.put = device("dev_c", "tok_a", "https://push/3")})),
+              Code::conflict);
+    EXPECT_EQ(store().devices().value(), std::vector{other});
+}
+
 TEST_P(StoreConformance, Audit_IsAChainOfAcceptedLinesOnly) {
     auto first = create(1, "acme");
     first.audit = {"1a", "1b"};

@@ -132,6 +132,9 @@ Result<void> MemoryStore::change_tokens(port::TokenChange const& change) {
     std::scoped_lock const lock(disk_->mutex);
     if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
         return fail(Code::conflict, "there is no token " + change.drop);
+    if (!change.drop.empty())
+        std::erase_if(disk_->devices,
+                      [&](auto const& entry) { return entry.second.token == change.drop; });
     if (change.put) disk_->tokens.insert_or_assign(change.put->id, *change.put);
     if (!change.audit.empty()) add_to_audit(change.audit);
     return {};
@@ -141,6 +144,29 @@ Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::TokenRow> rows;
     for (auto const& [id, row] : disk_->tokens) rows.push_back(row);
+    return rows;
+}
+
+Result<void> MemoryStore::change_devices(port::DeviceChange const& change) {
+    std::scoped_lock const lock(disk_->mutex);
+    if (change.put && !disk_->tokens.contains(change.put->token))
+        return fail(Code::conflict, "there is no token " + change.put->token);
+    if (!change.drop.empty() && disk_->devices.erase(change.drop) == 0)
+        return fail(Code::conflict, "there is no device " + change.drop);
+    if (change.put) {
+        std::erase_if(disk_->devices, [&](auto const& entry) {
+            return entry.second.endpoint == change.put->endpoint;
+        });
+        disk_->devices.insert_or_assign(change.put->id, *change.put);
+    }
+    if (!change.audit.empty()) add_to_audit(change.audit);
+    return {};
+}
+
+Result<std::vector<port::DeviceRow>> MemoryStore::devices() {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::DeviceRow> rows;
+    for (auto const& [id, row] : disk_->devices) rows.push_back(row);
     return rows;
 }
 

@@ -47,9 +47,10 @@ struct MemoryDisk {
     std::uint64_t feed_head = 0;
     std::map<Bits128, Bits128> delivered;  // key -> digest
     std::map<Bits128, port::KeptRow> kept;
-    std::map<std::string, port::TokenRow> tokens;  // by id
-    std::map<std::string, port::RuleRow> rules;    // by id
-    std::vector<port::AuditRow> audit;             // in order, without gaps
+    std::map<std::string, port::TokenRow> tokens;    // by id
+    std::map<std::string, port::DeviceRow> devices;  // by id
+    std::map<std::string, port::RuleRow> rules;      // by id
+    std::vector<port::AuditRow> audit;               // in order, without gaps
 };
 
 class MemoryStore : public port::Store {
@@ -126,6 +127,8 @@ public:
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,

@@ -76,6 +76,7 @@ public:
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);

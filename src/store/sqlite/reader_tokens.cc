@@ -1,4 +1,4 @@
-// Tokens and the audit.
+// Tokens, devices and the audit.
 #include "store/sqlite/reader.h"
 #include "store/sqlite/reader_transaction.h"
 
@@ -47,6 +47,29 @@ Result<std::vector<port::TokenRow>> Reader::tokens() {
         row.secret = *secret;
         row.created = from_ms(rows.integer(7));
         if (auto const expires = rows.maybe_integer(8)) row.expires = from_ms(*expires);
+        out.push_back(std::move(row));
+    }
+}
+
+Result<std::vector<port::DeviceRow>> Reader::devices() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::DeviceRow> out;
+    auto rows = query(Read::devices);
+    while (true) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return out;
+        port::DeviceRow row;
+        row.id = rows.text(0);
+        row.token = rows.text(1);
+        row.person = rows.text(2);
+        row.role = rows.text(3);
+        row.label = rows.text(4);
+        row.endpoint = rows.text(5);
+        row.p256dh = rows.text(6);
+        row.auth = rows.text(7);
+        row.created = from_ms(rows.integer(8));
         out.push_back(std::move(row));
     }
 }

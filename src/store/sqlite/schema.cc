@@ -436,7 +436,15 @@ CREATE TABLE rules(id TEXT PRIMARY KEY, no INTEGER, uses INTEGER NOT NULL, used 
 CREATE INDEX rules_of_session ON rules(no) WHERE no IS NOT NULL;
 )sql";
 
-constexpr std::array<char const*, 17> steps_of_this_release{tables,
+// Browsers that get notifications; they are removed with their token.
+constexpr char const* devices = R"sql(
+CREATE TABLE devices(id TEXT PRIMARY KEY, token TEXT NOT NULL, person TEXT NOT NULL,
+  role TEXT NOT NULL, label TEXT NOT NULL, endpoint TEXT NOT NULL UNIQUE, p256dh TEXT NOT NULL,
+  auth TEXT NOT NULL, created INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX devices_of_token ON devices(token);
+)sql";
+
+constexpr std::array<char const*, 18> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -452,7 +460,8 @@ constexpr std::array<char const*, 17> steps_of_this_release{tables,
                                                             lines_of_the_audit,
                                                             sent_messages,
                                                             wakeups,
-                                                            rules};
+                                                            rules,
+                                                            devices};
 
 }  // namespace
 

@@ -312,6 +312,14 @@ Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
     return unless_exhausted([&] { return reader_->tokens(); });
 }
 
+Result<void> SqliteStore::change_devices(port::DeviceChange const& change) {
+    return unless_exhausted([&] { return writer_->change_devices(change); });
+}
+
+Result<std::vector<port::DeviceRow>> SqliteStore::devices() {
+    return unless_exhausted([&] { return reader_->devices(); });
+}
+
 Result<void> SqliteStore::drop_rule(port::RuleDrop const& drop) {
     return unless_exhausted([&] { return writer_->drop_rule(drop); });
 }

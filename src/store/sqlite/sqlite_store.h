@@ -111,6 +111,8 @@ public:
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,

@@ -110,6 +110,12 @@ constexpr auto writes = in_order<Write>({
      "INSERT OR REPLACE INTO tokens(id, kind, name, role, projects, agents, secret, created,"
      " expires) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
     {Write::drop_token, "DELETE FROM tokens WHERE id = ?1 RETURNING 1"},
+    {Write::put_device,
+     "INSERT OR REPLACE INTO devices(id, token, person, role, label, endpoint, p256dh, auth,"
+     " created) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+    {Write::drop_device, "DELETE FROM devices WHERE id = ?1 RETURNING 1"},
+    {Write::drop_devices_of_token, "DELETE FROM devices WHERE token = ?1"},
+    {Write::find_token, "SELECT 1 FROM tokens WHERE id = ?1"},
     {Write::add_rule,
      "INSERT OR REPLACE INTO rules(id, no, uses, used, sum, data) VALUES(?1, ?2, 0, NULL, ?3, ?4)"},
     {Write::use_rule, "UPDATE rules SET uses = uses + 1, used = ?2 WHERE id = ?1"},
@@ -269,6 +275,9 @@ constexpr auto reads = in_order<Read>({
      " WHERE at >= ?1 ORDER BY at LIMIT ?2"},
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
+     " WHERE id > '' ORDER BY id"},
+    {Read::devices,
+     "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
      " WHERE id > '' ORDER BY id"},
     // A rule of a session: with the session's id.
     {Read::rules,

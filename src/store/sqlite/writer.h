@@ -42,6 +42,7 @@ public:
     [[nodiscard]] Result<void> keep(port::KeptRow const& row);
     [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
 
     // The next two may be called from another thread.
@@ -97,6 +98,7 @@ private:
     [[nodiscard]] Result<void> write_audit(std::string const& line);
     [[nodiscard]] Result<void> write_rules(port::Append const& append);
     [[nodiscard]] Result<void> write_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> write_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> erase(std::int64_t number);
     [[nodiscard]] Result<std::int64_t> intern(std::string_view name);
 

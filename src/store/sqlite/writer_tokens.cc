@@ -1,4 +1,4 @@
-// Tokens and the audit.
+// Tokens, devices and the audit.
 #include "store/sqlite/writer.h"
 
 namespace dormouse::store::sqlite {
@@ -43,6 +43,8 @@ Result<void> Writer::write_tokens(port::TokenChange const& change) {
         if (!there) return std::unexpected(there.error());
         if (!*there) return fail(Code::conflict, "there is no token " + change.drop);
         if (auto done = drop.run(); !done) return done;
+        auto devices = query(Write::drop_devices_of_token).bind(change.drop).run();
+        if (!devices) return devices;
     }
     if (change.put) {
         auto const& row = *change.put;
@@ -60,6 +62,32 @@ Result<void> Writer::write_tokens(port::TokenChange const& change) {
 
 Result<void> Writer::change_tokens(port::TokenChange const& change) {
     return transact([&] { return write_tokens(change); });
+}
+
+// A token that was revoked meanwhile gets no device.
+Result<void> Writer::write_devices(port::DeviceChange const& change) {
+    if (!change.drop.empty()) {
+        auto drop = query(Write::drop_device);
+        auto const there = drop.bind(change.drop).next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return fail(Code::conflict, "there is no device " + change.drop);
+        if (auto done = drop.run(); !done) return done;
+    }
+    if (change.put) {
+        auto const& row = *change.put;
+        auto const token = query(Write::find_token).bind(row.token).next();
+        if (!token) return std::unexpected(token.error());
+        if (!*token) return fail(Code::conflict, "there is no token " + row.token);
+        auto put = query(Write::put_device);
+        put.bind(row.id).bind(row.token).bind(row.person).bind(row.role).bind(row.label);
+        put.bind(row.endpoint).bind(row.p256dh).bind(row.auth).bind(to_ms(row.created));
+        if (auto done = put.run(); !done) return done;
+    }
+    return change.audit.empty() ? Result<void>{} : write_audit(change.audit);
+}
+
+Result<void> Writer::change_devices(port::DeviceChange const& change) {
+    return transact([&] { return write_devices(change); });
 }
 
 }  // namespace dormouse::store::sqlite

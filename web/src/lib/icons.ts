@@ -5,6 +5,7 @@ import AlarmClock from 'lucide/dist/esm/icons/alarm-clock.js';
 import ArrowLeft from 'lucide/dist/esm/icons/arrow-left.js';
 import ArrowRight from 'lucide/dist/esm/icons/arrow-right.js';
 import Ban from 'lucide/dist/esm/icons/ban.js';
+import Bell from 'lucide/dist/esm/icons/bell.js';
 import Bot from 'lucide/dist/esm/icons/bot.js';
 import Camera from 'lucide/dist/esm/icons/camera.js';
 import Check from 'lucide/dist/esm/icons/check.js';
@@ -78,6 +79,7 @@ export const icons = {
   'arrow-left': ArrowLeft,
   'arrow-right': ArrowRight,
   ban: Ban,
+  bell: Bell,
   bot: Bot,
   camera: Camera,
   check: Check,

@@ -70,6 +70,7 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
         [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
             Tokens& held = api.services().gate.tokens();
             if (answer && change.put) held.add(*change.put);
+            if (answer) api.services().gate.devices().remove_token(change.drop);
             // After a failed revocation the token is valid and can be revoked again. A used link
             // stays used.
             bool const still_there = !answer && answer.error().code != Code::conflict;

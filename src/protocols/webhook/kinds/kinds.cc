@@ -19,6 +19,7 @@ Service const* service_of(Notice const& notice) {
         case Notice::Kind::telegram: return &telegram_service;
         case Notice::Kind::teams: return &teams_service;
         case Notice::Kind::ntfy: return &ntfy_service;
+        case Notice::Kind::web_push: return &web_push_service;
         case Notice::Kind::email:
         case Notice::Kind::webhook:
         case Notice::Kind::command: break;
@@ -28,7 +29,8 @@ Service const* service_of(Notice const& notice) {
 
 bool can_change(Notice const& notice) {
     using enum Notice::Kind;
-    return notice.kind == slack_bot || notice.kind == discord || notice.kind == telegram;
+    return notice.kind == slack_bot || notice.kind == discord || notice.kind == telegram ||
+           notice.kind == web_push;
 }
 
 ServiceReply read_reply(Service const& service, int status, std::string_view body, bool is_change) {

@@ -28,6 +28,7 @@ struct ServiceReply {
     std::string reference = {};  // names the message, so that it can be changed; empty: it cannot
     std::string why = {};        // not taken: for operators
     bool permanent = false;      // the same message will never be taken
+    bool gone = false;           // the receiver does not exist any more
     std::optional<Duration> retry_after = {};
 };
 
@@ -40,7 +41,7 @@ struct ServiceAnswer {
 };
 
 struct Service {
-    // `reference` names the message to change; empty: a new message.
+    // `reference` names the message to change; empty: a new message. Null: see web_push.h.
     ServiceRequest (*request)(Notice const& notice, Notification const& it,
                               std::string const& reference);
     // Called for every status; what it does not know it leaves to the status.
@@ -68,5 +69,6 @@ extern Service const discord_service;
 extern Service const telegram_service;
 extern Service const teams_service;
 extern Service const ntfy_service;
+extern Service const web_push_service;
 
 }  // namespace dormouse::webhook

@@ -1,0 +1,64 @@
+// Messages to devices: encrypted for each, and replaced when their call has ended.
+#include "webhook/pump.h"
+
+#include <utility>
+
+namespace dormouse::webhook {
+
+using port::PostKey;
+using port::SentRow;
+
+void Pump::send_push(PostKey const& key) {
+    Work const& work = at_work_.at(key);
+    auto const it = read_notification(work.letter.body);
+    if (!options_.push || !it || !work.letter.pending)
+        return failed(key, "this server sends nothing to devices now", true);
+    auto device = options_.push->device(work.row.target.substr(push_target.size()));
+    if (!device) return disable(key, "this device was removed");
+    if (!it->outcome.empty()) {
+        // Replaces the message on devices that got one.
+        return read_sent(key, [this, key, device = *std::move(device), it = *it] {
+            if (at_work_.at(key).open.empty()) return delivered(key);
+            push(key, device, it);
+        });
+    }
+    // A message that was tried again and again may be too late.
+    options_.push->waits(*work.letter.pending,
+                         scope_.guard([this, key, device = *std::move(device), it = *it](bool yes) {
+                             if (!at_work_.contains(key)) return;
+                             yes ? push(key, device, it) : delivered(key);
+                         }));
+}
+
+void Pump::push(PostKey const& key, PushDevice const& device, Notification const& it) {
+    Time const now = world_.clock.now();
+    PushRandom const random{world_.entropy.random(), world_.entropy.random()};
+    auto request = push_request(options_.push->tokens->of(device.endpoint, now), device,
+                                push_message(it, now), random);
+    if (!request)
+        return failed(key, request.error().detail, request.error().code == Code::too_large);
+    auto taken = [this, key](ServiceReply reply) { pushed(key, std::move(reply.reference)); };
+    ask_service(key, *std::move(request), std::move(taken), web_push_service, !it.outcome.empty());
+}
+
+// A question is noted as sent; its outcome ends that note.
+void Pump::pushed(PostKey const& key, std::string reference) {
+    Work& work = at_work_.at(key);
+    auto const& pending = *work.letter.pending;
+    if (work.open.empty()) {
+        work.sent = SentRow{pending.call, pending.generation, work.row.target, std::move(reference),
+                            work.letter.body};
+    }
+    work.closed = std::exchange(work.open, {});
+    delivered(key);
+}
+
+void Pump::device_gone(PostKey const& key) {
+    if (options_.push) {
+        std::string const& target = at_work_.at(key).row.target;
+        options_.push->gone(target.substr(push_target.size()));
+    }
+    disable(key, "the push service does not know this device any more; it was removed");
+}
+
+}  // namespace dormouse::webhook
