@@ -25,6 +25,8 @@ export interface Settled {
 }
 export interface Row {
   callID: string;
+  /** The newest event of this call. */
+  seq: number;
   tool: string;
   input: unknown;
   start: number;
@@ -85,6 +87,7 @@ class Builder {
   private readonly rows = new Map<string, Row>();
   private epoch: number | null = null;
   private last = 0;
+  private seq = 0;
   private cause: Wake | null = null;
   private total = 0;
   private readonly starts: Map<number, Start>;
@@ -98,6 +101,7 @@ class Builder {
     // The clock may step back; the order is that of the numbers.
     const at = Math.max(event.at, this.last);
     const here = { ...event, at };
+    this.seq = event.seq;
     this.restart(here);
     this.dispatch(here, event.data as Data);
     this.activity(here);
@@ -157,6 +161,7 @@ class Builder {
     if (!row) {
       row = {
         callID,
+        seq: 0,
         tool: text(data, 'tool') ?? callID,
         input: data['input'] ?? null,
         start: at,
@@ -168,6 +173,7 @@ class Builder {
       };
       this.rows.set(callID, row);
     }
+    row.seq = this.seq;
     return row;
   }
 

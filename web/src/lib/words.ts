@@ -172,3 +172,10 @@ function waitingWord(calls: Call[], me: Person, now: number): Word {
   const timer = calls.length > 0 && calls.every((one) => one.reason === 'handoff');
   return { state: 'sleep', icon: timer ? 'alarm-clock' : 'moon', text: 'Asleep' };
 }
+
+/** Whether labels fit a filter of the form `name` or `name:value`; an empty one fits all. */
+export function hasLabel(labels: Record<string, string>, wanted: string): boolean {
+  if (wanted === '') return true;
+  const [name = '', ...value] = wanted.split(':');
+  return name in labels && (value.length === 0 || labels[name] === value.join(':'));
+}
