@@ -13,11 +13,12 @@ namespace {
 
 constexpr std::string_view shell_path = "/index.html";
 constexpr std::string_view assets_path = "/assets/";
-constexpr std::array<std::string_view, 10> views{"/decided",       "/mail",
+constexpr std::array<std::string_view, 11> views{"/decided",       "/mail",
                                                  "/operate",       "/operate/access",
                                                  "/operate/audit", "/operate/config",
                                                  "/operate/nodes", "/operate/deliveries",
-                                                 "/tasks",         "/you"};
+                                                 "/operate/rules", "/tasks",
+                                                 "/you"};
 constexpr std::array<std::string_view, 5> session_views{"", "/calls", "/mail", "/tasks",
                                                         "/timeline"};
 
