@@ -5,7 +5,8 @@ its functions `test_…` are the tests. Files that are slow stand in tests/slow/
 agents in tests/agents/ (`--agents` runs these alone, `--quick` leaves out what is slow).
 
 With several workers (-n), the tests of one class run on one worker, because they may share a
-server, and those of tests/slow/ one after the other, because each keeps a processor busy.
+server, and those of tests/slow/ one after the other, because each keeps a processor busy. A test
+that names its own group (`xdist_group`) stays with that.
 
 A process that a file's tests leave running is ended, and the last test of the file has an error.
 """
@@ -87,7 +88,8 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.timeout(900))
         owner = item.getparent(pytest.Class) or item
         together = 'slow' if slow or config.getoption('agents') else owner.nodeid
-        item.add_marker(pytest.mark.xdist_group(together))
+        if not item.get_closest_marker('xdist_group'):
+            item.add_marker(pytest.mark.xdist_group(together))
         if item.get_closest_marker('own_process'):
             item.runtest = functools.partial(run_apart, item)
     # The slow ones first: they take longest.

@@ -75,7 +75,7 @@ let tools: Promise<Map<string, Schema | null>> | null = null;
 
 /** The schema of a tool's arguments, or null. */
 export async function schemaOf(tool: string): Promise<Schema | null> {
-  tools ??= client.call('listTools', { query: { limit: 200 } as never }).then(
+  tools ??= client.call('listTools').then(
     (list) => new Map(list.items.map((one) => [one.name, one.inputSchema as Schema | null])),
     () => new Map(),
   );

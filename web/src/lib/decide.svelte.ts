@@ -118,7 +118,11 @@ async function send(
   try {
     const answer = await request;
     save(`draft:${call.id}`, null);
-    await inbox.fetch(call.id).catch(() => {});
+    const fresh = await inbox.fetch(call.id).catch(() => call);
+    // The same answer of another person came first: this one has no effect.
+    const by = answer.duplicate ? fresh.receipt?.by.name : null;
+    if (by && by !== me.name)
+      return { ...lateText(fresh, now), error: null, text: 'Your answer was not applied.' };
     if (said === null) return null;
     if (answer.outcome === 'counted')
       toasts.say('Your approval is counted. Others must agree too.');

@@ -8,7 +8,6 @@ interface Answer {
   name: string;
   role: string;
   projects: string[] | null;
-  server?: { release?: string };
 }
 
 /** Who is signed in, and which project is shown. */

@@ -1,0 +1,72 @@
+// A phone: one thumb, no mouse, no keyboard.
+import { accessible, button, expect, PHONE, shows, signIn, test } from './page.ts';
+
+test.use(PHONE);
+
+test('call is approved by touch from the list on', async ({ page, server }) => {
+  const session = await server.create('approve A');
+  await server.create('approve B');
+  await signIn(page, server);
+  const item = page.locator('.it').filter({ hasText: '"A"' });
+  await expect(item).toBeVisible();
+  // List and detail are separate screens.
+  await expect(page.locator('article')).toHaveCount(0);
+  await item.tap();
+  await shows(page, '1 of 2');
+  const approve = button(page, 'Approve…');
+  await expect(approve).toBeInViewport();
+  await expect(button(page, 'Deny…')).toBeInViewport();
+  await approve.tap();
+  const send = button(page, 'Approve and run');
+  await expect(send).toBeInViewport();
+  // "Back" lies under the thumb that opened the sheet, and "Approve and run" where nothing was.
+  const [before, run] = await Promise.all([page.locator('.bar').boundingBox(), send.boundingBox()]);
+  expect((run?.y ?? 0) + (run?.height ?? 0)).toBeLessThanOrEqual((before?.y ?? 0) + 1);
+  await accessible(page, 'confirmation on a phone');
+  await send.tap();
+  await shows(page, 'Approved.');
+  await server.atRest(session.id);
+  expect(await server.said(session.id)).toContain('dangerous A');
+});
+
+test('targets of a phone are large enough', async ({ page, server }) => {
+  const session = await server.create('approve A');
+  const call = await server.openCall(session.id);
+  await server.create('deploy B', { title: 'Deploy the shop' });
+  await signIn(page, server);
+  for (const path of ['/', `/?open=${call.id}`, '/sessions', `/sessions/${session.id}`, '/you']) {
+    await page.goto(server.url + path);
+    await shows(page, /Inbox|Sessions/);
+    await expect(page.locator('.skel')).toHaveCount(0);
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>('button, .btn, .tabbar a, summary, .it')]
+        .filter((one) => one.checkVisibility() && !one.closest('p, .exec footer, .vh'))
+        .filter((one) => one.getBoundingClientRect().height > 0)
+        .map((one) => ({
+          text: one.innerText.trim() || String(one.getAttribute('aria-label')),
+          height: Math.round(one.getBoundingClientRect().height),
+        }))
+        .filter((one) => one.height < 44),
+    );
+    expect(small, path).toEqual([]);
+  }
+});
+
+test('message is written by touch and the tabs lead through the page', async ({ page, server }) => {
+  const session = await server.create('hello');
+  await signIn(page, server);
+  await page.getByRole('navigation', { name: 'Tabs' }).getByText('Sessions').tap();
+  await page.locator(`a[href="/sessions/${session.id}"]`).first().tap();
+  await shows(page, 'You said: hello');
+  const field = page.getByLabel('Message', { exact: true });
+  await field.tap();
+  // Smaller letters make a phone zoom in.
+  expect(await field.evaluate((one) => parseFloat(getComputedStyle(one).fontSize))).toBe(16);
+  await field.fill('from a phone');
+  await button(page, 'Send').tap();
+  await shows(page, 'You said: from a phone');
+  await page.getByRole('link', { name: 'Timeline' }).tap();
+  await shows(page, 'Fold sleeps');
+  await page.locator('.back').tap();
+  await expect(page).toHaveURL(`${server.url}/sessions`);
+});
