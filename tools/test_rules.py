@@ -10,10 +10,11 @@ FUNCTION_LINES_MAX = 60
 # Waits for time in all tests together. A test that waits is slow, and fails on a slow machine:
 # advance the server's clock, or wait for a condition.
 WAITS_MAX = 10
-SLEEPS = r'\b(?:time\.sleep|sleep_for|sleep_until|usleep|nanosleep|setTimeout)\('
+SLEEPS = r'\b(?:time\.sleep|sleep_for|sleep_until|usleep|nanosleep|waitForTimeout)\('
 SELECTS = r'\bselect\(\[\], \[\], \[\], '
+PROMISES = r'\bPromise(?:<\w+>)?\(.*\bsetTimeout\('
 EVENTS = r'\bEvent\(\)\.wait\([\d.]'
-WAIT = re.compile('|'.join((SLEEPS, SELECTS, EVENTS)))
+WAIT = re.compile('|'.join((SLEEPS, SELECTS, PROMISES, EVENTS)))
 COMMENT = re.compile(r'(?:^|\s)(?:#|//) \w')
 STARTS_WITH = re.compile(r'^test_(?:[a-f]\d+_)?(an?|the|it|they|what|that|of|at|on|by|to)_')
 CPP_TEST = re.compile(r'^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\w+,\s*(\w+)\)', re.M)

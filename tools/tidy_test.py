@@ -144,7 +144,10 @@ class Tidy(unittest.TestCase):
         self.expect('a wait for time', 'select.select([], [], [], 0.1)\n', 'tests/x.py')
         self.expect('a wait for time', 'threading.Event().wait(3)\n', 'tests/x.py')
         self.expect('a wait for time', 'sleep_for(1ms);\n', 'src/io/x_test.cc')
-        self.expect('a wait for time', 'setTimeout(f, 1);\n', 'web/test/x.test.ts')
+        wait = 'await new Promise((done) => setTimeout(done, 9));\n'
+        self.expect('a wait for time', wait, 'web/test/x.test.ts')
+        self.expect('a wait for time', 'await page.waitForTimeout(9);\n', 'web/test/x.spec.ts')
+        self.expect_none('test.setTimeout(9);\n', 'web/test/x.spec.ts')
         self.expect_none('time.sleep(1)  # a slow reader\n', 'tests/x.py')
         self.expect_none('# A slow reader.\ntime.sleep(1)\n', 'tests/x.py')
         self.expect_none('time.sleep(1)\n', 'bench/x.py')
