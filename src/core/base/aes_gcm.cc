@@ -1,10 +1,9 @@
 #include "base/aes_gcm.h"
 
 #include "base/check.h"
+#include "base/openssl_owned.h"
 
 #include <openssl/evp.h>
-
-#include <memory>
 
 namespace dormouse {
 
@@ -12,14 +11,10 @@ namespace {
 
 constexpr int tag_bytes = 16;
 
-struct FreeCipher {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-};
-
 }  // namespace
 
 std::string aes128_gcm(AesKey const& key, AesNonce const& nonce, std::string_view text) {
-    std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> const context(EVP_CIPHER_CTX_new());
+    openssl::CipherContext const context(EVP_CIPHER_CTX_new());
     CHECK(context && EVP_EncryptInit_ex2(context.get(), EVP_aes_128_gcm(), key.data(), nonce.data(),
                                          nullptr) == 1);
     std::string out(text.size() + tag_bytes, '\0');

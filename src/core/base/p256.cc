@@ -1,67 +1,51 @@
 #include "base/p256.h"
 
 #include "base/check.h"
+#include "base/openssl_owned.h"
 
-#include <openssl/bn.h>
 #include <openssl/core_names.h>
-#include <openssl/ec.h>
-#include <openssl/evp.h>
-#include <openssl/param_build.h>
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 namespace dormouse {
 
 namespace {
 
-template <auto free> struct FreeBy {
-    void operator()(auto* what) const { free(what); }
-};
-using Number = std::unique_ptr<BIGNUM, FreeBy<BN_clear_free>>;
-using Group = std::unique_ptr<EC_GROUP, FreeBy<EC_GROUP_free>>;
-using Point = std::unique_ptr<EC_POINT, FreeBy<EC_POINT_free>>;
-using Key = std::unique_ptr<EVP_PKEY, FreeBy<EVP_PKEY_free>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreeBy<EVP_PKEY_CTX_free>>;
-using Builder = std::unique_ptr<OSSL_PARAM_BLD, FreeBy<OSSL_PARAM_BLD_free>>;
-using Params = std::unique_ptr<OSSL_PARAM, FreeBy<OSSL_PARAM_free>>;
-using Digest = std::unique_ptr<EVP_MD_CTX, FreeBy<EVP_MD_CTX_free>>;
-using Signature = std::unique_ptr<ECDSA_SIG, FreeBy<ECDSA_SIG_free>>;
-
-Group curve() {
-    Group out(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1));
+openssl::Group curve() {
+    openssl::Group out(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1));
     CHECK(out);
     return out;
 }
 
-Number number_of(P256Secret const& secret) {
-    Number out(BN_new());
+openssl::Number number_of(P256Secret const& secret) {
+    openssl::Number out(BN_new());
     CHECK(out && BN_bin2bn(secret.data(), static_cast<int>(secret.size()), out.get()));
     return out;
 }
 
-Key key_of(P256Secret const& secret) {
+openssl::Key key_of(P256Secret const& secret) {
     auto const point = p256_public(secret);
-    Number const number = number_of(secret);
-    Builder const builder(OSSL_PARAM_BLD_new());
+    openssl::Number const number = number_of(secret);
+    openssl::ParameterBuilder const builder(OSSL_PARAM_BLD_new());
     CHECK(point && builder);
     CHECK(OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "P-256", 0));
     CHECK(OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point->data(),
                                            point->size()));
     CHECK(OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_PRIV_KEY, number.get()));
-    Params const params(OSSL_PARAM_BLD_to_param(builder.get()));
-    KeyContext const context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+    openssl::Parameters const params(OSSL_PARAM_BLD_to_param(builder.get()));
+    openssl::KeyContext const context(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
     CHECK(params && context && EVP_PKEY_fromdata_init(context.get()) == 1);
     EVP_PKEY* made = nullptr;
     CHECK(EVP_PKEY_fromdata(context.get(), &made, EVP_PKEY_KEYPAIR, params.get()) == 1);
-    return Key(made);
+    return openssl::Key(made);
 }
 
 // OpenSSL signs in DER; JWS wants both numbers in 32 bytes each.
 P256Signature plain(std::vector<unsigned char> const& der) {
     unsigned char const* from = der.data();
-    Signature const read(d2i_ECDSA_SIG(nullptr, &from, static_cast<long>(der.size())));
+    openssl::EcdsaSignature const read(
+        d2i_ECDSA_SIG(nullptr, &from, static_cast<long>(der.size())));
     CHECK(read);
     P256Signature out{};
     CHECK(BN_bn2binpad(ECDSA_SIG_get0_r(read.get()), out.data(), 32) == 32);
@@ -72,11 +56,11 @@ P256Signature plain(std::vector<unsigned char> const& der) {
 }  // namespace
 
 std::optional<P256Point> p256_public(P256Secret const& secret) {
-    Group const group = curve();
-    Number const number = number_of(secret);
+    openssl::Group const group = curve();
+    openssl::Number const number = number_of(secret);
     BIGNUM const* const order = EC_GROUP_get0_order(group.get());
     if (BN_is_zero(number.get()) || BN_cmp(number.get(), order) >= 0) return std::nullopt;
-    Point const point(EC_POINT_new(group.get()));
+    openssl::Point const point(EC_POINT_new(group.get()));
     CHECK(point && EC_POINT_mul(group.get(), point.get(), number.get(), nullptr, nullptr, nullptr));
     P256Point out{};
     CHECK(EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, out.data(),
@@ -89,8 +73,8 @@ std::optional<P256Point> parse_p256_point(std::string_view bytes) {
     if (bytes.size() != out.size() || bytes.front() != POINT_CONVERSION_UNCOMPRESSED)
         return std::nullopt;
     std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
-    Group const group = curve();
-    Point const point(EC_POINT_new(group.get()));
+    openssl::Group const group = curve();
+    openssl::Point const point(EC_POINT_new(group.get()));
     // OpenSSL refuses what is not on the curve.
     bool const valid =
         EC_POINT_oct2point(group.get(), point.get(), out.data(), out.size(), nullptr) == 1;
@@ -100,10 +84,10 @@ std::optional<P256Point> parse_p256_point(std::string_view bytes) {
 // The x coordinate of the peer's point times the secret (SEC 1, 3.3.1). OpenSSL's EVP interface
 // checks both keys again each time, which costs five times as much.
 Sha256 p256_agree(P256Secret const& own, P256Point const& peer) {
-    Group const group = curve();
-    Number const number = number_of(own);
-    Point const point(EC_POINT_new(group.get()));
-    Number const x(BN_new());
+    openssl::Group const group = curve();
+    openssl::Number const number = number_of(own);
+    openssl::Point const point(EC_POINT_new(group.get()));
+    openssl::Number const x(BN_new());
     CHECK(point && x);
     CHECK(EC_POINT_oct2point(group.get(), point.get(), peer.data(), peer.size(), nullptr) == 1);
     CHECK(EC_POINT_mul(group.get(), point.get(), nullptr, point.get(), number.get(), nullptr) == 1);
@@ -116,8 +100,8 @@ Sha256 p256_agree(P256Secret const& own, P256Point const& peer) {
 }
 
 P256Signature es256(P256Secret const& secret, std::string_view text) {
-    Key const key = key_of(secret);
-    Digest const context(EVP_MD_CTX_new());
+    openssl::Key const key = key_of(secret);
+    openssl::DigestContext const context(EVP_MD_CTX_new());
     CHECK(context &&
           EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1);
     auto const* const bytes = reinterpret_cast<unsigned char const*>(text.data());

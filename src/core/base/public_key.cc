@@ -1,12 +1,10 @@
 #include "base/public_key.h"
 
 #include "base/check.h"
+#include "base/openssl_owned.h"
 
 #include <openssl/core_names.h>
-#include <openssl/ecdsa.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/param_build.h>
 
 #include <string>
 #include <vector>
@@ -20,27 +18,18 @@ constexpr std::size_t modulus_bytes_max = 1'024;  // 8192 bits
 constexpr int modulus_bits_min = 2'048;
 constexpr std::size_t exponent_bytes_max = 4;
 
-template <auto release> struct Release {
-    template <class T> void operator()(T* object) const { release(object); }
-};
-template <class T, auto release> using Owned = std::unique_ptr<T, Release<release>>;
-using Number = Owned<BIGNUM, BN_free>;
-using Parameters = Owned<OSSL_PARAM, OSSL_PARAM_free>;
-using Builder = Owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
-
 unsigned char const* bytes_of(std::string_view text) {
     return reinterpret_cast<unsigned char const*>(text.data());
 }
 
-Number number_of(std::string_view bytes) {
-    return Number(BN_bin2bn(bytes_of(bytes), static_cast<int>(bytes.size()), nullptr));
+openssl::Number number_of(std::string_view bytes) {
+    return openssl::Number(BN_bin2bn(bytes_of(bytes), static_cast<int>(bytes.size()), nullptr));
 }
 
 // nullptr: OpenSSL does not accept these numbers as a key.
-std::shared_ptr<EVP_PKEY> key_of(char const* type, Builder const& builder) {
-    Parameters const parameters(OSSL_PARAM_BLD_to_param(builder.get()));
-    Owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free> const context(
-        EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
+std::shared_ptr<EVP_PKEY> key_of(char const* type, openssl::ParameterBuilder const& builder) {
+    openssl::Parameters const parameters(OSSL_PARAM_BLD_to_param(builder.get()));
+    openssl::KeyContext const context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
     CHECK(parameters && context);
     EVP_PKEY* key = nullptr;
     bool const made =
@@ -52,10 +41,10 @@ std::shared_ptr<EVP_PKEY> key_of(char const* type, Builder const& builder) {
 
 // OpenSSL takes the two numbers of an ECDSA signature as DER. Empty: they are not numbers.
 std::vector<unsigned char> der_of(std::string_view signature) {
-    Owned<ECDSA_SIG, ECDSA_SIG_free> const pair(ECDSA_SIG_new());
+    openssl::EcdsaSignature const pair(ECDSA_SIG_new());
     CHECK(pair);
-    Number r = number_of(signature.substr(0, coordinate_bytes));
-    Number s = number_of(signature.substr(coordinate_bytes));
+    openssl::Number r = number_of(signature.substr(0, coordinate_bytes));
+    openssl::Number s = number_of(signature.substr(coordinate_bytes));
     CHECK(r && s);
     CHECK(ECDSA_SIG_set0(pair.get(), r.release(), s.release()) == 1);
     unsigned char* made = nullptr;
@@ -71,13 +60,13 @@ std::vector<unsigned char> der_of(std::string_view signature) {
 std::optional<PublicKey> PublicKey::rsa(std::string_view modulus, std::string_view exponent) {
     if (modulus.size() > modulus_bytes_max || exponent.size() > exponent_bytes_max)
         return std::nullopt;
-    Number const n = number_of(modulus);
-    Number const e = number_of(exponent);
+    openssl::Number const n = number_of(modulus);
+    openssl::Number const e = number_of(exponent);
     CHECK(n && e);
     bool const usable = BN_num_bits(n.get()) >= modulus_bits_min && BN_is_odd(n.get()) &&
                         BN_is_odd(e.get()) && BN_num_bits(e.get()) > 1;
     if (!usable) return std::nullopt;
-    Builder const builder(OSSL_PARAM_BLD_new());
+    openssl::ParameterBuilder const builder(OSSL_PARAM_BLD_new());
     CHECK(builder && OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) == 1);
     CHECK(OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) == 1);
     auto key = key_of("RSA", builder);
@@ -90,7 +79,7 @@ std::optional<PublicKey> PublicKey::p256(std::string_view x, std::string_view y)
     constexpr char uncompressed = 4;
     std::string point(1, uncompressed);
     point.append(x).append(y);
-    Builder const builder(OSSL_PARAM_BLD_new());
+    openssl::ParameterBuilder const builder(OSSL_PARAM_BLD_new());
     CHECK(builder);
     CHECK(OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "P-256", 0) ==
           1);
@@ -108,7 +97,7 @@ bool PublicKey::verify(std::string_view message, std::string_view signature) con
         der = der_of(signature);
         signature = {reinterpret_cast<char const*>(der.data()), der.size()};
     }
-    Owned<EVP_MD_CTX, EVP_MD_CTX_free> const context(EVP_MD_CTX_new());
+    openssl::DigestContext const context(EVP_MD_CTX_new());
     CHECK(context);
     bool const good =
         EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key_.get()) == 1 &&
