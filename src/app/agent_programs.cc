@@ -288,9 +288,9 @@ acp::Probe probe_of(Preset const& preset) {
 // A warning for people who expect to be asked.
 std::string not_asking_text(std::string const& gate, std::string const& mode) {
     if (gate.empty() || !asks_nobody(mode)) return {};
-    return "its program works in the mode \"" + mode +
+    return "its agent works in the mode \"" + mode +
            "\", in which it does not ask for every permission, so [[gate]] " + gate +
-           " is not asked for what it does unasked";
+           " does not see actions for which the agent sends no permission request";
 }
 
 acp::Settings settings_of(config::Agent const& from, ProgramContext const& around,

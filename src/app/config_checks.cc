@@ -61,7 +61,7 @@ void check_modes(Warnings& out, config::Config const& config) {
         out.push_back({agent.line, "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
                                        "\" its program does not ask for every permission, so "
                                        "[[gate]] " +
-                                       gate->id + " is not asked for what it does unasked"});
+                                       gate->id + " does not see actions for which the agent sends no permission request"});
     }
 }
 

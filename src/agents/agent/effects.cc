@@ -34,7 +34,7 @@ ToolResult with_agent(Registry const& registry, ToolResult result) {
     for (Agent const& each : registry.agents()) {
         if (!each.hidden) known.push_back(each.id);
     }
-    std::string text = "there is no agent '" + ask->agent + "'";
+    std::string text = "unknown agent '" + ask->agent + "'";
     if (auto const near = nearest(ask->agent, known); !near.empty())
         text += "; did you mean '" + std::string(near) + "'?";
     return Failed{std::move(text)};

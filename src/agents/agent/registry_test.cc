@@ -115,8 +115,8 @@ TEST_F(RegistryTest, Tools_DeclareThePausesTheyMake) {
 }
 
 TEST_F(RegistryTest, UnknownTool_IsRefusedWithNearestName) {
-    EXPECT_EQ(prepare("deplpy", "{}").refused, "there is no tool 'deplpy'; did you mean 'deploy'?");
-    EXPECT_EQ(prepare("quantum", "{}").refused, "there is no tool 'quantum'");
+    EXPECT_EQ(prepare("deplpy", "{}").refused, "unknown tool 'deplpy'; did you mean 'deploy'?");
+    EXPECT_EQ(prepare("quantum", "{}").refused, "unknown tool 'quantum'");
 }
 
 TEST_F(RegistryTest, ToolOfAnotherAgent_IsUnknown) {

@@ -169,6 +169,7 @@ std::string in_options(std::string detail) {
 // Returns true if `detail` is complete without the title before it.
 bool stands_alone(std::string_view detail) {
     return detail.starts_with('/') || detail.starts_with("there is no ") ||
+           detail.starts_with("unknown ") ||
            (detail.front() >= 'A' && detail.front() <= 'Z');
 }
 

@@ -33,7 +33,7 @@ Outcome<std::string> chosen(json::View call, std::string const& text) {
     if (is_title) return text;
     if (title) return *std::move(title);
     return failure(status::usage, "the number must be 1 to " + std::to_string(choices.size()),
-                   "To answer with a number that is no choice: --json-value '\"" + text + "\"'.");
+                   "To answer with another number, use: --json-value '\"" + text + "\"'.");
 }
 
 Outcome<Json> answer_value(Context const& context, AnswerArgs const& args, json::View call) {
@@ -48,7 +48,7 @@ Outcome<Json> answer_value(Context const& context, AnswerArgs const& args, json:
     if (json::View const schema = call["schema"]; schema.exists() && !schema.is_null()) {
         bool const typed = schema["type"].exists() && schema["type"].string_or("") != "string";
         if (typed)
-            return failure(status::usage, "this question has a form",
+            return failure(status::usage, "this question needs an answer as JSON",
                            "Give the answer as JSON that fits its schema: --json-value '{…}'. The "
                            "schema: " +
                                escape_for_terminal(std::string(schema.raw())));

@@ -178,9 +178,9 @@ TEST(Arguments, CommandTable_MatchesTheGrammar) {
 
 TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
     std::vector<std::pair<std::vector<std::string>, std::string>> const table{
-        {{"sesions"}, "there is no command 'sesions'\n  Did you mean: dormouse sessions\n"},
+        {{"sesions"}, "unknown command 'sesions'\n  Did you mean: dormouse sessions\n"},
         {{"--json", "promt", "x"}, "Did you mean: dormouse prompt\n"},
-        {{"init"}, "there is no command 'init'\n  Did you mean: dormouse config init\n"},
+        {{"init"}, "unknown command 'init'\n  Did you mean: dormouse config init\n"},
         {{"link"}, "'dormouse link' needs NAME"},
         {{"token"}, "needs WHAT: create, list or revoke\n"},
         {{"sessions", "--limt", "3"},

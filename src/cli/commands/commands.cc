@@ -119,12 +119,12 @@ Failure with_token_source(Context const& context, Failure failed) {
     if (code_of(failed) != "unauthenticated") return failed;
     auto const directory = data_directory(context.global, context.env);
     if (!context.env.token.empty()) {
-        failed.what = "the token in $DORMOUSE_TOKEN is not one of this server's (unauthenticated)";
+        failed.what = "this server does not accept the token in $DORMOUSE_TOKEN (unauthenticated)";
     } else if (token(context.global, context.env).empty()) {
-        failed.what = "no token: there is none in " + directory + "/token (unauthenticated)";
+        failed.what = "no token found: " + directory + "/token does not exist (unauthenticated)";
     } else {
         failed.what =
-            "the token in " + directory + "/token is not one of this server's (unauthenticated)";
+            "this server does not accept the token in " + directory + "/token (unauthenticated)";
     }
     return failed;
 }

@@ -104,7 +104,7 @@ Outcome<int> cut_messages(Context const& context, RetentionArgs const& args) {
     }
     if (context.global.json) return status::done;
     context.out << counted(all.messages, "message") << " of " << counted(all.sessions, "session")
-                << (args.dry_run ? " would go, " : " are gone, ") << counted(all.bytes, "byte")
+                << (args.dry_run ? " would be deleted, " : " were deleted, ") << counted(all.bytes, "byte")
                 << "\n";
     return status::done;
 }

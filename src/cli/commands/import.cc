@@ -164,7 +164,7 @@ Outcome<void> look_for(Context const& context, std::string const& agent) {
     auto const reply =
         client ? client->get("/api/agents") : Outcome<Reply>(std::unexpected(client.error()));
     if (!reply) {
-        context.err << "not asked whether there is an agent " << escape_for_terminal(agent) << ": "
+        context.err << "could not check that agent " << escape_for_terminal(agent) << " exists: "
                     << escape_for_terminal(reply.error().what) << '\n';
         return {};
     }
@@ -172,7 +172,7 @@ Outcome<void> look_for(Context const& context, std::string const& agent) {
     json::View(reply->body)["items"].elements(
         [&](json::View one) { there = there || one["id"].string_or("") == agent; });
     if (there) return {};
-    return failure(status::usage, "--agent: there is no agent '" + agent + "'",
+    return failure(status::usage, "--agent: unknown agent '" + agent + "'",
                    "See them: dormouse agents.");
 }
 

@@ -109,7 +109,7 @@ std::string Misspelling::unknown_option(std::string const& name) const {
     }
     std::vector<std::string_view> const views(names.begin(), names.end());
     auto const near = nearest(name, views);
-    auto out = "there is no option " + name + (at_ == &program_ ? "" : " of " + in_quotes(path_));
+    auto out = "unknown option " + name + (at_ == &program_ ? "" : " of " + in_quotes(path_));
     return near.empty() ? out : out + "\n  Did you mean " + std::string(near) + "?";
 }
 
@@ -135,7 +135,7 @@ std::string Misspelling::unknown_command(std::string const& word) const {
     std::vector<std::string_view> names;
     for (auto const* each : commands_of(*at_)) names.emplace_back(each->get_name());
     auto const near = meant(word).empty() ? nearest(word, names) : meant(word);
-    auto out = "there is no command " + in_quotes(word);
+    auto out = "unknown command " + in_quotes(word);
     return near.empty() ? out : out + "\n  Did you mean: " + path_ + " " + std::string(near);
 }
 

@@ -72,12 +72,12 @@ std::string advice(int status) {
     switch (status) {
         case 401: return "Ask your administrator for a sign-in link, and open it on this device.";
         case 403: return "You are signed in, but your role does not allow this.";
-        case 404: return "The link may be incomplete, or what it led to is gone.";
+        case 404: return "The link is incomplete, or its target was deleted.";
         case 405: return "This address is for programs.";
         case 409: return "Nothing was changed. Load the page again to see what happened meanwhile.";
         case 413: return "What you sent is too large. Send less, and try again.";
         case 421: return "Open the server by the address that you were given.";
-        case 410: return "It came too late: this is over.";
+        case 410: return "Too late: this call is already settled.";
         case 429: return "Wait a moment, then load the page again.";
         default: return status >= 500 ? "Load the page again in a moment." : "";
     }

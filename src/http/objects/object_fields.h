@@ -343,7 +343,7 @@ inline constexpr auto rows<TaskSource> =
                     "Its run waits until fewer tasks of the session run (at most 8 at once)."),
               field("resumeCount", [](wire::TaskView const& task) { return task.run - 1; }),
               field("result", &wire::TaskView::result,
-                    {.about = "What it said in its newest run, once that has ended.",
+                    {.about = "Its last text in its newest run, once that has ended.",
                      .more = R"("type":["string","null"])"}),
               field("progress", or_null(&wire::TaskView::progress),
                     "What it has reported of this run (report_progress)."),

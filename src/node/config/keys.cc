@@ -355,7 +355,7 @@ constexpr Key gate_rows[] = {
                                      "How long to wait for an answer.")
         .like("24h"),
     text("on_expiry", some_text,
-         "At the deadline: deny, tell (the model that no answer came) or escalate:NAME (ask NAME).")
+         "At the deadline: deny, tell (the model that there was no answer) or escalate:NAME (ask NAME).")
         .shown_as("\"deny\"")
         .like("escalate:bob"),
     flag<&Gate::forbid_requester>("forbid_requester",

@@ -104,7 +104,7 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
 
 // Why the receiver has no target.
 std::string why_no_target(MailReceiver const& receiver) {
-    if (!receiver.barred) return "there is no session '" + receiver.name + "'";
+    if (!receiver.barred) return "unknown session '" + receiver.name + "'";
     return "this token may not start the agent of the session '" + receiver.name + "'";
 }
 

@@ -109,7 +109,7 @@ void AcpAgent::take_request(rpc::Message const& message) {
     if (method == "session/resume") return load(message.id, params, false);
     if (method == "session/prompt") return prompt(message.id, params);
     answer(message.id, std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
-                                                  .message = "there is no method " + method}));
+                                                  .message = "unknown method: " + method}));
 }
 
 void AcpAgent::take_notification(rpc::Message const& message) {

@@ -103,7 +103,7 @@ McpServer::Result McpServer::answer_request(rpc::Message const& message) {
     if (message.method == "ping") return Json::trusted("{}");
     if (message.method == "tools/list") return list_tools();
     return std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
-                                      .message = "there is no method " + message.method});
+                                      .message = "unknown method: " + message.method});
 }
 
 McpServer::Result McpServer::initialize(json::View params) {
@@ -175,7 +175,7 @@ std::optional<McpServer::Result> McpServer::call_tool(Json const& id, json::View
     if (auto const found = tools_.find(*name); found != tools_.end())
         return tool_result(call_durable(found->second, arguments));
     auto const own = std::ranges::find(own_mcp_tools(), *name, &McpTool::name);
-    if (own == own_mcp_tools().end()) return bad_params("there is no tool " + *name);
+    if (own == own_mcp_tools().end()) return bad_params("unknown tool " + *name);
     if (auto const wrong = wrong_arguments(*own, arguments); !wrong.empty())
         return tool_result(failure(status::usage, wrong));
     auto said = call_own(*name, arguments);

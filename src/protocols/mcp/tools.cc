@@ -172,7 +172,7 @@ std::string wrong_arguments(McpTool const& tool, json::View arguments) {
         auto const known = schema["properties"][name];
         if (!wrong.empty()) return;
         if (!known.exists()) {
-            wrong = "there is no argument '" + std::string(name) + "'";
+            wrong = "unknown argument '" + std::string(name) + "'";
         } else if (!has_mcp_type(known, value) || value.raw() == "\"\"") {
             wrong = std::string(name) + " is invalid, its schema is: " + std::string(known.raw());
         }

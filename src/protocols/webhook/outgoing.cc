@@ -201,7 +201,7 @@ private:
         return std::ranges::any_of(
             wanted, [&](PauseReason reason) { return session::text(reason) == it.reason; });
     }
-    // A person hears of what they may answer.
+    // Notifies a person only of calls they may answer.
     [[nodiscard]] bool concerns(Notice const& notice) const {
         if (notice.person.empty()) return true;
         if (!notice.projects.empty() && !has(notice.projects, state_.project)) return false;

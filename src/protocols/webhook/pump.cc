@@ -301,7 +301,7 @@ void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure
     if (status >= 200 && status < 300) return delivered(key);
     if (status == 410) return disable(key, "the receiver answered 410 Gone");
     if (status != 0) return failed(key, "the receiver answered " + std::to_string(status), false);
-    failed(key, failure ? failure->reason : "no answer came", false);
+    failed(key, failure ? failure->reason : "no response", false);
 }
 
 void Pump::run(PostKey const& key, Notice const& notice) {
@@ -341,7 +341,7 @@ void Pump::free_capacity() {
         if (work.status >= 200 && work.status < 300) {
             delivered(key);
         } else {
-            failed(key, "no answer came within 5 s while other receivers waited", false);
+            failed(key, "no response within 5 s while deliveries to other receivers waited", false);
         }
     }
 }

@@ -24,7 +24,7 @@ Result<void> Writer::drop_rule(port::RuleDrop const& change) {
         auto drop = query(Write::drop_rule);
         auto const there = drop.bind(change.id).next();
         if (!there) return std::unexpected(there.error());
-        if (!*there) return fail(Code::conflict, "there is no rule " + change.id);
+        if (!*there) return fail(Code::conflict, "unknown rule " + change.id);
         if (auto done = drop.run(); !done) return done;
         return change.audit.empty() ? Result<void>{} : write_audit(change.audit);
     });

@@ -41,7 +41,7 @@ Result<void> Writer::write_tokens(port::TokenChange const& change) {
         auto drop = query(Write::drop_token);
         auto const there = drop.bind(change.drop).next();
         if (!there) return std::unexpected(there.error());
-        if (!*there) return fail(Code::conflict, "there is no token " + change.drop);
+        if (!*there) return fail(Code::conflict, "unknown token " + change.drop);
         if (auto done = drop.run(); !done) return done;
         auto devices = query(Write::drop_devices_of_token).bind(change.drop).run();
         if (!devices) return devices;

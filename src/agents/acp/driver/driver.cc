@@ -195,7 +195,7 @@ void Driver::act(ExchangeAction const& action, Carried& carried) {
                                             failure.how});
         }
         case report_free: return listener_.on_free();
-        case end_process: why_ended_ = "it did not stop when it was asked to"; return end();
+        case end_process: why_ended_ = "it did not exit after SIGTERM"; return end();
         case ask_person: return Driver::ask_person(std::move(carried.question), action.number);
         case answer: return dialect_->answer(action.question, action.decision);
     }

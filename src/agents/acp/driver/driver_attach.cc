@@ -230,7 +230,7 @@ Failure Driver::failure_of(Refusal const& refusal) const {
         session_.state == ProcessSession::State::ready && refusal.why == Refusal::Why::unknown;
     if (lost)
         return {AgentFailure::How::died, "agent_lost_session",
-                "The agent does not know its session any more: " + text};
+                "The agent no longer knows its session: " + text};
     return {AgentFailure::How::refused, "agent_refused", "The agent refused: " + text};
 }
 

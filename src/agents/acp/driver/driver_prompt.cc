@@ -193,7 +193,7 @@ void Driver::show_held() {
     if (held && prompt_) prompt_->delta(*std::move(held));
 }
 
-// What the agent reports without a prompt, and not just after one, counts as done by itself.
+// An update that arrives outside a prompt counts as unprompted.
 void Driver::keep(std::vector<News> news) {
     using enum PromptExchange::State;
     keep(std::move(news), exchange_.state == idle || exchange_.state == waiting);

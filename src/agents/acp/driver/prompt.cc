@@ -131,14 +131,14 @@ std::string text_of_permissions(std::vector<PermissionAnswer> const& permissions
 
 std::string text_of_break(PromptTerms const& terms, ProgramTurn const& turn) {
     std::string out =
-        "[The connection was lost. You may have begun on the message below "
-        "already: then go on where you were, and do nothing twice.";
+        "[The connection was lost. You may have started on the message below. If so, continue where "
+        "you stopped; do not repeat finished work.";
     if (terms.sure) {
         out = std::string("[The connection was lost while you worked on the ") +
               (terms.has_it ? "last message." : "message below.") +
-              " Go on where you were; what is done already must not be done again.";
+              " Continue where you stopped; do not repeat finished work.";
     }
-    if (terms.has_it && terms.repeated) out = "[Go on.";
+    if (terms.has_it && terms.repeated) out = "[Continue.";
     return out + text_of_lost(turn.lost) + text_of_permissions(turn.permissions) + "]";
 }
 

@@ -51,7 +51,7 @@ std::optional<ModelTrouble> AnthropicReader::take(json::View chunk) {
     if (type == "message_start") {
         take_usage(chunk["message"]["usage"]);
     } else if (type == "content_block_start") {
-        if (open_.contains(index)) return provider_.passing("a part of the reply began twice");
+        if (open_.contains(index)) return provider_.passing("a part of the reply started twice");
         begin_block(index, chunk["content_block"]);
     } else if (type == "content_block_delta") {
         if (auto const found = open_.find(index); found != open_.end())

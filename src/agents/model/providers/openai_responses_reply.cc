@@ -47,7 +47,7 @@ std::optional<ModelTrouble> OpenAiResponsesReader::take(json::View chunk) {
     std::string const type = short_text(chunk["type"]);
     std::int64_t const index = chunk["output_index"].integer_or(0);
     if (type == "response.output_item.added") {
-        if (open_.contains(index)) return provider_.passing("a part of the reply began twice");
+        if (open_.contains(index)) return provider_.passing("a part of the reply started twice");
         begin_item(index, chunk["item"]);
     } else if (type == "response.output_item.done") {
         if (!open_.contains(index)) begin_item(index, chunk["item"]);

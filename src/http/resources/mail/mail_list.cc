@@ -116,7 +116,7 @@ void next_fate(std::shared_ptr<Asking> const& a) {
                                                look_up_fate(fate, (*lane)->state(), a->mail.id);
                                            } else {
                                                fate.status = "delivered";
-                                               fate.reason = "the session is gone";
+                                               fate.reason = "the session was deleted";
                                            }
                                            next_fate(a);
                                        });

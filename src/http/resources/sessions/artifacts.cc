@@ -101,7 +101,7 @@ struct Comparison {
     Result<bool> add_piece(port::JournalStore& store) {
         auto piece = store.artifact_piece(id.session, id.number, at, compared_bytes);
         if (!piece) return std::unexpected(std::move(piece.error()));
-        if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
+        if (!*piece) return dormouse::fail(Code::not_found, "the artifact was deleted");
         digest.add(**piece);
         at += (*piece)->size();
         return !(*piece)->empty() && at < artifact.bytes;

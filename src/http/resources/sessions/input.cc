@@ -70,7 +70,7 @@ struct FilePart {
     }
 
     void decode(Body& fields, std::string const& data) {
-        if (!mime) return fields.refuse("mime", "is missing: it must say what the data is");
+        if (!mime) return fields.refuse("mime", "is missing: give the type of the data, such as image/png");
         bytes = parse_base64(data);
         if (!bytes || bytes->empty()) {
             return fields.refuse("data",

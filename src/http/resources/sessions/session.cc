@@ -132,7 +132,7 @@ std::optional<Error> settle_agent(Api& api, Create& create) {
     if (!folder && named) return bad_value("/cwd", folder.error().detail);
     if (folder) create.cwd = *std::move(folder);
     if (api.services().catalogue.has_agent(create.agent)) return std::nullopt;
-    return bad_value("/agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
+    return bad_value("/agentID", "unknown agent '" + create.agent + "' (GET /api/agents)");
 }
 
 void create_session(Api& api, ExchangePtr const& x) {
@@ -207,7 +207,7 @@ void cancel_session(Api& api, ExchangePtr const& x) {
     bool const turn = body.boolean("turn").value_or(false);
     auto const pending = body.string("pendingID");
     if (int(all) + int(turn) + int(pending.has_value()) > 1)
-        body.refuse("", "give one of turn, all and pendingID");
+        body.refuse("", "give exactly one of turn, all and pendingID");
     if (body.error()) return x->fail(*body.error());
     if (all) cancel.scope = Cancel::Scope::all;
     if (pending) {

@@ -120,7 +120,7 @@ void start_task(Api& api, ExchangePtr const& x) {
         [&api, x, id = *id](TaskAsk ask) {
             if (!api.services().catalogue.has_agent(ask.agent))
                 return x->fail(bad_value(
-                    "/agentID", "there is no agent '" + ask.agent + "' (GET /api/agents)"));
+                    "/agentID", "unknown agent '" + ask.agent + "' (GET /api/agents)"));
             if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
             ask_task(api, x, id, std::move(ask), 201);
         });

@@ -99,7 +99,7 @@ port::TokenRow read_token(Api& api, Body& body) {
     row.agents = read_names(body, "agents", "_.-*");
     for (std::string const& agent : row.agents) {
         if (agent != "*" && !api.services().catalogue.has_agent(agent))
-            body.refuse("agents", "there is no agent '" + agent + "' (GET /api/agents)");
+            body.refuse("agents", "unknown agent '" + agent + "' (GET /api/agents)");
     }
     return row;
 }

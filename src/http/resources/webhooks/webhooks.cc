@@ -113,7 +113,7 @@ void Webhooks::sweep() {
         if (row.at < until) old.push_back(key);
     }
     if (!old.empty()) {
-        services_.log.warn("deliveries for which no call came were dropped",
+        services_.log.warn("deliveries without a call were dropped",
                            {{"deliveries", std::to_string(old.size())}});
         drop(std::move(old));
     }

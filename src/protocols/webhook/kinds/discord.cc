@@ -77,7 +77,7 @@ ServiceReply reply(ServiceAnswer const& answer) {
     if (answer.is_change && answer.status == 404) return {.taken = true};  // it was deleted
     if (out.taken) {
         std::string id = answer.json["id"].string_or("");
-        if (!answer.is_json) return {.why = "the answer is not one of Discord"};
+        if (!answer.is_json) return {.why = "unexpected response, not from Discord"};
         if (is_id(id)) out.reference = std::move(id);
         return out;
     }

@@ -42,7 +42,7 @@ ServiceRequest request(Notice const& notice, Notification const& it,
 ServiceReply reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     if (out.taken && answer.json["id"].string_or("").empty())
-        return {.why = "the answer is not one of ntfy"};
+        return {.why = "unexpected response, not from ntfy"};
     if (out.taken) return out;
     return with_reason(std::move(out), answer.json["error"].string_or(""));
 }

@@ -136,7 +136,7 @@ ServiceReply bot_reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     if (!out.taken) return out;
     auto const ok = answer.json["ok"].boolean();
-    if (!answer.is_json || !ok) return {.why = "the answer is not one of Slack"};
+    if (!answer.is_json || !ok) return {.why = "unexpected response, not from Slack"};
     if (*ok) {
         std::string const channel = answer.json["channel"].string_or("");
         std::string const ts = answer.json["ts"].string_or("");

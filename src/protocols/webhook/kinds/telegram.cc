@@ -50,7 +50,7 @@ ServiceRequest request(Notice const& notice, Notification const& it, std::string
 ServiceReply reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     auto const ok = answer.json["ok"].boolean();
-    if (out.taken && !ok.value_or(false)) return {.why = "the answer is not one of Telegram"};
+    if (out.taken && !ok.value_or(false)) return {.why = "unexpected response, not from Telegram"};
     json::View const result = answer.json["result"];
     if (out.taken) {
         auto const message = result["message_id"].integer();
