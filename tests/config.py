@@ -205,7 +205,7 @@ class Found(Folder):
         said = self.dm('paths', '--data', self.folder).stdout
         self.assertIn('/etc/dormouse/dormouse.toml', said)
         self.assertIn(str(self.folder / 'token'), said)
-        self.assertIn('not there', said)
+        self.assertIn('not found', said)
         self.assertIn('$DORMOUSE_TOKEN', self.dm('paths', DORMOUSE_TOKEN='x').stdout)
 
     def test_each_command_explains_itself(self):

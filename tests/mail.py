@@ -278,7 +278,7 @@ class Policy(Mail):
         config = pathlib.Path(folder.name, 'd.toml')
         config.write_text(
             '[server]\ndemo = true\n'
-            '[[project]]\nid = "default"\nmail_tells_parent = true\n'
+            '[[project]]\nid = "default"\nmail_notifies_parent = true\n'
             '[[project]]\nid = "calm"\nmail = "inbox"\n'
             '[[project]]\nid = "loud"\nmail = "steer"\n'
         )

@@ -252,7 +252,7 @@ class Advice(Cli):
         data = ['--server', 'http://127.0.0.1:1', '--data', self.server.directory]
         ended = run('import', export, '--agent', 'nobody', '--dry-run', *data)
         self.assertEqual(ended.returncode, DONE, ended)
-        self.assertIn('not asked whether there is an agent nobody', ended.stderr)
+        self.assertIn('could not check that agent nobody exists', ended.stderr)
 
     def test_invalid_flags_of_serve(self):
         for words, why in (

@@ -140,7 +140,8 @@ Outcome<void> ChildServer::await_ready(int fd, Duration limit) {
         line.append(chunk.data(), static_cast<std::size_t>(got));
     }
     url_ = ready_url(line);
-    if (url_.empty()) return failure(status::failed, "unexpected first line from the server: " + line);
+    if (url_.empty())
+        return failure(status::failed, "unexpected first line from the server: " + line);
     return {};
 }
 
@@ -198,8 +199,9 @@ Outcome<void> ChildServer::stop() {
     }
     pid_ = -1;
     if (WIFEXITED(how) && WEXITSTATUS(how) == 0) return {};
-    return failure(status::failed,
-                   "the server exited with an error after SIGTERM; end of its log:" + log_end(data_));
+    return failure(
+        status::failed,
+        "the server exited with an error after SIGTERM; end of its log:" + log_end(data_));
 }
 
 }  // namespace dormouse::cli

@@ -1,6 +1,7 @@
 #include "cli/commands/commands.h"
 
 #include "base/text/text.h"
+#include "cli/client/resolve.h"
 
 #include <fcntl.h>
 #include <algorithm>
@@ -85,6 +86,22 @@ Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text
     }
     return failure(status::usage, std::string(flag) + " is not a time: " + std::string(text),
                    "A number and ms, s, m, h or d: 90s, 10m.");
+}
+
+Outcome<Found> connect_to_pending(Context const& context, std::string const& id) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto full = resolve_pending(*client, context.global.project, id);
+    if (!full) return std::unexpected(full.error());
+    return Found{*std::move(client), *std::move(full)};
+}
+
+Outcome<Found> connect_to_session(Context const& context, std::string const& id) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto full = resolve_session(*client, context.global.project, id);
+    if (!full) return std::unexpected(full.error());
+    return Found{*std::move(client), *std::move(full)};
 }
 
 Outcome<Json> json_argument(std::string_view flag, std::string_view text) {

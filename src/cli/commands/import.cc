@@ -159,13 +159,13 @@ int Import::end() const {
 namespace {
 
 // Checks that the server has the agent. A dry run needs no server.
-Outcome<void> look_for(Context const& context, std::string const& agent) {
+Outcome<void> check_agent(Context const& context, std::string const& agent) {
     auto client = context.connect();
     auto const reply =
         client ? client->get("/api/agents") : Outcome<Reply>(std::unexpected(client.error()));
     if (!reply) {
-        context.err << "could not check that agent " << escape_for_terminal(agent) << " exists: "
-                    << escape_for_terminal(reply.error().what) << '\n';
+        context.err << "could not check that agent " << escape_for_terminal(agent)
+                    << " exists: " << escape_for_terminal(reply.error().what) << '\n';
         return {};
     }
     bool there = false;
@@ -181,7 +181,7 @@ Outcome<void> look_for(Context const& context, std::string const& agent) {
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
     std::optional<Client> client;
     if (args.dry_run) {
-        if (auto const known = look_for(context, args.agent); !known)
+        if (auto const known = check_agent(context, args.agent); !known)
             return std::unexpected(known.error());
     }
     if (!args.dry_run) {

@@ -1,6 +1,7 @@
 #include "http/objects/html.h"
 
 #include "base/sha256.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -106,10 +107,7 @@ std::string title_text(std::string_view text) {
     text.remove_prefix(begin);
     constexpr std::size_t most = 80;
     text = text.substr(0, text.find('\n'));
-    if (text.size() <= most) return std::string(text);
-    std::size_t end = most;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    return std::string(text.substr(0, end)) + "…";
+    return cut_with_mark(text, most);
 }
 
 std::string utc_text(Time at) {

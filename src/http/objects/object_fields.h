@@ -65,11 +65,11 @@ inline constexpr auto rows<Retry> =
               field("next", next_timer)));
 
 // `calls`: the open calls, in the order of requests. While calls wait for a missing gate none is
-// open, and `held` is the first of them.
+// open, and `awaiting` is the first of them.
 struct WaitingAsync {
     Ref<State> state;
     std::vector<Ref<Call>> calls = {};
-    Call const* held = nullptr;
+    Call const* awaiting = nullptr;
 
     [[nodiscard]] std::vector<PendingId> pending() const;
     [[nodiscard]] std::optional<PendingId> first() const;

@@ -252,7 +252,7 @@ RequestParser::Stage RequestParser::stage() const {
 }
 
 HttpRequest& RequestParser::request() { return impl_->request; }
-std::size_t RequestParser::held_bytes() const {
+std::size_t RequestParser::buffered_bytes() const {
     return impl_->head_bytes + impl_->request.body.capacity();
 }
 bool RequestParser::head_only() const { return impl_->head_only; }

@@ -6,8 +6,8 @@
 #include "base/enum_words.h"
 #include "base/text/text.h"
 #include "json/json.h"
-#include "json/pattern.h"
-#include "json/schema.h"
+#include "json/schema/pattern.h"
+#include "json/schema/schema.h"
 
 #include <algorithm>
 #include <cmath>

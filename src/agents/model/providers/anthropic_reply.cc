@@ -151,8 +151,8 @@ ModelOutcome AnthropicReader::finish() {
 }  // namespace
 
 std::unique_ptr<ReplyReader> Anthropic::reader(Provider const& provider, ToolNames const& names,
-                                               ReplyDraft::Say& say) const {
-    return std::make_unique<AnthropicReader>(provider, names, say);
+                                               ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<AnthropicReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

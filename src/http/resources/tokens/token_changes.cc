@@ -68,13 +68,13 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
     api.services().journal.write(
         [change](port::AccessStore& store) { return store.change_tokens(change); },
         [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
-            Tokens& held = api.services().gate.tokens();
-            if (answer && change.put) held.add(*change.put);
+            Tokens& tokens = api.services().gate.tokens();
+            if (answer && change.put) tokens.add(*change.put);
             if (answer) api.services().gate.devices().remove_token(change.drop);
             // After a failed revocation the token is valid and can be revoked again. A used link
             // stays used.
             bool const still_there = !answer && answer.error().code != Code::conflict;
-            if (still_there && dropped && !change.put) held.add(dropped->row);
+            if (still_there && dropped && !change.put) tokens.add(dropped->row);
             api.close_revoked();
             done(std::move(answer));
         });

@@ -56,7 +56,7 @@ Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) 
     return out;
 }
 
-void find_referenced(port::Part<port::JournalStore> journal, webhook::Source const& source,
+void find_referenced(port::StoreView<port::JournalStore> journal, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done) {
     port::PendingFilter filter;

@@ -1,6 +1,7 @@
 // Slack: an incoming webhook, which takes a text; or a bot (chat.postMessage), whose messages have
 // blocks and buttons and can be changed (chat.update). Texts of agents and tools are plain_text or
 // preformatted, so that no markup and no mention of theirs has an effect.
+#include "base/text/cut.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ void write_plain(json::Writer& out, std::string_view text) {
 
 void write_section(json::Writer& out, std::string_view text) {
     out.begin_object().member("type", "section").key("text");
-    write_plain(out, head(text, section_max));
+    write_plain(out, cut_with_mark(text, section_max));
     out.end_object();
 }
 
