@@ -245,7 +245,7 @@ void PrintTo(Row const& row, std::ostream* out) { *out << row.name; }
 
 class Relation : public testing::TestWithParam<Row> {};
 
-TEST_P(Relation, IsOneLine) {
+TEST_P(Relation, Relation_IsOneLine) {
     EXPECT_EQ(problems(GetParam().text), "d.toml:" + GetParam().problem + "\n");
 }
 

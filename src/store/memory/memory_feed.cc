@@ -172,8 +172,7 @@ Result<std::vector<port::DeviceRow>> MemoryStore::devices() {
 
 Result<void> MemoryStore::drop_rule(port::RuleDrop const& drop) {
     std::scoped_lock const lock(disk_->mutex);
-    if (disk_->rules.erase(drop.id) == 0)
-        return fail(Code::conflict, "unknown rule " + drop.id);
+    if (disk_->rules.erase(drop.id) == 0) return fail(Code::conflict, "unknown rule " + drop.id);
     if (!drop.audit.empty()) add_to_audit(drop.audit);
     return {};
 }

@@ -107,7 +107,8 @@ protected:
     FakeProcesses processes;
     FakePort http;
     Settings own = settings(http);
-    std::unique_ptr<ExternalAgents> programs = std::make_unique<ExternalAgents>(own, processes, loop);
+    std::unique_ptr<ExternalAgents> programs =
+        std::make_unique<ExternalAgents>(own, processes, loop);
     port::AttachInfo info;
     std::string said, why;
 };
