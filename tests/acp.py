@@ -270,7 +270,7 @@ class Deaths(Programs):
         first, second = (line['text'] for line in self.log('prompt'))
         self.assertIn('crash once', first)
         self.assertNotIn('crash once', second)
-        self.assertIn('Go on where you were', second)
+        self.assertIn('Continue where you stopped', second)
         self.assertIn('boom', self.of_type(session, 'detached')[0]['error']['message'])
         self.assertEqual(self.of_type(session, 'attached')[-1]['how'], 'load')
 
@@ -321,7 +321,7 @@ class Deaths(Programs):
         self.server.restart()
         wait_for(lambda: len(self.prompts()) == 2, what='second prompt')
         self.assertFalse(self.lives(pid))
-        self.assertIn('Go on where you were', self.log('prompt')[1]['text'])
+        self.assertIn('Continue where you stopped', self.log('prompt')[1]['text'])
         self.ended(session)
         self.assertEqual(len([m for m in self.server.messages(session) if m['role'] == 'user']), 1)
 

@@ -283,7 +283,7 @@ class NoSuchUser(Programs):
     def test_it_is_unavailable_and_says_why(self):
         error = self.server.turns(self.create('hello'))[0]['error']
         self.assertEqual(error['code'], 'agent_unavailable')
-        self.assertIn('there is no user nobody-at-all', error['message'])
+        self.assertIn('unknown user nobody-at-all', error['message'])
 
 
 def setUpModule():

@@ -170,7 +170,7 @@ class Killed(Keeping):
         self.assertEqual(self.name_of(session), name)
         self.assertEqual(len(self.log('session/new')), 1)
         self.assertEqual([a['how'] for a in self.of_type(session, 'attached')], ['load'])
-        self.assertIn('Go on where you were', self.log('prompt')[0]['text'])
+        self.assertIn('Continue where you stopped', self.log('prompt')[0]['text'])
         looked = {line['session'] for line in self.log('session/load')}
         self.assertEqual(looked, {name, 'a', 'b'})
         for line in self.log('session/load')[:3]:

@@ -153,7 +153,7 @@ class Check(Folder):
             r':18: \[\[source\]\] ci: none of its secrets_env is set',
             r':22: \[\[agent\]\] gone: it runs as the server',
             r':22: \[\[agent\]\] gone cannot be used: There is no program no-such-program',
-            r':25: \[\[agent\]\] other cannot be used: run_as: there is no user no-such-user',
+            r':25: \[\[agent\]\] other cannot be used: run_as: unknown user no-such-user',
         )
         lines = said.stderr.splitlines()
         self.assertEqual(len(lines), len(wanted), lines)
@@ -205,7 +205,7 @@ class Found(Folder):
         said = self.dm('paths', '--data', self.folder).stdout
         self.assertIn('/etc/dormouse/dormouse.toml', said)
         self.assertIn(str(self.folder / 'token'), said)
-        self.assertIn('not there', said)
+        self.assertIn('not found', said)
         self.assertIn('$DORMOUSE_TOKEN', self.dm('paths', DORMOUSE_TOKEN='x').stdout)
 
     def test_each_command_explains_itself(self):

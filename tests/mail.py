@@ -78,7 +78,7 @@ class Scenarios(Mail):
         self.assertProblem(self.mail(to=bob, text='x'), 409, 'wrong_state')
         self.assertProblem(self.mail(to='nobody', text='x'), 404, 'not_found')
         self.server.prompt(alice, 'tell bob are you there')
-        self.wait_said(alice, "broadcast bob: failed: there is no session 'bob'")
+        self.wait_said(alice, "broadcast bob: failed: unknown session 'bob'")
 
     def test_several_to_an_idle_one_all_arrive_in_order(self):
         """Scenario 4."""
@@ -278,7 +278,7 @@ class Policy(Mail):
         config = pathlib.Path(folder.name, 'd.toml')
         config.write_text(
             '[server]\ndemo = true\n'
-            '[[project]]\nid = "default"\nmail_tells_parent = true\n'
+            '[[project]]\nid = "default"\nmail_notifies_parent = true\n'
             '[[project]]\nid = "calm"\nmail = "inbox"\n'
             '[[project]]\nid = "loud"\nmail = "steer"\n'
         )

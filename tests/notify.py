@@ -166,7 +166,7 @@ class SlackBot(Notified):
         self.server.advance(31)
         eventually(lambda: 'internal_error' in self.deliveries()[-1]['lastError'], 'the error')
         self.server.advance(400)
-        eventually(lambda: 'not one of Slack' in self.deliveries()[-1]['lastError'], 'the page')
+        eventually(lambda: 'not from Slack' in self.deliveries()[-1]['lastError'], 'the page')
         self.server.advance(3000)
         self.in_state('delivered')
 

@@ -51,7 +51,7 @@ class Retention(Case):
         self.assertEqual(self.retain(dryRun=True, completedAfterMs=3_600_000)['sessions'], 0)
         done = self.command('--dry-run', '--completed-after', '0ms')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f'3 sessions would go, {told["bytes"]} bytes', done.stdout)
+        self.assertIn(f'3 sessions would be deleted, {told["bytes"]} bytes', done.stdout)
         self.assertIn(old[0], done.stdout)
         self.assertEqual(self.ids(), {*others, *old})
 
@@ -156,9 +156,9 @@ class Audit(Lines, Case):
         asked = ('--server', url, 'retention', '--audit-after', '0ms')
         env = {'DORMOUSE_TOKEN': self.server.token}
         self.assertIn(
-            f'{old} lines of the audit would go', run(*asked, '--dry-run', env=env).stdout
+            f'{old} lines of the audit would be deleted', run(*asked, '--dry-run', env=env).stdout
         )
-        self.assertIn(f'{old} lines of the audit are gone', run(*asked, env=env).stdout)
+        self.assertIn(f'{old} lines of the audit were deleted', run(*asked, env=env).stdout)
         left = self.lines()
         self.assertEqual([n for n, _ in left], [len(before), len(before) + 1])
         trim = left[1][1]

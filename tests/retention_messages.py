@@ -175,10 +175,10 @@ class ByHand(Cutting):
         flags = ('--server', url, 'retention', '--messages', '100')
         told = run(*flags, '--dry-run', env=env)
         self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn('20 messages of 1 session would go', told.stdout)
+        self.assertIn('20 messages of 1 session would be deleted', told.stdout)
         self.assertIn(session, told.stdout)
         self.assertEqual(len(self.messages(session)), 110)
-        self.assertIn('20 messages of 1 session are gone', run(*flags, env=env).stdout)
+        self.assertIn('20 messages of 1 session were deleted', run(*flags, env=env).stdout)
         self.assertEqual(len(self.messages(session)), 90)
         self.assertIn('0 messages of 0 sessions', run(*flags, env=env).stdout)
         self.assertEqual(run(*flags[:-1], '99', env=env).returncode, 2)
@@ -245,10 +245,10 @@ class ByHand(Cutting):
             return run(*flags, *more, env=env)
 
         told = ask('--older-than', '0s', '--session', session, '--dry-run')
-        self.assertIn('10 messages of 1 session would go', told.stdout, told.stderr)
+        self.assertIn('10 messages of 1 session would be deleted', told.stdout, told.stderr)
         told = ask('--older-than', '1d', '--bytes', '10MiB')
-        self.assertIn('0 messages of 0 sessions are gone', told.stdout, told.stderr)
-        self.assertIn('10 messages of 1 session are gone',
+        self.assertIn('0 messages of 0 sessions were deleted', told.stdout, told.stderr)
+        self.assertIn('10 messages of 1 session were deleted',
                       ask('--older-than', '0s', '--session', session).stdout)
         self.assertEqual(len(self.messages(other)), 12)
         for bad in (('--older-than', 'soon'), ('--bytes', '10MB'), ('--session', session)):

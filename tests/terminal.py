@@ -200,7 +200,7 @@ class Advice(Cli):
         said = self.told('prompt', 'x', '--agent', 'nobody')
         self.assertEqual(
             said,
-            "dormouse: --agent: there is no agent 'nobody' (bad_value)\n"
+            "dormouse: --agent: unknown agent 'nobody' (bad_value)\n"
             '  See them: dormouse agents.\n',
         )
 
@@ -247,12 +247,12 @@ class Advice(Cli):
         export = pathlib.Path(self.server.own, 'export.json')
         export.write_text('{"info": {"id": "ses_1"}, "messages": []}')
         said = self.told('import', export, '--agent', 'nobody', '--dry-run')
-        self.assertIn("--agent: there is no agent 'nobody'", said)
+        self.assertIn("--agent: unknown agent 'nobody'", said)
         self.dm('import', export, '--agent', 'demo', '--dry-run')
         data = ['--server', 'http://127.0.0.1:1', '--data', self.server.directory]
         ended = run('import', export, '--agent', 'nobody', '--dry-run', *data)
         self.assertEqual(ended.returncode, DONE, ended)
-        self.assertIn('not asked whether there is an agent nobody', ended.stderr)
+        self.assertIn('could not check that agent nobody exists', ended.stderr)
 
     def test_invalid_flags_of_serve(self):
         for words, why in (

@@ -3,7 +3,7 @@
 #include "agent/builtin.h"
 #include "agent/calls.h"
 #include "agent/demo.h"
-#include "app/agent_programs.h"
+#include "app/external_agents.h"
 #include "app/models.h"
 #include "app/tools.h"
 #include "json/json.h"
@@ -61,7 +61,7 @@ void add_agents(agent::Registry& registry, config::Config const& config, Means c
 
 // External agents of the configuration, and installed ones.
 void add_programs(agent::Registry& registry, config::Config const& config, Means const& means) {
-    ProgramContext const around = program_context(config);
+    ExternalContext const around = external_context(config);
     for (config::Agent const& from : config.agents) {
         if (!from.program.command.empty()) registry.add(make_program_agent(from, around, means));
     }

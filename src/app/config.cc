@@ -36,9 +36,7 @@ int write_example(std::string const& path) {
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
     int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST) {
-        complain(path +
-                 " exists and was not changed; name another file, or - to look at "
-                 "the example");
+        complain(path + " already exists; choose another file, or - to print the example");
         return usage;
     }
     if (fd < 0) return complain("cannot write " + path + ": " + std::strerror(errno));

@@ -1,8 +1,8 @@
 #include "app/config_checks.h"
 
 #include "agent/demo.h"
-#include "app/agent_programs.h"
 #include "app/confine.h"
+#include "app/external_agents.h"
 #include "app/models.h"
 #include "app/tools.h"
 #include "base/text/text.h"
@@ -19,29 +19,29 @@ void check_targets(Warnings& out, config::Config const& config) {
     auto allowed = config.server.webhook_hosts;
     for (std::string& host : allowed) host = lower_case(host);
     for (config::Webhook const& hook : config.webhooks) {
-        auto const why = webhook::way_to(hook.url, allowed).refusal;
+        auto const why = webhook::url_policy(hook.url, allowed).refusal;
         if (!why.empty())
             out.push_back({hook.line, "[[webhook]] " + hook.url + " gets nothing: " + why});
     }
     for (config::Notify const& notify : config.notifies) {
         std::string const url = notify.url ? notify.url->value : notify.api_url;
         if (url.empty()) continue;
-        auto const why = webhook::way_to(url, allowed).refusal;
+        auto const why = webhook::url_policy(url, allowed).refusal;
         if (!why.empty()) out.push_back({notify.line, "[[notify]] sends nothing: " + why});
     }
 }
 
 // Programs that do not exist, and sandboxes that cannot be built.
 void check_programs(Warnings& out, config::Config const& config, std::string const& data) {
-    std::string const folder = program_context(config).folder;
+    std::string const folder = external_context(config).folder;
     for (config::Agent const& agent : config.agents) {
-        config::AgentProgram const& program = agent.program;
+        config::ExternalAgent const& program = agent.program;
         if (program.command.empty()) continue;
         std::string why = folder_problem(program, folder, data);
         if (auto const confined = confine({.sandbox = program.sandbox, .run_as = program.run_as});
             !confined)
             why = confined.error().detail;
-        if (std::string missing = program_problem(program); !missing.empty())
+        if (std::string missing = external_problem(program); !missing.empty())
             why = std::move(missing);
         if (std::string const exposed = data_problem(program.run_as, data); !exposed.empty())
             out.push_back({agent.line, "[[agent]] " + agent.id +
@@ -58,10 +58,13 @@ void check_modes(Warnings& out, config::Config const& config) {
     for (config::Agent const& agent : config.agents) {
         std::string const& mode = agent.program.mode;
         if (agent.program.command.empty() || !asks_nobody(mode)) continue;
-        out.push_back({agent.line, "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
-                                       "\" its program does not ask for every permission, so "
-                                       "[[gate]] " +
-                                       gate->id + " is not asked for what it does unasked"});
+        out.push_back(
+            {agent.line,
+             "[[agent]] " + agent.id + ": in the session_mode \"" + mode +
+                 "\" its program does not ask for every permission, so "
+                 "[[gate]] " +
+                 gate->id +
+                 " does not see actions for which the agent sends no permission request"});
     }
 }
 

@@ -31,7 +31,7 @@ Result<User> user_of(std::string const& name) {
     passwd entry{};
     passwd* found = nullptr;
     ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (!found) return fail(Code::bad_value, "run_as: there is no user " + name + ".");
+    if (!found) return fail(Code::bad_value, "run_as: unknown user " + name + ".");
     return User{name, found->pw_dir, found->pw_uid, found->pw_gid};
 }
 

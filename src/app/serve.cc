@@ -1,7 +1,7 @@
-#include "app/agent_programs.h"
 #include "app/assemble.h"
 #include "app/config_checks.h"
 #include "app/confine.h"
+#include "app/external_agents.h"
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
@@ -357,7 +357,7 @@ private:
             return serving_->url() + "/a/" + pending.text();
         });
         out.outgoing.programs = true;
-        out.program = [this](port::PostRow const& row, std::string const& body, auto done) {
+        out.program = [this](port::OutboxRow const& row, std::string const& body, auto done) {
             forget(row, json::View(body), std::move(done));
         };
         out.given_up_after = config_.retention.dead_deliveries_after;
@@ -379,12 +379,12 @@ private:
 
     // Notifies an external agent that one of its sessions was deleted
     // (webhook::Letter::Kind::program).
-    void forget(port::PostRow const& row, json::View body, webhook::Pump::Options::Done done) {
+    void forget(port::OutboxRow const& row, json::View body, webhook::Pump::Options::Done done) {
         agent::Agent const* const agent = node_.registry.agent(
             std::string_view(row.target).substr(std::string_view("agent:").size()));
         if (!agent || !agent->program)
             return done(fail(Code::not_found, "this agent is no longer an external agent"));
-        agent::Program::Left left{row.key.from, {}, body["cwd"].string_or("")};
+        agent::ExternalAgent::Left left{row.key.from, {}, body["cwd"].string_or("")};
         body["names"].elements([&](json::View name) { left.names.push_back(name.string_or("")); });
         agent->program->forget(std::move(left), std::move(done));
     }
@@ -400,8 +400,8 @@ private:
                 serving_->log().info("agent " + agent.id +
                                      " was found: " + config::no_sandbox_text(config_));
         }
-        look_for_forgotten(node_.journal, node_.registry,
-                           [this](std::string const& why) { serving_->log().warn(why); });
+        find_sessions_without_agent(node_.journal, node_.registry,
+                                    [this](std::string const& why) { serving_->log().warn(why); });
         std::string const& url = serving_->address_url();
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;

@@ -80,14 +80,14 @@ Result<void> refuse_exposed_data(config::Config const& config, std::string const
     return {};
 }
 
-void look_for_forgotten(port::Part<port::MaintenanceStore> sessions,
-                        agent::Registry const& registry,
-                        std::function<void(std::string const&)> tell) {
+void find_sessions_without_agent(port::StoreView<port::MaintenanceStore> sessions,
+                                 agent::Registry const& registry,
+                                 std::function<void(std::string const&)> warn) {
     auto question = [](port::MaintenanceStore& store) { return store.all_sessions(0, rows_max); };
     port::ask(sessions, std::move(question),
-              [&registry, tell = std::move(tell)](Result<std::vector<port::SessionRow>> rows) {
+              [&registry, warn = std::move(warn)](Result<std::vector<port::SessionRow>> rows) {
                   std::string const text = rows ? forgotten_text(registry, *rows) : std::string();
-                  if (!text.empty()) tell(text);
+                  if (!text.empty()) warn(text);
               });
 }
 

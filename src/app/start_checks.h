@@ -20,10 +20,10 @@ namespace dormouse::app {
 [[nodiscard]] Result<void> refuse_exposed_data(config::Config const& config,
                                                std::string const& data);
 
-// Checks the oldest sessions for agents that the registry does not have, and calls `tell` with one
+// Checks the oldest sessions for agents that the registry does not have, and calls `warn` with one
 // sentence if there are any. The registry outlives the journal.
-void look_for_forgotten(port::Part<port::MaintenanceStore> sessions,
-                        agent::Registry const& registry,
-                        std::function<void(std::string const&)> tell);
+void find_sessions_without_agent(port::StoreView<port::MaintenanceStore> sessions,
+                                 agent::Registry const& registry,
+                                 std::function<void(std::string const&)> warn);
 
 }  // namespace dormouse::app

@@ -31,11 +31,11 @@ public:
         constexpr std::string_view echo = "You said: ";
         auto const at = reply.text.rfind(echo);
         if (at == std::string::npos) return reply;
-        std::string const said = reply.text.substr(at + echo.size());
+        std::string const echoed = reply.text.substr(at + echo.size());
         for (Word const& word : jobs) {
-            if (!said.starts_with(word.prompt)) continue;
+            if (!echoed.starts_with(word.prompt)) continue;
             json::Writer input;
-            input.begin_object().member("target", said.substr(word.prompt.size())).end_object();
+            input.begin_object().member("target", echoed.substr(word.prompt.size())).end_object();
             reply.text.resize(at);
             reply.calls = {{"sim_0", std::string(word.tool), input.json()}};
         }
@@ -126,13 +126,13 @@ std::stop_source LoopWorkers::run(port::Fn<void(std::stop_token)> job,
 }
 
 Duration Agents::delay() {
-    if (world_.chance(faults_.slow)) return world_.between(Duration(1'000), Duration(9'000));
+    if (world_.happens(faults_.slow)) return world_.between(Duration(1'000), Duration(9'000));
     return world_.between(Duration(0), Duration(120));
 }
 
 void Agents::later(Key key, Duration delay, port::Fn<void()> work) {
     waiting_.insert(key);
-    bool const stubborn = world_.chance(faults_.after_stop);
+    bool const stubborn = world_.happens(faults_.after_stop);
     world_.after(delay, [this, key, stubborn, work = std::move(work)]() mutable {
         if (waiting_.erase(key) == 1 || stubborn) work();
     });
@@ -140,28 +140,28 @@ void Agents::later(Key key, Duration delay, port::Fn<void()> work) {
 
 void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                        port::Outcome done) {
-    if (world_.chance(faults_.stalls)) return;
+    if (world_.happens(faults_.stalls)) return;
     AskModel const& ask = request.ask;
-    bool const for_good = world_.chance(faults_.model_fails_for_good);
-    bool const fails = for_good || world_.chance(faults_.model_fails);
+    bool const for_good = world_.happens(faults_.model_fails_for_good);
+    bool const fails = for_good || world_.happens(faults_.model_fails);
     ModelFailure failure{ask.turn,  ask.step, ask.attempt, {"overloaded", "the simulated model"},
                          !for_good, {}};
-    bool const says_when = fails && world_.chance(300);
+    bool const says_when = fails && world_.happens(300);
     if (says_when) failure.retry_after = world_.between(Duration(0), Duration(5'000));
     auto work = [this, request = std::move(request), delta = std::move(delta),
                  done = std::move(done), failure = std::move(failure), fails]() mutable {
         if (fails) return done(std::move(failure));
         inner_.ask_model(std::move(request), std::move(delta), std::move(done));
     };
-    if (world_.chance(200)) return work();  // an outcome may come from inside the call
+    if (world_.happens(200)) return work();  // an outcome may come from inside the call
     // Cannot be stopped: the session gets a late reply of the model and drops it.
     world_.after(delay(), std::move(work));
 }
 
 void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                       port::Outcome done) {
-    if (world_.chance(faults_.stalls)) return;
-    bool const job = run.tool.starts_with("job") && world_.chance(500);
+    if (world_.happens(faults_.stalls)) return;
+    bool const job = run.tool.starts_with("job") && world_.happens(500);
     Duration const more = job ? world_.between(Duration(0), Duration(6'000)) : Duration(0);
     Duration const time = time_of(run) + more + delay();
     auto work = [this, session, id, agent = std::move(agent), run = std::move(run),
@@ -173,12 +173,12 @@ void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool
 
 void Agents::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
                       port::Outcome done) {
-    if (world_.chance(faults_.stalls)) return;
+    if (world_.happens(faults_.stalls)) return;
     auto work = [this, session, id, agent = std::move(agent), ask = std::move(ask),
                  done = std::move(done)]() mutable {
         inner_.ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
     };
-    if (world_.chance(500)) return work();
+    if (world_.happens(500)) return work();
     later({session, id}, delay(), std::move(work));
 }
 

@@ -30,7 +30,7 @@ void PlantedJournal::spoil(port::Append& append) {
     if (bug_ == Bug::keys_forgotten) append.keys.clear();
     if (bug_ == Bug::rows_forgotten) append.pending.clear();
     if (bug_ == Bug::posts_forgotten) append.posts.clear();
-    if (bug_ == Bug::wake_forgotten && world_.chance(200)) append.wake_changed = false;
+    if (bug_ == Bug::wake_forgotten && world_.happens(200)) append.wake_changed = false;
 }
 
 void PlantedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -57,8 +57,8 @@ void PlantedEffects::run_at_once(SessionId session, ModelReply const& reply) {
 
 void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
                               port::Outcome done) {
-    if (bug_ == Bug::effect_not_started && world_.chance(200)) return;
-    if (bug_ == Bug::effect_started_twice && world_.chance(200)) {
+    if (bug_ == Bug::effect_not_started && world_.happens(200)) return;
+    if (bug_ == Bug::effect_started_twice && world_.happens(200)) {
         PassingEffects::run_tool(session, id, agent, run, [](Command::Body const&) {});
     }
     PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));

@@ -22,7 +22,7 @@ bool tells(Report const& report, std::string const& finding) {
 
 class PlantedBugs : public testing::TestWithParam<Planted> {};
 
-TEST_P(PlantedBugs, AreFound) {
+TEST_P(PlantedBugs, EachBug_IsFound) {
     auto const& [bug, finding, within, name] = GetParam();
     std::uint64_t seed = 1;
     while (seed <= within && !tells(simulate({seed, bug}), finding)) ++seed;

@@ -1,7 +1,7 @@
 #include "sim/clients.h"
 
 #include "base/text/text.h"
-#include "sim/words.h"
+#include "sim/inputs.h"
 
 #include <utility>
 
@@ -12,7 +12,7 @@ using namespace dormouse::session;
 
 Clients::Clients(World& world, Durable& durable, Findings& findings, Knobs const& knobs, Up up)
     : world_(world), durable_(durable), findings_(findings), knobs_(knobs), up_(std::move(up)) {
-    durable_.on_event([this](SessionId session, Event const& event) { hear(session, event); });
+    durable_.on_event([this](SessionId session, Event const& event) { on_event(session, event); });
 }
 
 void Clients::begin() {
@@ -67,7 +67,7 @@ bool Clients::is_answer(SessionId session, Error const& error, bool never_paused
 
 void Clients::create() {
     std::string const by = name("create");
-    bool const keyed = world_.chance(700);
+    bool const keyed = world_.happens(700);
     std::string const alias = alias_of(++aliases_);
     auto const ask = [this, by, keyed, alias](std::shared_ptr<Request> const& request) {
         runner::Runner* const runner = up_();
@@ -83,7 +83,7 @@ void Clients::create() {
                        });
     };
     start(ask, keyed ? 6 : 1);
-    bool const twice = keyed && world_.chance(300);
+    bool const twice = keyed && world_.happens(300);
     if (twice) start(ask, 2);
 }
 
@@ -115,12 +115,12 @@ void Clients::live(SessionId session) {
 void Clients::prompt(SessionId session) {
     Prompt const prompt = draw_prompt(world_);
     std::string const by = name("prompt");
-    bool const keyed = world_.chance(600);
+    bool const keyed = world_.happens(600);
     auto const ask = [this, session, by, keyed, prompt](std::shared_ptr<Request> const& request) {
         ask_prompt(request, session, by, keyed, prompt);
     };
     start(ask, keyed ? 5 : 1);
-    bool const twice = keyed && world_.chance(200);
+    bool const twice = keyed && world_.happens(200);
     if (twice) start(ask, 2);
 }
 
@@ -155,8 +155,8 @@ void Clients::meddle(SessionId session) {
         case 0:
         case 1: return cancel_turn(session);
         case 2:
-        case 3: return move(session, world_.chance(200) ? Move::To::end : Move::To::retry);
-        case 4: return world_.chance(300) ? remove(session) : read(session);
+        case 3: return move(session, world_.happens(200) ? Move::To::end : Move::To::retry);
+        case 4: return world_.happens(300) ? remove(session) : read(session);
         case 5:
         case 6: return stream(session);
         case 7:
@@ -169,7 +169,7 @@ void Clients::cancel_turn(SessionId session) {
     runner::Runner* const runner = up_();
     if (!runner) return;
     Cancel cancel;
-    if (world_.chance(300)) cancel.scope = Cancel::Scope::all;
+    if (world_.happens(300)) cancel.scope = Cancel::Scope::all;
     runner->command(session, cancel, asker(name("cancel"), false),
                     [this, session](Result<Answer> answer) {
                         if (!answer) (void)is_answer(session, answer.error());
@@ -205,7 +205,7 @@ void Clients::write_and_leave(SessionId session) {
         ask_prompt(request, from, by, false, prompt);
     };
     start(ask, 1);
-    bool const deleted = world_.chance(500);
+    bool const deleted = world_.happens(500);
     world_.outside(world_.between(Duration(0), Duration(600)), [this, session, deleted] {
         deleted ? remove(session) : move(session, Move::To::end);
     });
@@ -216,11 +216,11 @@ void Clients::read(SessionId session) {
     if (!runner) return;
     ++requests_;
     Seq const known = known_[session];
-    std::uint64_t const asked = world_.instant();
-    runner->read(session, 1, [this, session, known, asked](Result<runner::Runner::Read> answer) {
+    std::uint64_t const since = world_.instant();
+    runner->read(session, 1, [this, session, known, since](Result<runner::Runner::Read> answer) {
         if (!answer) return (void)is_answer(session, answer.error());
         check_read(session, known, *answer);
-        check_pauses(*answer, asked);
+        check_pauses(*answer, since);
     });
 }
 
@@ -249,7 +249,7 @@ void Clients::check_read(SessionId session, Seq known, runner::Runner::Read cons
     if (!agrees) findings_.add("read: the lane's state is not that of the records");
 }
 
-void Clients::check_pauses(runner::Runner::Read const& read, std::uint64_t asked) {
+void Clients::check_pauses(runner::Runner::Read const& read, std::uint64_t since) {
     if (!read.lane->loaded()) return;
     std::set<PendingId> ids;
     std::map<PendingId, Receipt> receipts;
@@ -262,16 +262,16 @@ void Clients::check_pauses(runner::Runner::Read const& read, std::uint64_t asked
     }
     for (PendingId const& pending : ids) {
         Operation look;
-        look.call = asked;
+        look.call = since;
         std::size_t const place = history_.begin(pending, look);
         auto const receipt = receipts.find(pending);
         bool const open = open_pause(read.lane->state(), pending) != nullptr;
-        auto const verdict = receipt != receipts.end() ? Operation::Observed::settled
-                             : open                    ? Operation::Observed::open
-                                                       : Operation::Observed::unknown;
+        auto const observed = receipt != receipts.end() ? Operation::Observed::settled
+                              : open                    ? Operation::Observed::open
+                                                        : Operation::Observed::unknown;
         Seen seen;
         if (receipt != receipts.end()) seen = {receipt->second.status, receipt->second.digest};
-        history_.end(pending, place, world_.instant(), verdict, seen);
+        history_.end(pending, place, world_.instant(), observed, seen);
     }
 }
 

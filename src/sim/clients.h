@@ -4,8 +4,8 @@
 // durable at that instant.
 
 #include "runner/runner.h"
-#include "sim/durable.h"
-#include "sim/history.h"
+#include "sim/checks/durable.h"
+#include "sim/checks/history.h"
 #include "sim/knobs.h"
 
 #include <functional>
@@ -63,9 +63,9 @@ private:
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
     void stream(SessionId session);
     void end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch);
-    void check_pauses(runner::Runner::Read const& read, std::uint64_t asked);
+    void check_pauses(runner::Runner::Read const& read, std::uint64_t since);
 
-    void hear(SessionId session, session::Event const& event);
+    void on_event(SessionId session, session::Event const& event);
     void deliver(PendingId const& pending, session::PauseReason reason);
     void misdeliver(PendingId pending);
     void submit(PendingId const& pending, session::Submission const& what);

@@ -97,11 +97,12 @@ public:
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& key) override {
         return ask([&] { return store_.find_created(key); });
     }
-    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
-                                                               std::uint32_t limit) override {
-        return ask([&] { return store_.due_posts(kind, until, limit); });
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
+                                                                    Time until,
+                                                                    std::uint32_t limit) override {
+        return ask([&] { return store_.due_messages(kind, until, limit); });
     }
-    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override {
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key) override {
         return ask([&] { return store_.post(key); });
     }
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {
@@ -130,15 +131,13 @@ public:
     [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session) override {
         return ask([&] { return store_.journal_bytes(session); });
     }
-    [[nodiscard]] Result<std::vector<port::DuePost>> due_by_target(Time until,
-                                                                   std::string const& after,
-                                                                   std::uint32_t each,
-                                                                   std::uint32_t limit) override {
+    [[nodiscard]] Result<std::vector<port::DueMessage>> due_by_target(
+        Time until, std::string const& after, std::uint32_t each, std::uint32_t limit) override {
         return ask([&] { return store_.due_by_target(until, after, each, limit); });
     }
-    [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(
-        port::PostFilter const& filter) override {
-        return ask([&] { return store_.list_posts(filter); });
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
+        port::OutboxFilter const& filter) override {
+        return ask([&] { return store_.list_messages(filter); });
     }
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override {
         return ask([&] { return store_.project_of(session); });
@@ -169,7 +168,7 @@ public:
     [[nodiscard]] Result<void> trim_audit(std::uint64_t, std::string const&) override {
         return read_only();
     }
-    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const>) override {
+    [[nodiscard]] Result<void> update_messages(std::span<port::OutboxUpdate const>) override {
         return read_only();
     }
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const&) override {

@@ -21,26 +21,26 @@ void draw_faults(World& world, Knobs& knobs) {
     knobs.store.read_failed = some(world, 80);
     knobs.agents.stalls = some(world, 20);
     knobs.agents.after_stop = some(world, 500);
-    bool const killed = world.chance(850);
+    bool const killed = world.happens(850);
     knobs.life = killed ? world.between(Duration(1'000), Duration(15'000)) : Duration(0);
-    knobs.clock_steps = world.chance(250);
-    knobs.disk_breaks = world.chance(150);
+    knobs.clock_steps = world.happens(250);
+    knobs.disk_breaks = world.happens(150);
 }
 
 }  // namespace
 
 Knobs draw_knobs(World& world) {
     Knobs knobs;
-    knobs.quiet = world.chance(200);
+    knobs.quiet = world.happens(200);
     knobs.sessions = 1 + static_cast<unsigned>(world.below(6));
     knobs.prompts = 1 + static_cast<unsigned>(world.below(5));
-    bool const at_length = world.chance(30);  // covers snapshots, and journals that leave memory
+    bool const at_length = world.happens(30);  // covers snapshots, and journals that leave memory
     if (at_length) knobs.sessions = 1;
     if (at_length) knobs.prompts = 80;
     knobs.busy = world.between(Duration(5'000), Duration(at_length ? 120'000 : 40'000));
-    if (world.chance(100)) knobs.busy *= 20;  // with long silences
-    if (world.chance(500)) knobs.resident = world.below(3);
-    if (world.chance(400)) knobs.messages = 3 + static_cast<unsigned>(world.below(8));
+    if (world.happens(100)) knobs.busy *= 20;  // with long silences
+    if (world.happens(500)) knobs.resident = world.below(3);
+    if (world.happens(400)) knobs.messages = 3 + static_cast<unsigned>(world.below(8));
     // Some seeds limit age or bytes instead; drawn from the same number, so that other seeds do not
     // change.
     if (knobs.messages == 9) knobs.age = knobs.busy / 8;

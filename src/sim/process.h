@@ -7,9 +7,9 @@
 #include "runner/postmaster.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
+#include "sim/checks/witness.h"
+#include "sim/inputs.h"
 #include "sim/knobs.h"
-#include "sim/witness.h"
-#include "sim/words.h"
 #include "store/memory/memory_store.h"
 
 namespace dormouse::sim {
@@ -43,7 +43,7 @@ public:
           runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_,
                    agents_},
                   options(outside), *this),
-          cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs)),
+          cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
           mail_(outside.mail),
           failed_(outside.failed) {
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] StoreOnLoop const& journal() const { return journal_; }
     // Messages between sessions are still undelivered.
     [[nodiscard]] bool has_posts() {
-        auto const rows = store_.due_posts("session", Time::max(), 1);
+        auto const rows = store_.due_messages("session", Time::max(), 1);
         return !rows || !rows->empty();
     }
     void break_down() { journal_.break_down(); }

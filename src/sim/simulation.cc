@@ -1,7 +1,7 @@
 #include "sim/simulation.h"
 
+#include "sim/check_end.h"
 #include "sim/clients.h"
-#include "sim/judge.h"
 #include "sim/process.h"
 
 #include <optional>
@@ -33,7 +33,7 @@ public:
         be_busy();
         calm_down();
         come_to_rest();
-        judge();
+        check_end();
         return report();
     }
 
@@ -63,11 +63,11 @@ private:
 
     void plan_kill() {
         Duration life = world_.between(Duration(10), 2 * knobs_.life);
-        bool const in_recovery = world_.chance(200);
+        bool const in_recovery = world_.happens(200);
         if (in_recovery) life = world_.between(Duration(0), Duration(60));
         world_.outside(life, [this] {
             if (calm_) return;
-            bool const politely = process_ && !up()->draining() && world_.chance(150);
+            bool const politely = process_ && !up()->draining() && world_.happens(150);
             if (politely) {
                 up()->drain([this] { world_.outside(Duration(0), [this] { kill_now(); }); });
             } else {
@@ -78,14 +78,14 @@ private:
     }
 
     void kill_now() {
-        bool const longer = world_.chance(100);
+        bool const longer = world_.happens(100);
         kill(world_.between(Duration(1), Duration(longer ? 30'000 : 1'500)));
     }
 
     void plan_clock_step() {
         world_.outside(world_.between(Duration(500), knobs_.busy), [this] {
             if (calm_) return;
-            Duration const far = Duration(world_.chance(300) ? 100'000'000 : 30'000);
+            Duration const far = Duration(world_.happens(300) ? 100'000'000 : 30'000);
             world_.step_clock(world_.between(-far, far));
             plan_clock_step();
         });
@@ -121,7 +121,7 @@ private:
         knobs_.store = {};
         knobs_.agents.stalls = 0;
         bool const broken = process_ && process_->journal().stopped();
-        if (broken || world_.chance(300)) kill(Duration(100));
+        if (broken || world_.happens(300)) kill(Duration(100));
         world_.run_for(Duration(70'000));  // a clock that steps is guarded for a minute
         waiting_.clear();
     }
@@ -142,13 +142,13 @@ private:
             if (!nobody_comes) world_.leap(next - Duration(1'000));
         }
         for (auto const& [id, session] : durable_.sessions()) {
-            if (!at_rest(session.state)) findings_.add("liveness: stuck: " + id.text());
+            if (!is_idle(session.state)) findings_.add("liveness: stuck: " + id.text());
         }
     }
 
     [[nodiscard]] bool all_rest() const {
         for (auto const& [id, session] : durable_.sessions()) {
-            if (!at_rest(session.state)) return false;
+            if (!is_idle(session.state)) return false;
         }
         return true;
     }
@@ -208,7 +208,7 @@ private:
                std::to_string(one.call);
     }
 
-    void judge() {
+    void check_end() {
         world_.kill();
         process_.reset();
         if (!findings_.all().empty()) return;

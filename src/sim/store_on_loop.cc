@@ -10,10 +10,10 @@ StoreOnLoop::StoreOnLoop(World& world, port::Store& store, StoreFaults const& fa
       store_(store),
       faults_(faults),
       durable_(std::move(durable)),
-      flaky_(store, [this] { return world_.chance(faults_.read_failed); }) {}
+      flaky_(store, [this] { return world_.happens(faults_.read_failed); }) {}
 
 Duration StoreOnLoop::delay(Duration most) {
-    if (world_.chance(faults_.slow)) return world_.between(Duration(1'000), Duration(8'000));
+    if (world_.happens(faults_.slow)) return world_.between(Duration(1'000), Duration(8'000));
     return world_.between(Duration(0), most);
 }
 
@@ -37,11 +37,11 @@ void StoreOnLoop::commit(std::vector<port::Append> appends,
 
 std::vector<Result<void>> StoreOnLoop::write(std::span<port::Append const> appends) {
     std::vector<Result<void>> results(appends.size());
-    bool const sync_fails = world_.chance(faults_.sync_failed) || breaks_;
-    bool const lost = world_.chance(faults_.commit_lost) || (sync_fails && world_.chance(500));
-    bool const hidden = world_.chance(faults_.commit_hidden);
+    bool const sync_fails = world_.happens(faults_.sync_failed) || breaks_;
+    bool const lost = world_.happens(faults_.commit_lost) || (sync_fails && world_.happens(500));
+    bool const hidden = world_.happens(faults_.commit_hidden);
     for (std::size_t i = 0; i < appends.size(); ++i) {
-        bool const falls = lost || stopped_ || world_.chance(faults_.append_lost);
+        bool const falls = lost || stopped_ || world_.happens(faults_.append_lost);
         if (falls) {
             results[i] = fail(Code::store_unavailable, "the simulated store lost it");
         } else {
@@ -64,10 +64,10 @@ void StoreOnLoop::put(port::Append const& append, Result<void>& result) {
 void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
                         port::Fn<void(Result<void>)> done) {
     auto act = [this, work = std::move(work), done = std::move(done)]() mutable {
-        bool const lost = stopped_ || world_.chance(faults_.commit_lost);
+        bool const lost = stopped_ || world_.happens(faults_.commit_lost);
         Result<void> result = fail(Code::store_unavailable, "the simulated store lost it");
         if (!lost) result = work(store_);
-        if (world_.chance(faults_.commit_hidden))
+        if (world_.happens(faults_.commit_hidden))
             result = fail(Code::store_unavailable, "the simulated store hid it");
         auto answer = [result = std::move(result), done = std::move(done)]() mutable {
             done(std::move(result));

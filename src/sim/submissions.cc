@@ -1,6 +1,6 @@
 #include "json/json.h"
 #include "sim/clients.h"
-#include "sim/words.h"
+#include "sim/inputs.h"
 
 // Submissions for pending calls, by clients that learn of them as they become durable.
 namespace dormouse::sim {
@@ -29,40 +29,40 @@ bool says_open(Code code) {
 
 }  // namespace
 
-void Clients::hear(SessionId, Event const& event) {
+void Clients::on_event(SessionId, Event const& event) {
     if (auto const* e = std::get_if<CallPaused>(&event.body)) deliver(e->pending, e->terms.reason);
     if (auto const* e = std::get_if<GateAsked>(&event.body)) deliver(e->pending, e->terms.reason);
     if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question) {
-        std::string const actions[] = {"run_again", "succeeded", "give_up", "nonsense"};
+        std::string const actions[] = {"run_again", "succeeded", "give_up", "unknown_action"};
         std::string const action = actions[world_.below(4)];
         world_.outside(
             world_.between(Duration(1), Duration(9'000)),
-            [this, pending = *e->question, action] { submit(pending, verdict(action)); });
+            [this, pending = *e->question, action] { submit(pending, doubt_answer(action)); });
     }
     // A caller that got the id from the tool itself may answer before the tool has returned.
     auto const* const started = std::get_if<ToolStarted>(&event.body);
-    bool const early = started && world_.chance(150);
+    bool const early = started && world_.happens(150);
     if (early) deliver(started->pending, PauseReason::tool_result);
 }
 
 void Clients::deliver(PendingId const& pending, PauseReason reason) {
-    bool const ignored = world_.chance(80);
+    bool const ignored = world_.happens(80);
     if (ignored) return;
     auto const times = 1 + world_.below(5);
     for (std::uint64_t i = 0; i < times; ++i) {
-        Duration const late = Duration(world_.chance(30) ? 90'000'000 : 12'000);
-        unsigned const variant = world_.chance(150) ? 1 : 0;
+        Duration const late = Duration(world_.happens(30) ? 90'000'000 : 12'000);
+        unsigned const variant = world_.happens(150) ? 1 : 0;
         Submission what = fitting(reason, variant);
-        if (world_.chance(60)) what = error(variant);
-        if (world_.chance(30)) what = decision(true);
+        if (world_.happens(60)) what = error(variant);
+        if (world_.happens(30)) what = decision(true);
         world_.outside(world_.between(Duration(0), late),
                        [this, pending, what] { submit(pending, what); });
     }
-    if (world_.chance(60)) {
+    if (world_.happens(60)) {
         world_.outside(world_.between(Duration(0), Duration(8'000)),
                        [this, pending] { cancel_call(pending); });
     }
-    if (world_.chance(60)) misdeliver(pending);
+    if (world_.happens(60)) misdeliver(pending);
 }
 
 // To an id that never existed: it is unknown, however similar to others.
@@ -148,8 +148,8 @@ bool Clients::never_paused(PendingId const& pending) const {
 // Records in the call's history what the answer tells; an acknowledged outcome is durable by now.
 void Clients::submitted(PendingId const& pending, std::size_t place, Result<Answer> const& answer) {
     using Observed = Operation::Observed;
-    auto const end = [&](Observed verdict, Seen seen = {}) {
-        history_.end(pending, place, world_.instant(), verdict, seen);
+    auto const end = [&](Observed observed, Seen seen = {}) {
+        history_.end(pending, place, world_.instant(), observed, seen);
     };
     if (answer) {
         ++acknowledged_;
@@ -184,7 +184,7 @@ void Clients::answer_open() {
 }
 
 void Clients::answer_call(Call const& call) {
-    if (call.question) return submit(call.question->pending, verdict("give_up"));
+    if (call.question) return submit(call.question->pending, doubt_answer("give_up"));
     bool const will_end = call.pause->deadline.has_value();
     if (!will_end) submit(call.pending, fitting(call.pause->terms.reason, 0));
 }

@@ -31,7 +31,7 @@ public:
 
     // Randomness. REQUIRES: most >= least, n > 0.
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return rng_() % n; }
-    [[nodiscard]] bool chance(unsigned per_mille) { return below(1'000) < per_mille; }
+    [[nodiscard]] bool happens(unsigned per_mille) { return below(1'000) < per_mille; }
     [[nodiscard]] Duration between(Duration least, Duration most);
 
     // Drops the work of the process. Must not be called by that work.

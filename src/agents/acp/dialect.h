@@ -33,7 +33,7 @@ public:
     // Call it when the agent has ended: nothing is written any more.
     virtual void close() = 0;
     // The last line that was not a message; empty if there was none.
-    [[nodiscard]] virtual std::string nonsense() const { return {}; }
+    [[nodiscard]] virtual std::string last_invalid_line() const = 0;
     [[nodiscard]] virtual std::string version() const = 0;  // for people
 
     virtual void greet(Then<Hello> then) = 0;

@@ -22,6 +22,7 @@ public:
         rpc_.close();
         end(std::unexpected(Refusal{Refusal::Why::gone, "", ""}));
     }
+    [[nodiscard]] std::string last_invalid_line() const override { return rpc_.skipped_line(); }
     [[nodiscard]] std::string version() const override { return "2"; }
 
     void greet(Then<Hello> then) override {
@@ -110,7 +111,7 @@ protected:
         own.dialect = [](Dialect::Listener listener) {
             return std::make_unique<Drafted>(std::move(listener));
         };
-        programs = std::make_unique<Programs>(own, processes, loop);
+        programs = std::make_unique<ExternalAgents>(own, processes, loop);
     }
     void start(std::uint32_t attempt = 1) {
         prompt("hello", attempt);
@@ -147,7 +148,7 @@ TEST_F(DialectTest, Questions_CancelsAndDeaths_WorkAsInVersionOne) {
     (void)taken();
     processes.say(R"({"jsonrpc":"2.0","id":9,"method":"permission","params":{}})");
     EXPECT_EQ(taken(), "ask1:acp:execute:null");
-    programs->tell(session, {1, 1, true, false});
+    programs->notify(session, {1, 1, true, false});
     EXPECT_EQ(last_line(), R"({"jsonrpc":"2.0","id":9,"result":true})");
     programs->stop(session, {101, 0});
     prompt("next", 2);
@@ -169,7 +170,7 @@ TEST_F(DialectTest, Resume_ReplaysThePast) {
          R"(1 -->"})");
     processes.answer("session/resume", "{}");
     EXPECT_EQ(taken(), "attach:load:s1");
-    EXPECT_NE(prompted().find("Go on where you were"), std::string::npos);
+    EXPECT_NE(prompted().find("Continue where you stopped"), std::string::npos);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ protected:
     std::string probed(How how, int status, bool known = true, std::string const& error = "") {
         own.argv = {"/bin/agent", "acp"};
         own.probe = Probe{"--version", known, "npm install -g agent"};
-        programs = std::make_unique<Programs>(own, processes, loop);
+        programs = std::make_unique<ExternalAgents>(own, processes, loop);
         loop.run();
         processes.newest().done({how, status, {}, error, {}});
         return programs->unavailable();

@@ -14,10 +14,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace dormouse::acp {
+
+// Ends a text of the agent that was cut.
+inline constexpr std::string_view cut_note = " … [cut: it was longer]";
 
 // An error in place of an answer.
 struct Refusal {

@@ -33,7 +33,7 @@ std::unexpected<Error> SessionDeleter::unavailable(std::string const& why) const
 
 std::unexpected<Error> SessionDeleter::unsupported() {
     return fail(Code::wrong_kind,
-                "the program cannot delete a session; what it stored of this one still exists");
+                "the agent does not support deleting sessions; its copy still exists");
 }
 
 void SessionDeleter::add(Work work) {

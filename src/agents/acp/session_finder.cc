@@ -87,10 +87,10 @@ void SessionFinder::choose(Entries const& entries) {
         matches_.clear();
         end_search();
     });
-    look_at_next();
+    probe_next();
 }
 
-void SessionFinder::look_at_next() {
+void SessionFinder::probe_next() {
     if (candidates_.empty()) return end_search();
     std::string session = std::move(candidates_.front());
     candidates_.pop_front();
@@ -99,16 +99,16 @@ void SessionFinder::look_at_next() {
     dialect_.take_up(session, {wanted_.folder, {}}, true,
                      [this, run = run_, session](Dialect::Answer<Opened> const& opened) {
                          if (run != run_ || is_gone(opened)) return;
-                         looked_at(session, opened.has_value());
+                         probed(session, opened.has_value());
                      });
 }
 
-void SessionFinder::looked_at(std::string const& session, bool replayed) {
+void SessionFinder::probed(std::string const& session, bool replayed) {
     if (replayed && replay_.holds(wanted_.marker, wanted_.attempt)) matches_.push_back(session);
     replay_.clear();
-    if (!replayed || !wanted_.closes) return look_at_next();
+    if (!replayed || !wanted_.closes) return probe_next();
     dialect_.close_session(session, [this, run = run_](Dialect::Answer<void> const& closed) {
-        if (run == run_ && !is_gone(closed)) look_at_next();
+        if (run == run_ && !is_gone(closed)) probe_next();
     });
 }
 

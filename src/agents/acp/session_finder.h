@@ -43,8 +43,8 @@ private:
     void read_page(std::string const& cursor);
     void end_list();
     void choose(Entries const& entries);
-    void look_at_next();
-    void looked_at(std::string const& session, bool replayed);
+    void probe_next();
+    void probed(std::string const& session, bool replayed);
     void end_search();
 
     Dialect& dialect_;

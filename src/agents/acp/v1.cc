@@ -2,8 +2,8 @@
 
 #include "acp/iso_time.h"
 #include "acp/quirks.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,9 +37,8 @@ std::string read_kind(std::string const& kind) {
     return is_word ? out : "other";
 }
 
-std::string read_title(std::string title) {
-    if (title.size() <= title_bytes_max) return title;
-    return std::string(cut_utf8(title, title_bytes_max)) + " … [cut: it was longer]";
+std::string read_title(std::string const& title) {
+    return cut_with_mark(title, title_bytes_max, cut_note);
 }
 
 bool offers(json::View capability) { return capability.exists() && !capability.is_null(); }
@@ -250,7 +249,7 @@ ToolChange tool_in(json::View update) {
     ToolChange out{read_id(update["toolCallId"])};
     out.name = tool_name(update);
     if (auto const status = update["status"].string()) out.status = parse<AgentToolStatus>(*status);
-    if (auto title = update["title"].string()) out.title = read_title(*std::move(title));
+    if (auto title = update["title"].string()) out.title = read_title(*title);
     if (auto kind = update["kind"].string()) out.kind = read_kind(*kind);
     if (offers(update["rawInput"])) out.input = update["rawInput"].copy();
     if (offers(update["rawOutput"])) {
@@ -546,7 +545,7 @@ void VersionOne::on_question(Json const& id, json::View params) {
         out.names.push_back(call.at_pointer(at).string_or(""));
     out.names.push_back(call["title"].string_or(""));
     read_input(call, out);
-    out.title = read_title(std::move(out.title));  // cut only now: the input has the whole title
+    out.title = read_title(out.title);  // cut only now: the input has the whole title
     json::View const options = params["options"];
     out.own = own_tool(call, options, servers_);
     if (!shows_terminal(call["content"])) out.shown = shown_in(params, out);

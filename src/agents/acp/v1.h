@@ -25,7 +25,7 @@ public:
 
     [[nodiscard]] bool receive(std::string_view bytes) override { return rpc_.receive(bytes); }
     void close() override;
-    [[nodiscard]] std::string nonsense() const override { return rpc_.skipped_line(); }
+    [[nodiscard]] std::string last_invalid_line() const override { return rpc_.skipped_line(); }
     [[nodiscard]] std::string version() const override { return "1"; }
 
     void greet(Then<Hello> then) override;

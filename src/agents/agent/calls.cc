@@ -19,8 +19,8 @@ std::string words_of(Json const& parts) {
 }
 
 Reply call_of(ViewMessage const& message) {
-    auto const asked = json::check(words_of(message.parts));
-    json::View const call(asked ? *asked : Json());
+    auto const called = json::check(words_of(message.parts));
+    json::View const call(called ? *called : Json());
     Reply reply;
     auto const tool = call["tool"].string();
     if (!tool) {
@@ -36,7 +36,7 @@ std::string plain(Json const& value) {
     return text ? *text : std::string(value.text());
 }
 
-std::string told(ViewCall const& call) {
+std::string result_text(ViewCall const& call) {
     std::string const what = call.tool + " " + std::string(call.input.text());
     if (call.error) return "The call " + what + " failed: " + call.error_text;
     return "The result of " + what + " is: " + plain(call.output);
@@ -67,15 +67,15 @@ Reply CallModel::reply(ModelView const& view) const {
     for (auto message = view.messages.rbegin(); message != view.messages.rend(); ++message) {
         for (ViewCall const& call : message->calls) {
             if (call.open) continue;
-            reply.text = told(call);
+            reply.text = result_text(call);
             return reply;
         }
     }
     auto const is_own = [](ViewMessage const& message) {
         return message.role == ViewMessage::Role::assistant;
     };
-    bool const asked = std::ranges::any_of(view.messages, is_own);
-    return asked || view.messages.empty() ? reply : call_of(view.messages.front());
+    bool const called = std::ranges::any_of(view.messages, is_own);
+    return called || view.messages.empty() ? reply : call_of(view.messages.front());
 }
 
 }  // namespace dormouse::agent

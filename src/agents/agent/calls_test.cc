@@ -34,7 +34,7 @@ ViewCall deploy() {
     return call;
 }
 
-TEST(CallModel, MakesTheRequestedCallOnce) {
+TEST(CallModel, RequestedCall_IsMadeOnce) {
     CallModel const model;
     ModelView view;
     view.messages = {said(asked)};
@@ -50,7 +50,7 @@ TEST(CallModel, MakesTheRequestedCallOnce) {
     EXPECT_EQ(meanwhile.text, "");
 }
 
-TEST(CallModel, ReportsOutcomeWithToolAndArguments) {
+TEST(CallModel, Outcome_IsReportedWithToolAndArguments) {
     CallModel const model;
     ModelView view;
     auto done = deploy();

@@ -42,12 +42,13 @@ protected:
         out.run = [](ToolCall const&, std::stop_token const&) { return ToolResult(Done{}); };
         return out;
     }
-    static std::string judge(RegistryCatalogue& catalogue, std::string tool, std::string output) {
+    static std::string validate(RegistryCatalogue& catalogue, std::string tool,
+                                std::string output) {
         std::string out = "nothing";
         catalogue.validate({{}, std::move(tool), {}, Json::trusted(std::move(output))},
-                           [&](port::ValidationResult const& judged) {
-                               out = !judged   ? std::string(info(judged.error().code).text)
-                                     : *judged ? **judged
+                           [&](port::ValidationResult const& result) {
+                               out = !result   ? std::string(info(result.error().code).text)
+                                     : *result ? **result
                                                : "fits";
                            });
         return out;
@@ -59,9 +60,9 @@ protected:
 
 TEST_F(CatalogueTest, BlockingValidator_RunsOnWorkers_AsyncOneDoesNot) {
     RegistryCatalogue catalogue(registry, &hands);
-    EXPECT_EQ(judge(catalogue, "asked", "1"), "fits");
-    EXPECT_EQ(judge(catalogue, "asked", "2"), "must be 1");
-    EXPECT_EQ(judge(catalogue, "checked", "2"), "checked 2");
+    EXPECT_EQ(validate(catalogue, "asked", "1"), "fits");
+    EXPECT_EQ(validate(catalogue, "asked", "2"), "must be 1");
+    EXPECT_EQ(validate(catalogue, "checked", "2"), "checked 2");
     EXPECT_FALSE(catalogue.has_validator("plain"));
     EXPECT_FALSE(catalogue.has_validator("gone"));
     RegistryCatalogue const without(registry);
@@ -72,7 +73,7 @@ TEST_F(CatalogueTest, BlockingValidator_RunsOnWorkers_AsyncOneDoesNot) {
 TEST_F(CatalogueTest, Validate_WorkersFull_ReportsOverloaded) {
     RegistryCatalogue catalogue(registry, &hands);
     hands.full = true;
-    EXPECT_EQ(judge(catalogue, "asked", "1"), "overloaded");
+    EXPECT_EQ(validate(catalogue, "asked", "1"), "overloaded");
 }
 
 }  // namespace

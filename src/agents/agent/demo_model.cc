@@ -189,8 +189,8 @@ News news_in(ModelView const& view) {
         } else if (auto notice = notice_in(*it)) {
             news.notices.push_back(std::move(*notice));
         } else {
-            std::string said = text_in(it->parts);
-            if (it->source != InputSource::mail || !said.empty()) news.message = std::move(said);
+            std::string text = text_in(it->parts);
+            if (it->source != InputSource::mail || !text.empty()) news.message = std::move(text);
         }
     }
     std::ranges::sort(news.settled, {}, &ViewCall::call);
@@ -211,12 +211,12 @@ Reply DemoModel::reply(ModelView const& view) const {
         if (reply.calls.empty())
             reply.text += (reply.text.empty() ? "" : "\n") + ("You said: " + *news.message);
     }
-    std::size_t said = characters(reply.text);
+    std::size_t text = characters(reply.text);
     for (std::size_t i = 0; i < reply.calls.size(); ++i) {
         reply.calls[i].id = "demo_" + std::to_string(i);
-        said += characters(reply.calls[i].tool) + characters(reply.calls[i].input.text());
+        text += characters(reply.calls[i].tool) + characters(reply.calls[i].input.text());
     }
-    reply.usage = {tokens(size_of(view)), tokens(said), 0};
+    reply.usage = {tokens(size_of(view)), tokens(text), 0};
     return reply;
 }
 

@@ -96,7 +96,7 @@ TEST(DemoModel, OtherPrompts_AreEchoed) {
     }
 }
 
-TEST(DemoModel, TheLastMessageDecides) {
+TEST(DemoModel, SeveralMessages_TheLastDecides) {
     Reply const reply = reply_to({user("deploy A"), spoke({}), user("wait 5s")});
     ASSERT_EQ(reply.calls.size(), 1U);
     EXPECT_EQ(reply.calls[0].tool, "wait_for");
@@ -159,7 +159,7 @@ TEST(DemoModel, Usage_FourCharactersAreOneTokenRoundedUp) {
     EXPECT_EQ(reply_to({user("1234")}).usage.cached_tokens, 0);
 }
 
-TEST(Duration, IsANumberAndAUnit) {
+TEST(Duration, NumberAndUnit_IsRead) {
     EXPECT_EQ(parse_duration("250ms"), dormouse::Duration(250));
     EXPECT_EQ(parse_duration("5s"), dormouse::Duration(5'000));
     EXPECT_EQ(parse_duration("3m"), dormouse::Duration(180'000));
@@ -169,7 +169,7 @@ TEST(Duration, IsANumberAndAUnit) {
     EXPECT_EQ(parse_duration("999999999d"), dormouse::Duration(999'999'999LL * 86'400'000));
 }
 
-TEST(Duration, AnythingElseIsNone) {
+TEST(Duration, OtherForm_IsNone) {
     for (std::string_view const text : {"", "5", "s", "5 s", "-5s", "+5s", "1.5s", "5sec", "5S",
                                         "s5", "1234567890s", "5s ", " 5s", "05", "١s"}) {
         EXPECT_FALSE(parse_duration(text)) << text;

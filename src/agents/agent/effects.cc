@@ -1,7 +1,7 @@
 #include "agent/effects.h"
 
 #include "base/text/text.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 #include "json/stored.h"
 #include "session/limits.h"
 
@@ -34,7 +34,7 @@ ToolResult with_agent(Registry const& registry, ToolResult result) {
     for (Agent const& each : registry.agents()) {
         if (!each.hidden) known.push_back(each.id);
     }
-    std::string text = "there is no agent '" + ask->agent + "'";
+    std::string text = "unknown agent '" + ask->agent + "'";
     if (auto const near = nearest(ask->agent, known); !near.empty())
         text += "; did you mean '" + std::string(near) + "'?";
     return Failed{std::move(text)};
@@ -85,9 +85,9 @@ ToolResult run_guarded(Tool const& tool, ToolCall const& call, std::stop_token s
     }
 }
 
-GateOutcome outcome_of(AskGate const& ask, GateDecision verdict) {
+GateOutcome outcome_of(AskGate const& ask, GateDecision decision) {
     GateOutcome outcome{ask.call, ask.gate, GateOutcome::Gone{}};
-    if (auto* allow = std::get_if<Allow>(&verdict)) {
+    if (auto* allow = std::get_if<Allow>(&decision)) {
         GateOutcome::Allow out{std::move(allow->input), {}};
         auto const input = json::repaired(out.input.value_or(Json()));
         if (!input) {
@@ -98,28 +98,28 @@ GateOutcome outcome_of(AskGate const& ask, GateDecision verdict) {
         if (out.input) out.input = *input;
         if (out.input) out.input_digest = sha256(json::canonical(*out.input));
         outcome.what = std::move(out);
-    } else if (auto* deny = std::get_if<Deny>(&verdict)) {
+    } else if (auto* deny = std::get_if<Deny>(&decision)) {
         outcome.what = GateOutcome::Deny{std::move(deny->message)};
     } else {
-        outcome.what = std::get<PauseTerms>(std::move(verdict));
+        outcome.what = std::get<PauseTerms>(std::move(decision));
     }
     return outcome;
 }
 
 // A standing rule is for this gate and this tool as they are defined now.
-GateDecision with_tool(GateDecision verdict, Tool const* tool) {
-    auto* const terms = std::get_if<PauseTerms>(&verdict);
-    if (!terms || !terms->definition) return verdict;
+GateDecision with_tool(GateDecision decision, Tool const* tool) {
+    auto* const terms = std::get_if<PauseTerms>(&decision);
+    if (!terms || !terms->definition) return decision;
     if (!tool) {
         terms->definition.reset();
-        return verdict;
+        return decision;
     }
     json::Writer out;
     out.begin_object().member("gate", digest_text(*terms->definition)).member("tool", tool->name);
     out.member("description", tool->description).member("schema", tool->schema);
     out.member("resultSchema", tool->result_schema).member("definition", tool->definition);
     terms->definition = sha256(json::canonical(out.end_object().json()));
-    return verdict;
+    return decision;
 }
 
 GateDecision ask_guarded(Gate const& gate, GateCall const& call) {
@@ -196,13 +196,13 @@ void AgentEffects::set_terms(SessionId const& session, std::string const& agent,
     names.push_back(ask.spec.tool);
     bool first = true;
     for (Gate const* const gate : registry_.gates_of_permission(names)) {
-        auto verdict =
+        auto decision =
             ask_guarded(*gate, {ask.spec.tool, ask.spec.input, std::nullopt, session, 0, agent});
-        if (auto const* const denial = std::get_if<Deny>(&verdict)) {
+        if (auto const* const denial = std::get_if<Deny>(&decision)) {
             ask.denied = denial->message.empty() ? "denied by " + gate->name : denial->message;
             break;
         }
-        auto* const terms = std::get_if<PauseTerms>(&verdict);
+        auto* const terms = std::get_if<PauseTerms>(&decision);
         if (!terms) continue;
         terms->continuation = ask.terms.continuation;
         terms->definition.reset();  // what the agent shows differs from its arguments
@@ -278,15 +278,15 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     GateCall call{ask.tool, ask.input, ask.decision, session, ask.call, std::move(agent)};
     Tool const* const tool = registry_.tool(ask.tool);
     if (!gate->may_block) return done(outcome_of(ask, with_tool(gate->decide(call), tool)));
-    auto const verdict = std::make_shared<GateDecision>(Deny{"too much work is queued"});
+    auto const decision = std::make_shared<GateDecision>(Deny{"too much work is queued"});
     Key const key{session, id};
-    auto job = [gate, tool, call = std::move(call), verdict](std::stop_token const&) {
-        *verdict = with_tool(ask_guarded(*gate, call), tool);
+    auto job = [gate, tool, call = std::move(call), decision](std::stop_token const&) {
+        *decision = with_tool(ask_guarded(*gate, call), tool);
     };
-    auto finished = [this, key, ask = std::move(ask), verdict,
+    auto finished = [this, key, ask = std::move(ask), decision,
                      done = std::move(done)](bool) mutable {
         running_.erase(key);
-        done(outcome_of(ask, std::move(*verdict)));
+        done(outcome_of(ask, std::move(*decision)));
     };
     running_[key] = [source = workers_.run(std::move(job), std::move(finished))]() mutable {
         source.request_stop();
@@ -343,7 +343,7 @@ void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool sto
 void AgentEffects::notify_agent(SessionId session, std::string const& agent,
                                 NotifyAgent const& what) {
     Agent const* const found = registry_.agent(agent);
-    if (found && found->program) found->program->tell(session, what);
+    if (found && found->program) found->program->notify(session, what);
 }
 
 void AgentEffects::ended(SessionId session, std::string const& agent) {

@@ -107,7 +107,7 @@ TEST_F(EffectsTest, UnknownAgent_IsAPermanentFailure) {
 }
 
 // Asks for one permission when it is prompted.
-class AskingProgram final : public Program {
+class AskingProgram final : public ExternalAgent {
 public:
     void prompt(port::ModelRequest, port::Fn<void(port::Delta)>, port::Outcome done) override {
         AgentAsk ask;
@@ -119,11 +119,17 @@ public:
         ask.names = {"acp:bash"};
         done(std::move(ask));
     }
-    void tell(SessionId, NotifyAgent const&) override {}
+    void notify(SessionId, NotifyAgent const&) override {}
     void stop(SessionId, EffectId) override {}
     [[nodiscard]] bool prompting(SessionId, EffectId) const override { return false; }
     [[nodiscard]] std::string unavailable() const override { return {}; }
+    [[nodiscard]] std::string refusal(std::string const&) const override { return {}; }
+    void ended(SessionId) override {}
+    void forget(Left, port::Fn<void(Result<void>)> done) override { done({}); }
+    [[nodiscard]] Result<std::string> folder(std::string const& cwd) const override { return cwd; }
     [[nodiscard]] std::string path() const override { return {}; }
+    [[nodiscard]] About about() const override { return {}; }
+    [[nodiscard]] std::vector<port::NotAskingEntry> not_asking() const override { return {}; }
     void open_terminal(port::TerminalRequest, port::Fn<void(Result<port::AttachInfo>)>) override {}
 
     bool says = true;
@@ -301,11 +307,11 @@ TEST_F(EffectsTest, StoppedTool_SeesStop_OthersDoNot) {
 }
 
 TEST_F(EffectsTest, GateDecision_IsItsOutcome) {
-    std::vector<GateDecision> const verdicts{Allow{}, Allow{Json::trusted(R"({"a":1})")},
-                                             Deny{"denied: no"}, PauseTerms()};
-    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    std::vector<GateDecision> const decisions{Allow{}, Allow{Json::trusted(R"({"a":1})")},
+                                              Deny{"denied: no"}, PauseTerms()};
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
         std::string const name = "gate" + std::to_string(i);
-        registry.add(Gate{name, [verdict = verdicts[i]](GateCall const&) { return verdict; }});
+        registry.add(Gate{name, [decision = decisions[i]](GateCall const&) { return decision; }});
         effects.ask_gate(pending.session, {7, 1}, "demo",
                          {1, name, "deploy", Json::trusted("{}"), {}}, take());
         EXPECT_EQ(std::get<GateOutcome>(outcomes.back()).gate, name);
@@ -389,7 +395,7 @@ TEST_F(StartedToolTest, LostAndNothingDone_AreReported) {
     EXPECT_TRUE(std::get<ToolOutcome::Failed>(outcome().what).may_retry);
 }
 
-TEST_F(StartedToolTest, GetsItsCallUrlAndDeadline) {
+TEST_F(StartedToolTest, Call_HasItsUrlAndDeadline) {
     start("remote", {7, 1}, 3);
     EXPECT_EQ(calls.at(0).attempt, 3U);
     EXPECT_EQ(calls.at(0).tool, "remote");

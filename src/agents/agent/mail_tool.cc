@@ -1,7 +1,7 @@
 #include "agent/builtin.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -16,11 +16,9 @@ namespace {
 constexpr Duration notified_within{2'000};
 constexpr std::string_view cut_mark = "\n[cut here: a mail must be at most 64 KiB]";
 
-// Cuts at the beginning of a character.
 std::string cut(std::string text) {
     if (text.size() <= limits::mail_bytes_max) return text;
-    return std::string(cut_utf8(text, limits::mail_bytes_max - cut_mark.size())) +
-           std::string(cut_mark);
+    return cut_with_mark(text, limits::mail_bytes_max - cut_mark.size(), cut_mark);
 }
 
 port::Letter letter_of(json::View input) {

@@ -89,9 +89,9 @@ public:
 
     [[nodiscard]] Stop ask(Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(ModelOutcome)> done) final {
-        Reply said = reply(question.view);
-        if (!said.text.empty()) delta({port::Delta::Kind::text, said.text});
-        done(std::move(said));
+        Reply made = reply(question.view);
+        if (!made.text.empty()) delta({port::Delta::Kind::text, made.text});
+        done(std::move(made));
         return {};
     }
 };

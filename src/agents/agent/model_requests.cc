@@ -104,8 +104,8 @@ void ModelRequests::begin(RequestPtr const& request) {
     request->running = true;
     if (now_) request->begun = now_();
     ++lines_[&model].running;
-    auto delta = [weak = std::weak_ptr(request)](port::Delta said) {
-        if (auto const alive = weak.lock(); alive && !alive->ended) alive->delta(std::move(said));
+    auto delta = [weak = std::weak_ptr(request)](port::Delta delta) {
+        if (auto const alive = weak.lock(); alive && !alive->ended) alive->delta(std::move(delta));
     };
     auto done = [this, weak = std::weak_ptr(request)](ModelOutcome outcome) {
         if (auto const alive = weak.lock(); alive && !alive->ended)

@@ -20,7 +20,7 @@ T const* find(std::vector<T> const& all, std::string_view name, Key key) {
 
 std::string unknown_tool(Agent const& agent, std::string const& name) {
     std::vector<std::string_view> known(agent.tools.begin(), agent.tools.end());
-    std::string text = "there is no tool '" + name + "'";
+    std::string text = "unknown tool '" + name + "'";
     if (auto const near = nearest(name, known); !near.empty())
         text += "; did you mean '" + std::string(near) + "'?";
     return text;

@@ -18,7 +18,7 @@ protected:
                                 {"demo_0", std::move(tool), Json::trusted(std::move(input))});
     }
     // Returns the decision of the demo's gate.
-    [[nodiscard]] GateDecision judge(std::optional<Submission> decision) const {
+    [[nodiscard]] GateDecision decide(std::optional<Submission> decision) const {
         return registry.gate("approval")
             ->decide({"dangerous", Json::trusted(R"({"action":"X"})"), std::move(decision)});
     }
@@ -115,8 +115,8 @@ TEST_F(RegistryTest, Tools_DeclareThePausesTheyMake) {
 }
 
 TEST_F(RegistryTest, UnknownTool_IsRefusedWithNearestName) {
-    EXPECT_EQ(prepare("deplpy", "{}").refused, "there is no tool 'deplpy'; did you mean 'deploy'?");
-    EXPECT_EQ(prepare("quantum", "{}").refused, "there is no tool 'quantum'");
+    EXPECT_EQ(prepare("deplpy", "{}").refused, "unknown tool 'deplpy'; did you mean 'deploy'?");
+    EXPECT_EQ(prepare("quantum", "{}").refused, "unknown tool 'quantum'");
 }
 
 TEST_F(RegistryTest, ToolOfAnotherAgent_IsUnknown) {
@@ -142,7 +142,7 @@ TEST_F(RegistryTest, InvalidArguments_AreRefusedWithPointer) {
 }
 
 TEST_F(RegistryTest, Gate_AsksOnce_AnswerIsTheDecision) {
-    GateDecision const first = judge(std::nullopt);
+    GateDecision const first = decide(std::nullopt);
     auto const* pause = std::get_if<PauseTerms>(&first);
     ASSERT_NE(pause, nullptr);
     EXPECT_EQ(pause->reason, PauseReason::approval);
@@ -150,14 +150,14 @@ TEST_F(RegistryTest, Gate_AsksOnce_AnswerIsTheDecision) {
     EXPECT_EQ(pause->message, R"(Allow dangerous {"action":"X"}?)");
     Submission decision;
     decision.kind = SubmissionKind::decision;
-    GateDecision const no = judge(decision);
+    GateDecision const no = decide(decision);
     EXPECT_EQ(std::get<Deny>(no).message, "denied: no reason given");
     decision.reason = "not on Friday";
-    EXPECT_EQ(std::get<Deny>(judge(decision)).message, "denied: not on Friday");
+    EXPECT_EQ(std::get<Deny>(decide(decision)).message, "denied: not on Friday");
     decision.approved = true;
-    EXPECT_FALSE(std::get<Allow>(judge(decision)).input);
+    EXPECT_FALSE(std::get<Allow>(decide(decision)).input);
     decision.arguments = Json::trusted(R"({"action":"Y"})");
-    EXPECT_EQ(std::get<Allow>(judge(decision)).input->text(), R"({"action":"Y"})");
+    EXPECT_EQ(std::get<Allow>(decide(decision)).input->text(), R"({"action":"Y"})");
 }
 
 TEST_F(RegistryTest, DemoTools_ReturnWhatTheyDescribe) {

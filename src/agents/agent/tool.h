@@ -4,9 +4,9 @@
 
 #include <dormouse/error.h>
 
+#include "agent/external_agent.h"
 #include "agent/model.h"
-#include "agent/program.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
 #include "session/vocabulary.h"
@@ -147,9 +147,10 @@ struct Agent {
     std::vector<std::string> tools;
     session::TurnTerms terms = {};
     std::string instructions = {};
-    std::string model_id = "scripted";      // as lists show it
-    std::shared_ptr<Program> program = {};  // set: the program is prompted, and there is no model
-    bool hidden = false;                    // no session of it can be requested by name
+    std::string model_id = "scripted";  // as lists show it
+    std::shared_ptr<ExternalAgent> program =
+        {};               // set: the program is prompted, and there is no model
+    bool hidden = false;  // no session of it can be requested by name
 };
 
 // `*` matches any text, also an empty one; no other character is special.

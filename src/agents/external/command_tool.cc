@@ -44,9 +44,9 @@ bool says_later(ProcessEnd const& end) {
 Result<PauseTerms> later(CommandTool const& tool, ProcessEnd const& end) {
     std::string const line = tail(end.side, end.side.size());
     if (line.empty()) return read_pause(tool.declared, json::View());
-    auto const said = json::check(line);
-    if (!said) return fail(Code::bad_json, "not JSON: " + said.error().detail);
-    json::View const view(*said);
+    auto const checked = json::check(line);
+    if (!checked) return fail(Code::bad_json, "not JSON: " + checked.error().detail);
+    json::View const view(*checked);
     if (view.kind() != json::Kind::object || view.size() != 1 || !view["pending"].exists())
         return fail(Code::bad_value, "must be one line {\"pending\": {…}}");
     return read_pause(tool.declared, view["pending"]);

@@ -22,6 +22,11 @@ public:
         return 5;
     }
     void stop(Number process) override { stopped.push_back(process); }
+    void write(Number, std::string_view) override { ADD_FAILURE() << "unexpected call"; }
+    void end(Number) override { ADD_FAILURE() << "unexpected call"; }
+    void kill(Number) override { ADD_FAILURE() << "unexpected call"; }
+    void rest(Number, port::Fn<void()>) override { ADD_FAILURE() << "unexpected call"; }
+    void work(Number) override { ADD_FAILURE() << "unexpected call"; }
 
     port::ProcessSpec started;
     port::Fn<void(ProcessEnd)> ended;
@@ -72,7 +77,7 @@ protected:
     agent::StopTool stop;
 };
 
-TEST_F(CommandToolTest, GetsArgumentsOnStandardInputWithoutShell) {
+TEST_F(CommandToolTest, Arguments_ComeOnStandardInputWithoutShell) {
     (void)exits(0, "");
     EXPECT_EQ(processes.started.argv, options.argv);
     EXPECT_EQ(processes.started.cwd, "/srv");

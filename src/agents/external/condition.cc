@@ -1,6 +1,6 @@
 #include "external/condition.h"
 
-#include "json/schema.h"
+#include "json/schema/schema.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 // A condition of a gate on one argument of a call.
 
 #include "json/json.h"
-#include "json/pattern.h"
+#include "json/schema/pattern.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "external/declared.h"
 
-#include "base/text/utf8.h"
+#include "base/text/cut.h"
 #include "base/url.h"
 #include "json/json.h"
 #include "session/limits.h"
@@ -17,21 +17,14 @@ constexpr std::size_t text_max = 4'096;
 
 bool inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view space = " \t\r\n";
-    auto const first = text.find_first_not_of(space);
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(space) - first + 1);
-}
-
 std::unexpected<Error> wrong(std::string_view member, std::string_view what) {
     return fail(Code::bad_value, std::string(member) + " " + std::string(what));
 }
 
 // Refuses unknown members: a misspelt one would silently lose the job that it names.
-Result<void> check_members(json::View said) {
+Result<void> check_members(json::View answer) {
     std::string unknown;
-    said.members([&](std::string_view key, json::View) {
+    answer.members([&](std::string_view key, json::View) {
         bool const known = key == "externalRef" || key == "estimatedDuration" ||
                            key == "placeholder" || key == "message" || key == "webhookURL";
         if (!known && unknown.empty()) unknown = key;
@@ -76,17 +69,18 @@ Json output_of(std::string_view text) {
     return Json::trusted(json::quote(trimmed(text)));
 }
 
-Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
+Result<PauseTerms> read_pause(Declared const& declared, json::View answer) {
     PauseTerms pause;
     pause.schema = declared.result_schema;
     add_declared(pause, declared);
-    if (said.is_null()) return pause;
-    if (said.kind() != json::Kind::object) return wrong("it", "must be an object");
-    if (auto known = check_members(said); !known) return std::unexpected(std::move(known.error()));
+    if (answer.is_null()) return pause;
+    if (answer.kind() != json::Kind::object) return wrong("it", "must be an object");
+    if (auto known = check_members(answer); !known)
+        return std::unexpected(std::move(known.error()));
     for (auto const& [name, text] :
          {std::pair("externalRef", &pause.external_ref), std::pair("message", &pause.message),
           std::pair("webhookURL", &pause.webhook_url)}) {
-        json::View const member = said[name];
+        json::View const member = answer[name];
         if (!member.exists() || member.is_null()) continue;
         auto value = member.string();
         if (!value || value->size() > text_max)
@@ -97,12 +91,12 @@ Result<PauseTerms> read_pause(Declared const& declared, json::View said) {
         if (auto const why = wrong_url(pause.webhook_url); !why.empty())
             return wrong("webhookURL", why);
     }
-    if (json::View const time = said["estimatedDuration"]; time.exists() && !time.is_null()) {
+    if (json::View const time = answer["estimatedDuration"]; time.exists() && !time.is_null()) {
         auto const ms = time.integer();
         if (!ms || *ms < 0) return wrong("estimatedDuration", "must be a number of milliseconds");
         pause.estimated = Duration(*ms);
     }
-    if (json::View const shown = said["placeholder"]; shown.exists()) {
+    if (json::View const shown = answer["placeholder"]; shown.exists()) {
         pause.placeholder = json::compact(shown.copy());
         if (pause.placeholder.size() > limits::prompt_bytes_max)
             return wrong("placeholder", "must be at most 1 MiB");
@@ -119,9 +113,7 @@ std::string tail(std::string_view text, std::size_t bytes) {
 }
 
 std::string head(std::string_view text, std::size_t bytes) {
-    text = trimmed(text);
-    if (text.size() <= bytes) return std::string(text);
-    return std::string(cut_utf8(text, bytes)) + "…";
+    return cut_with_mark(trimmed(text), bytes);
 }
 
 void add_declared(PauseTerms& pause, Declared const& declared) {

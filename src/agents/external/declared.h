@@ -33,7 +33,7 @@ struct Declared {
 
 // Reads the terms of a pause: {externalRef?, estimatedDuration? (ms), placeholder?, message?,
 // webhookURL?}; null: no terms. Errors: bad_value.
-[[nodiscard]] Result<session::PauseTerms> read_pause(Declared const& declared, json::View said);
+[[nodiscard]] Result<session::PauseTerms> read_pause(Declared const& declared, json::View answer);
 
 // Returns the end of a text: at most `bytes` bytes, beginning at a whole character, trimmed.
 [[nodiscard]] std::string tail(std::string_view text, std::size_t bytes);

@@ -33,9 +33,9 @@ protected:
 TEST_F(GateRuleTest, Gate_AsksWithTheConfiguredTerms) {
     rule.answer = {{"alice", "role:answer"}, 2, true};
     rule.timeout = Duration(1'000);
-    auto const verdict = decide();
-    ASSERT_TRUE(std::holds_alternative<PauseTerms>(verdict));
-    auto const& pause = std::get<PauseTerms>(verdict);
+    auto const decision = decide();
+    ASSERT_TRUE(std::holds_alternative<PauseTerms>(decision));
+    auto const& pause = std::get<PauseTerms>(decision);
     EXPECT_EQ(pause.reason, PauseReason::approval);
     EXPECT_EQ(pause.continuation, Continuation::reentry);
     EXPECT_EQ(pause.message, "Deploy main?");

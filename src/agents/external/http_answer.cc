@@ -21,9 +21,9 @@ std::string status_text(HttpAnswer const& answer) {
 }
 
 // Includes the service's error text, because the model can read it.
-std::string told(HttpAnswer const& answer) {
-    std::string const said = valid_utf8(answer.body) ? head(answer.body, describe_body) : "";
-    return status_text(answer) + (said.empty() ? "" : ": " + said);
+std::string error_text(HttpAnswer const& answer) {
+    std::string const text = valid_utf8(answer.body) ? head(answer.body, describe_body) : "";
+    return status_text(answer) + (text.empty() ? "" : ": " + text);
 }
 
 bool says_json(port::HttpHead const& head) {
@@ -82,8 +82,8 @@ PauseTerms pause_of(HttpTool const& tool, HttpAnswer const& answer) {
         if (body["placeholder"].exists())
             pause.placeholder = json::compact(body["placeholder"].copy());
         // The answer's address has priority over the configured one, if it is valid.
-        std::string const told = body["webhookURL"].string_or("");
-        if (!told.empty() && wrong_url(told).empty()) pause.webhook_url = told;
+        std::string const url = body["webhookURL"].string_or("");
+        if (!url.empty() && wrong_url(url).empty()) pause.webhook_url = url;
     }
     if (!tool.external_ref.empty() && content)
         pause.external_ref = head(text_of(body.at_pointer(tool.external_ref)), 4'096);
@@ -121,8 +121,9 @@ agent::ToolResult failed(HttpAnswer const& answer) {
 agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time now) {
     if (answer.failure) return failed(answer);
     int const status = answer.head.status;
-    if (may_pass(status)) return agent::Lost{told(answer), port::retry_after(answer.head, now)};
-    if (status >= 400) return agent::Failed{told(answer)};
+    if (may_pass(status))
+        return agent::Lost{error_text(answer), port::retry_after(answer.head, now)};
+    if (status >= 400) return agent::Failed{error_text(answer)};
     if (status >= 300)
         return agent::Failed{status_text(answer) + ", a redirect: those are not followed"};
     if (means_later(tool, status)) return pause_of(tool, answer);
@@ -137,7 +138,7 @@ agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
         return agent::NotYet{"the service gave no answer: " + answer.failure->reason};
     agent::NotYet not_yet{{}, port::retry_after(answer.head, now)};
     if (answer.head.status < 200 || answer.head.status >= 300) {
-        not_yet.error = told(answer);
+        not_yet.error = error_text(answer);
         return not_yet;
     }
     if (answer.body.empty()) return not_yet;
@@ -147,10 +148,10 @@ agent::PollResult poll_result_of(HttpTool const& tool, HttpAnswer const& answer,
             status_text(answer) + " with a body that is not JSON: " + body.error().detail;
         return not_yet;
     }
-    json::View const said(*body);
-    if (!is_true(said.at_pointer(tool.poll->done))) return not_yet;
+    json::View const view(*body);
+    if (!is_true(view.at_pointer(tool.poll->done))) return not_yet;
     std::string const& where = tool.poll->output;
-    json::View const output = where.empty() ? said : said.at_pointer(where);
+    json::View const output = where.empty() ? view : view.at_pointer(where);
     if (!output.exists())
         return agent::Failed{
             "the service reported that it is done, but its answer has nothing at " + where};

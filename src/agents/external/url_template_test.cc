@@ -13,7 +13,7 @@ std::string filled(std::string_view url, std::string const& input) {
     return text ? *text : "refused: " + text.error().detail;
 }
 
-TEST(UrlTemplate, ReplacesWholeSegmentsAndQueryValues) {
+TEST(UrlTemplate, Placeholder_IsAWholeSegmentOrQueryValue) {
     EXPECT_EQ(filled("https://h/a?x=1", "{}"), "https://h/a?x=1");
     EXPECT_EQ(filled("http://h", "{}"), "http://h");
     EXPECT_EQ(filled("https://h/r/{input.ref}/go?to={input.to}&n={input.n}",

@@ -76,16 +76,16 @@ CheckResult decision_of(Validator const& validator, ProcessEnd const& end) {
     return exited(end);
 }
 
-port::ValidationResult validated(CheckResult verdict) {
-    switch (verdict.word) {
+port::ValidationResult validated(CheckResult result) {
+    switch (result.word) {
         case Validators::Word::fits: return std::nullopt;
-        case Validators::Word::misfit: return std::move(verdict.reason);
+        case Validators::Word::misfit: return std::move(result.reason);
         case Validators::Word::failed:
         case Validators::Word::refused: break;
     }
     return std::unexpected(
         Error{Code::validator_unavailable,
-              "The validator of the tool failed: " + verdict.why + "; the call still waits.",
+              "The validator of the tool failed: " + result.why + "; the call still waits.",
               {},
               again_after_ms});
 }
@@ -161,10 +161,10 @@ void Validators::ended(Number number, ProcessEnd const& end) {
     auto node = running_.extract(number);
     if (node.empty()) return;
     Question question = std::move(node.mapped());
-    CheckResult verdict = decision_of(*question.validator, end);
-    tell(question, verdict.word, verdict.why + (verdict.more.empty() ? "" : ": ") + verdict.more);
+    CheckResult result = decision_of(*question.validator, end);
+    notify(question, result.word, result.why + (result.more.empty() ? "" : ": ") + result.more);
     next();
-    question.then(validated(std::move(verdict)));
+    question.then(validated(std::move(result)));
 }
 
 void Validators::next() {
@@ -182,7 +182,7 @@ void Validators::next() {
 }
 
 void Validators::refuse(Question question, std::string const& why) {
-    tell(question, Word::refused, why);
+    notify(question, Word::refused, why);
     question.then(std::unexpected(
         Error{Code::overloaded,
               "Too many results wait for the validators of their tools; the call still waits.",

@@ -81,7 +81,7 @@ private:
     void next();
     void refuse(Question question, std::string const& why);
     void drop(Number number);
-    void tell(Question const& question, Word word, std::string const& why) const {
+    void notify(Question const& question, Word word, std::string const& why) const {
         if (listener_) listener_(question.pending, question.tool, word, why);
     }
 

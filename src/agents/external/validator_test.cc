@@ -39,6 +39,11 @@ public:
         stopped.push_back(process);
         ends.erase(process);
     }
+    void write(Number, std::string_view) override { ADD_FAILURE() << "unexpected call"; }
+    void end(Number) override { ADD_FAILURE() << "unexpected call"; }
+    void kill(Number) override { ADD_FAILURE() << "unexpected call"; }
+    void rest(Number, port::Fn<void()>) override { ADD_FAILURE() << "unexpected call"; }
+    void work(Number) override { ADD_FAILURE() << "unexpected call"; }
     void exit(Number process, int status, std::string output = {}, std::string error = {}) {
         finish(process, ended(How::exited, status, std::move(output), std::move(error)));
     }
@@ -76,11 +81,11 @@ protected:
         std::size_t const place = answers.size();
         answers.emplace_back("none");
         drops.push_back(
-            validators->ask(validator, offered(std::move(output)), [this, place](auto judged) {
-                answers[place] = !judged   ? std::string(info(judged.error().code).text)
-                                 : *judged ? "misfit: " + **judged
+            validators->ask(validator, offered(std::move(output)), [this, place](auto result) {
+                answers[place] = !result   ? std::string(info(result.error().code).text)
+                                 : *result ? "misfit: " + **result
                                            : "fits";
-                if (!judged) error = judged.error();
+                if (!result) error = result.error();
             }));
         return place;
     }

@@ -22,7 +22,7 @@ constexpr Duration idle_limit_max{300'000};  // models that reason may be silent
 // One request. Owned by the callbacks of its HTTP request.
 struct HttpModel::Asking {
     Asking(HttpModel& asked, std::vector<agent::ToolDeclaration> const& tools,
-           ReplyDraft::Say on_delta, port::Fn<void(ModelOutcome)> on_done)
+           ReplyDraft::OnDelta on_delta, port::Fn<void(ModelOutcome)> on_done)
         : model(asked),
           names(tools),
           delta(std::move(on_delta)),
@@ -96,7 +96,7 @@ struct HttpModel::Asking {
 
     HttpModel& model;
     ToolNames const names;
-    ReplyDraft::Say delta;
+    ReplyDraft::OnDelta delta;
     std::unique_ptr<ReplyReader> reply;
     port::Fn<void(ModelOutcome)> done;
     SseParser sse_parser{event_max};

@@ -16,7 +16,8 @@ RequestBody& RequestBody::section(std::string_view section, std::string_view nam
     if (!ours && extra.size() == 0) return *this;
     out_.key(section).begin_object();
     if (ours) out_.member(name, *value);
-    extra.members([&](std::string_view key, json::View said) { out_.member_raw(key, said.raw()); });
+    extra.members(
+        [&](std::string_view key, json::View value) { out_.member_raw(key, value.raw()); });
     out_.end_object();
     return *this;
 }

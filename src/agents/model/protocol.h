@@ -30,8 +30,8 @@ struct RequestSettings {
 class ReplyReader {
 public:
     // All arguments outlive this.
-    ReplyReader(Provider const& provider, ToolNames const& names, ReplyDraft::Say& say)
-        : provider_(provider), draft_(provider, names, say) {}
+    ReplyReader(Provider const& provider, ToolNames const& names, ReplyDraft::OnDelta& on_delta)
+        : provider_(provider), draft_(provider, names, on_delta) {}
     virtual ~ReplyReader() = default;
 
     // Reads the data of one event. If it returns a trouble, the reply has failed and accepts no
@@ -42,7 +42,7 @@ public:
     // The model has finished; only the usage may still follow.
     [[nodiscard]] virtual bool complete() const = 0;
     // Nothing more follows, although the connection may stay open.
-    [[nodiscard]] virtual bool ended() const { return false; }
+    [[nodiscard]] virtual bool ended() const = 0;
 
 protected:
     Provider const& provider_;
@@ -56,7 +56,7 @@ public:
     virtual ~Protocol() = default;
     // Protocol and model. Provider data is returned only to the protocol and model it came from.
     [[nodiscard]] std::string const& from() const { return from_; }
-    [[nodiscard]] virtual Framing framing() const { return Framing::events; }
+    [[nodiscard]] virtual Framing framing() const = 0;
     // Appended to base_url.
     [[nodiscard]] virtual std::string path() const = 0;
     // `api_key` may be empty: then no key is sent.
@@ -66,9 +66,8 @@ public:
     // do its messages.
     [[nodiscard]] virtual std::string body(agent::Question const& question,
                                            ToolNames const& names) const = 0;
-    [[nodiscard]] virtual std::unique_ptr<ReplyReader> reader(Provider const& provider,
-                                                              ToolNames const& names,
-                                                              ReplyDraft::Say& say) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<ReplyReader> reader(
+        Provider const& provider, ToolNames const& names, ReplyDraft::OnDelta& on_delta) const = 0;
 
 protected:
     Protocol(std::string_view name, RequestSettings settings)

@@ -113,9 +113,9 @@ ModelTrouble Provider::refused(port::HttpHead const& head, std::string_view body
     // A used-up quota is reported like a rate limit, but waiting does not help.
     bool const used_up = error.code == "insufficient_quota" || error.type == "insufficient_quota";
     out.may_retry = may_pass(head.status) && !used_up;
-    if (auto const says = head.header("x-should-retry")) {
-        if (*says == "true") out.may_retry = true;
-        if (*says == "false") out.may_retry = false;
+    if (auto const should_retry = head.header("x-should-retry")) {
+        if (*should_retry == "true") out.may_retry = true;
+        if (*should_retry == "false") out.may_retry = false;
     }
     if (out.may_retry) {
         out.retry_after = port::retry_after(head, now);

@@ -42,7 +42,7 @@ void ReplyDraft::add(std::size_t block, std::string more) {
     weigh(more.size());
     blocks_[block].text += more;
     bool const text = blocks_[block].what == What::text;
-    say_({text ? Kind::text : Kind::reasoning, std::move(more), 0, {}});
+    on_delta_({text ? Kind::text : Kind::reasoning, std::move(more), 0, {}});
 }
 
 std::size_t ReplyDraft::add(Kind kind, std::string more) {
@@ -91,7 +91,7 @@ void ReplyDraft::add_arguments(std::size_t call, std::string more) {
                                     "' are larger than " + bytes(limits_.arguments_max));
         return;
     }
-    say_({Kind::input, std::move(more), static_cast<std::uint32_t>(call + 1), to.tool});
+    on_delta_({Kind::input, std::move(more), static_cast<std::uint32_t>(call + 1), to.tool});
 }
 
 void ReplyDraft::weigh(std::size_t more) {

@@ -29,7 +29,7 @@ struct ReplyLimits {
 class ReplyDraft {
 public:
     using Kind = port::Delta::Kind;
-    using Say = port::Fn<void(port::Delta)>;
+    using OnDelta = port::Fn<void(port::Delta)>;
 
     struct Call {
         std::string id;
@@ -38,9 +38,10 @@ public:
         Json data = {};  // the provider's, returned to it with the call; an object, or null
     };
 
-    // All references outlive this. `say` gets the pieces as they arrive.
-    ReplyDraft(Provider const& provider, ToolNames const& names, Say& say, ReplyLimits limits = {})
-        : provider_(provider), names_(names), say_(say), limits_(limits) {}
+    // All references outlive this. `on_delta` gets the pieces as they arrive.
+    ReplyDraft(Provider const& provider, ToolNames const& names, OnDelta& on_delta,
+               ReplyLimits limits = {})
+        : provider_(provider), names_(names), on_delta_(on_delta), limits_(limits) {}
 
     // Begins a block of text or reasoning at its place in the reply. A block that stays empty is
     // left out.
@@ -90,7 +91,7 @@ private:
 
     Provider const& provider_;
     ToolNames const& names_;
-    Say& say_;
+    OnDelta& on_delta_;
     ReplyLimits limits_;
     std::vector<Block> blocks_;
     std::vector<Call> calls_;

@@ -29,7 +29,7 @@ std::string part_text(json::View part) {
         return part["name"].string_or("data") + ": " + std::string(part["data"].raw());
     std::string out = "[" + type;
     for (std::string_view const about : {"name", "mime", "url"}) {
-        if (auto const said = part[about].string()) out += " " + *said;
+        if (auto const text = part[about].string()) out += " " + *text;
     }
     if (auto const alt = part["alt"].string()) out += ": " + *alt;
     return out + "]";
@@ -102,7 +102,7 @@ DataUrl data_url(std::string_view url) {
     return {url.substr(begin.size(), at - begin.size()), url.substr(at + middle.size())};
 }
 
-void Transcript::tell(session::ModelView const& view) {
+void Transcript::write_view(session::ModelView const& view) {
     view_ = &view;
     for (ViewMessage const& message : view.messages) {
         if (message.role == ViewMessage::Role::assistant) {
@@ -161,12 +161,12 @@ std::vector<Piece> Transcript::pieces(ViewMessage const& message,
                                       std::vector<SentCall> const& calls) const {
     std::vector<Piece> out;
     std::map<std::size_t, json::View> of_calls;
-    std::size_t told = 0;
+    std::size_t written = 0;
     auto const add_calls = [&](std::size_t until) {
-        for (; told < std::min(until, calls.size()); ++told) {
-            auto const found = of_calls.find(told + 1);
+        for (; written < std::min(until, calls.size()); ++written) {
+            auto const found = of_calls.find(written + 1);
             json::View const data = found == of_calls.end() ? nothing : found->second;
-            out.push_back({Piece::Kind::call, {}, data, calls[told]});
+            out.push_back({Piece::Kind::call, {}, data, calls[written]});
         }
     };
     json::View(message.parts).elements([&](json::View part) {

@@ -72,7 +72,7 @@ protected:
     Transcript(ToolNames const& names, std::string from, Rules rules)
         : names_(names), from_(std::move(from)), rules_(rules) {}
 
-    void tell(session::ModelView const& view);
+    void write_view(session::ModelView const& view);
 
     // Gets an assistant message: its pieces in their order, and the calls among them. Their answers
     // must follow at once. Also called for a message without text and calls.

@@ -1,7 +1,7 @@
 #include "tool/names.h"
 
 #include "json/json.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 
 #include <dormouse/tool.h>
 

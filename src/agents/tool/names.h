@@ -4,7 +4,7 @@
 #include <dormouse/tool.h>
 
 #include "json/json.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include <dormouse/tool.h>
 
-#include "json/schema.h"
+#include "json/schema/schema.h"
 
 namespace dormouse::tools {
 

@@ -10,7 +10,7 @@
 namespace dormouse::cli {
 namespace {
 
-TEST(Samples, PercentilesAreSamples) {
+TEST(Samples, Percentiles_AreSamples) {
     Samples samples;
     EXPECT_EQ(samples.p50(), 0);
     for (int i = 100; i >= 1; --i) samples.add(i);
@@ -21,7 +21,7 @@ TEST(Samples, PercentilesAreSamples) {
     EXPECT_NEAR(samples.rate(), 1e6 / 50.5, 0.01);
 }
 
-TEST(Samples, MedianOfAnEvenNumberIsTheLowerMiddle) {
+TEST(Samples, MedianOfEvenNumber_IsTheLowerMiddle) {
     EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2);
     EXPECT_EQ(median(std::vector<double>{7}), 7);
 }
@@ -42,7 +42,7 @@ TEST(ReplyHead, NoContentLength_IsNotParsed) {
     EXPECT_FALSE(reply_head("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n"));
 }
 
-TEST(MemberText, FindsTheStringOfThisNameOnly) {
+TEST(MemberText, Name_FindsItsStringOnly) {
     auto const json = R"({"projectID":"p","id":"ses_1","pendingIDs":["x"],"pendingID":"pnd_1"})";
     EXPECT_EQ(member_text(json, "id"), "ses_1");
     EXPECT_EQ(member_text(json, "pendingID"), "pnd_1");
@@ -61,7 +61,7 @@ protected:
 constexpr char const* asleep =
     R"({"id":"ses_1","activity":{"type":"waiting_async","pendingID":"pnd_1"}})";
 
-TEST_F(Load, PausesAndResumesAreCountedAndTimed) {
+TEST_F(Load, PausesAndResumes_AreCountedAndTimed) {
     server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
     server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
     server_.answer("GET /api/sessions/ses_1?wait=10", 200, R"({"activity":{"type":"idle"}})");
@@ -104,7 +104,7 @@ TEST_F(Load, ServerCloses_EndsTheRun) {
     EXPECT_EQ(pause.done, 2);
 }
 
-TEST(DiskProbe, TakesTheRequestedNumberOfSamples) {
+TEST(DiskProbe, Probe_TakesTheRequestedNumberOfSamples) {
     auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
     ASSERT_TRUE(folder);
     DiskFigures figures;
@@ -115,7 +115,7 @@ TEST(DiskProbe, TakesTheRequestedNumberOfSamples) {
     EXPECT_TRUE(std::filesystem::is_empty(folder->path()));
 }
 
-TEST(DataBytes, CountsAllFilesButLogAndToken) {
+TEST(DataBytes, Files_AreCountedButLogAndToken) {
     auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path().string());
     ASSERT_TRUE(folder);
     std::ofstream(folder->path() + "/sessions.db") << std::string(1000, 'x');
@@ -131,7 +131,7 @@ TEST(ProcessFigures, OfThisProcess_ArePositive) {
     EXPECT_GE(figures.cpu_ms, 0);
 }
 
-TEST(Content, IsTheTextOfPromptsResultsAndAnswers) {
+TEST(Content, Content_IsTheTextOfPromptsResultsAndAnswers) {
     auto const messages = R"([{"parts":[{"type":"text","text":"12345"}]},)"
                           R"({"parts":[{"type":"tool","state":{"output":"123"}},)"
                           R"({"type":"tool","state":{"output":null}}]}])";
@@ -150,14 +150,14 @@ BenchReport sample_report() {
     return report;
 }
 
-TEST(Report, IsATableWithRatios) {
+TEST(Report, Text_IsATableWithRatios) {
     auto const text = report_text(sample_report());
     EXPECT_NE(text.find("| 32 | 17,234 |"), std::string::npos) << text;
     EXPECT_NE(text.find("0.25 / 0.61"), std::string::npos) << text;
     EXPECT_NE(text.find("| 2.5 × | 1.72 × |"), std::string::npos) << text;
 }
 
-TEST(Report, AsJsonHasEveryPart) {
+TEST(Report, Json_HasEveryPart) {
     auto report = sample_report();
     report.dormant = DormantFigures{.sessions = 10, .next_expiry_us = 150};
     report.growth = GrowthFigures{.turns = 100, .content_bytes = 1000, .file_bytes = 2000};

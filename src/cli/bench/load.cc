@@ -110,7 +110,7 @@ Outcome<LoadClient::Step> LoadClient::ask(std::size_t at, LoadScript& script) {
     return Step::waits;
 }
 
-Outcome<LoadClient::Step> LoadClient::hear(std::size_t at, LoadScript& script) {
+Outcome<LoadClient::Step> LoadClient::receive(std::size_t at, LoadScript& script) {
     auto& link = links_[at];
     std::array<char, 16 * 1024> chunk;
     auto const got = ::recv(link.fd.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
@@ -143,7 +143,7 @@ Outcome<void> LoadClient::run(LoadScript& script) {
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return went_away("no answer for a minute");
         for (int i = 0; i < count; ++i) {
-            auto const step = hear(ready[static_cast<std::size_t>(i)].data.u64, script);
+            auto const step = receive(ready[static_cast<std::size_t>(i)].data.u64, script);
             if (!step) return std::unexpected(step.error());
             if (*step == Step::ended) return {};
             if (*step == Step::idle) --open;

@@ -59,7 +59,7 @@ private:
 
     LoadClient() = default;
     [[nodiscard]] Outcome<Step> ask(std::size_t at, LoadScript& script);
-    [[nodiscard]] Outcome<Step> hear(std::size_t at, LoadScript& script);
+    [[nodiscard]] Outcome<Step> receive(std::size_t at, LoadScript& script);
 
     io::Fd epoll_;
     std::vector<Link> links_;

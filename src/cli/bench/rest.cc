@@ -175,8 +175,8 @@ Outcome<DormantFigures> measure_dormant(std::string const& folder, std::int64_t 
     ::poll(nullptr, 0, asleep_ms);
     figures.asleep_cpu_ms = check_process(server->pid()).cpu_ms - before;
     figures.asleep_s = asleep_ms / 1000.0;
-    if (auto const asked = ask_doctor(*server, figures); !asked)
-        return std::unexpected(asked.error());
+    if (auto const answered = ask_doctor(*server, figures); !answered)
+        return std::unexpected(answered.error());
 
     progress("SIGKILL under load");
     if (auto const killed = kill_under_load(*server, figures); !killed)

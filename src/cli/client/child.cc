@@ -130,17 +130,18 @@ Outcome<void> ChildServer::await_ready(int fd, Duration limit) {
         if (left.count() <= 0 || ::poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
             return failure(status::failed, "the server was not ready in " +
                                                std::to_string(limit.count() / 1000) +
-                                               " s; it said:" + log_end(data_));
+                                               " s; end of its log:" + log_end(data_));
         }
         auto const got = ::read(fd, chunk.data(), chunk.size());
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
             return failure(status::failed,
-                           "the server ended at its start; it said:" + log_end(data_));
+                           "the server exited during startup; end of its log:" + log_end(data_));
         line.append(chunk.data(), static_cast<std::size_t>(got));
     }
     url_ = ready_url(line);
-    if (url_.empty()) return failure(status::failed, "the server's ready line is not one: " + line);
+    if (url_.empty())
+        return failure(status::failed, "unexpected first line from the server: " + line);
     return {};
 }
 
@@ -192,14 +193,15 @@ Outcome<void> ChildServer::stop() {
             kill();
             return failure(
                 status::failed,
-                "the server did not stop within 15 s of SIGTERM; it said:" + log_end(data_));
+                "the server did not stop within 15 s of SIGTERM; end of its log:" + log_end(data_));
         }
         ::poll(nullptr, 0, 2);
     }
     pid_ = -1;
     if (WIFEXITED(how) && WEXITSTATUS(how) == 0) return {};
-    return failure(status::failed,
-                   "the server did not end well after SIGTERM; it said:" + log_end(data_));
+    return failure(
+        status::failed,
+        "the server exited with an error after SIGTERM; end of its log:" + log_end(data_));
 }
 
 }  // namespace dormouse::cli

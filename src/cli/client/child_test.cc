@@ -59,7 +59,7 @@ TEST_F(Child, NonzeroExit_IsReportedByStop) {
     EXPECT_FALSE(server->stop());
 }
 
-TEST(TemporaryFolderTest, RemovedWithItsContentUnlessKept) {
+TEST(TemporaryFolderTest, Folder_IsRemovedUnlessKept) {
     auto const parent = std::filesystem::temp_directory_path().string();
     std::string gone;
     std::string stays;
@@ -78,7 +78,7 @@ TEST(TemporaryFolderTest, RemovedWithItsContentUnlessKept) {
     std::filesystem::remove_all(stays);
 }
 
-TEST(ReadyLine, ContainsTheAddress) {
+TEST(ReadyLine, Line_ContainsTheAddress) {
     EXPECT_EQ(ready_url("ready http://127.0.0.1:80\n"), "http://127.0.0.1:80");
     EXPECT_EQ(ready_url("ready http://127.0.0.1:80"), "");
     EXPECT_EQ(ready_url("not ready\n"), "");

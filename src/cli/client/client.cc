@@ -76,7 +76,7 @@ Outcome<Reply> reply_of(int code, std::string const& text) {
     if (text.empty()) return Reply{code, {}};
     auto body = json::check(text);
     if (!body) {
-        return failure(status::failed, "the server sent what is not JSON: " + body.error().detail,
+        return failure(status::failed, "the response is not JSON: " + body.error().detail,
                        "Is this address a Dormouse server?");
     }
     return Reply{code, *std::move(body)};

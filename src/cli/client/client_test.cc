@@ -16,7 +16,7 @@ Client client_of(FakeServer const& server, std::string token = {}) {
     return Client(std::move(options));
 }
 
-TEST(Url, TakesHttpAndHttpsAddresses) {
+TEST(Url, HttpAndHttps_AreTaken) {
     auto const with_port = parse_url("http://127.0.0.1:3676/");
     ASSERT_TRUE(with_port);
     EXPECT_EQ(with_port->host, "127.0.0.1");
@@ -28,7 +28,7 @@ TEST(Url, TakesHttpAndHttpsAddresses) {
     EXPECT_EQ(parse_url("https://host/")->port, "443");
 }
 
-TEST(Url, RefusesOtherAddresses) {
+TEST(Url, OtherAddresses_AreRefused) {
     for (auto const* const url :
          {"", "127.0.0.1:3676", "ftp://host", "http://", "http://host:0", "http://host:x",
           "http://host:70000", "http://host/path", "http://user@host", "http://[::1"}) {
@@ -38,7 +38,7 @@ TEST(Url, RefusesOtherAddresses) {
     }
 }
 
-TEST(ClientTest, SendsTokenAndKeyAndReadsTheBody) {
+TEST(ClientTest, Post_SendsTokenAndKeyAndReadsTheBody) {
     FakeServer server;
     server.answer("POST /x", 201, R"({"id":"ses_1"})");
     auto client = client_of(server, "secret");
@@ -53,7 +53,7 @@ TEST(ClientTest, SendsTokenAndKeyAndReadsTheBody) {
     EXPECT_NE(seen.head.find("Content-Type: application/json\r\n"), std::string::npos);
 }
 
-TEST(ClientTest, AProblemDocumentBecomesAFailure) {
+TEST(ClientTest, ProblemDocument_BecomesAFailure) {
     FakeServer server;
     server.answer("GET /x", 409,
                   R"({"code":"conflict","title":"Settled","status":409,"digest":"sha256:1"})");
@@ -151,7 +151,7 @@ TEST(ClientTest, RefusedStream_FailsAtOnce) {
     EXPECT_EQ(read.error().exit, status::not_found);
 }
 
-TEST(ClientTest, ADeletedSessionEndsTheStream) {
+TEST(ClientTest, DeletedSession_EndsTheStream) {
     FakeServer server;
     server.answer("GET /events", 200, "event: bye\ndata: {\"reason\":\"deleted\"}\n\n");
     auto client = client_of(server);
@@ -160,7 +160,7 @@ TEST(ClientTest, ADeletedSessionEndsTheStream) {
     EXPECT_EQ(server.seen().size(), 1U);
 }
 
-TEST(ClientTest, KeysDiffer) {
+TEST(ClientTest, NewKeys_Differ) {
     EXPECT_EQ(random_key().size(), 32U);
     EXPECT_NE(random_key(), random_key());
 }

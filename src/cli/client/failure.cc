@@ -167,9 +167,9 @@ std::string in_options(std::string detail) {
 }
 
 // Returns true if `detail` is complete without the title before it.
-bool stands_alone(std::string_view detail) {
+bool is_complete(std::string_view detail) {
     return detail.starts_with('/') || detail.starts_with("there is no ") ||
-           (detail.front() >= 'A' && detail.front() <= 'Z');
+           detail.starts_with("unknown ") || (detail.front() >= 'A' && detail.front() <= 'Z');
 }
 
 // Returns where the request is wrong, when the problem names a place.
@@ -206,7 +206,7 @@ Failure failure_of_reply(int http_status, std::string_view body) {
     auto what = problem["title"].string_or(code);
     if (auto const detail = problem["detail"].string();
         detail && !detail->empty() && *detail != what) {
-        what = (stands_alone(*detail) ? "" : what + ": ") + in_options(*detail);
+        what = (is_complete(*detail) ? "" : what + ": ") + in_options(*detail);
     }
     what += place(problem) + " (" + code + ")";
     return Failure{exit_of(code, http_status), std::move(what), remedy_of(problem), *checked};

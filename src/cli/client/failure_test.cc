@@ -15,7 +15,7 @@ std::string problem(std::string_view code, int status, std::string const& extra 
            R"(","detail":"what happened","next":"retry","retryAfter":null)" + extra + "}";
 }
 
-TEST(Failure, EveryCodeHasTheExitStatusOfItsRow) {
+TEST(Failure, EveryCode_HasTheExitStatusOfItsRow) {
     for (CodeInfo const& row : codes()) {
         auto const failed = failure_of_reply(row.http, problem(row.text, row.http));
         EXPECT_EQ(failed.exit, row.exit) << row.text;
@@ -23,7 +23,7 @@ TEST(Failure, EveryCodeHasTheExitStatusOfItsRow) {
     }
 }
 
-TEST(Failure, TheDocumentedExitStatusesHold) {
+TEST(Failure, ExitStatuses_AreTheDocumentedOnes) {
     std::map<std::string, int> const documented{
         {"not_found", status::not_found},
         {"conflict", status::conflict},
@@ -49,7 +49,7 @@ TEST(Failure, UnknownCode_ExitFollowsHttpStatus) {
     EXPECT_EQ(failure_of_reply(418, problem("from_a_later_release", 418)).exit, status::failed);
 }
 
-TEST(Failure, SaysWhatWhereAndWhatToDo) {
+TEST(Failure, Problem_SaysWhatWhereAndWhatToDo) {
     auto const failed = failure_of_reply(404, problem("not_found", 404));
     EXPECT_EQ(text(failed),
               "dormouse: A title: what happened (not_found)\n"
@@ -62,7 +62,7 @@ TEST(Failure, Conflict_PointsAtTheSettledCall) {
     EXPECT_EQ(failed.remedy, "See who settled it and how: dormouse explain pnd_1.");
 }
 
-TEST(Failure, NamesTheFieldAndTheNearestName) {
+TEST(Failure, WrongField_IsNamedWithTheNearest) {
     auto const failed = failure_of_reply(
         400, problem("unknown_field", 400, R"(,"field":"agentId","nearest":"agentID")"));
     EXPECT_NE(failed.what.find("Field: agentId. Did you mean agentID?"), std::string::npos);
@@ -75,7 +75,7 @@ TEST(Failure, InvalidResult_ListsSchemaErrors) {
     EXPECT_NE(failed.what.find("/url: is missing"), std::string::npos);
 }
 
-TEST(Failure, SaysWhenToTryAgain) {
+TEST(Failure, RetryAfter_IsShown) {
     auto const body = R"({"code":"overloaded","title":"Busy","next":"retry","retryAfter":1500})";
     EXPECT_EQ(failure_of_reply(503, body).remedy, "Try again in 2 s.");
 }
@@ -86,7 +86,7 @@ TEST(Failure, OtherReply_PointsAtTheAddress) {
     EXPECT_NE(failed.remedy.find("--server"), std::string::npos);
 }
 
-TEST(Failure, ControlCharactersFromTheServerDoNotReachTheTerminal) {
+TEST(Failure, ControlCharacters_DoNotReachTheTerminal) {
     auto const body = R"({"code":"internal","title":"a\u001b[31mb","next":"stop"})";
     EXPECT_EQ(text(failure_of_reply(500, body)).find('\x1b'), std::string::npos);
 }

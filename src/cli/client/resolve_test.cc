@@ -16,12 +16,12 @@ TEST(Match, UniqueBeginning_WithOrWithoutPrefix_Matches) {
     EXPECT_EQ(match("AAAAC", "ses_", ids), "ses_AAAAC");
 }
 
-TEST(Match, AWholeIdWinsOverLongerOnes) {
+TEST(Match, WholeId_WinsOverLongerOnes) {
     std::vector<std::string> const nested{"ses_AA", "ses_AAA"};
     EXPECT_EQ(match("ses_AA", "ses_", nested), "ses_AA");
 }
 
-TEST(Match, AnAmbiguousBeginningListsItsCandidates) {
+TEST(Match, AmbiguousBeginning_ListsItsCandidates) {
     auto const found = match("AAAA", "ses_", ids);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().exit, status::conflict);

@@ -1,5 +1,6 @@
 #include "cli/client/settings.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
 
 #include <fcntl.h>
@@ -23,12 +24,6 @@ std::vector<std::string> lines_of(std::filesystem::path const& path) {
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);) lines.push_back(line);
     return lines;
-}
-
-std::string trimmed(std::string text) {
-    auto const last = text.find_last_not_of(" \t\r\n");
-    text.erase(last == std::string::npos ? 0 : last + 1);
-    return text;
 }
 
 constexpr std::size_t remembered_max = 64;  // servers
@@ -112,7 +107,7 @@ std::string token(Global const& global, Environment const& env) {
     auto const directory = data_directory(global, env);
     if (directory.empty()) return {};
     auto const lines = lines_of(directory + "/token");
-    return lines.empty() ? std::string() : trimmed(lines.front());
+    return lines.empty() ? std::string() : std::string(trimmed(lines.front()));
 }
 
 std::string repeated_flags(Global const& global) {

@@ -21,7 +21,7 @@ protected:
             .string();
 };
 
-TEST(Settings, TheDataDirectoryComesFromFlagThenXdgThenHome) {
+TEST(Settings, DataDirectory_ComesFromFlagThenXdgThenHome) {
     Environment env{.home = "/home/ann", .xdg_data_home = "/xdg"};
     Global global;
     global.data = "/given";
@@ -32,7 +32,7 @@ TEST(Settings, TheDataDirectoryComesFromFlagThenXdgThenHome) {
     EXPECT_EQ(data_directory(global, env), "/home/ann/.local/share/dormouse");
 }
 
-TEST(Settings, ConfigurationIsNamedOrFoundAtHomeThenInTheSystem) {
+TEST(Settings, Configuration_IsNamedOrAtHomeOrInTheSystem) {
     Environment env{.home = "/home/ann", .xdg_config_home = "/xdg", .config = "/env.toml"};
     auto places = config_places("flag.toml", env);
     ASSERT_EQ(places.size(), 1U);
@@ -51,7 +51,7 @@ TEST(Settings, ConfigurationIsNamedOrFoundAtHomeThenInTheSystem) {
     EXPECT_EQ(own_config(env), "");
 }
 
-TEST_F(Folder, ConfigurationIsFoundOnlyWhereOneExists) {
+TEST_F(Folder, Configuration_IsFoundOnlyWhereOneExists) {
     Environment const env{.xdg_config_home = path_};
     EXPECT_NE(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
     std::filesystem::create_directories(path_ + "/dormouse");
@@ -59,14 +59,14 @@ TEST_F(Folder, ConfigurationIsFoundOnlyWhereOneExists) {
     EXPECT_EQ(find_config(config_places({}, env)), path_ + "/dormouse/dormouse.toml");
 }
 
-TEST(Settings, WithoutAHomeServeAsksForData) {
+TEST(Settings, NoHome_ServeAsksForData) {
     auto const directory = needed_data_directory({}, {});
     ASSERT_FALSE(directory);
     EXPECT_EQ(directory.error().exit, status::usage);
     EXPECT_NE(directory.error().remedy.find("--data"), std::string::npos);
 }
 
-TEST(Settings, TheServerComesFromFlagThenEnvironmentThenDefault) {
+TEST(Settings, Server_ComesFromFlagThenEnvironmentThenDefault) {
     Environment env;
     EXPECT_EQ(server_url({}, env), "http://127.0.0.1:3676");
     env.url = "http://env:1";
@@ -76,7 +76,7 @@ TEST(Settings, TheServerComesFromFlagThenEnvironmentThenDefault) {
     EXPECT_EQ(server_url(global, env), "http://flag:1");
 }
 
-TEST_F(Folder, TokenIsFromTheEnvironmentOrTheFirstLineOfItsFile) {
+TEST_F(Folder, Token_IsFromEnvironmentOrFirstLineOfItsFile) {
     Global global;
     global.data = path_;
     EXPECT_EQ(token(global, {}), "");
@@ -87,7 +87,7 @@ TEST_F(Folder, TokenIsFromTheEnvironmentOrTheFirstLineOfItsFile) {
     EXPECT_EQ(token(global, env), "other");
 }
 
-TEST_F(Folder, TheLastSessionIsRememberedForEachServer) {
+TEST_F(Folder, LastSession_IsRememberedForEachServer) {
     remember_session(path_, "http://a:1", "ses_1");
     remember_session(path_, "http://b:1", "ses_2");
     remember_session(path_, "http://a:1", "ses_3");
@@ -123,7 +123,7 @@ TEST_F(Folder, LastSession_NumberOfServersIsBounded) {
     EXPECT_EQ(last_session(path_, "http://a:1"), "");
 }
 
-TEST(Settings, WordsAreQuotedForAShell) {
+TEST(Settings, Words_AreQuotedForAShell) {
     EXPECT_EQ(shell_word("ses_AZ-9"), "ses_AZ-9");
     EXPECT_EQ(shell_word("it's here"), "'it'\\''s here'");
     EXPECT_EQ(shell_word(""), "''");

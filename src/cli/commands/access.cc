@@ -241,11 +241,11 @@ Outcome<int> execute(Context const& context, RetentionArgs const& args) {
     if (context.global.json) return status::done;
     if (args.dry_run) {
         context.out << (swept->more ? "more than " : "") << swept->sessions
-                    << " sessions would go, " << swept->bytes << " bytes\n";
+                    << " sessions would be deleted, " << swept->bytes << " bytes\n";
     } else {
         context.out << swept->deleted << " sessions are deleted, " << swept->bytes << " bytes\n";
     }
-    char const* const fate = args.dry_run ? " would go\n" : " are gone\n";
+    char const* const fate = args.dry_run ? " would be deleted\n" : " were deleted\n";
     if (swept->lines > 0) context.out << swept->lines << " lines of the audit" << fate;
     if (swept->deliveries > 0)
         context.out << swept->deliveries << " webhooks that were given up" << fate;

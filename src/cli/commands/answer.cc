@@ -33,7 +33,7 @@ Outcome<std::string> chosen(json::View call, std::string const& text) {
     if (is_title) return text;
     if (title) return *std::move(title);
     return failure(status::usage, "the number must be 1 to " + std::to_string(choices.size()),
-                   "To answer with a number that is no choice: --json-value '\"" + text + "\"'.");
+                   "To answer with another number, use: --json-value '\"" + text + "\"'.");
 }
 
 Outcome<Json> answer_value(Context const& context, AnswerArgs const& args, json::View call) {
@@ -43,17 +43,17 @@ Outcome<Json> answer_value(Context const& context, AnswerArgs const& args, json:
     if (!valid_utf8(*text)) return failure(status::usage, "the text is not valid UTF-8");
     if (text->empty() && args.files.empty())
         return failure(status::usage, "the answer must not be empty");
-    auto const said = chosen(call, *text);
-    if (!said) return std::unexpected(said.error());
+    auto const text_chosen = chosen(call, *text);
+    if (!text_chosen) return std::unexpected(text_chosen.error());
     if (json::View const schema = call["schema"]; schema.exists() && !schema.is_null()) {
         bool const typed = schema["type"].exists() && schema["type"].string_or("") != "string";
         if (typed)
-            return failure(status::usage, "this question has a form",
+            return failure(status::usage, "this question needs an answer as JSON",
                            "Give the answer as JSON that fits its schema: --json-value '{…}'. The "
                            "schema: " +
                                escape_for_terminal(std::string(schema.raw())));
     }
-    return Json::trusted(json::quote(*said));
+    return Json::trusted(json::quote(*text_chosen));
 }
 
 Outcome<Json> answer_body(Context const& context, AnswerArgs const& args, std::string const& id,
@@ -70,11 +70,8 @@ Outcome<Json> answer_body(Context const& context, AnswerArgs const& args, std::s
                                                     : "this answer must have at most " +
                                                           std::to_string(most) + " files");
         body.key("files").begin_array();
-        for (std::string const& path : args.files) {
-            auto const part = file_part(path);
-            if (!part) return std::unexpected(part.error());
-            body.raw(*part);
-        }
+        if (auto const written = write_files(body, args.files); !written)
+            return std::unexpected(written.error());
         body.end_array();
     }
     return body.end_object().json();
@@ -85,25 +82,23 @@ Outcome<Json> answer_body(Context const& context, AnswerArgs const& args, std::s
 Outcome<int> execute(Context const& context, AnswerArgs const& args) {
     if (!args.text && !args.json_value && args.files.empty())
         return failure(status::usage, "give the answer: TEXT, --json-value JSON or --file FILE");
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_pending(*client, context.global.project, args.id);
-    if (!id) return std::unexpected(id.error());
-    auto const call = client->get("/async-tool/pending/" + *id);
+    auto found = connect_to_pending(context, args.id);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const call = client.get("/async-tool/pending/" + id);
     if (!call) return std::unexpected(call.error());
-    auto const body = answer_body(context, args, *id, json::View(call->body));
+    auto const body = answer_body(context, args, id, json::View(call->body));
     if (!body) return std::unexpected(body.error());
-    auto const reply = client->post("/async-tool/result", *body);
+    auto const reply = client.post("/async-tool/result", *body);
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, submission_text(json::View(reply->body)));
     return status::done;
 }
 
 Outcome<int> execute(Context const& context, ReassignArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_pending(*client, context.global.project, args.id);
-    if (!id) return std::unexpected(id.error());
+    auto found = connect_to_pending(context, args.id);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
     json::Writer body;
     body.begin_object().key("to").begin_array();
     for (std::string const& name : args.to) {
@@ -111,7 +106,7 @@ Outcome<int> execute(Context const& context, ReassignArgs const& args) {
         body.value(name);
     }
     body.end_array().end_object();
-    auto const reply = client->post("/async-tool/pending/" + *id + "/reassign", body.json());
+    auto const reply = client.post("/async-tool/pending/" + id + "/reassign", body.json());
     if (!reply) return std::unexpected(reply.error());
     json::View const call(reply->body);
     std::string to;

@@ -20,7 +20,9 @@ public:
 private:
     [[nodiscard]] Outcome<void> jobs(BenchReport& report);
     [[nodiscard]] Outcome<void> rest(BenchReport& report);
-    void say(std::string const& text) const { context_.err << "  " << text << '\n' << std::flush; }
+    void print_line(std::string const& text) const {
+        context_.err << "  " << text << '\n' << std::flush;
+    }
 
     Context const& context_;
     BenchArgs const& args_;
@@ -39,7 +41,7 @@ Outcome<void> Bench::jobs(BenchReport& report) {
     auto const probe = [&] { return probe_disk(folder->path(), probe_samples, report.disk); };
     std::vector<std::vector<JobFigures>> rounds(args_.connections.size());
     for (int round = 1; round <= args_.rounds; ++round) {
-        say("round " + std::to_string(round) + " of " + std::to_string(args_.rounds));
+        print_line("round " + std::to_string(round) + " of " + std::to_string(args_.rounds));
         for (std::size_t i = 0; i < args_.connections.size(); ++i) {
             int const connections = args_.connections[i];
             if (auto const probed = probe(); !probed) return probed;
@@ -59,7 +61,7 @@ Outcome<void> Bench::rest(BenchReport& report) {
         auto const folder = TemporaryFolder::make(parent_);
         if (!folder) return std::unexpected(folder.error());
         auto const figures = measure_dormant(folder->path(), args_.dormant,
-                                             [this](std::string const& text) { say(text); });
+                                             [this](std::string const& text) { print_line(text); });
         if (!figures) return std::unexpected(figures.error());
         report.dormant = *figures;
     }

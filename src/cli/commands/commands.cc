@@ -1,6 +1,7 @@
 #include "cli/commands/commands.h"
 
 #include "base/text/text.h"
+#include "cli/client/resolve.h"
 
 #include <fcntl.h>
 #include <algorithm>
@@ -87,6 +88,22 @@ Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text
                    "A number and ms, s, m, h or d: 90s, 10m.");
 }
 
+Outcome<Found> connect_to_pending(Context const& context, std::string const& id) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto full = resolve_pending(*client, context.global.project, id);
+    if (!full) return std::unexpected(full.error());
+    return Found{*std::move(client), *std::move(full)};
+}
+
+Outcome<Found> connect_to_session(Context const& context, std::string const& id) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto full = resolve_session(*client, context.global.project, id);
+    if (!full) return std::unexpected(full.error());
+    return Found{*std::move(client), *std::move(full)};
+}
+
 Outcome<Json> json_argument(std::string_view flag, std::string_view text) {
     auto value = json::check(text);
     if (value) return *value;
@@ -119,12 +136,12 @@ Failure with_token_source(Context const& context, Failure failed) {
     if (code_of(failed) != "unauthenticated") return failed;
     auto const directory = data_directory(context.global, context.env);
     if (!context.env.token.empty()) {
-        failed.what = "the token in $DORMOUSE_TOKEN is not one of this server's (unauthenticated)";
+        failed.what = "this server does not accept the token in $DORMOUSE_TOKEN (unauthenticated)";
     } else if (token(context.global, context.env).empty()) {
-        failed.what = "no token: there is none in " + directory + "/token (unauthenticated)";
+        failed.what = "no token found: " + directory + "/token does not exist (unauthenticated)";
     } else {
         failed.what =
-            "the token in " + directory + "/token is not one of this server's (unauthenticated)";
+            "this server does not accept the token in " + directory + "/token (unauthenticated)";
     }
     return failed;
 }

@@ -4,13 +4,14 @@
 
 #include "cli/client/client.h"
 #include "cli/client/settings.h"
-#include "cli/commands/arguments.h"
+#include "cli/commands/arguments/arguments.h"
 #include "cli/render/render.h"
 
 #include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dormouse::cli {
 
@@ -51,6 +52,15 @@ inline constexpr std::size_t file_bytes_max = std::size_t{64} << 20;
 // Returns a message part with the file's bytes; its type follows from the file's name.
 inline constexpr std::size_t sent_file_bytes_max = std::size_t{5} << 20;
 [[nodiscard]] Outcome<std::string> file_part(std::string const& path);
+// Writes a message part for each file into the open array of `out`.
+[[nodiscard]] Outcome<void> write_files(json::Writer& out, std::vector<std::string> const& paths);
+// A connected client and the full id of the call or session that a command names.
+struct Found {
+    Client client;
+    std::string id;
+};
+[[nodiscard]] Outcome<Found> connect_to_pending(Context const& context, std::string const& id);
+[[nodiscard]] Outcome<Found> connect_to_session(Context const& context, std::string const& id);
 // Parses "90s" as milliseconds. Fails with usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // Parses the JSON of a flag. Fails with usage.

@@ -327,7 +327,7 @@ TEST_F(Commands, Doctor_ReadsEveryPageAndSaysWhatItOmits) {
     EXPECT_EQ(out_.str().find("ok:"), std::string::npos) << out_.str();
 }
 
-TEST_F(Commands, ShowPrintsASessionWithItsMessages) {
+TEST_F(Commands, Show_PrintsASessionWithItsMessages) {
     server_.answer("GET /api/sessions/" + session, 200, sleeping);
     server_.answer("GET /api/sessions/" + session + "/messages?limit=200", 200,
                    R"({"items":[{"role":"user","time":{"created":0},)"
@@ -347,7 +347,7 @@ std::string page(std::string const& items) { return R"({"items":[)" + items + R"
 constexpr char const* watched = "GET /async-tool/pending?limit=200&project=default";
 constexpr char const* not_allowed_now = R"({"title":"T","code":"unauthenticated"})";
 
-TEST_F(Commands, WatchPrintsALineForEachChange) {
+TEST_F(Commands, Watch_PrintsALineForEachChange) {
     server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
     server_.answer(watched, 200, page(call("pnd_2", "waiting") + "," + call("pnd_1", "waiting")));
     server_.answer(watched, 200, page(call("pnd_2", "processing")));
@@ -376,7 +376,7 @@ TEST_F(Commands, Watch_SessionDeleted_ReportsItsCalls) {
     EXPECT_NE(out_.str().find("deleted     pnd_1\n"), std::string::npos) << out_.str();
 }
 
-TEST_F(Commands, WatchDrawsOnATerminalWithinItsSize) {
+TEST_F(Commands, Watch_Terminal_DrawsWithinItsSize) {
     std::string many;
     for (int i = 0; i < 50; ++i)
         many += (i == 0 ? "" : ",") + call("pnd_" + std::to_string(i), "waiting");
@@ -399,7 +399,7 @@ TEST_F(Commands, Watch_ServerNeverReached_EndsAtOnce) {
     EXPECT_EQ(server_.seen().back().line, std::string(watched) + "&tool=x");
 }
 
-TEST_F(Commands, AgentsAndToolsAreListed) {
+TEST_F(Commands, AgentsAndTools_AreListed) {
     server_.answer("GET /api/agents", 200,
                    page(R"({"id":"demo","kind":"model","available":true,"tools":["t"]})"));
     server_.answer("GET /api/tools", 200,
@@ -476,14 +476,14 @@ TEST_F(Commands, Candidates_PrintsIdsOrNothing) {
     EXPECT_EQ(out_.str() + err_.str(), "");
 }
 
-TEST_F(Commands, ServeGetsTheDataDirectory) {
+TEST_F(Commands, Serve_GetsTheDataDirectory) {
     EXPECT_EQ(run({"serve", "--listen", "127.0.0.1:0"}), 0);
     EXPECT_EQ(served_.data, folder_);
     EXPECT_EQ(served_.listen, "127.0.0.1:0");
     EXPECT_EQ(served_.store, std::nullopt);
 }
 
-TEST_F(Commands, ServeGetsTheNamedConfigurationOrNone) {
+TEST_F(Commands, Serve_GetsTheNamedConfigurationOrNone) {
     EXPECT_EQ(run({"serve", "--config", "my.toml"}), 0);
     EXPECT_EQ(served_.config, "my.toml");
     EXPECT_EQ(run({"serve", "--no-config"}), 0);
@@ -491,7 +491,7 @@ TEST_F(Commands, ServeGetsTheNamedConfigurationOrNone) {
     EXPECT_EQ(run({"serve", "--no-config", "--config", "my.toml"}), status::usage);
 }
 
-TEST_F(Commands, ConfigGetsItsFile) {
+TEST_F(Commands, Config_GetsItsFile) {
     EXPECT_EQ(run({"config", "check", "my.toml"}), 0);
     EXPECT_EQ(configured_.what, "check");
     EXPECT_EQ(configured_.path, "my.toml");

@@ -35,34 +35,34 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 // The limits as the route takes them.
-struct Asked {
+struct Limits {
     std::optional<Duration> age = {};
     std::optional<std::uint64_t> bytes = {};
 };
 
-Outcome<Asked> read_asked(RetentionArgs const& args) {
-    Asked asked;
+Outcome<Limits> read_limits(RetentionArgs const& args) {
+    Limits limits;
     if (!args.older_than.empty()) {
-        asked.age = parse_duration(args.older_than);
-        if (!asked.age)
+        limits.age = parse_duration(args.older_than);
+        if (!limits.age)
             return failure(status::usage, "--older-than is not a time: " + args.older_than,
                            "A number and ms, s, m, h or d: 12h, 30d.");
     }
     if (!args.bytes.empty()) {
-        asked.bytes = parse_bytes(args.bytes);
-        if (!asked.bytes)
+        limits.bytes = parse_bytes(args.bytes);
+        if (!limits.bytes)
             return failure(status::usage, "--bytes is not a size: " + args.bytes,
                            "A number of bytes, or with KiB, MiB or GiB: 512KiB, 10MiB.");
     }
-    return asked;
+    return limits;
 }
 
-Json cut_body(RetentionArgs const& args, Asked const& asked, std::string const& after) {
+Json cut_body(RetentionArgs const& args, Limits const& limits, std::string const& after) {
     json::Writer body;
     body.begin_object().member("dryRun", args.dry_run);
     if (args.messages > 0) body.member("messagesPerSession", args.messages);
-    if (asked.age) body.member("messageAgeMs", asked.age->count());
-    if (asked.bytes) body.member("sessionBytes", *asked.bytes);
+    if (limits.age) body.member("messageAgeMs", limits.age->count());
+    if (limits.bytes) body.member("sessionBytes", *limits.bytes);
     if (!args.session.empty()) body.member("sessionID", args.session);
     if (!after.empty()) body.member("after", after);
     return body.end_object().json();
@@ -86,13 +86,13 @@ std::string counted(std::int64_t count, std::string const& what) {
 
 // Works through the sessions page by page.
 Outcome<int> cut_messages(Context const& context, RetentionArgs const& args) {
-    auto const asked = read_asked(args);
-    if (!asked) return std::unexpected(asked.error());
+    auto const limits = read_limits(args);
+    if (!limits) return std::unexpected(limits.error());
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     Gone all;
     for (std::string after;;) {
-        auto const reply = client->post("/api/retention/messages", cut_body(args, *asked, after));
+        auto const reply = client->post("/api/retention/messages", cut_body(args, *limits, after));
         if (!reply) return std::unexpected(reply.error());
         json::View const report(reply->body);
         show_cuts(context, report);
@@ -104,8 +104,8 @@ Outcome<int> cut_messages(Context const& context, RetentionArgs const& args) {
     }
     if (context.global.json) return status::done;
     context.out << counted(all.messages, "message") << " of " << counted(all.sessions, "session")
-                << (args.dry_run ? " would go, " : " are gone, ") << counted(all.bytes, "byte")
-                << "\n";
+                << (args.dry_run ? " would be deleted, " : " were deleted, ")
+                << counted(all.bytes, "byte") << "\n";
     return status::done;
 }
 

@@ -36,7 +36,7 @@ private:
     [[nodiscard]] Outcome<void> count();
 
     // Prints one line with the time since the previous one.
-    void say(std::string const& text);
+    void print_line(std::string const& text);
     [[nodiscard]] Outcome<json::View> get(std::string const& target);
     [[nodiscard]] Outcome<Reply> submit(std::string_view what);
 
@@ -55,7 +55,7 @@ std::unexpected<Failure> broken(std::string what) {
     return failure(status::failed, "the check failed: " + std::move(what));
 }
 
-void Demo::say(std::string const& text) {
+void Demo::print_line(std::string const& text) {
     auto const now = std::chrono::steady_clock::now();
     auto const ms = std::chrono::duration<double, std::milli>(now - since_).count();
     since_ = now;
@@ -99,22 +99,22 @@ Outcome<void> Demo::fall_asleep() {
     pending_ = activity["pendingID"].string_or("");
     if (activity["type"].string_or("") != "waiting_async" || pending_.empty())
         return broken("the session does not sleep");
-    say("session " + escape_for_terminal(session_) + " was asked: deploy A");
-    say("it called deploy, which takes long, and sleeps: " + escape_for_terminal(pending_));
+    print_line("session " + escape_for_terminal(session_) + " was asked: deploy A");
+    print_line("it called deploy, which takes long, and sleeps: " + escape_for_terminal(pending_));
     return {};
 }
 
 Outcome<void> Demo::crash_and_return() {
     auto const pid = std::to_string(server_->pid());
     server_->kill();
-    say("killed the server while it slept (SIGKILL, process " + pid + ")");
+    print_line("killed the server while it slept (SIGKILL, process " + pid + ")");
     if (auto const up = start(); !up) return up;
-    say("started it again on the same data: " + server_->url());
+    print_line("started it again on the same data: " + server_->url());
     auto const call = get("/async-tool/pending/" + pending_);
     if (!call) return std::unexpected(call.error());
     if ((*call)["status"].string_or("") != "waiting")
         return broken("the call does not wait any more");
-    say("the call still waits");
+    print_line("the call still waits");
     return {};
 }
 
@@ -125,23 +125,23 @@ Outcome<void> Demo::wake() {
     digest_ = answer["receipt"]["digest"].string_or("");
     if (answer["outcome"].string_or("") != "applied" || digest_.empty())
         return broken("the result was not applied");
-    say("the result came over HTTP: applied, receipt " + escape_for_terminal(digest_));
+    print_line("the result came over HTTP: applied, receipt " + escape_for_terminal(digest_));
     auto const session = get("/api/sessions/" + session_ + "?wait=10");
     if (!session) return std::unexpected(session.error());
     if ((*session)["activity"]["type"].string_or("") != "idle")
         return broken("the session did not continue");
     auto const messages = get("/api/sessions/" + session_ + "/messages");
     if (!messages) return std::unexpected(messages.error());
-    std::string said;
+    std::string reply_text;
     (*messages)["items"].elements([&](json::View message) {
         if (message["role"].string_or("") != "assistant") return;
         message["parts"].elements([&](json::View part) {
-            if (part["type"].string_or("") == "text") said = part["text"].string_or("");
+            if (part["type"].string_or("") == "text") reply_text = part["text"].string_or("");
         });
     });
-    if (said.find("https://preview-123.example.com") == std::string::npos)
+    if (reply_text.find("https://preview-123.example.com") == std::string::npos)
         return broken("the answer lacks the result");
-    say("the session woke and answered: " + escape_for_terminal(said));
+    print_line("the session woke and answered: " + escape_for_terminal(reply_text));
     return {};
 }
 
@@ -152,7 +152,7 @@ Outcome<void> Demo::repeat() {
     bool const same = answer["receipt"]["digest"].string_or("") == digest_;
     if (!answer["duplicate"].boolean_or(false) || !same)
         return broken("the repeated result was not a duplicate");
-    say("the same result again: acknowledged, duplicate: true, same receipt");
+    print_line("the same result again: acknowledged, duplicate: true, same receipt");
     return {};
 }
 
@@ -162,7 +162,7 @@ Outcome<void> Demo::contradict() {
         return broken("another result was not refused");
     auto const winner = json::View(reply.error().problem)["digest"].string_or("");
     if (winner != digest_) return broken("the refusal names another digest");
-    say("another result: refused, 409 conflict, the first one stays");
+    print_line("another result: refused, 409 conflict, the first one stays");
     return {};
 }
 
@@ -188,13 +188,14 @@ Outcome<void> Demo::count() {
     if (seen.tool_starts != 1)
         return broken("the tool was started " + std::to_string(seen.tool_starts) + " times");
     if (seen.turns_ended != 1) return broken(std::to_string(seen.turns_ended) + " turns ended");
-    say("counted in the journal: started once, settled once, consumed by exactly one model step");
+    print_line(
+        "counted in the journal: started once, settled once, consumed by exactly one model step");
     return {};
 }
 
 Outcome<void> Demo::run() {
     auto step = start();
-    if (step) say("a server on a new data directory is ready: " + server_->url());
+    if (step) print_line("a server on a new data directory is ready: " + server_->url());
     if (step) step = fall_asleep();
     if (step) step = crash_and_return();
     if (step) step = wake();
@@ -202,7 +203,7 @@ Outcome<void> Demo::run() {
     if (step) step = contradict();
     if (step) step = count();
     if (step) step = server_->stop();
-    if (step) say("the server stopped gracefully (SIGTERM)");
+    if (step) print_line("the server stopped gracefully (SIGTERM)");
     return step;
 }
 

@@ -159,20 +159,20 @@ int Import::end() const {
 namespace {
 
 // Checks that the server has the agent. A dry run needs no server.
-Outcome<void> look_for(Context const& context, std::string const& agent) {
+Outcome<void> check_agent(Context const& context, std::string const& agent) {
     auto client = context.connect();
     auto const reply =
         client ? client->get("/api/agents") : Outcome<Reply>(std::unexpected(client.error()));
     if (!reply) {
-        context.err << "not asked whether there is an agent " << escape_for_terminal(agent) << ": "
-                    << escape_for_terminal(reply.error().what) << '\n';
+        context.err << "could not check that agent " << escape_for_terminal(agent)
+                    << " exists: " << escape_for_terminal(reply.error().what) << '\n';
         return {};
     }
     bool there = false;
     json::View(reply->body)["items"].elements(
         [&](json::View one) { there = there || one["id"].string_or("") == agent; });
     if (there) return {};
-    return failure(status::usage, "--agent: there is no agent '" + agent + "'",
+    return failure(status::usage, "--agent: unknown agent '" + agent + "'",
                    "See them: dormouse agents.");
 }
 
@@ -181,7 +181,7 @@ Outcome<void> look_for(Context const& context, std::string const& agent) {
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
     std::optional<Client> client;
     if (args.dry_run) {
-        if (auto const known = look_for(context, args.agent); !known)
+        if (auto const known = check_agent(context, args.agent); !known)
             return std::unexpected(known.error());
     }
     if (!args.dry_run) {

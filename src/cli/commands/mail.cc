@@ -125,14 +125,13 @@ Outcome<int> execute(Context const& context, MailArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, InboxArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
-    if (!id) return std::unexpected(id.error());
-    auto target = "/api/sessions/" + *id + "/inbox?limit=" + std::to_string(args.limit);
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto target = "/api/sessions/" + id + "/inbox?limit=" + std::to_string(args.limit);
     if (args.after != 0) target += "&after=" + std::to_string(args.after);
     if (args.quarantined) target += "&status=quarantined";
-    auto const reply = client->get(target);
+    auto const reply = client.get(target);
     if (!reply) return std::unexpected(reply.error());
     std::string text;
     json::View(reply->body)["items"].elements([&](json::View mail) { text += mail_text(mail); });

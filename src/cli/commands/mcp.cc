@@ -14,13 +14,11 @@ constexpr std::size_t mcp_line_bytes_max = std::size_t{8} << 20;
 }  // namespace
 
 Outcome<int> execute(Context const& context, McpArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const session = resolve_session(*client, context.global.project, args.session);
-    if (!session) return std::unexpected(session.error());
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, session] = *found;
     Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
-    mcp::McpServer({.session = *session, .version = context.programs.version}, *client, stdio)
-        .run();
+    mcp::McpServer({.session = session, .version = context.programs.version}, client, stdio).run();
     return status::done;
 }
 

@@ -9,13 +9,13 @@
 namespace dormouse::cli {
 namespace {
 
-bool there(std::string const& path) {
+bool exists(std::string const& path) {
     std::error_code ignored;
     return !path.empty() && std::filesystem::exists(path, ignored);
 }
 
 std::string row(std::string const& name, std::string const& path, std::string const& from) {
-    std::string const state = there(path) ? "found" : "not there";
+    std::string const state = exists(path) ? "found" : "not found";
     return name + std::string(name.size() < 8 ? 8 - name.size() : 1, ' ') +
            (path.empty() ? "(no home is known)" : path) + "  (" + from + ", " + state + ")\n";
 }

@@ -42,7 +42,7 @@ private:
     [[nodiscard]] Client::Stream take(SseEvent const& event);
     // Reads the stream until the turn ends or the session sleeps or stops.
     [[nodiscard]] Outcome<void> read();
-    [[nodiscard]] Outcome<int> told();
+    [[nodiscard]] Outcome<int> report_end();
     [[nodiscard]] Outcome<int> has_stopped() const;
     // Returns the commands that settle what waits; empty when nothing waits any more.
     [[nodiscard]] Outcome<std::string> what_waits() const;
@@ -77,15 +77,15 @@ Client::Stream Follower::take(SseEvent const& event) {
     auto const checked = json::check(event.data);
     if (!checked) return Client::Stream::go_on;
     json::View const view(*checked);
-    auto const told = story_.tell(event.name, view);
-    if (!context_.global.json) context_.out << told.text << std::flush;
+    auto const line = story_.on_event(event.name, view);
+    if (!context_.global.json) context_.out << line.text << std::flush;
     after_ = view["seq"].integer_or(after_);  // a frame that is no event has no seq
     seq_ = std::max(seq_, after_);
-    if (told.finish) {
-        finish_ = *told.finish;
+    if (line.finish) {
+        finish_ = *line.finish;
         return Client::Stream::stop;
     }
-    if (told.may_sleep && after_ >= seq_ && after_ > rests_at_) {
+    if (line.may_sleep && after_ >= seq_ && after_ > rests_at_) {
         if (auto const polled = poll(); !polled) {
             failed_ = polled.error();
             return Client::Stream::stop;
@@ -120,7 +120,7 @@ Outcome<int> Follower::follow() {
             if (step.error().exit != status::unread) context_.out << close() << std::flush;
             return std::unexpected(step.error());
         }
-        if (!finish_.empty()) return told();
+        if (!finish_.empty()) return report_end();
         context_.out << close();
         if (!stopped_.empty()) return has_stopped();
         auto const waits = what_waits();
@@ -156,7 +156,7 @@ Outcome<int> Follower::show_turn(int exit) const {
     return exit;
 }
 
-Outcome<int> Follower::told() {
+Outcome<int> Follower::report_end() {
     if (finish_ == "cancelled") return show_turn(status::gone);
     return show_turn(finish_ == "stop" || finish_ == "length" ? status::done : status::failed);
 }
@@ -248,11 +248,8 @@ Outcome<json::Writer> message_of(PromptArgs const& args, std::string const& text
     }
     body.key("parts").begin_array();
     if (!text.empty()) body.begin_object().member("text", text).end_object();
-    for (std::string const& path : args.files) {
-        auto const part = file_part(path);
-        if (!part) return std::unexpected(part.error());
-        body.raw(*part);
-    }
+    if (auto const written = write_files(body, args.files); !written)
+        return std::unexpected(written.error());
     body.end_array();
     return body;
 }
@@ -284,6 +281,15 @@ Outcome<std::string> file_part(std::string const& path) {
     auto const* const data = reinterpret_cast<std::uint8_t const*>(bytes->data());
     out.member("name", name).member("data", base64({data, bytes->size()})).end_object();
     return out.take();
+}
+
+Outcome<void> write_files(json::Writer& out, std::vector<std::string> const& paths) {
+    for (std::string const& path : paths) {
+        auto const part = file_part(path);
+        if (!part) return std::unexpected(part.error());
+        out.raw(*part);
+    }
+    return {};
 }
 
 Outcome<int> execute(Context const& context, PromptArgs const& args) {

@@ -261,26 +261,25 @@ Outcome<int> execute(Context const& context, TailArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, TimelineArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
-    if (!id) return std::unexpected(id.error());
-    auto const target = "/api/sessions/" + *id;
-    auto const session = client->get(target);
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const target = "/api/sessions/" + id;
+    auto const session = client.get(target);
     if (!session) return std::unexpected(session.error());
     json::View const body(session->body);
     TimelineFold fold;
-    if (auto const starts = client->get("/api/starts"))
+    if (auto const starts = client.get("/api/starts"))
         json::View(starts->body)["items"].elements([&](json::View one) { fold.start(one); });
     auto const after = static_cast<std::uint64_t>(body["historyAfter"].integer_or(0));
-    auto const read = stored_events(*client, target + "/events", after,
+    auto const read = stored_events(client, target + "/events", after,
                                     [&](json::View event) { fold.add(event); });
     if (!read) return std::unexpected(read.error());
     auto const line = fold.done(to_ms(wall_clock()));
     auto const title = body["title"].string_or("");
     constexpr std::size_t columns = 80;
     context.show(timeline_json(line),
-                 timeline_text(line, title.empty() ? *id : title,
+                 timeline_text(line, title.empty() ? id : title,
                                context.columns == 0 ? columns : context.columns, context.style));
     return status::done;
 }

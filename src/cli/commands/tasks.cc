@@ -17,8 +17,8 @@ std::string task_text(json::View task) {
     if (task["queued"].boolean_or(false)) out += ", waits for a place";
     out += "  session " + plain(task["sessionID"]) + "\n";
     bool const runs = plain(task["status"]) == "running" || plain(task["status"]) == "resumed";
-    if (auto const told = task["progress"].string(); told && runs)
-        out += "progress: " + *told + "\n";
+    if (auto const progress = task["progress"].string(); progress && runs)
+        out += "progress: " + *progress + "\n";
     for (char const* const member : {"result", "error"}) {
         if (task[member].exists() && !task[member].is_null()) out += plain(task[member]) + "\n";
     }
@@ -32,7 +32,7 @@ void add_branch(std::string& out, json::View list, std::string const& indent) {
             plain(task["taskID"]) + "  " + plain(task["status"]) + "  " + plain(task["agentID"]);
         if (auto const about = task["description"].string_or(""); !about.empty())
             line += "  " + about;
-        if (auto const told = task["progress"].string()) line += "  (" + *told + ")";
+        if (auto const progress = task["progress"].string()) line += "  (" + *progress + ")";
         out += indent + escape_for_terminal(line) + "\n";
         add_branch(out, task["tasks"], indent + "  ");
     });

@@ -36,14 +36,14 @@ private:
     [[nodiscard]] Outcome<void> report_changes(std::vector<Json> const& calls);
     // Reports a call that is not in the list any more: settled, deleted, or older than the newest.
     [[nodiscard]] Outcome<void> report_gone(std::string const& id);
-    void tell(Json const& call);
+    void print(Json const& call);
 
     Context const& context_;
     Client& client_;
     std::string target_;
     WatchArgs const& args_;
-    std::map<std::string, Json> told_;  // printed open calls by id
-    std::string drawn_;                 // the text on the terminal
+    std::map<std::string, Json> printed_;  // printed open calls by id
+    std::string drawn_;                    // the text on the terminal
 };
 
 Outcome<std::vector<Json>> Watch::read() {
@@ -63,7 +63,7 @@ Outcome<std::vector<Json>> Watch::read() {
     return calls;
 }
 
-void Watch::tell(Json const& call) {
+void Watch::print(Json const& call) {
     context_.show(call, pending_line(json::View(call), wall_clock(), context_.style));
 }
 
@@ -75,11 +75,11 @@ Outcome<void> Watch::report_gone(std::string const& id) {
         auto const call = json::compact(reply->body);
         auto const word = json::View(call)["status"].string_or("");
         open = word == "waiting" || word == "processing";
-        if (!open) tell(call);
+        if (!open) print(call);
     } else if (!context_.global.json) {
         context_.out << "deleted     " << escape_for_terminal(id) << '\n' << std::flush;
     }
-    if (!open) told_.erase(id);
+    if (!open) printed_.erase(id);
     return {};
 }
 
@@ -87,17 +87,17 @@ Outcome<void> Watch::report_changes(std::vector<Json> const& calls) {
     std::map<std::string, Json> open;
     for (auto const& call : calls) open.emplace(json::View(call)["id"].string_or(""), call);
     std::vector<std::string> gone;
-    for (auto const& [id, call] : told_) {
+    for (auto const& [id, call] : printed_) {
         if (!open.contains(id)) gone.push_back(id);
     }
     for (auto const& id : gone) {
-        if (auto const said = report_gone(id); !said) return said;
+        if (auto const result = report_gone(id); !result) return result;
     }
     for (auto const& call : calls | std::views::reverse) {
-        auto& known = told_[json::View(call)["id"].string_or("")];
+        auto& known = printed_[json::View(call)["id"].string_or("")];
         if (known.text() == call.text()) continue;
         known = call;
-        tell(call);
+        print(call);
     }
     return {};
 }

@@ -129,13 +129,12 @@ Outcome<bool> sure(Context const& context, std::string const& session) {
 }  // namespace
 
 Outcome<int> execute(Context const& context, SubmitArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_pending(*client, context.global.project, args.id);
-    if (!id) return std::unexpected(id.error());
-    auto const body = submission_body(context, args, *id);
+    auto found = connect_to_pending(context, args.id);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const body = submission_body(context, args, id);
     if (!body) return std::unexpected(body.error());
-    auto const reply = client->post(std::string(route(args.kind)), *body);
+    auto const reply = client.post(std::string(route(args.kind)), *body);
     if (!reply) return std::unexpected(reply.error());
     bool const progress = args.kind == SubmitArgs::Kind::progress;
     context.show(reply->body, progress ? "noted\n" : submission_text(json::View(reply->body)));
@@ -143,16 +142,15 @@ Outcome<int> execute(Context const& context, SubmitArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, DecideArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_pending(*client, context.global.project, args.id);
-    if (!id) return std::unexpected(id.error());
-    auto const call = client->get("/async-tool/pending/" + *id);
+    auto found = connect_to_pending(context, args.id);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const call = client.get("/async-tool/pending/" + id);
     if (!call) return std::unexpected(call.error());
     json::View const shown(call->body);
-    auto const body = decision_body(args, *id, shown);
+    auto const body = decision_body(args, id, shown);
     if (!body) return std::unexpected(body.error());
-    auto const reply = client->post("/async-tool/decision", *body);
+    auto const reply = client.post("/async-tool/decision", *body);
     if (!reply) return std::unexpected(reply.error());
     std::string what = plain(shown["tool"]) + " ";
     if (json::View const edited = json::View(*body)["arguments"]; edited.exists())
@@ -181,13 +179,12 @@ Outcome<int> execute(Context const& context, CancelArgs const& args) {
 Outcome<int> execute(Context const& context, ClaimArgs const& args) {
     auto const hold_ms = milliseconds("--for", args.hold);
     if (!hold_ms) return std::unexpected(hold_ms.error());
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_pending(*client, context.global.project, args.id);
-    if (!id) return std::unexpected(id.error());
+    auto found = connect_to_pending(context, args.id);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
     json::Writer body;
     body.begin_object().member("forMs", args.release ? 0 : *hold_ms).end_object();
-    auto const reply = client->post("/async-tool/pending/" + *id + "/claim", body.json());
+    auto const reply = client.post("/async-tool/pending/" + id + "/claim", body.json());
     if (!reply) return std::unexpected(reply.error());
     json::View const call(reply->body);
     auto const what = escape_for_terminal(plain(call["tool"]) + " " + plain(call["input"]));
@@ -197,38 +194,35 @@ Outcome<int> execute(Context const& context, ClaimArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, DeleteArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
-    if (!id) return std::unexpected(id.error());
-    auto const yes = args.yes ? Outcome<bool>(true) : sure(context, *id);
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const yes = args.yes ? Outcome<bool>(true) : sure(context, id);
     if (!yes) return std::unexpected(yes.error());
     if (!*yes) return failure(status::failed, "not deleted");
-    auto const reply = client->remove("/api/sessions/" + *id);
+    auto const reply = client.remove("/api/sessions/" + id);
     if (!reply) return std::unexpected(reply.error());
-    if (!context.global.json) context.out << "deleted " << *id << '\n';
+    if (!context.global.json) context.out << "deleted " << id << '\n';
     return status::done;
 }
 
 Outcome<int> execute(Context const& context, MoveArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
-    if (!id) return std::unexpected(id.error());
-    auto const reply = client->post("/api/sessions/" + *id + "/" + args.move, Json::trusted("{}"));
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    auto const reply = client.post("/api/sessions/" + id + "/" + args.move, Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;
 }
 
 Outcome<int> execute(Context const& context, ForkArgs const& args) {
-    auto client = context.connect();
-    if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
-    if (!id) return std::unexpected(id.error());
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
     auto seq = args.seq;
     if (seq == 0) {
-        auto const session = client->get("/api/sessions/" + *id);
+        auto const session = client.get("/api/sessions/" + id);
         if (!session) return std::unexpected(session.error());
         seq = static_cast<std::uint64_t>(json::View(session->body)["seq"].integer_or(0));
     }
@@ -236,7 +230,7 @@ Outcome<int> execute(Context const& context, ForkArgs const& args) {
     body.begin_object().member("seq", seq);
     if (!args.title.empty()) body.member("title", args.title);
     auto const reply =
-        client->post("/api/sessions/" + *id + "/fork", body.end_object().json(), Keyed::yes);
+        client.post("/api/sessions/" + id + "/fork", body.end_object().json(), Keyed::yes);
     if (!reply) return std::unexpected(reply.error());
     context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
     return status::done;

@@ -5,7 +5,7 @@
 namespace dormouse::cli {
 namespace {
 
-TEST(QrCode, IsSquareWithAQuietZoneAndItsFinderPatterns) {
+TEST(QrCode, Code_IsSquareWithQuietZoneAndFinderPatterns) {
     auto const code = qr_code("http://127.0.0.1:3676/sign-in#dml_0123456789");
     std::size_t lines = 0;
     for (char const c : code) lines += c == '\n';

@@ -288,7 +288,7 @@ namespace {
 std::string file_words(json::View part) {
     std::string out = "[" + part["type"].string_or("");
     for (std::string_view const about : {"name", "mime", "url"}) {
-        if (auto const said = part[about].string()) out += " " + escape_for_terminal(*said);
+        if (auto const text = part[about].string()) out += " " + escape_for_terminal(*text);
     }
     if (auto const id = part["artifactID"].string())
         out += ", " + plain(part["bytes"]) + " bytes; dormouse artifact " + shell_word(*id);
@@ -422,7 +422,7 @@ std::string nodes_text(json::View nodes) {
     std::string out;
     nodes.elements([&](json::View node) {
         out += "node      " + counted(node["resident"].integer_or(0), "session") + " in memory";
-        if (node["clockHeld"].boolean_or(false))
+        if (node["clockGuarded"].boolean_or(false))
             out += "; the clock jumped ahead, so deadlines wait for a minute";
         out += "\n";
     });

@@ -9,14 +9,14 @@ namespace {
 
 constexpr Time now = from_ms(1'795'290'000'000);
 
-TEST(Table, AlignsColumnsAndDoesNotPadTheLast) {
+TEST(Table, Columns_AreAlignedButTheLast) {
     Table table({"ID", "WHAT"});
     table.add({"1", "ä"});
     table.add({"1234", "b"});
     EXPECT_EQ(table.text({}), "ID    WHAT\n1     ä\n1234  b\n");
 }
 
-TEST(Table, EscapesTerminalControlCharacters) {
+TEST(Table, ControlCharacters_AreEscaped) {
     Table table({"TITLE"});
     table.add({"a\x1b[2Jb\u202Ec"});
     auto const text = table.text({});
@@ -24,12 +24,12 @@ TEST(Table, EscapesTerminalControlCharacters) {
     EXPECT_EQ(text.find("\u202E"), std::string::npos);
 }
 
-TEST(Style, ColoursOnlyWhenAsked) {
+TEST(Style, Colours_OnlyIfRequested) {
     EXPECT_EQ(Style{false}(Paint::red, "x"), "x");
     EXPECT_EQ(Style{true}(Paint::red, "x"), "\x1b[31mx\x1b[0m");
 }
 
-TEST(Words, SayDurationsAsPeopleDo) {
+TEST(Words, Durations_AreWords) {
     EXPECT_EQ(in_words(Duration(40)), "40 ms");
     EXPECT_EQ(in_words(Duration(3'000)), "3 s");
     EXPECT_EQ(in_words(Duration(3'600'000)), "1 h");
@@ -41,7 +41,7 @@ TEST(Words, SayDurationsAsPeopleDo) {
     EXPECT_EQ(ahead(0, now), "none");
 }
 
-TEST(Table, StaysAlignedWithWideAndJoiningCharacters) {
+TEST(Table, WideAndJoiningCharacters_StayAligned) {
     Table table({"WHO", "WHAT"});
     table.add({"漢字", "a"});
     table.add({"e\u0301e\u0301", "b"});
@@ -64,7 +64,7 @@ TEST(Table, NarrowTerminal_ShortensIdsFirst) {
               "ses_AAAAAAAAAAA2  active  short\n");
 }
 
-TEST(Table, NoLineIsWiderThanTheTerminal) {
+TEST(Table, Lines_AreNoWiderThanTheTerminal) {
     Table table({{"ID", Narrow::id}, "STATUS", {"TITLE", Narrow::words}});
     table.add({"ses_AAAAAAAAAAA1", "漢字漢字漢字", "e\u0301漢🐭\x1b漢字漢字漢字"});
     for (std::size_t columns = 1; columns < 60; ++columns) {
@@ -77,7 +77,7 @@ TEST(Table, NoLineIsWiderThanTheTerminal) {
     }
 }
 
-TEST(Json, IsEscapedForTheTerminalAndStaysTheSameValue) {
+TEST(Json, Terminal_EscapesAndKeepsTheValue) {
     EXPECT_EQ(json_for_terminal("{\"a\":\n\"ä漢\"}"), "{\"a\":\n\"ä漢\"}");
     EXPECT_EQ(json_for_terminal("\"\u202E\u200B\u009B\x7F\""), R"("\u202e\u200b\u009b\u007f")");
     EXPECT_EQ(json_for_terminal("\"\U000E0041\""), R"("\udb40\udc41")");
@@ -90,7 +90,7 @@ constexpr char const* waiting_call =
     R"("status":"waiting","timeout":1795293600000,"time":{"created":1795289940000},)"
     R"("message":null,"inDoubt":false,"receipt":null})";
 
-TEST(Pending, IsATableOfWhatWaits) {
+TEST(Pending, List_IsATableOfWhatWaits) {
     auto const items = "[" + std::string(waiting_call) + "]";
     EXPECT_EQ(pending_table(json::View(items), now, {}),
               "PENDING  CALL                   REASON       SINCE      DEADLINE\n"
@@ -175,7 +175,7 @@ TEST(Pending, Change_IsOneLine) {
     EXPECT_EQ(line.find('\x1b'), std::string::npos);
 }
 
-TEST(Lists, OfTasks) {
+TEST(Lists, Tasks_AreListed) {
     auto const tasks = R"([{"taskID":"tsk_A_1","status":"completed","queued":false,"error":null,)"
                        R"("agentID":"demo","sessionID":"ses_B","description":"look"},)"
                        R"({"taskID":"tsk_A_2","status":"running","queued":true,"error":null,)"
@@ -187,7 +187,7 @@ TEST(Lists, OfTasks) {
     EXPECT_EQ(tasks_table(json::View("[]"), {}), "no tasks\n");
 }
 
-TEST(Lists, OfAgentsAndTools) {
+TEST(Lists, AgentsAndTools_AreListed) {
     auto const agents = R"([{"id":"demo","kind":"model","available":true,"reason":null,)"
                         R"("model":"scripted","tools":["a","b"]},)"
                         R"({"id":"coder","kind":"acp","available":false,"reason":"not found",)"
@@ -206,7 +206,7 @@ TEST(Lists, OfAgentsAndTools) {
     EXPECT_EQ(tools_table(json::View("[]"), {}), "no tools\n");
 }
 
-TEST(Pending, SaysHowToSettleAResult) {
+TEST(Pending, Result_SaysHowToSettleIt) {
     EXPECT_EQ(how_to_settle(json::View(waiting_call), now, " --data d", {}),
               "sleeps: deploy {\"target\":\"A\"} waits for its result, deadline in 1 h\n"
               "  dormouse result pnd_1 'TEXT' --data d\n"
@@ -214,7 +214,7 @@ TEST(Pending, SaysHowToSettleAResult) {
               "  dormouse cancel pnd_1 --data d\n");
 }
 
-TEST(Pending, SaysHowToSettleAnApproval) {
+TEST(Pending, Approval_SaysHowToSettleIt) {
     auto const call = R"({"id":"pnd_2","tool":"dangerous","input":{"action":"X"},)"
                       R"("reason":"approval","timeout":null,)"
                       R"("message":"Really?"})";
@@ -225,7 +225,7 @@ TEST(Pending, SaysHowToSettleAnApproval) {
         << text;
 }
 
-TEST(Pending, ShowsWhoSettledItAndWhichStepUsedIt) {
+TEST(Pending, Settled_ShowsWhoAndWhichStepUsedIt) {
     auto const call =
         R"({"id":"pnd_1","status":"completed","tool":"deploy","input":{},"time":{"created":1},)"
         R"("receipt":{"digest":"sha256:1","at":1795290000000,"by":{"type":"token","name":"ann"},)"
@@ -235,7 +235,7 @@ TEST(Pending, ShowsWhoSettledItAndWhichStepUsedIt) {
     EXPECT_NE(text.find("used      by trn_1, step 2\n"), std::string::npos) << text;
 }
 
-TEST(Sessions, ShowWhatEachOneDoes) {
+TEST(Sessions, List_ShowsWhatEachOneDoes) {
     auto const items =
         R"([{"id":"ses_1","agentID":"demo","status":"active","title":null,"alias":"ops",)"
         R"("activity":{"type":"waiting_async","tool":"deploy","pendingIDs":["pnd_1","pnd_2"]},)"
@@ -269,7 +269,7 @@ TEST(Messages, LongOutput_ShowsWhereToReadAllOfIt) {
     EXPECT_EQ(output_words(json::View(R"("live")")), "live");
 }
 
-TEST(Messages, ShowTextAndTools) {
+TEST(Messages, List_ShowsTextAndTools) {
     auto const message = R"({"role":"assistant","time":{"created":0},"parts":[)"
                          R"({"type":"text","text":"On it.\nNow."},)"
                          R"({"type":"tool","tool":"deploy","state":{"status":"completed",)"
@@ -280,7 +280,7 @@ TEST(Messages, ShowTextAndTools) {
         << text;
 }
 
-TEST(Submissions, SayAppliedOrDuplicate) {
+TEST(Submissions, Receipt_SaysAppliedOrDuplicate) {
     auto const applied = R"({"outcome":"applied","receipt":{"id":"rcp_1","kind":"result",)"
                          R"("status":"completed","digest":"sha256:1"}})";
     EXPECT_EQ(submission_text(json::View(applied)),
@@ -289,7 +289,7 @@ TEST(Submissions, SayAppliedOrDuplicate) {
     EXPECT_EQ(submission_text(json::View(again)).substr(0, 10), "duplicate:");
 }
 
-TEST(Doctor, NamesStuckSessions) {
+TEST(Doctor, StuckSessions_AreNamed) {
     auto const text = doctor_text(json::View(R"({"ok":false,"stuck":[{"sessionID":"ses_1",)"
                                              R"("why":"lost","next":"repair"}],)"
                                              R"("blocked":[{"sessionID":"ses_2","why":"a gate",)"
@@ -300,10 +300,10 @@ TEST(Doctor, NamesStuckSessions) {
               "1 blocked\n  ses_2: a gate\n    next: bring it\n");
 }
 
-TEST(Doctor, ShowsMemoryClockAndQueuesOnLines) {
+TEST(Doctor, MemoryClockAndQueues_AreOnLines) {
     auto const next = std::to_string(to_ms(now) + 300'000);
     auto const report =
-        R"({"ok":true,"stuck":[],"blocked":[],"nodes":[{"resident":1,"clockHeld":true}],)"
+        R"({"ok":true,"stuck":[],"blocked":[],"nodes":[{"resident":1,"clockGuarded":true}],)"
         R"("queues":{"outstanding":2,"nextWakeAt":)" +
         next + R"(,"models":[{"model":"main","running":1,"waiting":7}]}})";
     EXPECT_EQ(doctor_text(json::View(report), now, {}),
@@ -314,7 +314,7 @@ TEST(Doctor, ShowsMemoryClockAndQueuesOnLines) {
               "model     main: 1 request on the way, 7 waiting\n");
 }
 
-TEST(Explain, ShowsHowEachCallEnded) {
+TEST(Explain, EachCall_ShowsHowItEnded) {
     auto const text = explain_text(
         json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"
                    R"("status":"waiting","time":{"created":1}}}]})"),

@@ -181,58 +181,58 @@ std::string TurnStory::outcome(std::string_view type, json::View data) const {
     return style_(Paint::green, "← ") + name + " settled\n";
 }
 
-TurnStory::StoryLine TurnStory::tell(std::string_view type, json::View event) {
+TurnStory::StoryLine TurnStory::on_event(std::string_view type, json::View event) {
     if (type == "delta") {
         bool const ours = event["turnID"].string_or("") == turn_id_;
         return ours ? StoryLine{.text = delta(event)} : StoryLine{};
     }
     auto const data = event["data"];
-    StoryLine told;
-    told.may_sleep = activity_of(event) == "waiting_async" || type == "call_paused" ||
+    StoryLine line;
+    line.may_sleep = activity_of(event) == "waiting_async" || type == "call_paused" ||
                      type == "gate_asked" || type == "tool_started" || type == "status_changed";
     if (event["turnID"].string_or("") != turn_id_ && data["turnID"].string_or("") != turn_id_)
-        return told;
-    if (type == "model_replied") told.text = reply(data);
-    if (type == "agent_update") told.text = update(data);
+        return line;
+    if (type == "model_replied") line.text = reply(data);
+    if (type == "agent_update") line.text = update(data);
     if (type == "model_failed") {
         failure_ = plain(data["error"]["message"]);
-        told.text = end_line() + style_(Paint::red, "the model failed: ") +
+        line.text = end_line() + style_(Paint::red, "the model failed: ") +
                     escape_for_terminal(failure_) + "\n";
     }
     if (type == "submitted" || type == "tool_finished" || type == "tool_failed" ||
         type == "expired" || type == "cancelled" || type == "in_doubt" || type == "progressed") {
-        told.text = end_line() + outcome(type, data);
+        line.text = end_line() + outcome(type, data);
     }
     if (type == "detached") {
         std::string const code = data["error"]["code"].string_or("");
         bool const gone = !code.starts_with("agent_") || code == "agent_crashed";
         std::string_view const what = gone ? "the agent's program is gone: " : "the agent failed: ";
-        told.text = end_line() + style_(Paint::red, what) +
+        line.text = end_line() + style_(Paint::red, what) +
                     escape_for_terminal(plain(data["error"]["message"])) +
                     (data["retryAt"].exists() ? "; it is started again" : "") + "\n";
     }
     if (type == "gate_decided" && data["rule"].exists()) {
-        told.text = end_line() + "allowed: " + escape_for_terminal(name_of(data)) +
+        line.text = end_line() + "allowed: " + escape_for_terminal(name_of(data)) +
                     " by the standing rule of " + escape_for_terminal(by_words(data)) + "\n";
     }
     if (type == "gate_missing") {
-        told.text = end_line() + style_(Paint::red, "held: ") + escape_for_terminal(name_of(data)) +
-                    " waits for the gate '" + escape_for_terminal(plain(data["gate"])) +
-                    "', which is not configured\n";
+        line.text = end_line() + style_(Paint::red, "gate missing: ") +
+                    escape_for_terminal(name_of(data)) + " waits for the gate '" +
+                    escape_for_terminal(plain(data["gate"])) + "', which is not configured\n";
     }
     if (type == "turn_ended") {
-        told.finish = data["finishReason"].string_or("");
-        told.text = end_line();
+        line.finish = data["finishReason"].string_or("");
+        line.text = end_line();
         if (auto const reason = data["reason"].string()) {
-            told.text += style_(Paint::red, "the turn was cancelled: ") +
+            line.text += style_(Paint::red, "the turn was cancelled: ") +
                          escape_for_terminal(*reason) + "\n";
         }
         if (auto const error = data["error"]["message"].string(); error && *error != failure_) {
-            told.text +=
+            line.text +=
                 style_(Paint::red, "the turn failed: ") + escape_for_terminal(*error) + "\n";
         }
     }
-    return told;
+    return line;
 }
 
 void ConsumptionCount::add(json::View event) {

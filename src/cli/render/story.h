@@ -27,7 +27,7 @@ public:
         std::optional<std::string> finish = {};  // set when the turn ends: the reason
     };
     // `type` and `data` come from the stream: an Event, or a provisional delta.
-    [[nodiscard]] StoryLine tell(std::string_view type, json::View event);
+    [[nodiscard]] StoryLine on_event(std::string_view type, json::View event);
     // Returns a line break if text left its line open; else nothing.
     [[nodiscard]] std::string end_line();
 

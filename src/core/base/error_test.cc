@@ -8,7 +8,7 @@
 namespace dormouse {
 namespace {
 
-TEST(Codes, EveryCodeFindsItsOwnRow) {
+TEST(Codes, EveryCode_FindsItsOwnRow) {
     std::size_t const count = static_cast<std::size_t>(Code::newer_format) + 1;
     ASSERT_EQ(codes().size(), count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -16,7 +16,7 @@ TEST(Codes, EveryCodeFindsItsOwnRow) {
     }
 }
 
-TEST(Codes, TextsAreUniqueLowerCaseWords) {
+TEST(Codes, Texts_AreUniqueLowerCaseWords) {
     std::set<std::string_view> texts;
     for (CodeInfo const& row : codes()) {
         EXPECT_TRUE(texts.insert(row.text).second) << row.text;
@@ -27,7 +27,7 @@ TEST(Codes, TextsAreUniqueLowerCaseWords) {
     }
 }
 
-TEST(Codes, TitlesAreOneSentenceWithoutAFullStop) {
+TEST(Codes, Titles_AreOneSentenceWithoutAFullStop) {
     for (CodeInfo const& row : codes()) {
         ASSERT_GT(row.title.size(), 10u) << row.text;
         EXPECT_TRUE('A' <= row.title[0] && row.title[0] <= 'Z') << row.text;
@@ -35,7 +35,7 @@ TEST(Codes, TitlesAreOneSentenceWithoutAFullStop) {
     }
 }
 
-TEST(Codes, NextFollowsTheStatus) {
+TEST(Codes, Next_FollowsTheStatus) {
     for (CodeInfo const& row : codes()) {
         bool const shed = row.http == 429 || row.http == 503;
         if (shed && row.code != Code::newer_format) {
@@ -51,7 +51,7 @@ TEST(Codes, NextFollowsTheStatus) {
     }
 }
 
-TEST(Codes, ExitStatusesAreThoseOfTheManual) {
+TEST(Codes, ExitStatuses_AreThoseOfTheManual) {
     std::set<int> const manual{1, 2, 3, 4, 5, 6, 7, 8};
     for (CodeInfo const& row : codes()) {
         EXPECT_TRUE(manual.contains(row.exit)) << row.text;
@@ -69,7 +69,7 @@ struct Expected {
 
 class WellKnown : public testing::TestWithParam<Expected> {};
 
-TEST_P(WellKnown, KeepsItsMeaning) {
+TEST_P(WellKnown, Code_KeepsItsMeaning) {
     Expected const& expected = GetParam();
     CodeInfo const& row = info(expected.code);
     EXPECT_EQ(row.text, expected.text);
@@ -96,14 +96,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{Code::store_unavailable, "store_unavailable", Next::retry, 503, 8},
                     Expected{Code::newer_format, "newer_format", Next::stop, 503, 1}));
 
-TEST(Codes, NextHasAText) {
+TEST(Codes, Next_HasAText) {
     EXPECT_EQ(text(Next::fix), "fix");
     EXPECT_EQ(text(Next::retry), "retry");
     EXPECT_EQ(text(Next::stop), "stop");
     EXPECT_EQ(text(Next::reopen), "reopen");
 }
 
-TEST(Fail, CarriesCodeDetailAndExtra) {
+TEST(Fail, Error_HasCodeDetailAndExtra) {
     Result<int> const result = fail(Code::conflict, "settled", Json::trusted("{\"a\":1}"));
     ASSERT_FALSE(result.has_value());
     EXPECT_EQ(result.error().code, Code::conflict);

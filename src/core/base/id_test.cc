@@ -23,7 +23,7 @@ SessionId session(std::uint64_t number) {
 
 constexpr std::uint64_t largest = (std::uint64_t{1} << 40) - 1;
 
-TEST(SessionId, HoldsItsNumberAndKeepsTheOtherRandomBytes) {
+TEST(SessionId, Id_HoldsItsNumberAndTheRandomBytes) {
     for (std::uint64_t const number :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{258}, largest}) {
         SessionId const id = SessionId::make(number, random_bits(9));
@@ -32,19 +32,19 @@ TEST(SessionId, HoldsItsNumberAndKeepsTheOtherRandomBytes) {
     }
 }
 
-TEST(SessionId, SortsByNumber) {
+TEST(SessionId, Order_IsByNumber) {
     EXPECT_LT(session(1), session(2));
     EXPECT_LT(session(255), session(256));
 }
 
-TEST(SessionId, TextComesBack) {
+TEST(SessionId, Text_ComesBack) {
     SessionId const id = session(4711);
     EXPECT_EQ(id.text(), "ses_" + id.bare());
     EXPECT_EQ(id.text().size(), 26u);
     EXPECT_EQ(SessionId::parse(id.text()), id);
 }
 
-TEST(SessionId, RefusesOtherTexts) {
+TEST(SessionId, OtherTexts_AreRefused) {
     std::string const good = session(1).text();
     for (std::string const& bad :
          {std::string(), std::string("ses_"), good.substr(4), good + "A", good + " ", " " + good,
@@ -57,7 +57,7 @@ TEST(SessionIdDeathTest, NumberBeyondFortyBits_StopsTheProcess) {
     EXPECT_DEATH(static_cast<void>(SessionId::make(largest + 1, Bits128{})), "broken invariant");
 }
 
-TEST(SessionId, HashesOfSequentialNumbersSpreadOverLowAndHighBits) {
+TEST(SessionId, Hash_SequentialNumbers_SpreadOverAllBits) {
     std::set<std::size_t> low;
     std::set<std::size_t> high;
     std::set<std::size_t> all;
@@ -73,12 +73,12 @@ TEST(SessionId, HashesOfSequentialNumbersSpreadOverLowAndHighBits) {
     EXPECT_GT(high.size(), 2400u);
 }
 
-TEST(SessionId, HashUsesTheRandomPartToo) {
+TEST(SessionId, Hash_UsesTheRandomPartToo) {
     EXPECT_NE(std::hash<SessionId>()(SessionId::make(1, random_bits(1))),
               std::hash<SessionId>()(SessionId::make(1, random_bits(2))));
 }
 
-TEST(PendingId, TextComesBack) {
+TEST(PendingId, Text_ComesBack) {
     PendingId const id{session(7), 12, 3, random_bits(5)};
     EXPECT_EQ(PendingId::parse(id.text()), id);
 }
@@ -92,7 +92,7 @@ TEST(PendingId, PartsThatLookLikeSeparators_AreParsed) {
     EXPECT_EQ(PendingId::parse(id.text()), id);
 }
 
-TEST(PendingId, RefusesOtherTexts) {
+TEST(PendingId, OtherTexts_AreRefused) {
     std::string const s = session(1).bare();
     std::string const n = base64url(random_bits(1));
     ASSERT_TRUE(PendingId::parse("pnd_" + s + "_1_1_" + n));
@@ -113,7 +113,7 @@ TEST(PendingId, Text_FitsTheLengthLimitOfIds) {
     EXPECT_FALSE(PendingId::parse("pnd_" + s + "_4294967295_1234_" + n)) << "65 characters";
 }
 
-TEST(NumberedId, TextComesBack) {
+TEST(NumberedId, Text_ComesBack) {
     for (std::string_view const prefix : {"trn_", "msg_", "rcp_"}) {
         std::string const text = numbered_id(prefix, session(3), ~std::uint64_t{0});
         auto const id = parse_numbered(prefix, text);
@@ -123,7 +123,7 @@ TEST(NumberedId, TextComesBack) {
     }
 }
 
-TEST(NumberedId, RefusesOtherTexts) {
+TEST(NumberedId, OtherTexts_AreRefused) {
     std::string const s = session(1).bare();
     for (std::string const& bad :
          {"trn_" + s, "trn_" + s + "_", "trn_" + s + "_01", "trn_" + s + "_0", "trn_" + s + "_-1",

@@ -5,21 +5,21 @@
 namespace dormouse {
 namespace {
 
-TEST(Json, IsNullByDefault) {
+TEST(Json, Default_IsNull) {
     EXPECT_EQ(Json().text(), "null");
     EXPECT_TRUE(Json().is_null());
     EXPECT_EQ(Json(), Json::trusted("null"));
     EXPECT_EQ(Json(), Json::trusted(""));
 }
 
-TEST(Json, CopiesShareTheText) {
+TEST(Json, Copies_ShareTheText) {
     Json const a = Json::trusted("[1,2,3]");
     Json const b = a;
     EXPECT_EQ(a.text().data(), b.text().data());
     EXPECT_EQ(b.size(), 7u);
 }
 
-TEST(Json, EqualityIsOfTextNotOfValue) {
+TEST(Json, Equality_IsOfTextNotOfValue) {
     EXPECT_EQ(Json::trusted("1"), Json::trusted("1"));
     EXPECT_FALSE(Json::trusted("1") == Json::trusted("1.0"));
 }

@@ -16,7 +16,7 @@ TEST(Media, FileName_WithPathParts_IsRefused) {
         EXPECT_FALSE(is_file_name(bad)) << bad;
 }
 
-TEST(Media, TypesAreThoseOfHttp) {
+TEST(Media, Types_AreThoseOfHttp) {
     for (std::string const good : {"image/png", "text/csv; charset=utf-8", "a/b;c=d ; e=f"})
         EXPECT_TRUE(is_media_type(good)) << good;
     for (std::string const& bad :
@@ -26,7 +26,7 @@ TEST(Media, TypesAreThoseOfHttp) {
     EXPECT_EQ(media_essence("text/csv ; charset=utf-8"), "text/csv");
 }
 
-TEST(Media, ImagesAreKnownByTheirBytes) {
+TEST(Media, Images_AreKnownByTheirBytes) {
     EXPECT_EQ(image_type("\x89PNG\r\n\x1a\nrest"), "image/png");
     EXPECT_EQ(image_type("\xff\xd8\xff\xe0"), "image/jpeg");
     EXPECT_EQ(image_type("GIF89a"), "image/gif");

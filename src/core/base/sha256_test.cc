@@ -10,7 +10,7 @@
 namespace dormouse {
 namespace {
 
-TEST(Sha256, KnownAnswersOfFips180) {
+TEST(Sha256, Fips180_KnownAnswers) {
     EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     EXPECT_EQ(hex(sha256("abc")),
               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -18,12 +18,12 @@ TEST(Sha256, KnownAnswersOfFips180) {
               "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256, DigestNamesItsAlgorithm) {
+TEST(Sha256, Digest_NamesItsAlgorithm) {
     EXPECT_EQ(digest_text(sha256("abc")),
               "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Draw, IsTheDigestOfRandomAndBigEndianNumber) {
+TEST(Draw, Draw_IsTheDigestOfRandomAndNumber) {
     Random random{};
     random[0] = 'x';
     std::string bytes(random.begin(), random.end());
@@ -36,7 +36,7 @@ TEST(Draw, IsTheDigestOfRandomAndBigEndianNumber) {
     EXPECT_EQ(draw(random, 0x01020304), expected);
 }
 
-TEST(Draw, GivesAnotherIdForEachNumber) {
+TEST(Draw, EachNumber_GivesAnotherId) {
     std::set<Bits128> drawn;
     for (std::uint32_t n = 0; n < 1000; ++n) {
         drawn.insert(draw(Random{}, n));
@@ -44,7 +44,7 @@ TEST(Draw, GivesAnotherIdForEachNumber) {
     EXPECT_EQ(drawn.size(), 1000u);
 }
 
-TEST(HmacSha256, AgreesWithRfc4231) {
+TEST(HmacSha256, Rfc4231_KnownAnswers) {
     EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
               "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     EXPECT_EQ(hex(hmac_sha256(std::string(131, '\xaa'),

@@ -16,7 +16,7 @@ std::string canonical(std::string_view text) {
 std::string digest(std::string_view text) { return digest_text(sha256(canonical(text))); }
 
 // Computed independently over the RFC 8785 text.
-TEST(Canonical, KnownDigests) {
+TEST(Canonical, Digests_AreTheKnownOnes) {
     struct {
         std::string_view text, digest;
     } const table[] = {
@@ -36,7 +36,7 @@ TEST(Canonical, KnownDigests) {
     }
 }
 
-TEST(Canonical, TheExampleOfRfc8785) {
+TEST(Canonical, Rfc8785_Example) {
     EXPECT_EQ(canonical(R"({
           "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
           "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -47,7 +47,7 @@ TEST(Canonical, TheExampleOfRfc8785) {
               "\"string\":\"\u20ac$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}");
 }
 
-TEST(Canonical, TheSortingExampleOfRfc8785) {
+TEST(Canonical, Rfc8785_SortingExample) {
     EXPECT_EQ(canonical(R"({"\u20ac":"Euro Sign","\r":"Carriage Return",
                             "\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
                             "\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control",
@@ -58,18 +58,18 @@ TEST(Canonical, TheSortingExampleOfRfc8785) {
               "\"\uFB33\":\"Hebrew Letter Dalet With Dagesh\"}");
 }
 
-TEST(Canonical, KeysThatShareTheirFirstSurrogateHaveAnOrder) {
+TEST(Canonical, KeysThatShareASurrogate_HaveAnOrder) {
     std::string const one = "{\"\U0001F600\":1,\"\U0001F601\":2}";
     EXPECT_EQ(canonical("{\"\U0001F601\":2,\"\U0001F600\":1}"), one);
     EXPECT_EQ(canonical(one), one);
 }
 
-TEST(Canonical, AShorterKeyComesBeforeALongerOneThatItBegins) {
+TEST(Canonical, ShorterKey_ComesBeforeALongerOneThatItBegins) {
     EXPECT_EQ(canonical("{\"ab\":1,\"a\":2,\"\":3,\"a\\u0000\":4}"),
               "{\"\":3,\"a\":2,\"a\\u0000\":4,\"ab\":1}");
 }
 
-TEST(Canonical, Numbers) {
+TEST(Canonical, Numbers_HaveOneForm) {
     struct {
         std::string_view text, expected;
     } const table[] = {
@@ -115,7 +115,7 @@ TEST(Canonical, Numbers) {
     }
 }
 
-TEST(Canonical, ALongIntegerKeepsAllItsDigits) {
+TEST(Canonical, LongInteger_KeepsAllItsDigits) {
     std::string digits = "1";
     for (int i = 1; i < 300; ++i) {
         digits += static_cast<char>('0' + i % 9 + 1);
@@ -127,18 +127,18 @@ TEST(Canonical, ALongIntegerKeepsAllItsDigits) {
     EXPECT_NE(canonical(digits), expected);
 }
 
-TEST(Canonical, SpellingOfStringsDoesNotMatter) {
+TEST(Canonical, SpellingOfStrings_DoesNotMatter) {
     EXPECT_EQ(canonical("\"\\u0041\\/\\u00e9\""), canonical("\"A/é\""));
     EXPECT_EQ(canonical("{\"\\u0061\":1}"), "{\"a\":1}");
     EXPECT_EQ(canonical("\"\\u001F\\u007f\""), "\"\\u001f\x7f\"");
 }
 
-TEST(Canonical, ArraysKeepTheirOrder) {
+TEST(Canonical, Arrays_KeepTheirOrder) {
     EXPECT_EQ(canonical("[ 3, 1 , 2 ]"), "[3,1,2]");
     EXPECT_EQ(canonical("[{ },[ ]]"), "[{},[]]");
 }
 
-TEST(CanonicalObject, HoldsTheMemberOrIsEmptyForNull) {
+TEST(CanonicalObject, Null_IsEmptyElseHoldsTheMember) {
     EXPECT_EQ(canonical_object("output", Json::trusted("{\"b\":1.0,\"a\":\"x\"}")),
               "{\"output\":{\"a\":\"x\",\"b\":1}}");
     EXPECT_EQ(canonical_object("output", Json()), "{}");

@@ -13,7 +13,7 @@ std::vector<Change> between(std::string_view before, std::string_view after) {
     return changes(View(before), View(after));
 }
 
-TEST(Changes, ObjectsAreComparedMemberByMember) {
+TEST(Changes, Objects_AreComparedMemberByMember) {
     EXPECT_THAT(
         between(R"({"target":"A","force":true,"at":{"zone":"eu","n":1}})",
                 R"({"target":"B","at":{"n":1,"zone":"us"},"note":"x"})"),
@@ -22,7 +22,7 @@ TEST(Changes, ObjectsAreComparedMemberByMember) {
                     Change{"note", std::nullopt, R"("x")"}));
 }
 
-TEST(Changes, OtherValuesAreComparedAsAWhole) {
+TEST(Changes, OtherValues_AreComparedAsAWhole) {
     EXPECT_THAT(between("[1,2]", "[1,3]"), ElementsAre(Change{"", "[1,2]", "[1,3]"}));
     EXPECT_THAT(between(R"({"a":{"b":1}})", R"({"a":7})"),
                 ElementsAre(Change{"a", R"({"b":1})", "7"}));

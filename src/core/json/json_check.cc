@@ -1,6 +1,7 @@
 // The check: Boost.JSON's event parser walks the text; no tree is built. Boost.JSON 1.81 accepts,
 // and this check refuses, duplicate keys and numbers that become NaN or infinite.
 
+#include "base/text/cut.h"
 #include "json/spell.h"
 #include "json/stored.h"
 
@@ -107,13 +108,6 @@ private:
     std::string culprit_;
 };
 
-std::string_view trim(std::string_view text) {
-    constexpr std::string_view space = " \t\r\n";
-    std::size_t const begin = std::min(text.find_first_not_of(space), text.size());
-    text.remove_prefix(begin);
-    return text.substr(0, text.find_last_not_of(space) + 1);
-}
-
 // Boost.JSON reports "\ud83d" without its second half as plain bad syntax, after the escape or
 // after the backslash of the next one.
 bool after_high_surrogate(std::string_view before) {
@@ -172,7 +166,7 @@ std::unexpected<Error> explain(Handler const& handler, bj::error_code error, std
 }  // namespace
 
 Result<Json> check(std::string_view text) {
-    std::string_view const value = trim(text);
+    std::string_view const value = trimmed(text);
     auto const cut = value.empty() ? 0 : static_cast<std::size_t>(value.data() - text.data());
     bj::parse_options options;
     options.max_depth = depth_max;

@@ -21,7 +21,7 @@ std::string nested(std::size_t depth, std::string_view open, std::string_view cl
 
 class Taken : public testing::TestWithParam<std::string> {};
 
-TEST_P(Taken, KeepsEveryByte) {
+TEST_P(Taken, Text_KeepsEveryByte) {
     auto const json = check(GetParam());
     ASSERT_TRUE(json) << json.error().detail;
     EXPECT_EQ(json->text(), GetParam());
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "{\"a\":{\"a\":{\"a\":1}}}", "[{\"a\":1},{\"a\":1}]",
                     "{\"a\":1,\"b\":{\"a\":1},\"c\":2}", "{\"a\\\\ud800\":1}"));
 
-TEST(Check, SurroundingWhiteSpaceIsCutOff) {
+TEST(Check, SurroundingWhiteSpace_IsRemoved) {
     EXPECT_EQ(check(" \t\r\n{\"a\" : 1} \n")->text(), "{\"a\" : 1}");
     EXPECT_EQ(check("1 ")->text(), "1");
 }
@@ -57,7 +57,7 @@ TEST(JsonParse, TextThatIsNotOneValue_IsRefused) {
     EXPECT_EQ(Json::parse("{\"a\":1,\"a\":2}").error().code, Code::bad_number_or_key);
 }
 
-TEST(Check, DepthIsLimitedForArraysObjectsAndBoth) {
+TEST(Check, Depth_IsLimitedForArraysAndObjects) {
     EXPECT_TRUE(check(nested(depth_max, "[", "]")));
     EXPECT_TRUE(check(nested(depth_max, "{\"a\":", "}")));
     EXPECT_TRUE(check(nested(depth_max / 2, "[{\"a\":", "}]")));
@@ -79,7 +79,7 @@ struct Bad {
 
 class Refused : public testing::TestWithParam<Bad> {};
 
-TEST_P(Refused, SaysWhy) {
+TEST_P(Refused, Text_SaysWhy) {
     auto const json = check(GetParam().text);
     ASSERT_FALSE(json) << GetParam().text;
     EXPECT_EQ(json.error().code, GetParam().code) << GetParam().text;
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class Ungrammatical : public testing::TestWithParam<std::string> {};
 
-TEST_P(Ungrammatical, IsBadJson) {
+TEST_P(Ungrammatical, Text_IsBadJson) {
     auto const json = check(GetParam());
     ASSERT_FALSE(json) << GetParam();
     EXPECT_EQ(json.error().code, Code::bad_json) << json.error().detail;
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Check, Ungrammatical,
 
 class NotUtf8 : public testing::TestWithParam<std::string> {};
 
-TEST_P(NotUtf8, IsBadJsonInValuesAndKeys) {
+TEST_P(NotUtf8, ValuesAndKeys_AreBadJson) {
     for (std::string const& text :
          {"\"" + GetParam() + "\"", "{\"" + GetParam() + "\":1}",
           "[\"ok\",\"xx" + GetParam() + "yy\"]", "\"\\n" + GetParam() + "\"",
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Check, NotUtf8,
 
 class LoneSurrogate : public testing::TestWithParam<std::string> {};
 
-TEST_P(LoneSurrogate, IsRefusedInValuesAndKeys) {
+TEST_P(LoneSurrogate, ValuesAndKeys_AreRefused) {
     std::string const padding = "                    ";  // long and short texts take other paths
     for (std::string const& text :
          {"\"" + GetParam() + "\"", "[\"" + GetParam() + "\",\"" + padding + "\"]",
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Check, LoneSurrogate,
 
 class TooLargeNumber : public testing::TestWithParam<std::string> {};
 
-TEST_P(TooLargeNumber, IsRefusedAtAnyLevel) {
+TEST_P(TooLargeNumber, AnyLevel_IsRefused) {
     for (std::string const& text :
          {GetParam(), "[" + GetParam() + "]", "{\"a\":-" + GetParam() + "}"}) {
         auto const json = check(text);
@@ -185,7 +185,7 @@ struct DuplicateKey {
 
 class Duplicate : public testing::TestWithParam<DuplicateKey> {};
 
-TEST_P(Duplicate, IsRefusedAndNamed) {
+TEST_P(Duplicate, Key_IsRefusedAndNamed) {
     auto const json = check(GetParam().text);
     ASSERT_FALSE(json) << GetParam().text;
     EXPECT_EQ(json.error().code, Code::bad_number_or_key);
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DuplicateKey{"{\"/\":1,\"\\/\":2}", "\"/\""},
                     DuplicateKey{"{\"\\n\":1,\"\\u000a\":2}", "\"\\n\""}));
 
-TEST(Check, KeysThatDifferOnlyInNormalisationOrCaseAreTwo) {
+TEST(Check, OtherCaseOrNormalisation_IsAnotherKey) {
     EXPECT_TRUE(check("{\"\u00e9\":1,\"e\u0301\":2}"));
     EXPECT_TRUE(check("{\"a\":1,\"A\":2}"));
 }

@@ -240,7 +240,7 @@ TEST(JsonProperty, EverySpelling_ReadsTheSame) {
     }));
 }
 
-TEST(JsonProperty, EverySpellingHasOneCanonicalForm) {
+TEST(JsonProperty, EverySpelling_HasOneCanonicalForm) {
     EXPECT_TRUE(holds("canonical forgets the spelling", [](Value const& value, auto& random) {
         auto const one = check(respell(value, random));
         auto const other = check(respell(value, random));
@@ -254,7 +254,7 @@ TEST(JsonProperty, EverySpellingHasOneCanonicalForm) {
     }));
 }
 
-TEST(JsonProperty, DoublesSurviveTheirText) {
+TEST(JsonProperty, Doubles_SurviveTheirText) {
     EXPECT_TRUE(rc::check("number -> text -> number", [](std::uint64_t bits) {
         std::mt19937_64 random(bits);
         double const number = random_double(random);

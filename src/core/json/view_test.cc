@@ -11,7 +11,7 @@ View view(std::string_view text) {
     return View(text);
 }
 
-TEST(View, KnowsTheKindFromTheText) {
+TEST(View, Kind_IsKnownFromTheText) {
     EXPECT_EQ(view("null").kind(), Kind::null);
     EXPECT_EQ(view("true").kind(), Kind::boolean);
     EXPECT_EQ(view("false").kind(), Kind::boolean);
@@ -36,7 +36,7 @@ TEST(View, Absent_ReadsAsNullAndIsNotPresent) {
     EXPECT_TRUE(View().exists());
 }
 
-TEST(View, BooleansAreOnlyBooleans) {
+TEST(View, Booleans_AreOnlyBooleans) {
     EXPECT_EQ(view("true").boolean(), true);
     EXPECT_EQ(view("false").boolean(), false);
     EXPECT_FALSE(view("null").boolean());
@@ -44,7 +44,7 @@ TEST(View, BooleansAreOnlyBooleans) {
     EXPECT_FALSE(view("\"true\"").boolean());
 }
 
-TEST(View, IntegersAreTakenInEverySpelling) {
+TEST(View, Integers_AreTakenInEverySpelling) {
     struct {
         std::string_view text;
         std::optional<std::int64_t> expected;
@@ -78,7 +78,7 @@ TEST(View, IntegersAreTakenInEverySpelling) {
     }
 }
 
-TEST(View, NumbersAreTheNearestDoubles) {
+TEST(View, Numbers_AreTheNearestDoubles) {
     EXPECT_EQ(view("1.5").number(), 1.5);
     EXPECT_EQ(view("-1e2").number(), -100.0);
     EXPECT_EQ(view("1e-400").number(), 0.0);
@@ -88,7 +88,7 @@ TEST(View, NumbersAreTheNearestDoubles) {
     EXPECT_FALSE(view("\"1\"").number());
 }
 
-TEST(View, StringsAreDecoded) {
+TEST(View, Strings_AreDecoded) {
     EXPECT_EQ(view("\"\"").string(), "");
     EXPECT_EQ(view("\"plain\"").string(), "plain");
     EXPECT_EQ(view("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"").string(), "\"\\/\b\f\n\r\t");
@@ -100,7 +100,7 @@ TEST(View, StringsAreDecoded) {
     EXPECT_FALSE(view("null").string());
 }
 
-TEST(View, MembersComeInOrderWithDecodedKeysAndRawValues) {
+TEST(View, Members_ComeInOrderWithDecodedKeys) {
     std::string seen;
     view("{ \"b\" : 1.0 ,\"\\u0061\":{\"x\":[1, 2]}, \"c\":\"}\\\"]\" }")
         .members([&](std::string_view key, View value) {
@@ -109,7 +109,7 @@ TEST(View, MembersComeInOrderWithDecodedKeysAndRawValues) {
     EXPECT_EQ(seen, "b=1.0;a={\"x\":[1, 2]};c=\"}\\\"]\";");
 }
 
-TEST(View, ElementsComeInOrder) {
+TEST(View, Elements_ComeInOrder) {
     std::string seen;
     view("[ 1,\"a,b]\" ,[[]], {\"a\":[]},null ]").elements([&](View value) {
         seen += std::string(value.raw()) + ";";
@@ -128,7 +128,7 @@ TEST(View, OtherKinds_HaveNoMembersAndElements) {
     view("{\"a\":1}").elements([](View) { FAIL(); });
 }
 
-TEST(View, SizeCountsTheOuterLevel) {
+TEST(View, Size_CountsTheOuterLevel) {
     EXPECT_EQ(view("[]").size(), 0u);
     EXPECT_EQ(view("[ ]").size(), 0u);
     EXPECT_EQ(view("{ }").size(), 0u);
@@ -136,7 +136,7 @@ TEST(View, SizeCountsTheOuterLevel) {
     EXPECT_EQ(view("{\"a\":[1,2],\"b\":{\"c\":1}}").size(), 2u);
 }
 
-TEST(View, LookUpComparesDecodedKeys) {
+TEST(View, LookUp_ComparesDecodedKeys) {
     View const object = view("{\"ab\":1,\"\\u0061\":2,\"\\\\\":3,\"\":4}");
     EXPECT_EQ(object["ab"].raw(), "1");
     EXPECT_EQ(object["a"].raw(), "2");
@@ -146,7 +146,7 @@ TEST(View, LookUpComparesDecodedKeys) {
     EXPECT_FALSE(object["b"].exists());
 }
 
-TEST(View, LookUpFindsOnlyTheOuterLevel) {
+TEST(View, LookUp_FindsOnlyTheOuterLevel) {
     EXPECT_FALSE(view("{\"x\":{\"a\":1},\"y\":\"\\\"a\\\":2\"}")["a"].exists());
 }
 
@@ -161,7 +161,7 @@ TEST(View, Strings_OfEveryLengthAndEscapePlace_AreSkipped) {
     }
 }
 
-TEST(View, PointersOfRfc6901) {
+TEST(View, Rfc6901_Pointers) {
     View const doc = view(
         "{\"foo\":[\"bar\",\"baz\"],\"\":0,\"a/b\":1,\"c%d\":2,\"e^f\":3,\"g|h\":4,"
         "\"i\\\\j\":5,\"k\\\"l\":6,\" \":7,\"m~n\":8}");
@@ -184,7 +184,7 @@ TEST(View, PointersOfRfc6901) {
     }
 }
 
-TEST(View, ShorthandsFallBack) {
+TEST(View, Shorthands_FallBack) {
     View const object = view("{\"s\":\"x\",\"i\":2,\"b\":true,\"n\":null}");
     EXPECT_EQ(object["s"].string_or("d"), "x");
     EXPECT_EQ(object["n"].string_or("d"), "d");
@@ -197,7 +197,7 @@ TEST(View, ShorthandsFallBack) {
     EXPECT_EQ(object["i"].boolean_or(false), false);
 }
 
-TEST(View, CopyKeepsTheBytes) {
+TEST(View, Copy_KeepsTheBytes) {
     EXPECT_EQ(view("{\"a\":[1.0, 2]}")["a"].copy().text(), "[1.0, 2]");
 }
 

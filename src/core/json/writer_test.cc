@@ -10,7 +10,7 @@ namespace {
 
 std::string number(double value) { return Writer().value(value).take(); }
 
-TEST(Writer, PutsCommasWhereTheyBelong) {
+TEST(Writer, Commas_AreWhereTheyBelong) {
     Writer writer;
     writer.begin_object()
         .member("a", 1)
@@ -35,33 +35,33 @@ TEST(Writer, PutsCommasWhereTheyBelong) {
               "\"e\":[1],\"f\":{\"g\":2},\"h\":null}");
 }
 
-TEST(Writer, IsEmptyAndReadyAfterTake) {
+TEST(Writer, Take_LeavesItEmptyAndReady) {
     Writer writer;
     EXPECT_EQ(writer.begin_array().value(1).end_array().take(), "[1]");
     EXPECT_EQ(writer.text(), "");
     EXPECT_EQ(writer.value("next").json().text(), "\"next\"");
 }
 
-TEST(Writer, AnAbsentViewIsWrittenAsNull) {
+TEST(Writer, AbsentView_IsWrittenAsNull) {
     View const object(std::string_view("{}"));
     EXPECT_EQ(Writer().begin_object().member_raw("a", object["a"].raw()).end_object().take(),
               "{\"a\":null}");
 }
 
-TEST(Writer, WritesIntegersOfEverySize) {
+TEST(Writer, Integers_OfEverySizeAreWritten) {
     Writer writer;
     writer.begin_array().value(INT64_MIN).value(UINT64_MAX).value(-1).value(0u).end_array();
     EXPECT_EQ(writer.take(), "[-9223372036854775808,18446744073709551615,-1,0]");
 }
 
-TEST(Writer, EscapesOnlyWhatIsRequired) {
+TEST(Writer, OnlyTheRequired_IsEscaped) {
     EXPECT_EQ(quote(""), "\"\"");
     EXPECT_EQ(quote("\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
     EXPECT_EQ(quote(std::string_view("\0\x01\x1f\x7f", 4)), "\"\\u0000\\u0001\\u001f\x7f\"");
     EXPECT_EQ(quote("\u2028é€\U0001F600"), "\"\u2028é€\U0001F600\"");
 }
 
-TEST(Writer, EscapesAtEveryPlaceOfLongAndShortTexts) {
+TEST(Writer, LongAndShortTexts_AreEscapedAtEveryPlace) {
     for (std::size_t length = 0; length < 34; ++length) {
         for (std::size_t place = 0; place <= length; ++place) {
             for (std::string_view const special : {"\"", "\n", "é", "\xff", "\x01"}) {
@@ -78,7 +78,7 @@ TEST(Writer, EscapesAtEveryPlaceOfLongAndShortTexts) {
     }
 }
 
-TEST(Writer, ReplacesIllFormedUtf8) {
+TEST(Writer, IllFormedUtf8_IsReplaced) {
     EXPECT_EQ(quote("a\xff"
                     "b\xE2\x82"
                     "c\xF0\x9F\x98"),
@@ -86,7 +86,7 @@ TEST(Writer, ReplacesIllFormedUtf8) {
     EXPECT_EQ(quote("\xED\xA0\x80"), "\"\uFFFD\uFFFD\uFFFD\"");
 }
 
-TEST(Writer, DoublesLookAsInEcmaScript) {
+TEST(Writer, Doubles_LookAsInEcmaScript) {
     struct {
         double value;
         std::string_view text;
@@ -115,7 +115,7 @@ TEST(Writer, DoublesLookAsInEcmaScript) {
 }
 
 // Appendix B of RFC 8785: the bits of a double and its text.
-TEST(Writer, SampleNumbersOfRfc8785) {
+TEST(Writer, Rfc8785_SampleNumbers) {
     struct {
         std::uint64_t bits;
         std::string_view text;

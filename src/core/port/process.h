@@ -63,15 +63,15 @@ public:
     // Writes to the input of an interactive process. One that does not read is ended once
     // `backlog_max` bytes wait for it.
     static constexpr std::size_t backlog_max = std::size_t{64} << 20;
-    virtual void write(Number /*process*/, std::string_view /*bytes*/) {}
+    virtual void write(Number process, std::string_view bytes) = 0;
     // As stop(), but `done` is called.
-    virtual void end(Number process) { stop(process); }
+    virtual void end(Number process) = 0;
     // As end(), without the time to end by itself.
-    virtual void kill(Number process) { end(process); }
+    virtual void kill(Number process) = 0;
     // Marks the process as idle. If another process needs its place, `give_way` of the one that has
     // been idle longest is called once, on the loop; it may end the process.
-    virtual void rest(Number /*process*/, Fn<void()> /*give_way*/) {}
-    virtual void work(Number /*process*/) {}  // takes rest() back
+    virtual void rest(Number process, Fn<void()> give_way) = 0;
+    virtual void work(Number process) = 0;  // takes rest() back
 };
 
 }  // namespace dormouse::port

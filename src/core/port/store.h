@@ -4,7 +4,7 @@
 // user takes the part that it needs. No function has a default: a store that omits one does not
 // compile.
 //
-// Threads: commit(), update_posts(), drop_delivered(), drop_given_up(), change_tokens(),
+// Threads: commit(), update_messages(), drop_delivered(), drop_given_up(), change_tokens(),
 // change_devices(), drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a
 // time (the writer); all other members by one thread at a time (the reader), possibly during a
 // commit. Later reads see what a commit reported as done; of a failed commit they see all or
@@ -93,21 +93,22 @@ public:
     virtual ~OutboxStore() = default;
     // Pending messages of the kind with next_at <= until, by (next_at, sender's number, seq, n), at
     // most `limit`.
-    [[nodiscard]] virtual Result<std::vector<PostRow>> due_posts(std::string const& kind,
-                                                                 Time until,
-                                                                 std::uint32_t limit) = 0;
+    [[nodiscard]] virtual Result<std::vector<OutboxRow>> due_messages(std::string const& kind,
+                                                                      Time until,
+                                                                      std::uint32_t limit) = 0;
     // Pending messages to targets other than sessions with next_at <= until: the `each` earliest of
     // each target, targets in order from after `after`, until there are `limit` rows. So a target
     // with many messages does not hide the others.
-    [[nodiscard]] virtual Result<std::vector<DuePost>> due_by_target(Time until,
-                                                                     std::string const& after,
-                                                                     std::uint32_t each,
-                                                                     std::uint32_t limit) = 0;
-    [[nodiscard]] virtual Result<std::optional<PostRow>> post(PostKey const& key) = 0;
+    [[nodiscard]] virtual Result<std::vector<DueMessage>> due_by_target(Time until,
+                                                                        std::string const& after,
+                                                                        std::uint32_t each,
+                                                                        std::uint32_t limit) = 0;
+    [[nodiscard]] virtual Result<std::optional<OutboxRow>> post(PostKey const& key) = 0;
     // By key, largest first. The project is the sender's.
-    [[nodiscard]] virtual Result<std::vector<PostRow>> list_posts(PostFilter const& filter) = 0;
+    [[nodiscard]] virtual Result<std::vector<OutboxRow>> list_messages(
+        OutboxFilter const& filter) = 0;
     // Updates all rows in one transaction with one sync. Skips rows that do not exist.
-    [[nodiscard]] virtual Result<void> update_posts(std::span<PostUpdate const> updates) = 0;
+    [[nodiscard]] virtual Result<void> update_messages(std::span<OutboxUpdate const> updates) = 0;
     // Removes messages delivered before `until`. Called by the writer.
     [[nodiscard]] virtual Result<void> drop_delivered(Time until) = 0;
     // Messages to targets other than sessions that were given up before `until`, counted up to
@@ -118,7 +119,7 @@ public:
     // The webhook secret of a pause; nullopt: none.
     [[nodiscard]] virtual Result<std::optional<std::string>> secret(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
-    // The messages about a pause that the target took and PostUpdate::closed did not remove, by
+    // The messages about a pause that the target took and OutboxUpdate::closed did not remove, by
     // reference; at most 100.
     [[nodiscard]] virtual Result<std::vector<SentRow>> sent(SessionId session, CallNo call,
                                                             Generation generation,

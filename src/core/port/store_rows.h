@@ -91,48 +91,48 @@ struct PostKey {
 };
 
 // `dead` and `disabled` are not tried again; `delivered` is kept so that its outcome can be read.
-enum class PostState : std::uint8_t { pending, delivered, dead, disabled };
+enum class OutboxState : std::uint8_t { pending, delivered, dead, disabled };
 
-struct PostRow {
+struct OutboxRow {
     PostKey key;
     std::string kind;    // which component delivers it: "session", "webhook"
     std::string target;  // a session id or a URL
     std::string body;    // Opaque here. The store adds a checksum over body and key.
     // The session that its delivery creates. The number is reserved from now on.
     std::optional<SessionId> makes = {};
-    PostState state = PostState::pending;
+    OutboxState state = OutboxState::pending;
     Time created{};
     Time next_at{};  // Pending: when it is tried next. Given up: since when.
     std::uint32_t attempts = 0;
     std::int32_t last_status = 0;  // HTTP status; 0: none
     std::string last_error = {};
     std::optional<Time> delivered = {};
-    friend bool operator==(PostRow const&, PostRow const&) = default;
+    friend bool operator==(OutboxRow const&, OutboxRow const&) = default;
 };
 
 // A due message to a target other than a session.
-struct DuePost {
+struct DueMessage {
     PostKey key;
     std::string target;
     std::uint32_t attempts = 0;  // failed attempts
-    friend bool operator==(DuePost const&, DuePost const&) = default;
+    friend bool operator==(DueMessage const&, DueMessage const&) = default;
 };
 
 // A message that a chat service took, and that changes when the call is decided.
 struct SentRow {
     CallNo call = 0;
     Generation generation = 0;
-    std::string target;     // as in PostRow
+    std::string target;     // as in OutboxRow
     std::string reference;  // its name in the service; unique for the target and the pause
     std::string body = {};  // what it said, opaque here
     friend bool operator==(SentRow const&, SentRow const&) = default;
 };
 
 // New delivery state of a message. No other column of its row ever changes.
-struct PostUpdate {
+struct OutboxUpdate {
     PostKey key;
     bool gone = false;  // deletes the row; the other members are ignored
-    PostState state = PostState::pending;
+    OutboxState state = OutboxState::pending;
     Time next_at{};
     std::uint32_t attempts = 0;
     std::int32_t last_status = 0;
@@ -144,10 +144,10 @@ struct PostUpdate {
 };
 
 // Filter of lists of messages to targets other than sessions.
-struct PostFilter {
+struct OutboxFilter {
     std::string project = {};
-    std::optional<PostState> state = {};  // nullopt: all
-    std::optional<PostKey> before = {};   // page: smaller keys only
+    std::optional<OutboxState> state = {};  // nullopt: all
+    std::optional<PostKey> before = {};     // page: smaller keys only
     std::uint32_t limit = 50;
 };
 
@@ -224,7 +224,7 @@ struct Append {
     std::vector<PendingRow> pending;  // inserted or replaced by (call, generation)
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
-    std::vector<PostRow> posts;  // key.from == session; they stay when the session is deleted
+    std::vector<OutboxRow> posts;  // key.from == session; they stay when the session is deleted
     // Messages that it receives or gets back: their rows are deleted.
     std::vector<PostKey> taken = {};
     std::vector<SecretRow> secrets = {};

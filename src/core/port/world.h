@@ -63,11 +63,12 @@ template <class Question, class Done> void ask(Journal& journal, Question questi
                  [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
 }
 
-// The part of a journal's store that its holder may use, such as Part<AuditStore>. A copy accesses
-// the same store.
-template <class Of> class Part {
+// The view of a journal's store that its holder may use, such as StoreView<AuditStore>. A copy
+// accesses the same store.
+template <class Of> class StoreView {
 public:
-    Part(Journal& journal) : journal_(&journal) {}  // NOLINT(*-explicit-*): a store has each part
+    StoreView(Journal& journal)
+        : journal_(&journal) {}  // NOLINT(*-explicit-*): a store has each part
     void write(Fn<Result<void>(Of&)> work, Fn<void(Result<void>)> done) const {
         journal_->write([work = std::move(work)](Store& store) mutable { return work(store); },
                         std::move(done));
@@ -85,7 +86,7 @@ private:
     Journal* journal_;
 };
 template <class Of, class Question, class Done>
-void ask(Part<Of> const& part, Question question, Done done) {
+void ask(StoreView<Of> const& part, Question question, Done done) {
     part.ask(std::move(question), std::move(done));
 }
 

@@ -147,7 +147,7 @@ TEST_F(GateTest, Health_NeedsAllowedHostButNoToken) {
     EXPECT_EQ(said(good("authorization", "", "/healthz/")), "unauthenticated");
 }
 
-TEST_F(GateTest, BodiesMustBeJson) {
+TEST_F(GateTest, Body_MustBeJson) {
     auto const with = [&](std::string const& type, std::string const& length) {
         HttpRequest head = good("content-type", type);
         head.headers.emplace_back("content-length", length);

@@ -25,19 +25,19 @@ std::string read_token(std::filesystem::path const& file) {
 // Writes a new file and renames it, so that a reader never sees half of it; readable by its owner
 // only from the start.
 Result<void> write_token(std::filesystem::path const& file, std::string const& token) {
-    auto const beside = file.string() + ".new";
-    int const fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    auto const new_file = file.string() + ".new";
+    int const fd = ::open(new_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(Code::store_unavailable,
-                    "cannot write " + beside + ": " + std::strerror(errno));
+                    "cannot write " + new_file + ": " + std::strerror(errno));
     std::string const line = token + "\n";
     bool const written = ::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
     bool const synced = ::fsync(fd) == 0;
     ::close(fd);
     if (!written || !synced)
-        return fail(Code::store_full, "cannot write " + beside + ": " + std::strerror(errno));
+        return fail(Code::store_full, "cannot write " + new_file + ": " + std::strerror(errno));
     std::error_code error;
-    std::filesystem::rename(beside, file, error);
+    std::filesystem::rename(new_file, file, error);
     if (error)
         return fail(Code::store_unavailable,
                     "cannot write " + file.string() + ": " + error.message());

@@ -66,7 +66,7 @@ TEST_F(TokensTest, NewRowOfTheSameId_ReplacesTheOld) {
     EXPECT_EQ(tokens.size(), 1U);
 }
 
-TEST_F(TokensTest, ProjectsAndAgentsAreThoseOfTheRow) {
+TEST_F(TokensTest, ProjectsAndAgents_AreThoseOfTheRow) {
     Principal one;
     EXPECT_TRUE(one.is_for("any"));
     EXPECT_TRUE(one.may_start("ops", false));

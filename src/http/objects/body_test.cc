@@ -20,7 +20,7 @@ std::string extra(Body const& body, std::string_view name) {
     return json::View(body.error()->extra)[name].string_or("?");
 }
 
-TEST(Body, ReadsEachMemberInItsType) {
+TEST(Body, Members_AreReadInTheirTypes) {
     Body body = body_of(sample);
     EXPECT_EQ(body.string("text"), "hi");
     EXPECT_EQ(body.integer("count"), 3);
@@ -85,7 +85,7 @@ std::string why(std::string_view text, Request const& request) {
     return body.error() ? extra(body, "why") : "";
 }
 
-TEST(Body, ATableRefusesWhatIsMissingOrOutOfItsBounds) {
+TEST(Body, MissingOrOutOfBounds_IsRefused) {
     std::string const many(1'001, 'x');
     EXPECT_EQ(why("{}", claim_request), "");
     EXPECT_EQ(why(R"({"forMs":-1})", claim_request), "must be 0 (given back) to 3600000");
@@ -104,7 +104,7 @@ TEST(Body, ATableRefusesWhatIsMissingOrOutOfItsBounds) {
     EXPECT_EQ(why(R"({"pendingID":"p","payload":null})", progress_request), "");
 }
 
-TEST(Body, FirstErrorWins) {
+TEST(Body, SeveralErrors_FirstWins) {
     Body body = body_of(R"({"text":7,"count":"x"})");
     (void)body.integer("count");
     (void)body.string("text");

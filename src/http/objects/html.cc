@@ -1,6 +1,7 @@
 #include "http/objects/html.h"
 
 #include "base/sha256.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -72,12 +73,12 @@ std::string advice(int status) {
     switch (status) {
         case 401: return "Ask your administrator for a sign-in link, and open it on this device.";
         case 403: return "You are signed in, but your role does not allow this.";
-        case 404: return "The link may be incomplete, or what it led to is gone.";
+        case 404: return "The link is incomplete, or its target was deleted.";
         case 405: return "This address is for programs.";
         case 409: return "Nothing was changed. Load the page again to see what happened meanwhile.";
         case 413: return "What you sent is too large. Send less, and try again.";
         case 421: return "Open the server by the address that you were given.";
-        case 410: return "It came too late: this is over.";
+        case 410: return "Too late: this call is already settled.";
         case 429: return "Wait a moment, then load the page again.";
         default: return status >= 500 ? "Load the page again in a moment." : "";
     }
@@ -106,10 +107,7 @@ std::string title_text(std::string_view text) {
     text.remove_prefix(begin);
     constexpr std::size_t most = 80;
     text = text.substr(0, text.find('\n'));
-    if (text.size() <= most) return std::string(text);
-    std::size_t end = most;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    return std::string(text.substr(0, end)) + "…";
+    return cut_with_mark(text, most);
 }
 
 std::string utc_text(Time at) {

@@ -65,11 +65,11 @@ inline constexpr auto rows<Retry> =
               field("next", next_timer)));
 
 // `calls`: the open calls, in the order of requests. While calls wait for a missing gate none is
-// open, and `held` is the first of them.
+// open, and `awaiting` is the first of them.
 struct WaitingAsync {
     Ref<State> state;
     std::vector<Ref<Call>> calls = {};
-    Call const* held = nullptr;
+    Call const* awaiting = nullptr;
 
     [[nodiscard]] std::vector<PendingId> pending() const;
     [[nodiscard]] std::optional<PendingId> first() const;
@@ -343,7 +343,7 @@ inline constexpr auto rows<TaskSource> =
                     "Its run waits until fewer tasks of the session run (at most 8 at once)."),
               field("resumeCount", [](wire::TaskView const& task) { return task.run - 1; }),
               field("result", &wire::TaskView::result,
-                    {.about = "What it said in its newest run, once that has ended.",
+                    {.about = "Its last text in its newest run, once that has ended.",
                      .more = R"("type":["string","null"])"}),
               field("progress", or_null(&wire::TaskView::progress),
                     "What it has reported of this run (report_progress)."),

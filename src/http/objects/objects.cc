@@ -27,10 +27,10 @@ std::optional<PendingId> WaitingAsync::first() const {
     return calls.empty() ? std::nullopt : std::optional(calls.front().get().pending);
 }
 std::string const& WaitingAsync::tool() const {
-    return calls.empty() ? held->spec.tool : calls.front().get().spec.tool;
+    return calls.empty() ? awaiting->spec.tool : calls.front().get().spec.tool;
 }
 Time WaitingAsync::since() const {
-    return calls.empty() ? held->created : calls.front().get().pause->since;
+    return calls.empty() ? awaiting->created : calls.front().get().pause->since;
 }
 std::optional<Time> WaitingAsync::timeout() const {
     auto const nearest = std::ranges::min_element(calls, by_deadline);
@@ -54,7 +54,7 @@ ActivitySource activity_of(State const& state) {
     for (auto const& [no, call] : state.calls) {
         if (call.phase == CallPhase::waiting) waiting.calls.emplace_back(call);
     }
-    if (waiting.calls.empty()) waiting.held = &state.calls.at(*state.awaiting_gate.begin());
+    if (waiting.calls.empty()) waiting.awaiting = &state.calls.at(*state.awaiting_gate.begin());
     return {std::move(waiting)};
 }
 

@@ -81,7 +81,7 @@ TEST_F(Objects, Session_HasAllItsMembersFromTheStart) {
     EXPECT_EQ(text(session_json(), "/time/ended"), std::to_string(to_ms(now)));
 }
 
-TEST_F(Objects, ActivitySaysWhatContinues) {
+TEST_F(Objects, Activity_SaysWhatContinues) {
     (void)create();
     (void)prompt("please");
     std::string const turn = "\"" + numbered_id("trn_", id, 1) + "\"";

@@ -52,7 +52,7 @@ constexpr std::int64_t day_ms = 86'400'000;
 constexpr std::int64_t age_ms_max = 36'600 * day_ms;  // a hundred years
 
 constexpr Facts result_facts{
-    .more = R"("properties":{"output":{"description":"Must be there; may be null."},)"
+    .more = R"("properties":{"output":{"description":"Required; may be null."},)"
             R"("title":{"type":["string","null"]},"metadata":{"description":"Any JSON value."}},)"
             R"("required":["output"],"additionalProperties":false)"};
 constexpr Member labels =
@@ -165,8 +165,8 @@ constexpr Member import_members[] = {
     at_most(4'096, text("cwd", {"The folder that the session works in, if its agent is a program; "
                                 "else becomes a label."})),
     messages,
-    integer("parts", {"How many requests it takes; only part of what the key stands for."}),
-    text("digest", {"Of all of them; only part of what the key stands for."}),
+    integer("parts", {"The number of requests of this import; part of its idempotency key only."}),
+    text("digest", {"The digest of all messages; part of the idempotency key only."}),
 };
 constexpr Member import_part_members[] = {
     required(between(2, std::numeric_limits<std::int64_t>::max(),
@@ -261,7 +261,7 @@ Request const decision_request{"DecisionRequest", "", decision_members};
 Request const rule_part{"RuleRequest", "The standing rule that an approval makes.", rule_members};
 Request const progress_request{"ProgressRequest", "", progress_members};
 Request const claim_request{"ClaimRequest", "", claim_members};
-Request const reassign_request{"ReassignRequest", "Who is to answer, and nobody else.",
+Request const reassign_request{"ReassignRequest", "The only people who may answer.",
                                reassign_members};
 
 Request const create_request{"CreateRequest", "", create_members};

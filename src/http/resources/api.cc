@@ -120,14 +120,15 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mail_(services.loop, services.journal, services.runner),
-      cutter_(services.runner, services.loop, services.journal, services.keep),
+      cutter_(services.runner, services.loop, services.journal, services.keep,
+              [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),
       web_page_(services.web_files),
-      routes_(all_routes()) {
-    cutter_.on_cut([this](SessionId session, runner::CutReport const& cut) {
-        services_.log.info("oldest messages removed", {{"session", session.text()},
-                                                       {"messages", std::to_string(cut.messages)},
-                                                       {"bytes", std::to_string(cut.bytes)}});
-    });
+      routes_(all_routes()) {}
+
+void Api::log_cut(SessionId session, runner::CutReport const& cut) {
+    services_.log.info("oldest messages removed", {{"session", session.text()},
+                                                   {"messages", std::to_string(cut.messages)},
+                                                   {"bytes", std::to_string(cut.bytes)}});
 }
 
 Api::~Api() = default;
@@ -210,14 +211,14 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     route(exchange, *observed);
 }
 
-void Api::aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+void Api::run_for_body(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
     bool const large = std::max(x->body.size(), x->request.body.size()) >= wire::large_bytes;
-    if (large) return beside(x, std::move(work), std::move(then));
+    if (large) return run_on_body_thread(x, std::move(work), std::move(then));
     work();
     then();
 }
 
-void Api::beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
+void Api::run_on_body_thread(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
     if (services_.workers == nullptr) {
         work();
         return then();
@@ -246,7 +247,7 @@ void Api::read_body(ExchangePtr const& x, port::Fn<void()> then) {
         x->request.body = {};
         if (!x->request.header("idempotency-key").empty()) x->body_digest = digest_of(x->body);
     };
-    aside(x, std::move(check), [x, failed, then = std::move(then)]() mutable {
+    run_for_body(x, std::move(check), [x, failed, then = std::move(then)]() mutable {
         if (*failed) return x->fail(**failed);
         then();
     });

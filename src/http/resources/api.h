@@ -66,7 +66,7 @@ struct Services {
     WebFiles web_files = {};  // none: there is no web page
     People people = {};
     port::HttpClient* client = nullptr;            // null: nothing is sent
-    std::vector<std::string> webhook_hosts = {};   // see webhook::way_to()
+    std::vector<std::string> webhook_hosts = {};   // see webhook::url_policy()
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     ServerFacts facts = {};
     std::shared_ptr<OidcSettings const> oidc = {};  // null: no sign-in with a provider
@@ -141,9 +141,9 @@ public:
     // Runs `work`, then `then` on the loop. With a large body in `x`, `work` runs on a worker
     // thread and may use only what does not change in `x`. `then` is dropped when the API has been
     // destroyed.
-    void aside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
+    void run_for_body(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
     // The same on a worker thread for a body of any size: `work` takes long.
-    void beside(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
+    void run_on_body_thread(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then);
 
     // Closes the streams of revoked and expired tokens. Runs soon after each change and every
     // second.
@@ -152,6 +152,7 @@ public:
 private:
     void watch_streams();
     void keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream);
+    void log_cut(SessionId session, runner::CutReport const& cut);
     void route(ExchangePtr const& exchange, Observed& observed);
     void read_body(ExchangePtr const& x, port::Fn<void()> then);
     // Returns null when there is no such route.

@@ -309,7 +309,7 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<OutcomeSource<ReceiptSource>, OutcomeSource<BriefReceipt>, CallbackSource,
              ProgressAnswer>();
     describe<AcceptedPrompt, CallAnswer, ImportedPart, port::AttachInfo>();
-    describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::PostRow, RuleSource>();
+    describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::OutboxRow, RuleSource>();
     describe<DeviceSource, DeviceList, DeviceTest>();
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
     describe<port::AgentEntry, ToolEntry, RepairAnswer>();

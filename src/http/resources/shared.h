@@ -55,12 +55,12 @@ struct Query {
 template <class T>
 void read_aside(Api& api, ExchangePtr const& x, port::Fn<Result<T>()> read,
                 port::Fn<void(T)> then) {
-    auto const said = std::make_shared<std::optional<Result<T>>>();
-    api.aside(
-        x, [said, read = std::move(read)]() mutable { said->emplace(read()); },
-        [x, said, then = std::move(then)]() mutable {
-            if (!**said) return x->fail((*said)->error());
-            then(std::move(***said));
+    auto const result = std::make_shared<std::optional<Result<T>>>();
+    api.run_for_body(
+        x, [result, read = std::move(read)]() mutable { result->emplace(read()); },
+        [x, result, then = std::move(then)]() mutable {
+            if (!**result) return x->fail((*result)->error());
+            then(std::move(***result));
         });
 }
 

@@ -63,10 +63,10 @@ void Streams::send(ReaderPtr const& reader, wire::Record const& record,
                    std::shared_ptr<std::string const> frame) {
     reader->cursor = record.event.seq;
     bool const taken = reader->out->send(std::move(frame));
-    if (taken && std::holds_alternative<SessionDeleted>(record.event.body)) say_bye(reader);
+    if (taken && std::holds_alternative<SessionDeleted>(record.event.body)) send_bye(reader);
 }
 
-void Streams::say_bye(ReaderPtr const& reader) {
+void Streams::send_bye(ReaderPtr const& reader) {
     reader->out->send(
         std::make_shared<std::string const>("event: bye\ndata: {\"reason\":\"deleted\"}\n\n"));
     reader->out->close();
@@ -75,7 +75,7 @@ void Streams::say_bye(ReaderPtr const& reader) {
 // The journal cannot be read: the session was deleted, or the read failed; the reader reconnects at
 // its sequence number.
 void Streams::end(ReaderPtr const& reader, Error const& error) {
-    if (error.code == Code::not_found) return say_bye(reader);
+    if (error.code == Code::not_found) return send_bye(reader);
     reader->out->close();
 }
 

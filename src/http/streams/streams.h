@@ -53,7 +53,7 @@ private:
                    wire::History const* history);
     void read_page(ReaderPtr const& reader);
     void read_objects(ReaderPtr const& reader, std::vector<wire::RecordPtr> page);
-    void say_bye(ReaderPtr const& reader);
+    void send_bye(ReaderPtr const& reader);
     void end(ReaderPtr const& reader, Error const& error);
     void close(ReaderPtr const& reader);
     [[nodiscard]] std::shared_ptr<std::string const> shared_frame(runner::Lane const& lane,

@@ -40,7 +40,7 @@ protected:
     std::shared_ptr<EventStream> stream;
 };
 
-TEST_F(EventStreams, SendHeadAtOnceThenTheQueue) {
+TEST_F(EventStreams, Stream_SendsHeadAtOnceThenTheQueue) {
     serve();
     auto client = reader();
     auto const head = client.until("\r\n\r\n");
@@ -60,7 +60,7 @@ TEST_F(EventStreams, SendHeadAtOnceThenTheQueue) {
     EXPECT_EQ(client.rest(), expected);
 }
 
-TEST_F(EventStreams, FollowTheRepliesToEarlierRequests) {
+TEST_F(EventStreams, Stream_FollowsRepliesToEarlierRequests) {
     serve();
     server->on_loop([this] {
         server->handler.on_request = [this](HttpRequest request, auto responder) {
@@ -100,9 +100,9 @@ TEST_F(EventStreams, ReaderGone_CallsOnClosed) {
         EXPECT_FALSE(stream->open());
         EXPECT_FALSE(stream->send(frame("x")));
     });
-    bool told_late = false;
-    server->on_loop([&] { stream->on_closed([&] { told_late = true; }); });
-    EXPECT_TRUE(server->eventually([&] { return told_late; }));
+    bool called_late = false;
+    server->on_loop([&] { stream->on_closed([&] { called_late = true; }); });
+    EXPECT_TRUE(server->eventually([&] { return called_late; }));
 }
 
 TEST_F(EventStreams, QueueEmpty_CallsOnDrainedEachTime) {

@@ -105,7 +105,7 @@ public:
     [[nodiscard]] virtual std::optional<HttpReply> refuse(HttpRequest const& head) = 0;
     // Returns true if the head has a valid token or capability. All other requests share a small
     // part of the bytes that connections may hold. Called after refuse().
-    [[nodiscard]] virtual bool knows(HttpRequest const& /*head*/) const { return false; }
+    [[nodiscard]] virtual bool knows(HttpRequest const& head) const = 0;
     // Returns the reply to what the transport itself refuses (headers_too_large, too_large, bad
     // request line, overloaded).
     [[nodiscard]] virtual HttpReply problem(Error const& error, HttpRequest const& head) = 0;

@@ -1,5 +1,6 @@
 #include "http/transport/proxies.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -16,12 +17,6 @@ std::optional<address_v6> parse_address(std::string_view text) {
     if (bad) return std::nullopt;
     if (address.is_v6()) return address.to_v6();
     return make_address_v6(boost::asio::ip::v4_mapped, address.to_v4());
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
 }
 
 // Returns the values of all headers of this name as one list.

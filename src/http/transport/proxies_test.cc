@@ -51,7 +51,7 @@ TEST(Proxies, TrustedProxy_SetsTheScheme) {
     EXPECT_FALSE(secure("192.0.2.1", "https"));
 }
 
-TEST(Proxies, NetworksAreReadStrictly) {
+TEST(Proxies, Networks_AreReadStrictly) {
     for (std::string const good : {"10.0.0.0/8", "10.0.0.1", "::1", "fd00::/8", "0.0.0.0/0"})
         EXPECT_TRUE(Network::parse(good)) << good;
     for (std::string const bad : {"", "10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "::/129", "host",

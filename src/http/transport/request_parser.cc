@@ -176,12 +176,12 @@ Result<std::size_t> RequestParser::Impl::feed_head(std::string_view input) {
     auto const lines = head.substr(0, end);
     if (lines.find("\n ") != std::string_view::npos ||
         lines.find("\n\t") != std::string_view::npos) {
-        return bad("the request has a folded header line");
+        return bad("the request has a folded header line, which is not supported");
     }
     auto const taken = put_checked(head.substr(0, end + 4));
     if (!taken) return taken;
     head_bytes = *taken;
-    if (!head_done) return bad("the request has a line that ends in the wrong place");
+    if (!head_done) return bad("the request has a line that does not end in CRLF");
     if (auto checked = check_head(); !checked) return std::unexpected(checked.error());
     return skipped + *taken;
 }
@@ -252,7 +252,7 @@ RequestParser::Stage RequestParser::stage() const {
 }
 
 HttpRequest& RequestParser::request() { return impl_->request; }
-std::size_t RequestParser::held_bytes() const {
+std::size_t RequestParser::buffered_bytes() const {
     return impl_->head_bytes + impl_->request.body.capacity();
 }
 bool RequestParser::head_only() const { return impl_->head_only; }

@@ -37,7 +37,7 @@ public:
     // Valid from Stage::body on. The body is complete at Stage::complete.
     [[nodiscard]] HttpRequest& request();
     // Returns the bytes of the request held in memory.
-    [[nodiscard]] std::size_t held_bytes() const;
+    [[nodiscard]] std::size_t buffered_bytes() const;
     [[nodiscard]] bool head_only() const;  // HEAD; request() has the method GET
     [[nodiscard]] bool keep_alive() const;
     [[nodiscard]] bool http_1_0() const;

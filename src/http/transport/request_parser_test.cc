@@ -11,15 +11,15 @@ using Stage = RequestParser::Stage;
 // Feeds `bytes` as a connection does, `step` at a time. Returns the error, if any.
 std::optional<Code> feed_all(RequestParser& parser, std::string_view bytes, std::size_t step,
                              std::size_t body_max = 1'000) {
-    std::string held;
+    std::string buffered;
     while (!bytes.empty() && parser.stage() != Stage::complete) {
-        held += bytes.substr(0, step);
+        buffered += bytes.substr(0, step);
         bytes.remove_prefix(std::min(step, bytes.size()));
         for (bool progress = true; progress && parser.stage() != Stage::complete;) {
             bool const had_head = parser.stage() != Stage::head;
-            auto const taken = parser.feed(held);
+            auto const taken = parser.feed(buffered);
             if (!taken) return taken.error().code;
-            held.erase(0, *taken);
+            buffered.erase(0, *taken);
             progress = *taken > 0;
             if (!had_head && parser.stage() == Stage::body) {
                 if (auto fits = parser.limit_body(body_max); !fits) return fits.error().code;
@@ -44,7 +44,7 @@ std::string with(std::string_view headers, std::string_view body = {}) {
 
 std::string chunked(std::string_view body) { return with("Transfer-Encoding: chunked\r\n", body); }
 
-TEST(RequestParser, ReadsARequestInPiecesOfAnySize) {
+TEST(RequestParser, PiecesOfAnySize_AreOneRequest) {
     auto const bytes = chunked("5\r\nhello\r\n00a\r\n, dormouse\r\n0\r\nTrailer: x\r\n\r\n");
     for (std::size_t step = 1; step <= bytes.size(); ++step) {
         RequestParser parser(32 * 1024);
@@ -74,7 +74,7 @@ TEST(RequestParser, LastChunk_ByteByByte_ReadWhenComplete) {
     EXPECT_EQ(parser.request().body, "");
 }
 
-TEST(RequestParser, LeavesTheNextRequestAlone) {
+TEST(RequestParser, NextRequest_IsLeft) {
     auto const first = with("Content-Length: 2\r\n", "ab");
     RequestParser parser(32 * 1024);
     auto const both = first + first;
@@ -87,7 +87,7 @@ TEST(RequestParser, LeavesTheNextRequestAlone) {
     EXPECT_EQ(parser.stage(), Stage::complete);
 }
 
-TEST(RequestParser, RefusesAmbiguousRequests) {
+TEST(RequestParser, AmbiguousRequest_IsRefused) {
     std::string const cases[] = {
         with("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"),
         with("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"),
@@ -127,7 +127,7 @@ TEST(RequestParser, RefusesAmbiguousRequests) {
     for (auto const& bytes : cases) EXPECT_EQ(verdict(bytes), Code::bad_value) << bytes;
 }
 
-TEST(RequestParser, RefusesMalformedChunks) {
+TEST(RequestParser, MalformedChunk_IsRefused) {
     for (std::string_view const body :
          {"-2\r\nab\r\n", "+5\r\nhello\r\n", "0x5\r\nhello\r\n0\r\n\r\n",
           "00000000000000005\r\nhello\r\n", "fffffffffffffffff\r\n", " 5\r\nhello\r\n",
@@ -138,7 +138,7 @@ TEST(RequestParser, RefusesMalformedChunks) {
     }
 }
 
-TEST(RequestParser, RefusesBadRequestLinesAndTargets) {
+TEST(RequestParser, BadRequestLineOrTarget_IsRefused) {
     for (std::string const line : {"GET  /a HTTP/1.1",
                                    "GET /a  HTTP/1.1",
                                    "GET /a b HTTP/1.1",
@@ -168,7 +168,7 @@ TEST(RequestParser, RefusesBadRequestLinesAndTargets) {
     }
 }
 
-TEST(RequestParser, RequiresOneWellFormedHost) {
+TEST(RequestParser, Host_MustBeOneAndWellFormed) {
     EXPECT_EQ(verdict("GET /a HTTP/1.1\r\n\r\n"), Code::bad_value);
     EXPECT_EQ(verdict("GET /a HTTP/1.0\r\n\r\n"), std::nullopt);
     for (std::string const host : {"", "a b", "a/b", "user@h", "h,i", "h?", "a%2eb"}) {
@@ -180,7 +180,7 @@ TEST(RequestParser, RequiresOneWellFormedHost) {
     }
 }
 
-TEST(RequestParser, AcceptsAbsoluteTargetsOfItsOwnHost) {
+TEST(RequestParser, AbsoluteTarget_OwnHost_IsAccepted) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, "GET http://H:1/a?b=c HTTP/1.1\r\nHost: h:1\r\n\r\n", 500),
               std::nullopt);
@@ -195,26 +195,26 @@ TEST(RequestParser, AcceptsAbsoluteTargetsOfItsOwnHost) {
     EXPECT_EQ(server_wide.request().path, "*");
 }
 
-TEST(RequestParser, KeepsAnEscapedSlashInsideItsSegment) {
+TEST(RequestParser, EscapedSlash_StaysInsideItsSegment) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, "GET /a%2Fb//c/ HTTP/1.1\r\nHost: h\r\n\r\n", 500), std::nullopt);
     EXPECT_THAT(parser.request().segments, testing::ElementsAre("a/b", "", "c", ""));
 }
 
-TEST(RequestParser, DoesNotDecodeHeaderValues) {
+TEST(RequestParser, HeaderValues_AreNotDecoded) {
     RequestParser parser(32 * 1024);
     ASSERT_EQ(feed_all(parser, with("X-A: a%0d%0aSet-Cookie:b\r\n"), 500), std::nullopt);
     EXPECT_EQ(parser.request().header("x-a"), "a%0d%0aSet-Cookie:b");
 }
 
-TEST(RequestParser, SkipsAnEmptyLineBeforeTheRequest) {
+TEST(RequestParser, EmptyLineBefore_IsSkipped) {
     RequestParser parser(32 * 1024);
     EXPECT_EQ(feed_all(parser, "\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n", 500), std::nullopt);
     EXPECT_EQ(parser.stage(), Stage::complete);
     EXPECT_EQ(verdict("\r\nGET /a HTTP/1.1\r\nHost: h\r\n\r\n"), std::nullopt);
 }
 
-TEST(RequestParser, LimitsHeadsAndTrailers) {
+TEST(RequestParser, HeadsAndTrailers_AreLimited) {
     RequestParser head(1'000);
     EXPECT_EQ(feed_all(head, with("X: " + std::string(2'000, 'y')), 7), Code::headers_too_large);
     RequestParser trailers(1'000);

@@ -1,7 +1,7 @@
 #include "http/transport/responder.h"
 
 #include "base/check.h"
-#include "http/transport/connection.h"
+#include "http/transport/connection/connection.h"
 
 #include <utility>
 

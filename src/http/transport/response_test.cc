@@ -16,7 +16,7 @@ std::string bytes_of(HttpReply const& reply, Framing const& framing = {}) {
     return out;
 }
 
-TEST(Response, IsHeadAndBodyInOnePiece) {
+TEST(Response, HeadAndBody_AreOnePiece) {
     EXPECT_EQ(
         bytes_of({201, "text/plain", {{"Location", "/x"}}, "made"}, {false, false, false, "today"}),
         "HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\nDate: today\r\n"
@@ -24,7 +24,7 @@ TEST(Response, IsHeadAndBodyInOnePiece) {
         "Content-Length: 4\r\n\r\nmade");
 }
 
-TEST(Response, OmitsHeadersThatContainLineBreaks) {
+TEST(Response, HeaderWithLineBreak_IsOmitted) {
     auto const text = bytes_of(
         {200, "text/plain", {{"A", "x\r\nSet-Cookie: b"}, {"B c", "d"}, {"E", "f\n"}}, ""});
     EXPECT_THAT(text, Not(HasSubstr("Set-Cookie")));
@@ -32,7 +32,7 @@ TEST(Response, OmitsHeadersThatContainLineBreaks) {
     EXPECT_THAT(text, Not(HasSubstr("\r\nE:")));
 }
 
-TEST(Response, DoesNotContradictTheHandlersOwnHeaders) {
+TEST(Response, HandlersOwnHeaders_AreNotContradicted) {
     auto const text = bytes_of({200, "text/css", {{"cache-control", "immutable"}}, "x"});
     EXPECT_THAT(text, HasSubstr("cache-control: immutable\r\n"));
     EXPECT_THAT(text, Not(HasSubstr("no-store")));

@@ -1,6 +1,6 @@
 #include "http/transport/transport.h"
 
-#include "http/transport/connection.h"
+#include "http/transport/connection/connection.h"
 #include "http/transport/response.h"
 #include "io/asio.h"
 #include "io/process/fd_limit.h"

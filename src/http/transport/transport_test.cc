@@ -34,7 +34,7 @@ void run_out(TestServer& server, TestClient& client, Duration limit) {
     server.advance(Duration(1'001));
 }
 
-TEST(HttpServer, KeepsTheConnectionForTheNextRequest) {
+TEST(HttpServer, NextRequest_UsesTheSameConnection) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -59,7 +59,7 @@ TEST(HttpServer, RequestByteByByte_IsRead) {
     EXPECT_THAT(client.reply(), EndsWith("POST /a drip"));
 }
 
-TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
+TEST(HttpServer, PipelinedRequests_AreAnsweredInOrder) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -108,7 +108,7 @@ TEST(HttpServer, Head_AnsweredAsGetWithoutBody) {
     EXPECT_THAT(client.reply(), EndsWith("GET /b "));
 }
 
-TEST(HttpServer, ClosesWhenAskedAndAfterHTTP10) {
+TEST(HttpServer, CloseOrHttp10_ClosesAfterTheReply) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -135,7 +135,7 @@ TEST(HttpServer, ClientClosedItsSendingSide_IsAnswered) {
     EXPECT_THAT(all, EndsWith("GET /b "));
 }
 
-TEST(HttpServer, RefusesABodyThatIsTooLargeBeforeItIsSent) {
+TEST(HttpServer, TooLargeBody_IsRefusedBeforeItIsSent) {
     TestServer server;
     server.start();
     auto client = server.client();
@@ -169,7 +169,7 @@ TEST(HttpServer, ChunkedBody_IsReadUpToTheLimit) {
     EXPECT_THAT(flood.rest(), StartsWith("HTTP/1.1 413 "));
 }
 
-TEST(HttpServer, RefusesByTheHeadBeforeTheBodyIsRead) {
+TEST(HttpServer, Head_RefusesBeforeTheBodyIsRead) {
     TestServer server;
     server.handler.on_head = [](HttpRequest const& head) -> std::optional<HttpReply> {
         if (head.header("authorization") == "Bearer good") return std::nullopt;
@@ -331,7 +331,7 @@ TEST(HttpServer, Handler_ReceivesTheRequest) {
     EXPECT_THAT(seen.id, testing::MatchesRegex("req_[A-Za-z0-9_-]+"));
 }
 
-TEST(HttpServer, DeliversALargeReplyToASlowReader) {
+TEST(HttpServer, SlowReader_GetsALargeReply) {
     TestServer server;
     std::string const large(8'000'000, 'z');
     server.handler.on_request = [&](HttpRequest, auto responder) {
@@ -360,7 +360,7 @@ TEST(HttpServer, AmbiguousRequest_EndsTheConnection) {
     }
 }
 
-TEST(HttpServer, ListensOnIPv6Loopback) {
+TEST(HttpServer, Ipv6Loopback_IsListenedOn) {
     HttpOptions options;
     options.address = "::1";
     TestServer server(options);

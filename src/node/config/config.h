@@ -124,10 +124,10 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-enum class ProgramFiles : std::uint8_t { none, read, write };
+enum class ExternalFiles : std::uint8_t { none, read, write };
 
 // An external agent (ACP), used instead of a model.
-struct AgentProgram {
+struct ExternalAgent {
     std::vector<std::string> command = {};  // empty: not an external agent
     std::vector<std::string> roots = {};    // absolute; empty: the file's folder
     std::vector<std::string> env_allow = {};
@@ -136,7 +136,7 @@ struct AgentProgram {
     std::string mode = {};         // empty: the agent's default
     Json options = {};             // an object of strings and booleans, or null
     // What it may ask Dormouse to do in its session's folder.
-    ProgramFiles files = ProgramFiles::none;
+    ExternalFiles files = ExternalFiles::none;
     bool terminals = false;
     bool sandbox = false;     // with bwrap
     std::string run_as = {};  // a user; empty: the server's
@@ -146,7 +146,7 @@ struct AgentProgram {
     [[nodiscard]] bool shares_a_user() const { return !command.empty() && !sandbox; }
     // That user is the server's: it can read and write everything that the server can.
     [[nodiscard]] bool is_unconfined() const { return shares_a_user() && run_as.empty(); }
-    friend bool operator==(AgentProgram const&, AgentProgram const&) = default;
+    friend bool operator==(ExternalAgent const&, ExternalAgent const&) = default;
 };
 
 struct Agent {
@@ -159,7 +159,7 @@ struct Agent {
     session::Join join = {};
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
-    AgentProgram program = {};
+    ExternalAgent program = {};
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Agent const&, Agent const&) = default;
 };

@@ -41,7 +41,7 @@ TestWorld world_of_the_example() {
     return world;
 }
 
-TEST(Example, ChangesNothingUntilEdited) {
+TEST(Example, Example_ChangesNothingUntilEdited) {
     TestWorld const world;
     auto const config = read_config("d.toml", example(), world.world());
     ASSERT_TRUE(config) << line_of("d.toml", config.error().front());
@@ -70,7 +70,7 @@ TEST(Example, Uncommented_IsValid) {
     EXPECT_EQ(config->notifies.size(), 5U);
 }
 
-TEST(Example, HasExactlyTheKeys) {
+TEST(Example, Example_HasExactlyTheKeys) {
     auto const top = parse_toml(uncommented());
     ASSERT_TRUE(top) << top.error().text;
     std::set<std::string> found;

@@ -107,7 +107,7 @@ Json read_options(Section const& section) {
     return to_json(*node).value_or(Json());
 }
 
-void finish_program(Section const& section, AgentProgram& out) {
+void finish_program(Section const& section, ExternalAgent& out) {
     out.options = read_options(section);
     for (std::string& root : out.roots) {
         root = root_of(section.reading(), std::move(root));

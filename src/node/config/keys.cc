@@ -130,7 +130,7 @@ constexpr Key project_rows[] = {
         "Default delivery mode: wake an idle receiver, leave it in the inbox, or also wake one "
         "that waits."),
     flag<&Project::mail, &session::MailPolicy::notifies_parent>(
-        "mail_tells_parent", "The parent of a session is notified of mail to it."),
+        "mail_notifies_parent", "The parent of a session is notified of mail to it."),
     texts<&Project::mail_to>("mail_to", id, "Other projects to which its sessions may send mail.")
         .like(R"(["ops"])"),
 };
@@ -190,46 +190,46 @@ constexpr Key agent_model_rows[] = {
 };
 
 constexpr Key agent_acp_rows[] = {
-    texts<&Agent::program, &AgentProgram::command>(
+    texts<&Agent::program, &ExternalAgent::command>(
         "acp", any_text,
         "An external agent instead of a model: its program and arguments; or opencode, claude, "
         "gemini.")
         .shown_as("")
         .like(R"(["opencode", "acp"])"),
-    texts<&Agent::program, &AgentProgram::roots>(
+    texts<&Agent::program, &ExternalAgent::roots>(
         "roots", some_text,
         "Folders in which its sessions may work; default: the folder of this file.")
         .shown_as("")
         .like(R"(["~/src"])"),
-    texts<&Agent::program, &AgentProgram::env_allow>("env_allow", variables,
-                                                     "Environment variables that it gets.")
+    texts<&Agent::program, &ExternalAgent::env_allow>("env_allow", variables,
+                                                      "Environment variables that it gets.")
         .like(R"(["OPENAI_API_KEY"])"),
-    word<&Agent::program, &AgentProgram::on_restart>(
+    word<&Agent::program, &ExternalAgent::on_restart>(
         "on_restart", "resume, ask",
         "After it ended during a turn: start it again, or ask a person."),
-    text<&Agent::program, &AgentProgram::auth_method>(
+    text<&Agent::program, &ExternalAgent::auth_method>(
         "auth_method", some_text.sized(1, 128),
         "The login method that it uses; it must not need a person.")
         .like("api-key"),
-    text<&Agent::program, &AgentProgram::mode>("session_mode", some_text.sized(1, 128),
-                                               "The mode of its sessions (ACP).")
+    text<&Agent::program, &ExternalAgent::mode>("session_mode", some_text.sized(1, 128),
+                                                "The mode of its sessions (ACP).")
         .like("plan"),
     table("session_options", "Options of its sessions (ACP): name = \"text\" or true.")
         .like(R"({ model = "sonnet" })"),
-    word<&Agent::program, &AgentProgram::files>(
+    word<&Agent::program, &ExternalAgent::files>(
         "files", "none, read, write",
         "What it may ask Dormouse to do with text files in its session's folder."),
-    flag<&Agent::program, &AgentProgram::terminals>(
+    flag<&Agent::program, &ExternalAgent::terminals>(
         "terminals", "Allows it to ask Dormouse to run commands in its session's folder."),
-    word<&Agent::program, &AgentProgram::sandbox>(
+    word<&Agent::program, &ExternalAgent::sandbox>(
         "sandbox", "none, bwrap",
         "With bwrap it can write only in its session's folder and its own state."),
-    text<&Agent::program, &AgentProgram::run_as>(
+    text<&Agent::program, &ExternalAgent::run_as>(
         "run_as", id.sized(1, 32), "The user that it runs as; for a server that runs as root.")
         .like("agents"),
-    duration<&Agent::program, &AgentProgram::idle_stop>(
+    duration<&Agent::program, &ExternalAgent::idle_stop>(
         "idle_stop", {second, day}, "Idle time of its session after which it is stopped."),
-    number<&Agent::program, &AgentProgram::history_tokens>(
+    number<&Agent::program, &ExternalAgent::history_tokens>(
         "history_tokens", {100, many}, "Tokens of history that it gets after it lost its own."),
 };
 
@@ -355,7 +355,8 @@ constexpr Key gate_rows[] = {
                                      "How long to wait for an answer.")
         .like("24h"),
     text("on_expiry", some_text,
-         "At the deadline: deny, tell (the model that no answer came) or escalate:NAME (ask NAME).")
+         "At the deadline: deny, tell (the model that there was no answer) or escalate:NAME (ask "
+         "NAME).")
         .shown_as("\"deny\"")
         .like("escalate:bob"),
     flag<&Gate::forbid_requester>("forbid_requester",

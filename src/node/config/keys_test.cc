@@ -232,7 +232,7 @@ std::string other_half(Key const& key) {
     return key.name == "tls_key" ? "tls_cert = \"cert.pem\"\n" : "";
 }
 
-TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
+TEST_P(EveryKey, Key_IsReadAndChangesTheConfiguration) {
     auto file = file_with(GetParam(), good_value(GetParam()));
     file.text += other_half(GetParam());
     auto const with = read(file.text);
@@ -245,7 +245,7 @@ TEST_P(EveryKey, IsReadAndChangesTheConfiguration) {
     }
 }
 
-TEST_P(EveryKey, HasTheDefaultOfTheTable) {
+TEST_P(EveryKey, Key_HasTheDefaultOfTheTable) {
     std::string const by_default = default_of(GetParam());
     if (by_default.empty()) return;
     auto const with = read(file_with(GetParam(), by_default).text);
@@ -356,7 +356,7 @@ TEST_P(EveryKey, Mistyped_SuggestsTheNearest) {
         << config.error().front().text;
 }
 
-TEST(Keys, EachOccursOnceAndIsDescribed) {
+TEST(Keys, Each_OccursOnceAndIsDescribed) {
     for (Key const& key : keys()) {
         EXPECT_EQ(find_key(key.section, key.name), &key);
         EXPECT_TRUE(key.about.ends_with('.')) << key.name;

@@ -6,8 +6,8 @@
 #include "base/enum_words.h"
 #include "base/text/text.h"
 #include "json/json.h"
-#include "json/pattern.h"
-#include "json/schema.h"
+#include "json/schema/pattern.h"
+#include "json/schema/schema.h"
 
 #include <algorithm>
 #include <cmath>
@@ -335,7 +335,7 @@ std::string take_part(std::string_view name, Node const& node, Condition& out) {
         out.pattern = *text;
         return json::pattern_error(*text);
     }
-    if (name != "min" && name != "max") return "is none of equals, pattern, min and max";
+    if (name != "min" && name != "max") return "must be equals, pattern, min or max";
     auto const number = number_of(node);
     (name == "min" ? out.min : out.max) = number;
     return number ? "" : "must be a number";

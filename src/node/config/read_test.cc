@@ -81,8 +81,7 @@ TEST(ReadConfig, GateConditions_MistakesNameThePointer) {
     expect(R"({ "/a" = [1] })", R"("/a", which must be a string, a number, true or false)");
     expect(R"({ "/a" = nan })", R"("/a", which must be a string, a number, true or false)");
     expect(R"({ "/a" = {} })", R"("/a" without a condition)");
-    expect(R"({ "/a" = { is = 1 } })",
-           R"("/a", whose "is" is none of equals, pattern, min and max)");
+    expect(R"({ "/a" = { is = 1 } })", R"("/a", whose "is" must be equals, pattern, min or max)");
     expect(R"({ "/a" = { min = "1" } })", R"("/a", whose "min" must be a number)");
     expect(R"({ "/a" = { min = 2, max = 1 } })", R"("/a", whose min is greater than its max)");
     expect(R"({ "/a" = { pattern = 1 } })",
@@ -246,7 +245,7 @@ void PrintTo(Row const& row, std::ostream* out) { *out << row.name; }
 
 class Relation : public testing::TestWithParam<Row> {};
 
-TEST_P(Relation, IsOneLine) {
+TEST_P(Relation, Relation_IsOneLine) {
     EXPECT_EQ(problems(GetParam().text), "d.toml:" + GetParam().problem + "\n");
 }
 

@@ -13,7 +13,7 @@
 namespace dormouse::io {
 namespace {
 
-TEST(SystemClock, CountsFromTheUnixEpochForwardOnly) {
+TEST(SystemClock, Clock_CountsForwardFromTheUnixEpoch) {
     SystemClock const clock;
     EXPECT_GT(to_ms(clock.now()), 1'600'000'000'000);
     auto last = clock.monotonic();
@@ -24,7 +24,7 @@ TEST(SystemClock, CountsFromTheUnixEpochForwardOnly) {
     }
 }
 
-TEST(SystemEntropy, NeverRepeatsAValue) {
+TEST(SystemEntropy, Values_NeverRepeat) {
     SystemEntropy first;
     SystemEntropy second;
     std::set<Random> seen;
@@ -38,7 +38,7 @@ TEST(SystemEntropy, NeverRepeatsAValue) {
 
 // Ids and secrets are made of it: no value may occur twice in a million, and each bit must be set
 // half of the time (within six standard deviations).
-TEST(SystemEntropy, HasNoBias) {
+TEST(SystemEntropy, Values_HaveNoBias) {
     constexpr int draws = 1'000'000;
     SystemEntropy entropy;
     std::array<int, 256> set{};
@@ -55,7 +55,7 @@ TEST(SystemEntropy, HasNoBias) {
     for (int const times : set) EXPECT_NEAR(times, draws / 2, 3'000);
 }
 
-TEST(FdLimit, IsRaisedToTheHardLimit) {
+TEST(FdLimit, SoftLimit_IsRaisedToTheHardLimit) {
     auto const before = fd_limit();
     auto const after = raise_fd_limit();
     EXPECT_GE(after, before);

@@ -97,7 +97,7 @@ TEST(Log, LinesBelowTheLevel_AreNotWritten) {
     EXPECT_TRUE(out.log.writes(LogLevel::error));
 }
 
-TEST(Log, PrintsBracesAsTheyAre) {
+TEST(Log, Braces_ArePrintedUnchanged) {
     Written out(LogOptions::Form::text);
     out.log.info("{} %v", {{"x", "{0}"}});
     EXPECT_THAT(out.lines.at(0), EndsWith("{} %v x={0}"));

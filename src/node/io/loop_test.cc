@@ -37,7 +37,7 @@ TEST(AsioLoop, TaskOutOfMemory_OthersContinue) {
     EXPECT_THAT(seen, testing::ElementsAre(1, 2));
 }
 
-TEST(AsioLoop, NeverRunsWorkInsidePost) {
+TEST(AsioLoop, Post_NeverRunsWorkInside) {
     AsioLoop loop;
     std::vector<int> seen;
     loop.post([&] {

@@ -33,9 +33,9 @@ constinit thread_local int refrains = 0;
 
 // Frees the reserve, so that the allocation is tried again; throws if it was already freed.
 void free_reserve() {
-    void* const held = refrains > 0 ? nullptr : block.exchange(nullptr);
-    if (held == nullptr) throw std::bad_alloc();
-    ::munmap(held, block_bytes);
+    void* const reserved = refrains > 0 ? nullptr : block.exchange(nullptr);
+    if (reserved == nullptr) throw std::bad_alloc();
+    ::munmap(reserved, block_bytes);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ MemoryReserve::MemoryReserve(std::size_t bytes) : bytes_(bytes) {
 
 MemoryReserve::~MemoryReserve() {
     std::set_new_handler(nullptr);
-    if (void* const held = block.exchange(nullptr)) ::munmap(held, bytes_);
+    if (void* const reserved = block.exchange(nullptr)) ::munmap(reserved, bytes_);
 }
 
 bool MemoryReserve::used() const { return block == nullptr; }

@@ -14,7 +14,7 @@ namespace dormouse::runner {
 
 class Aliases {
 public:
-    explicit Aliases(port::Part<port::ListStore> lists) : lists_(lists) {}
+    explicit Aliases(port::StoreView<port::ListStore> lists) : lists_(lists) {}
 
     // The alias stays reserved while the claim exists.
     using Claim = std::shared_ptr<void>;
@@ -29,7 +29,7 @@ private:
     void ask(Key const& key, SessionId self, port::Fn<void(Result<Claim>)> done);
     void release(Key const& key);
 
-    port::Part<port::ListStore> lists_;
+    port::StoreView<port::ListStore> lists_;
     std::map<Key, std::vector<port::Fn<void()>>> claimed_;  // with those that wait
     Scope scope_;
 };

@@ -16,7 +16,7 @@ struct Postmaster::Sending {
     port::MailPosted posted;
     std::vector<std::size_t> places;  // index in `fates` by the number of the message
     // Outcomes that came before the sender's own answer, by event and number of the message.
-    std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> told;
+    std::map<Seq, std::map<std::uint32_t, std::pair<Status, std::string>>> reported;
     std::size_t open = 0;
     Duration wait{};
     port::Fn<void(Result<port::MailPosted>)> done;
@@ -104,11 +104,11 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
 
 // Why the receiver has no target.
 std::string why_no_target(MailReceiver const& receiver) {
-    if (!receiver.barred) return "there is no session '" + receiver.name + "'";
+    if (!receiver.barred) return "unknown session '" + receiver.name + "'";
     return "this token may not start the agent of the session '" + receiver.name + "'";
 }
 
-std::pair<Status, std::string> fate_of(Result<Answer> const& answer) {
+std::pair<Status, std::string> delivery_status_of(Result<Answer> const& answer) {
     if (!answer) return {Status::failed, answer.error().detail};
     return {answer->held ? Status::quarantined : Status::delivered, ""};
 }
@@ -189,7 +189,7 @@ void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
         sending_.remove(sending);
         return recall(sending, answer->seq);
     }
-    auto early = std::move(sending->told);
+    auto early = std::move(sending->reported);
     for (auto const& [n, fate] : early[answer->seq]) {
         if (n >= sending->places.size()) continue;
         port::MailFate& known = sending->posted.fates[sending->places[n]];
@@ -248,13 +248,13 @@ void Postmaster::delivered(PostKey const& key, Result<Answer> const& answer) {
     for (Ptr const& sending : all) {
         if (sending->from != key.from) continue;
         if (sending->posted.id.seq == 0) {
-            sending->told[key.seq][key.n] = fate_of(answer);
+            sending->reported[key.seq][key.n] = delivery_status_of(answer);
             continue;
         }
         if (sending->posted.id.seq != key.seq || key.n >= sending->places.size()) continue;
         port::MailFate& fate = sending->posted.fates[sending->places[key.n]];
         if (fate.status != Status::queued) continue;
-        std::tie(fate.status, fate.why) = fate_of(answer);
+        std::tie(fate.status, fate.why) = delivery_status_of(answer);
         if (--sending->open == 0) finish(sending);
     }
 }

@@ -126,9 +126,9 @@ void Runner::refuse(SessionId session, Error error, Reply reply) {
     if (known != lanes_.end() && known->second->may_sleep()) rested(session);
 }
 
-void Runner::posted(std::vector<port::PostRow> posts) {
+void Runner::posted(std::vector<port::OutboxRow> posts) {
     auto const others = std::ranges::stable_partition(
-        posts, [](port::PostRow const& post) { return post.kind == "session"; });
+        posts, [](port::OutboxRow const& post) { return post.kind == "session"; });
     bool const outside = !others.empty();
     posts.erase(others.begin(), others.end());
     if (!posts.empty()) outbox_.add(std::move(posts));
@@ -447,8 +447,8 @@ void Runner::fire() {
 
 void Runner::tick(SessionId session) {
     if (draining_ || failed_) return;
-    auto const held = parked_.find(session);
-    if (held != parked_.end() && (!held->second.next || *held->second.next > now())) return;
+    auto const parked = parked_.find(session);
+    if (parked != parked_.end() && (!parked->second.next || *parked->second.next > now())) return;
     auto const resident = lanes_.find(session);
     if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
     // An unreadable session is not read again each second; a request for it reads it again.

@@ -53,9 +53,9 @@ struct Options {
     std::optional<Duration> audit_after = {};
     // Returns the outbox messages to receivers that are not sessions, for a command's events. Pure;
     // empty: none.
-    std::function<std::vector<port::PostRow>(session::State const&,
-                                             std::span<wire::RecordPtr const>,
-                                             std::vector<session::PendingChange> const&)>
+    std::function<std::vector<port::OutboxRow>(session::State const&,
+                                               std::span<wire::RecordPtr const>,
+                                               std::vector<session::PendingChange> const&)>
         outgoing = {};
 };
 
@@ -201,13 +201,13 @@ private:
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         observer_.appended(lane, records);
     }
-    [[nodiscard]] std::vector<port::PostRow> outgoing(
+    [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) override {
         return options_.outgoing ? options_.outgoing(state, records, changes)
-                                 : std::vector<port::PostRow>();
+                                 : std::vector<port::OutboxRow>();
     }
-    void posted(std::vector<port::PostRow> posts) override;
+    void posted(std::vector<port::OutboxRow> posts) override;
     [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
     void take_sessions(std::uint64_t count) override { next_number_ += count; }
     void rested(SessionId session) override;

@@ -260,7 +260,7 @@ TEST_F(Resident, DeletedOrUnknownSession_IsReleasedAtOnce) {
     EXPECT_EQ(runner->resident_bytes(), 0U);
 }
 
-TEST_F(Resident, RecordsAreReadFromAnyPlace) {
+TEST_F(Resident, Records_AreReadFromAnyPlace) {
     SessionId const session = new_session();
     for (int i = 0; i < 9; ++i) (void)ask(session, Change{"t" + std::to_string(i), {}, {}, {}});
     for (Seq const from : {Seq{0}, Seq{1}, Seq{7}, Seq{10}, Seq{11}}) {
@@ -308,7 +308,7 @@ TEST_F(Resident, Read_RecordsAndState_AreFromOneMoment) {
     }
 }
 
-TEST_F(Draining, RefusesCommandsAndEndsWhenEffectsEnd) {
+TEST_F(Draining, Draining_RefusesCommandsAndEndsWithTheEffects) {
     SessionId const session = new_session();
     (void)ask(session, prompt("hello"));
     bool drained = false;

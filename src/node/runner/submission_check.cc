@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/trace.h"
 #include "json/json.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 #include "session/limits.h"
 #include "wire/admit.h"
 #include "wire/journal/spill.h"

@@ -33,7 +33,7 @@ runner::Options Node::with_store(runner::Options options, Node& node) {
     options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());
     options.outgoing = [&node](auto const& state, auto records, auto const& changes) {
         return node.attached ? node.attached->outgoing(state, records, changes)
-                             : std::vector<port::PostRow>();
+                             : std::vector<port::OutboxRow>();
     };
     return options;
 }

@@ -41,7 +41,7 @@ public:
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
     // See runner::Options::outgoing.
-    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
+    [[nodiscard]] virtual std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) const = 0;
 };

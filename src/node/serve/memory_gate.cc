@@ -4,7 +4,7 @@ namespace dormouse::serve {
 
 namespace {
 
-constexpr Duration look_every{250};
+constexpr Duration check_interval{250};
 
 // Health checks are always answered.
 bool is_probe(std::string const& path) { return path == "/healthz" || path == "/readyz"; }
@@ -13,7 +13,7 @@ bool is_probe(std::string const& path) { return path == "/healthz" || path == "/
 
 void MemoryGate::start() {
     if (!reserve_) return;
-    loop_.after(look_every, scope_.guard([this] {
+    loop_.after(check_interval, scope_.guard([this] {
         (void)relieve();
         start();
     }));

@@ -147,7 +147,7 @@ webhook::Pump::Options::Push Serving::push_options(webhook::PushSender const& se
 webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     webhook::Pump::Options options = settings.webhooks;
     if (settings.push) options.push = push_options(*settings.push);
-    options.failed = [this](port::PostRow const& row, std::string const& why, bool last) {
+    options.failed = [this](port::OutboxRow const& row, std::string const& why, bool last) {
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),

@@ -59,6 +59,11 @@ public:
     explicit NoProcesses(port::Loop& loop) : loop_(loop) {}
     Number start(port::ProcessSpec spec, port::Fn<void(port::ProcessEnd)> done) override;
     void stop(Number /*process*/) override {}
+    void write(Number /*process*/, std::string_view /*bytes*/) override {}
+    void end(Number /*process*/) override {}
+    void kill(Number /*process*/) override {}
+    void rest(Number /*process*/, port::Fn<void()> /*give_way*/) override {}
+    void work(Number /*process*/) override {}
 
 private:
     port::Loop& loop_;
@@ -86,7 +91,7 @@ public:
     [[nodiscard]] std::string callback_url(PendingId const& pending) const override {
         return url() + "/c/" + gate_.capabilities().token(pending);
     }
-    [[nodiscard]] std::vector<port::PostRow> outgoing(
+    [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) const override {
         return webhook::posts_of(outgoing_, state, records, changes);

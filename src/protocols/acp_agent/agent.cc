@@ -109,7 +109,7 @@ void AcpAgent::take_request(rpc::Message const& message) {
     if (method == "session/resume") return load(message.id, params, false);
     if (method == "session/prompt") return prompt(message.id, params);
     answer(message.id, std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
-                                                  .message = "there is no method " + method}));
+                                                  .message = "unknown method: " + method}));
 }
 
 void AcpAgent::take_notification(rpc::Message const& message) {
@@ -204,7 +204,7 @@ AcpAgent::Result AcpAgent::list(json::View params) {
 }
 
 std::expected<void, rpc::Fault> AcpAgent::read_history(std::string const& id, Session& session,
-                                                       bool tell) {
+                                                       bool with_updates) {
     std::string after = "0";
     std::string next = after;
     do {
@@ -214,9 +214,9 @@ std::expected<void, rpc::Fault> AcpAgent::read_history(std::string const& id, Se
         json::View const body(page->body);
         body["items"].elements([&](json::View event) {
             after = std::to_string(event["seq"].integer_or(0));
-            auto const told = session.updates.tell(event["type"].string_or(""), event, true);
-            if (!tell) return;
-            for (Json const& each : told.updates) update(id, each);
+            auto const report = session.updates.on_event(event["type"].string_or(""), event, true);
+            if (!with_updates) return;
+            for (Json const& each : report.updates) update(id, each);
         });
         next = body["next"].string_or("");
     } while (!next.empty());
@@ -224,7 +224,7 @@ std::expected<void, rpc::Fault> AcpAgent::read_history(std::string const& id, Se
     return {};
 }
 
-void AcpAgent::load(Json const& id, json::View params, bool tell) {
+void AcpAgent::load(Json const& id, json::View params, bool with_updates) {
     auto const name = acp_session_id(params);
     if (!name) return answer(id, std::unexpected(name.error()));
     if (auto const cwd = folder(params); !cwd) return answer(id, std::unexpected(cwd.error()));
@@ -233,7 +233,7 @@ void AcpAgent::load(Json const& id, json::View params, bool tell) {
         return answer(id, bad_params("a prompt of this session is open"));
     }
     Session session;
-    if (auto const read = read_history(*name, session, tell); !read)
+    if (auto const read = read_history(*name, session, with_updates); !read)
         return answer(id, std::unexpected(read.error()));
     answer(id, Json::trusted("{}"));
     auto& followed = follow(*name, std::move(session));

@@ -71,14 +71,14 @@ private:
     [[nodiscard]] Result make(json::View params);
     [[nodiscard]] Result list(json::View params);
     // Sends the answer itself, after the history.
-    void load(Json const& id, json::View params, bool tell);
+    void load(Json const& id, json::View params, bool with_updates);
     void prompt(Json const& id, json::View params);
     void cancel(json::View params);
 
     [[nodiscard]] std::expected<std::string, rpc::Fault> agent_name();
     [[nodiscard]] std::expected<bool, rpc::Fault> works_in_folders(std::string const& agent);
     [[nodiscard]] std::expected<void, rpc::Fault> read_history(std::string const& id,
-                                                               Session& session, bool tell);
+                                                               Session& session, bool with_updates);
     [[nodiscard]] Outcome<Reply> send_prompt(std::string const& id, Session& session,
                                              AcpInput const& input);
     Session& follow(std::string const& id, Session session);
@@ -86,12 +86,12 @@ private:
     void connect(std::string const& id, Session& session);
     void read_stream(std::string const& id, Session& session);
     void lost(std::string const& id, Session& session, Failure const& why);
-    void tell(std::string const& id, Session& session, AcpReport const& told);
+    void forward(std::string const& id, Session& session, AcpReport const& report);
     void update(std::string const& session, Json const& update);
     void end_prompt(Session& session, AcpEnd const& end);
     void ask(std::string const& id, Session& session, std::string const& pending);
     void drop_ask(Session& session, std::string const& pending);
-    void say(std::string const& session, std::string const& text);
+    void send_text(std::string const& session, std::string const& text);
     // Returns false if the next prompt does not answer a question that was asked as text.
     [[nodiscard]] bool answer_in_words(Json const& id, Session& session, AcpInput const& input);
 

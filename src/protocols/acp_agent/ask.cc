@@ -69,8 +69,8 @@ void write_options(json::Writer& out, AcpAsk const& ask) {
     out.key("options").begin_array();
     bool may_refuse = true;
     std::size_t number = 0;
-    if (ask.way == AcpWay::allow) write_option(out, "approve", "Approve", false);
-    if (ask.way == AcpWay::choices) {
+    if (ask.choice == AcpChoice::allow) write_option(out, "approve", "Approve", false);
+    if (ask.choice == AcpChoice::choices) {
         for (Choice const& choice : choices_of(ask.form)) {
             write_option(out, "choice-" + std::to_string(number++), choice.name, choice.refuses);
             may_refuse = may_refuse && !choice.refuses;
@@ -106,9 +106,9 @@ AcpAsk acp_ask(std::string session, json::View call, bool of_doubt, bool forms) 
         out.form = form.copy();
     }
     if (out.form.is_null() || json::View(out.form)["properties"].size() == 0) return out;
-    out.way = forms && is_flat(out.form)     ? AcpWay::form
-              : choices_of(out.form).empty() ? AcpWay::words
-                                             : AcpWay::choices;
+    out.choice = forms && is_flat(out.form)     ? AcpChoice::form
+                 : choices_of(out.form).empty() ? AcpChoice::words
+                                                : AcpChoice::choices;
     return out;
 }
 
@@ -123,7 +123,7 @@ AcpQuestion acp_question(AcpAsk const& ask, json::View call, std::string const& 
     json::Writer out;
     out.begin_object().member("sessionId", ask.session);
     std::string const id = tool_call.empty() ? call["callID"].string_or("") : tool_call;
-    if (ask.way == AcpWay::form) {
+    if (ask.choice == AcpChoice::form) {
         std::string const tool = call["tool"].string_or("a tool");
         out.member("toolCallId", id).member("mode", "form");
         out.member("message", ask.message.empty() ? tool + " asks." : ask.message);
@@ -161,7 +161,7 @@ std::string acp_words_of(AcpAsk const& ask) {
 }
 
 std::optional<Json> acp_decision(AcpAsk const& ask, json::View answer) {
-    if (ask.way == AcpWay::form) {
+    if (ask.choice == AcpChoice::form) {
         std::string const action = answer["action"].string_or("");
         json::View const content = answer["content"];
         if (action == "decline") return decision(ask, false, {});
@@ -173,7 +173,7 @@ std::optional<Json> acp_decision(AcpAsk const& ask, json::View answer) {
     std::string const option = outcome["optionId"].string_or("");
     if (outcome["outcome"].string_or("") != "selected") return std::nullopt;
     if (option == "deny") return decision(ask, false, {});
-    if (option == "approve" && ask.way == AcpWay::allow) return decision(ask, true, {});
+    if (option == "approve" && ask.choice == AcpChoice::allow) return decision(ask, true, {});
     std::size_t number = 0;
     for (Choice const& choice : choices_of(ask.form)) {
         if (option == "choice-" + std::to_string(number++))
@@ -182,9 +182,9 @@ std::optional<Json> acp_decision(AcpAsk const& ask, json::View answer) {
     return std::nullopt;
 }
 
-std::expected<Json, std::string> acp_decision_in_words(AcpAsk const& ask, std::string const& said) {
+std::expected<Json, std::string> acp_decision_in_words(AcpAsk const& ask, std::string const& text) {
     std::string const name = only_property(ask.form);
-    auto const value = json::check(said);
+    auto const value = json::check(text);
     if (name.empty()) {
         if (value && json::View(*value).kind() == json::Kind::object)
             return decision(ask, true, *value);
@@ -193,7 +193,7 @@ std::expected<Json, std::string> acp_decision_in_words(AcpAsk const& ask, std::s
     }
     std::string const type = json::View(ask.form)["properties"][name]["type"].string_or("string");
     if (type == "string")
-        return decision(ask, true, content_of(ask, Json::trusted(json::quote(said))));
+        return decision(ask, true, content_of(ask, Json::trusted(json::quote(text))));
     if (!value) return std::unexpected("The answer must be JSON of type " + type + ".");
     return decision(ask, true, content_of(ask, *value));
 }

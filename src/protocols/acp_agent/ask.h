@@ -10,7 +10,7 @@
 namespace dormouse::acp_agent {
 
 // How an editor can ask a person.
-enum class AcpWay : std::uint8_t {
+enum class AcpChoice : std::uint8_t {
     allow,    // session/request_permission, yes or no
     choices,  // session/request_permission, with an option for each choice
     form,     // elicitation/create
@@ -22,7 +22,7 @@ struct AcpAsk {
     std::string pending;
     std::string digest;   // of the shown arguments
     std::string message;  // may be empty
-    AcpWay way = AcpWay::allow;
+    AcpChoice choice = AcpChoice::allow;
     Json form = {};  // JSON Schema of the content; null: none
 };
 
@@ -34,7 +34,7 @@ struct AcpQuestion {
     std::string method;
     Json params;
 };
-// REQUIRES: the way is not `words`. `tool_call`: the editor's id of the tool call; empty: the
+// REQUIRES: the choice is not `words`. `tool_call`: the editor's id of the tool call; empty: the
 // callID.
 [[nodiscard]] AcpQuestion acp_question(AcpAsk const& ask, json::View call,
                                        std::string const& tool_call = {});
@@ -48,6 +48,6 @@ struct AcpQuestion {
 [[nodiscard]] std::optional<Json> acp_decision(AcpAsk const& ask, json::View answer);
 // The same from the text of the next prompt. Error: the required form.
 [[nodiscard]] std::expected<Json, std::string> acp_decision_in_words(AcpAsk const& ask,
-                                                                     std::string const& said);
+                                                                     std::string const& text);
 
 }  // namespace dormouse::acp_agent

@@ -20,7 +20,7 @@ std::string const count = R"("form":{"type":"object","properties":{"n":{"type":"
 std::string const two =
     R"("form":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"number"}}})";
 
-std::string said(AcpAsk const& ask, std::string const& answer) {
+std::string text(AcpAsk const& ask, std::string const& answer) {
     auto const out = acp_decision(ask, json::View(answer));
     return out ? std::string(json::View(*out)["approved"].raw()) + " " +
                      std::string(json::View(*out)["content"].raw())
@@ -28,14 +28,15 @@ std::string said(AcpAsk const& ask, std::string const& answer) {
 }
 
 TEST(AcpAsk, Way_FitsWhatTheEditorCanShow) {
-    EXPECT_EQ(asked(region, true).way, AcpWay::form);
-    EXPECT_EQ(asked(region).way, AcpWay::choices);
-    EXPECT_EQ(asked(name).way, AcpWay::words);
-    EXPECT_EQ(asked(two).way, AcpWay::words);
-    EXPECT_EQ(asked(R"("form":null)").way, AcpWay::allow);
-    EXPECT_EQ(asked(R"("form":null)", false, true).way, AcpWay::choices);
-    EXPECT_EQ(asked(R"("form":{"type":"object","properties":{"a":{"type":"object"}}})", true).way,
-              AcpWay::words);
+    EXPECT_EQ(asked(region, true).choice, AcpChoice::form);
+    EXPECT_EQ(asked(region).choice, AcpChoice::choices);
+    EXPECT_EQ(asked(name).choice, AcpChoice::words);
+    EXPECT_EQ(asked(two).choice, AcpChoice::words);
+    EXPECT_EQ(asked(R"("form":null)").choice, AcpChoice::allow);
+    EXPECT_EQ(asked(R"("form":null)", false, true).choice, AcpChoice::choices);
+    EXPECT_EQ(
+        asked(R"("form":{"type":"object","properties":{"a":{"type":"object"}}})", true).choice,
+        AcpChoice::words);
 }
 
 TEST(AcpAsk, Choice_BecomesTheContent) {
@@ -46,21 +47,21 @@ TEST(AcpAsk, Choice_BecomesTheContent) {
     json::View const options = json::View(question.params)["options"];
     EXPECT_EQ(options.size(), 3U);
     EXPECT_EQ(options.at_pointer("/1/name").string_or(""), "us");
-    EXPECT_EQ(said(ask, R"({"outcome":{"outcome":"selected","optionId":"choice-1"}})"),
+    EXPECT_EQ(text(ask, R"({"outcome":{"outcome":"selected","optionId":"choice-1"}})"),
               R"(true {"region":"us"})");
-    EXPECT_EQ(said(ask, R"({"outcome":{"outcome":"selected","optionId":"deny"}})"), "false ");
-    EXPECT_EQ(said(ask, R"({"outcome":{"outcome":"selected","optionId":"approve"}})"), "nothing");
-    EXPECT_EQ(said(ask, R"({"outcome":{"outcome":"cancelled"}})"), "nothing");
+    EXPECT_EQ(text(ask, R"({"outcome":{"outcome":"selected","optionId":"deny"}})"), "false ");
+    EXPECT_EQ(text(ask, R"({"outcome":{"outcome":"selected","optionId":"approve"}})"), "nothing");
+    EXPECT_EQ(text(ask, R"({"outcome":{"outcome":"cancelled"}})"), "nothing");
 }
 
 TEST(AcpAsk, Form_IsAcceptedDeclinedOrCancelled) {
     AcpAsk const ask = asked(two, true);
     std::string const call = R"({"callID":"call_1","tool":"t"})";
     EXPECT_EQ(acp_question(ask, json::View(call)).method, "elicitation/create");
-    EXPECT_EQ(said(ask, R"({"action":"accept","content":{"a":"x","b":1}})"),
+    EXPECT_EQ(text(ask, R"({"action":"accept","content":{"a":"x","b":1}})"),
               R"(true {"a":"x","b":1})");
-    EXPECT_EQ(said(ask, R"({"action":"decline"})"), "false ");
-    EXPECT_EQ(said(ask, R"({"action":"cancel"})"), "nothing");
+    EXPECT_EQ(text(ask, R"({"action":"decline"})"), "false ");
+    EXPECT_EQ(text(ask, R"({"action":"cancel"})"), "nothing");
 }
 
 TEST(AcpAsk, Text_BecomesTheContentIfItFits) {

@@ -29,7 +29,7 @@ void AcpAgent::lost(std::string const& id, Session& session, Failure const& why)
         log_ << "dormouse acp: " << id << ": " << text(why) << std::flush;
         AcpReport gone;
         gone.gone = true;
-        return tell(id, session, gone);
+        return forward(id, session, gone);
     }
     if (session.tries == 1)
         log_ << "dormouse acp: the server cannot be reached; trying again\n" << std::flush;
@@ -46,9 +46,9 @@ void AcpAgent::read_stream(std::string const& id, Session& session) {
         auto const data = json::check(event.data);
         if (!data) continue;
         if (!event.id.empty()) session.after = event.id;
-        auto const told = session.updates.tell(event.name, json::View(*data), false);
-        tell(id, session, told);
-        if (told.gone) return;
+        auto const report = session.updates.on_event(event.name, json::View(*data), false);
+        forward(id, session, report);
+        if (report.gone) return;
     }
 }
 
@@ -58,17 +58,17 @@ void AcpAgent::update(std::string const& session, Json const& update) {
     stdio_.write(rpc::notification("session/update", out.json()));
 }
 
-void AcpAgent::tell(std::string const& id, Session& session, AcpReport const& told) {
-    for (Json const& each : told.updates) update(id, each);
-    for (std::string const& pending : told.settled) drop_ask(session, pending);
-    for (std::string const& pending : told.asked) ask(id, session, pending);
-    for (AcpEnd const& end : told.ends) {
+void AcpAgent::forward(std::string const& id, Session& session, AcpReport const& report) {
+    for (Json const& each : report.updates) update(id, each);
+    for (std::string const& pending : report.settled) drop_ask(session, pending);
+    for (std::string const& pending : report.asked) ask(id, session, pending);
+    for (AcpEnd const& end : report.ends) {
         if (end.turn == session.prompt.turn) end_prompt(session, end);
     }
     // A person's answer is the next prompt, so the current one must be answered.
-    if (told.rests && !session.prompt.turn.empty())
+    if (report.rests && !session.prompt.turn.empty())
         end_prompt(session, {.stop_reason = "end_turn"});
-    if (!told.gone) return;
+    if (!report.gone) return;
     if (!session.prompt.turn.empty()) end_prompt(session, {.error = "the session does not exist"});
     for (auto const& [pending, request] : session.asks) asks_.erase(request);
     session.stream.reset();
@@ -95,10 +95,10 @@ void AcpAgent::ask(std::string const& id, Session& session, std::string const& p
     auto const word = call["status"].string_or("");
     if (word != "waiting" && word != "processing") return;  // its end will be reported
     AcpAsk const asked = acp_ask(id, call, session.updates.of_doubt(pending), forms_);
-    if (asked.way == AcpWay::words) {
+    if (asked.choice == AcpChoice::words) {
         session.updates.ask_in_words(pending);
         session.words[pending] = asked;
-        return say(id, acp_words_of(asked));
+        return send_text(id, acp_words_of(asked));
     }
     auto const question =
         acp_question(asked, call, session.updates.tool_call_id(call["callID"].string_or("")));
@@ -137,14 +137,14 @@ void AcpAgent::take_answer(rpc::Message const& message) {
     auto const reply = client_.post("/async-tool/decision", *body);
     if (reply) return;
     log_ << "dormouse acp: the decision was rejected: " << text(reply.error()) << std::flush;
-    say(asked.session, "(The decision was rejected: " + reply.error().what + ".)");
+    send_text(asked.session, "(The decision was rejected: " + reply.error().what + ".)");
 }
 
-void AcpAgent::say(std::string const& session, std::string const& text) {
-    json::Writer told;
-    told.begin_object().member("sessionUpdate", "agent_message_chunk").key("content");
-    told.begin_object().member("type", "text").member("text", text).end_object();
-    update(session, told.end_object().json());
+void AcpAgent::send_text(std::string const& session, std::string const& text) {
+    json::Writer chunk;
+    chunk.begin_object().member("sessionUpdate", "agent_message_chunk").key("content");
+    chunk.begin_object().member("type", "text").member("text", text).end_object();
+    update(session, chunk.end_object().json());
 }
 
 bool AcpAgent::answer_in_words(Json const& id, Session& session, AcpInput const& input) {

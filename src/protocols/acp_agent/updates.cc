@@ -63,7 +63,7 @@ Json tool_call_of(std::string_view id, std::string_view tool, json::View input,
 }
 
 // Returns a message as text only.
-std::string acp_said(json::View parts) {
+std::string acp_text_of(json::View parts) {
     std::string out;
     parts.elements([&](json::View part) {
         auto const type = part["type"].string_or("text");
@@ -106,7 +106,7 @@ std::string acp_activity_of(json::View event) {
 
 }  // namespace
 
-AcpReport AcpUpdates::tell(std::string_view type, json::View event, bool replay) {
+AcpReport AcpUpdates::on_event(std::string_view type, json::View event, bool replay) {
     AcpReport out;
     if (type == "delta") {
         take_delta(event, out);
@@ -184,7 +184,7 @@ void AcpUpdates::take_delta(json::View data, AcpReport& out) {
 void AcpUpdates::take_input(json::View data, bool replay, AcpReport& out) {
     auto const id = data["messageID"].string_or("");
     if (own_.erase(id) > 0 && !replay) return;
-    out.updates.push_back(chunk("user_message_chunk", acp_said(data["parts"]), id));
+    out.updates.push_back(chunk("user_message_chunk", acp_text_of(data["parts"]), id));
 }
 
 void AcpUpdates::take_reply(json::View data, AcpReport& out) {
@@ -192,9 +192,9 @@ void AcpUpdates::take_reply(json::View data, AcpReport& out) {
     // Text that was streamed is not repeated. A reply that begins differently belongs to another
     // attempt.
     auto const rest = [&](std::string_view kind, std::string const& all, std::string const& shown) {
-        bool const goes_on = all.starts_with(shown);
-        auto const left = goes_on ? all.substr(shown.size()) : all;
-        bool const same = goes_on && !shown.empty();
+        bool const continues = all.starts_with(shown);
+        auto const left = continues ? all.substr(shown.size()) : all;
+        bool const same = continues && !shown.empty();
         auto const draft_id = draft_.substr(draft_.rfind('/') + 1);
         if (!left.empty()) out.updates.push_back(chunk(kind, left, same ? draft_id : id));
     };
@@ -284,7 +284,7 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpReport& o
     pauses_[pending] = {.call = call,
                         .reason = reason,
                         .of_doubt = doubt,
-                        .goes_on = type == "gate_asked" || doubt || continuation == "reentry"};
+                        .continues = type == "gate_asked" || doubt || continuation == "reentry"};
     auto message = data["message"].string_or("");
     if (message.empty() && !data["placeholder"].is_null() && data["placeholder"].exists())
         message = acp_words(data["placeholder"]);
@@ -322,7 +322,7 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpReport&
     auto const pending = data["pendingID"].string_or("");
     auto const found = pauses_.find(pending);
     // An allowed call of an external agent continues; the agent reports its end.
-    bool const goes_on = of_program || (found != pauses_.end() && found->second.goes_on);
+    bool const continues = of_program || (found != pauses_.end() && found->second.continues);
     auto const put = [&](Json update) { out.updates.push_back(std::move(update)); };
     if (type == "tool_started") {
         put(status_update(call, "in_progress"));
@@ -347,7 +347,7 @@ void AcpUpdates::take_outcome(std::string_view type, json::View data, AcpReport&
             put(status_update(call, "failed", acp_words(data["error"])));
         } else if (decision.exists() && !decision["approved"].boolean_or(false)) {
             put(status_update(call, "failed", "Denied. " + decision["reason"].string_or("")));
-        } else if (goes_on) {
+        } else if (continues) {
             put(status_update(call, "in_progress"));
         } else {
             put(completed_update(call, decision.exists() ? decision : data["result"]["output"]));
@@ -361,7 +361,7 @@ void AcpUpdates::take_transcript(json::View messages, AcpReport& out) {
     messages.elements([&](json::View message) {
         auto const id = message["id"].string_or("");
         if (message["role"].string_or("") != "assistant") {
-            out.updates.push_back(chunk("user_message_chunk", acp_said(message["parts"]), id));
+            out.updates.push_back(chunk("user_message_chunk", acp_text_of(message["parts"]), id));
             return;
         }
         message["parts"].elements([&](json::View part) {

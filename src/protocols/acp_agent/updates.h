@@ -38,7 +38,7 @@ class AcpUpdates {
 public:
     // Takes a frame of the event stream: `type` is its event, `event` its data. With `replay`, the
     // user's own messages are reported too; an editor that sent them has them already.
-    [[nodiscard]] AcpReport tell(std::string_view type, json::View event, bool replay);
+    [[nodiscard]] AcpReport on_event(std::string_view type, json::View event, bool replay);
 
     // The editor sent this message: it is not reported back to it.
     void own_message(std::string id) { own_.insert(std::move(id)); }
@@ -63,7 +63,7 @@ private:
         std::string call;
         std::string reason;
         bool of_doubt = false;
-        bool goes_on = false;  // settling it does not end the call
+        bool continues = false;  // settling it does not end the call
     };
 
     void take(std::string_view type, json::View event, bool replay, AcpReport& out);

@@ -24,13 +24,13 @@ constexpr std::string_view mcp_instructions =
     "nothing else is to be done, end your turn: you will be woken.";
 
 // Returns a tool's answer; an error is text for the model.
-Json tool_result(Outcome<std::string> const& said) {
-    std::string text = said ? *said : said.error().what;
-    if (!said && !said.error().remedy.empty()) text += ". " + said.error().remedy;
+Json tool_result(Outcome<std::string> const& result) {
+    std::string text = result ? *result : result.error().what;
+    if (!result && !result.error().remedy.empty()) text += ". " + result.error().remedy;
     json::Writer out;
     out.begin_object().key("content").begin_array().begin_object().member("type", "text");
     out.member("text", text).end_object().end_array();
-    return out.member("isError", !said).end_object().json();
+    return out.member("isError", !result).end_object().json();
 }
 
 std::string mcp_words(json::View value) {
@@ -50,8 +50,8 @@ bool task_runs(json::View task) {
 std::string task_words(json::View task) {
     auto const id = task["taskID"].string_or("");
     if (task_runs(task)) {
-        auto const told = task["progress"].string();
-        return "Task " + id + " is running." + (told ? " Progress: " + *told : "") +
+        auto const progress = task["progress"].string();
+        return "Task " + id + " is running." + (progress ? " Progress: " + *progress : "") +
                " You will be notified when it has ended.";
     }
     if (auto const error = task["error"].string()) return "Task " + id + " failed: " + *error;
@@ -74,8 +74,8 @@ void McpServer::take(rpc::Line const& line) {
     auto const received = rpc::read(line);
     std::vector<std::string> answers;
     for (rpc::Message const& message : received.messages) {
-        auto said = answer(message);
-        if (!said.empty()) answers.push_back(std::move(said));
+        auto result = answer(message);
+        if (!result.empty()) answers.push_back(std::move(result));
     }
     if (answers.empty()) return;
     stdio_.write(received.batch ? rpc::batch(answers) : answers.front());
@@ -103,7 +103,7 @@ McpServer::Result McpServer::answer_request(rpc::Message const& message) {
     if (message.method == "ping") return Json::trusted("{}");
     if (message.method == "tools/list") return list_tools();
     return std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
-                                      .message = "there is no method " + message.method});
+                                      .message = "unknown method: " + message.method});
 }
 
 McpServer::Result McpServer::initialize(json::View params) {
@@ -175,12 +175,12 @@ std::optional<McpServer::Result> McpServer::call_tool(Json const& id, json::View
     if (auto const found = tools_.find(*name); found != tools_.end())
         return tool_result(call_durable(found->second, arguments));
     auto const own = std::ranges::find(own_mcp_tools(), *name, &McpTool::name);
-    if (own == own_mcp_tools().end()) return bad_params("there is no tool " + *name);
+    if (own == own_mcp_tools().end()) return bad_params("unknown tool " + *name);
     if (auto const wrong = wrong_arguments(*own, arguments); !wrong.empty())
         return tool_result(failure(status::usage, wrong));
-    auto said = call_own(*name, arguments);
+    auto result = call_own(*name, arguments);
     bool const waits = arguments["block"].boolean_or(false);
-    if (!said || !waits) return tool_result(said);
+    if (!result || !waits) return tool_result(result);
     auto const time = std::chrono::milliseconds(arguments["timeout"].integer_or(60'000));
     waiting_.push_back({.id = id,
                         .task = arguments["task_id"].string_or(""),
@@ -218,8 +218,8 @@ McpServer::ToolText McpServer::call_durable(Tool const& tool, json::View argumen
     bool const again = call["duplicate"].boolean_or(false);
     return (again ? "This call is open already: " : "Started: ") + what +
            ". Its outcome will come as a later message in this session, with the tool and its "
-           "arguments. Do not call it again for that, and do not wait: go on with something else, "
-           "or end your turn.";
+           "arguments. Do not call it again for that, and do not wait: continue with something "
+           "else, or end your turn.";
 }
 
 McpServer::ToolText McpServer::start_task(json::View arguments) {
@@ -396,9 +396,9 @@ void McpServer::check_waiting() {
         std::ranges::rotate(waiting_, waiting_.begin() + 1);
         return;
     }
-    auto const said = reply ? ToolText(task_words(json::View(reply->body)))
-                            : ToolText(std::unexpected(reply.error()));
-    stdio_.write(rpc::response(first.id, tool_result(said)));
+    auto const result = reply ? ToolText(task_words(json::View(reply->body)))
+                              : ToolText(std::unexpected(reply.error()));
+    stdio_.write(rpc::response(first.id, tool_result(result)));
     waiting_.erase(waiting_.begin());
 }
 

@@ -1,6 +1,6 @@
 #include "mcp/tools.h"
 
-#include "base/text/utf8.h"
+#include "base/text/cut.h"
 
 #include <algorithm>
 #include <array>
@@ -68,9 +68,8 @@ constexpr std::array<McpTool, 11> own_tools{{
 
 constexpr std::size_t part_bytes_shown = 4'096;
 
-std::string cut_part(std::string text) {
-    if (text.size() <= part_bytes_shown) return text;
-    return std::string(cut_utf8(text, part_bytes_shown)) + " … [cut]";
+std::string cut_part(std::string const& text) {
+    return cut_with_mark(text, part_bytes_shown, " … [cut]");
 }
 
 std::string words_of_part(json::View part) {
@@ -172,7 +171,7 @@ std::string wrong_arguments(McpTool const& tool, json::View arguments) {
         auto const known = schema["properties"][name];
         if (!wrong.empty()) return;
         if (!known.exists()) {
-            wrong = "there is no argument '" + std::string(name) + "'";
+            wrong = "unknown argument '" + std::string(name) + "'";
         } else if (!has_mcp_type(known, value) || value.raw() == "\"\"") {
             wrong = std::string(name) + " is invalid, its schema is: " + std::string(known.raw());
         }

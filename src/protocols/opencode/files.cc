@@ -27,7 +27,7 @@ std::string mime_of(json::View file, DataUrl const& data) {
 }
 
 // Returns a text in place of the file: its name or type, and its URL.
-std::string told(json::View file, std::string_view url) {
+std::string described(json::View file, std::string_view url) {
     std::string text = "[" + file["filename"].string_or(file["mime"].string_or("a file"));
     if (!url.starts_with("data:") && !url.empty())
         text.append(": ").append(url.substr(0, address_bytes_max));
@@ -80,11 +80,11 @@ std::string Files::refusal(std::string_view url, std::optional<DataUrl> const& d
 std::string Files::part_of(json::View file, std::string& why) {
     std::string const url = file["url"].string_or("");
     why.clear();
-    if (!url.starts_with("data:")) return told(file, url);
+    if (!url.starts_with("data:")) return described(file, url);
     auto const data =
         url.size() > file_bytes_max * 2 ? std::nullopt : read_data_url(std::string_view(url));
     why = refusal(url, data);
-    if (!why.empty()) return told(file, url);
+    if (!why.empty()) return described(file, url);
     of_message_ += data->bytes.size();
     of_session_ += data->bytes.size();
     ++count_;

@@ -29,7 +29,7 @@ private:
     void keep(std::string_view piece);
 
     std::size_t bytes_max_;
-    std::string held_;
+    std::string partial_;
     bool too_long_ = false;
 };
 

@@ -47,7 +47,7 @@ Message message_of(json::View object, bool strict) {
     auto const method = object["method"];
     if (!method.exists()) {
         if (id_view.exists()) return response_of(object, id, strict);
-        return refused(code::invalid_request, "there is no method");
+        return refused(code::invalid_request, "method is missing");
     }
     if (!method.string()) return refused(code::invalid_request, "method must be a string", id);
     auto const params = object["params"];

@@ -75,7 +75,7 @@ void Peer::close() {
     closed_ = true;
     auto open = std::exchange(calls_, {});
     for (auto& [id, done] : open)
-        done(std::unexpected(Fault{code::closed, "the other side is gone", {}}));
+        done(std::unexpected(Fault{code::closed, "the connection is closed", {}}));
 }
 
 }  // namespace dormouse::rpc

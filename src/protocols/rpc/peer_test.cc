@@ -56,13 +56,13 @@ TEST_F(PeerTest, EndlessLine_IsRefused) {
 }
 
 TEST_F(PeerTest, Close_AnswersOpenCalls) {
-    int heard_code = 0;
-    peer.call("one", Json::trusted("{}"), [&](Peer::Answer a) { heard_code = a.error().code; });
+    int received_code = 0;
+    peer.call("one", Json::trusted("{}"), [&](Peer::Answer a) { received_code = a.error().code; });
     peer.close();
-    EXPECT_EQ(heard_code, code::closed);
-    heard_code = 0;
-    peer.call("two", Json::trusted("{}"), [&](Peer::Answer a) { heard_code = a.error().code; });
-    EXPECT_EQ(heard_code, code::closed);
+    EXPECT_EQ(received_code, code::closed);
+    received_code = 0;
+    peer.call("two", Json::trusted("{}"), [&](Peer::Answer a) { received_code = a.error().code; });
+    EXPECT_EQ(received_code, code::closed);
     EXPECT_EQ(sent.size(), 1U);
 }
 

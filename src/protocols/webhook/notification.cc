@@ -1,7 +1,7 @@
 #include "webhook/notification.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "json/json.h"
 #include "webhook/outgoing.h"
 
@@ -26,11 +26,6 @@ constexpr std::array<Line, 4> headlines{
 
 }  // namespace
 
-std::string head(std::string_view text, std::size_t bytes) {
-    if (text.size() <= bytes) return std::string(text);
-    return std::string(cut_utf8(text, bytes)) + "…";
-}
-
 std::string utc_minute(Time at) {
     std::string out = iso_time(at).substr(0, 16);
     out[10] = ' ';
@@ -45,7 +40,7 @@ std::string headline(Notification const& it) {
 }
 
 std::string plain_text(Notification const& it) {
-    std::string const about = it.tool + " " + head(it.arguments, arguments_in_text);
+    std::string const about = it.tool + " " + cut_with_mark(it.arguments, arguments_in_text);
     bool const asks = it.event != "expired" && it.event != "deadline_near";
     std::string text = headline(it) + ": ";
     text += asks && !it.question.empty() ? it.question + "\n" + about : about;

@@ -33,9 +33,6 @@ struct Notification {
 inline constexpr std::size_t question_shown = 1'000;  // bytes
 inline constexpr std::size_t arguments_shown = 1'000;
 
-// Cuts before a whole character, and ends a text that was cut with "…".
-[[nodiscard]] std::string head(std::string_view text, std::size_t bytes);
-
 // "Approval wanted", "Still waiting"; of a call that ended, its outcome.
 [[nodiscard]] std::string headline(Notification const& it);
 // All of it as plain text of several lines, with the link.

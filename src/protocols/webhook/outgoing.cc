@@ -1,5 +1,6 @@
 #include "webhook/outgoing.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "webhook/kinds/kinds.h"
@@ -102,13 +103,13 @@ std::string outcome_of(Event::Body const& body, Receipt const& receipt) {
         word = settled->what.approved ? "Approved" : "Denied";
     std::string out = word + " by " + who(receipt.by) + " at " + utc_minute(receipt.at);
     if (settled && !settled->what.reason.empty())
-        out += ": " + head(settled->what.reason, reason_shown);
+        out += ": " + cut_with_mark(settled->what.reason, reason_shown);
     return out;
 }
 
 // Texts of agents, as a person must see them: no invisible characters, and not without end.
 std::string shown(std::string_view text, std::size_t bytes) {
-    return head(escape_for_terminal(text, true), bytes);
+    return cut_with_mark(escape_for_terminal(text, true), bytes);
 }
 
 std::optional<PendingId> pending_of(Event::Body const& body) {
@@ -146,7 +147,7 @@ public:
             put("agent:" + state_.agent,
                 {Letter::Kind::program, std::nullopt, {}, program_body(state_)});
     }
-    [[nodiscard]] std::vector<port::PostRow> take() { return std::move(rows_); }
+    [[nodiscard]] std::vector<port::OutboxRow> take() { return std::move(rows_); }
 
 private:
     void add_outcome() {
@@ -201,7 +202,7 @@ private:
         return std::ranges::any_of(
             wanted, [&](PauseReason reason) { return session::text(reason) == it.reason; });
     }
-    // A person hears of what they may answer.
+    // Notifies a person only of calls they may answer.
     [[nodiscard]] bool concerns(Notice const& notice) const {
         if (notice.person.empty()) return true;
         if (!notice.projects.empty() && !has(notice.projects, state_.project)) return false;
@@ -256,7 +257,7 @@ private:
         return PauseReason::elicitation;
     }
     void put(std::string target, Letter const& letter) {
-        port::PostRow row;
+        port::OutboxRow row;
         row.key = {state_.id, record_->event.seq, number_++};
         row.kind = post_kind;
         row.target = std::move(target);
@@ -270,7 +271,7 @@ private:
     std::vector<PendingChange> const& changes_;
     wire::Record const* record_ = nullptr;
     std::uint32_t number_ = first_number;
-    std::vector<port::PostRow> rows_;
+    std::vector<port::OutboxRow> rows_;
 };
 
 constexpr std::string_view kind_words[] = {"call", "event", "notice", "program"};
@@ -315,9 +316,9 @@ std::optional<Letter> read_letter(std::string_view text) {
     return out;
 }
 
-std::vector<port::PostRow> posts_of(Outgoing const& outgoing, State const& state,
-                                    std::span<wire::RecordPtr const> records,
-                                    std::vector<PendingChange> const& changes) {
+std::vector<port::OutboxRow> posts_of(Outgoing const& outgoing, State const& state,
+                                      std::span<wire::RecordPtr const> records,
+                                      std::vector<PendingChange> const& changes) {
     Maker maker(outgoing, state, changes);
     for (wire::RecordPtr const& record : records) maker.add(*record);
     return maker.take();

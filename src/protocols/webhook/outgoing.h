@@ -63,7 +63,7 @@ struct Letter {
 [[nodiscard]] std::optional<Letter> read_letter(std::string_view text);
 
 // Returns the rows for the records of one command. `state` is the state after them.
-[[nodiscard]] std::vector<port::PostRow> posts_of(
+[[nodiscard]] std::vector<port::OutboxRow> posts_of(
     Outgoing const& outgoing, session::State const& state, std::span<wire::RecordPtr const> records,
     std::vector<session::PendingChange> const& changes);
 

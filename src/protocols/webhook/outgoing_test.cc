@@ -50,7 +50,7 @@ protected:
         call.pause->terms.reason = PauseReason::approval;
         state.calls.emplace(call.no, std::move(call));
     }
-    [[nodiscard]] static std::string letter_of(port::PostRow const& row) {
+    [[nodiscard]] static std::string letter_of(port::OutboxRow const& row) {
         auto const letter = read_letter(row.body);
         EXPECT_TRUE(letter);
         return letter ? letter->body : "";
@@ -114,9 +114,9 @@ PushReceiver of(std::string person) {
     return {.device = "dev_" + person, .person = std::move(person), .roles = {"role:answer"}};
 }
 
-std::vector<std::string> targets(std::vector<port::PostRow> const& rows) {
+std::vector<std::string> targets(std::vector<port::OutboxRow> const& rows) {
     std::vector<std::string> out;
-    for (port::PostRow const& row : rows) out.push_back(row.target);
+    for (port::OutboxRow const& row : rows) out.push_back(row.target);
     return out;
 }
 

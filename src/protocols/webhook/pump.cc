@@ -10,17 +10,17 @@
 
 namespace dormouse::webhook {
 
+using port::OutboxRow;
+using port::OutboxState;
+using port::OutboxUpdate;
 using port::PostKey;
-using port::PostRow;
-using port::PostState;
-using port::PostUpdate;
 
 namespace {
 
 constexpr Duration scan_every{1'000};
 constexpr Duration prune_every{600'000};
 constexpr Duration store_pause{5'000};
-constexpr std::uint32_t look_at = 4'096;        // due rows, without their bodies
+constexpr std::uint32_t scan_limit = 4'096;     // due rows, without their bodies
 constexpr std::size_t remembered_max = 10'000;  // receivers
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is respected
@@ -58,7 +58,7 @@ std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t jitter) {
     return base + base * jitter / 2560;
 }
 
-Way way_to(std::string_view text, std::vector<std::string> const& allowed) {
+UrlPolicy url_policy(std::string_view text, std::vector<std::string> const& allowed) {
     auto const url = parse_url(text);
     if (!url) return {"its address " + std::string(url.error())};
     std::string const& host = url->host;
@@ -109,22 +109,22 @@ port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
     return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
             newest = newest_, failing = failing_,
             turn = turn_](port::OutboxStore& store) mutable -> Result<Due> {
-        auto due = store.due_by_target(until, after, 2 * at_once_each, look_at);
+        auto due = store.due_by_target(until, after, 2 * at_once_each, scan_limit);
         if (!due) return std::unexpected(due.error());
         Due out;
         out.turn = turn;
-        if (due->size() >= look_at) out.next = due->back().target;
+        if (due->size() >= scan_limit) out.next = due->back().target;
         std::set<std::string> tried;
-        for (port::DuePost const& one : *due) {
+        for (port::DueMessage const& one : *due) {
             if (one.attempts > 0) tried.insert(one.target);
         }
         // Unknown receivers continue after the last one that had its turn, so that those early in
         // the order do not keep the others waiting.
-        std::ranges::stable_partition(*due, [&](port::DuePost const& one) {
+        std::ranges::stable_partition(*due, [&](port::DueMessage const& one) {
             return one.target > turn ||
                    health_of(newest, tried, one.target) != ReceiverHealth::unknown;
         });
-        for (port::DuePost const& one : *due) {
+        for (port::DueMessage const& one : *due) {
             if (busy.contains(one.key)) continue;
             auto const health = health_of(newest, tried, one.target);
             std::size_t const on_way = busy.size() + out.rows.size();
@@ -268,9 +268,9 @@ void Pump::notify_program(PostKey const& key) {
 void Pump::send(PostKey const& key, std::string const& url, std::string const& secret,
                 bool signed_plain) {
     Work& work = at_work_.at(key);
-    Way const way = way_to(url, options_.allowed);
-    if (!way.refusal.empty()) return failed(key, "not sent: " + way.refusal, true);
-    port::HttpRequest request = request_of(url, work.letter.body, way.public_only);
+    UrlPolicy const policy = url_policy(url, options_.allowed);
+    if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
+    port::HttpRequest request = request_of(url, work.letter.body, policy.public_only);
     std::string const id = delivery_text(key);
     std::int64_t const seconds = to_ms(world_.clock.now()) / 1'000;
     request.headers.push_back({"webhook-id", id});
@@ -282,11 +282,8 @@ void Pump::send(PostKey const& key, std::string const& url, std::string const& s
     if (!secret.empty() && signed_plain)
         request.headers.push_back({"X-Webhook-Signature", plain_signature(secret, request.body)});
     port::HttpCallbacks callbacks;
-    callbacks.head = scope_.guard([this, key](port::HttpHead const& head) {
-        if (!at_work_.contains(key)) return;
-        at_work_.at(key).status = head.status;
-        at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
-    });
+    callbacks.head =
+        scope_.guard([this, key](port::HttpHead const& head) { take_head(key, head); });
     callbacks.done = scope_.guard([this, key](std::optional<port::HttpFailure> failure) {
         if (!at_work_.contains(key)) return;
         at_work_.at(key).request = 0;
@@ -295,13 +292,19 @@ void Pump::send(PostKey const& key, std::string const& url, std::string const& s
     work.request = world_.http.start(std::move(request), std::move(callbacks));
 }
 
+void Pump::take_head(PostKey const& key, port::HttpHead const& head) {
+    if (!at_work_.contains(key)) return;
+    at_work_.at(key).status = head.status;
+    at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
+}
+
 void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure) {
     int const status = at_work_.at(key).status;
     // A status counts as an answer, even if the body was lost.
     if (status >= 200 && status < 300) return delivered(key);
     if (status == 410) return disable(key, "the receiver answered 410 Gone");
     if (status != 0) return failed(key, "the receiver answered " + std::to_string(status), false);
-    failed(key, failure ? failure->reason : "no answer came", false);
+    failed(key, failure ? failure->reason : "no response", false);
 }
 
 void Pump::run(PostKey const& key, Notice const& notice) {
@@ -330,8 +333,9 @@ void Pump::free_capacity() {
     Duration const now = world_.clock.monotonic();
     std::vector<PostKey> slow;
     for (auto const& [key, work] : at_work_) {
-        bool const hangs = work.request != 0 || work.process != 0;
-        if (hangs && work.health == ReceiverHealth::unknown && now - work.begun >= probe_timeout)
+        bool const in_progress = work.request != 0 || work.process != 0;
+        if (in_progress && work.health == ReceiverHealth::unknown &&
+            now - work.begun >= probe_timeout)
             slow.push_back(key);
     }
     for (PostKey const& key : slow) {
@@ -341,7 +345,7 @@ void Pump::free_capacity() {
         if (work.status >= 200 && work.status < 300) {
             delivered(key);
         } else {
-            failed(key, "no answer came within 5 s while other receivers waited", false);
+            failed(key, "no response within 5 s while deliveries to other receivers waited", false);
         }
     }
 }
@@ -356,9 +360,9 @@ void Pump::delivered(PostKey const& key) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.erase(work.row.target);
     remember(work.row.target, true);
-    PostUpdate update;
+    OutboxUpdate update;
     update.key = key;
-    update.state = PostState::delivered;
+    update.state = OutboxState::delivered;
     update.attempts = work.row.attempts + 1;
     update.last_status = work.status;
     update.delivered = world_.clock.now();
@@ -368,7 +372,7 @@ void Pump::delivered(PostKey const& key) {
 void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     Work const& work = at_work_.at(key);
     remember(work.row.target, false);
-    PostUpdate update;
+    OutboxUpdate update;
     update.key = key;
     update.attempts = work.row.attempts + 1;
     update.last_status = work.status;
@@ -376,7 +380,7 @@ void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     if (!valid_utf8(update.last_error)) update.last_error = "it failed";
     auto const wait =
         for_good ? std::nullopt : next_attempt(update.attempts, world_.entropy.random()[0]);
-    update.state = wait ? PostState::pending : PostState::dead;
+    update.state = wait ? OutboxState::pending : OutboxState::dead;
     update.next_at = world_.clock.now();
     if (wait) {
         Duration const asked = std::min(work.retry_after.value_or(Duration(0)), patience_max);
@@ -389,9 +393,9 @@ void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
 void Pump::disable(PostKey const& key, std::string const& why) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.insert(work.row.target);
-    PostUpdate update;
+    OutboxUpdate update;
     update.key = key;
-    update.state = PostState::disabled;
+    update.state = OutboxState::disabled;
     update.next_at = world_.clock.now();
     update.attempts = work.row.attempts + (work.status != 0 ? 1 : 0);
     update.last_status = work.status;
@@ -402,14 +406,14 @@ void Pump::disable(PostKey const& key, std::string const& why) {
 
 // The row counts as in progress until the store has the update; otherwise it would be sent again at
 // once. If the store fails, it is sent again later.
-void Pump::finish(PostKey const& key, PostUpdate update) {
+void Pump::finish(PostKey const& key, OutboxUpdate update) {
     Work& work = at_work_.at(key);
     update.sent = std::move(work.sent);
-    std::vector<PostUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
+    std::vector<OutboxUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
     for (std::size_t i = 0; i < work.closed.size(); ++i) updates[i].closed = work.closed[i];
     world_.outbox.write(
         [updates = std::move(updates)](port::OutboxStore& store) {
-            return store.update_posts(updates);
+            return store.update_messages(updates);
         },
         scope_.guard([this, key](Result<void> done) {
             if (done) return release(key);

@@ -29,11 +29,11 @@ inline constexpr std::array<Duration, 8> attempts_after{
 
 // Why nothing may be sent to a URL; empty: it is allowed. `allowed`: host[:port] that may be
 // reached although they are not public, also by http.
-struct Way {
+struct UrlPolicy {
     std::string refusal = {};
     bool public_only = true;
 };
-[[nodiscard]] Way way_to(std::string_view url, std::vector<std::string> const& allowed);
+[[nodiscard]] UrlPolicy url_policy(std::string_view url, std::vector<std::string> const& allowed);
 
 // The result of the newest attempt; `unknown`: there was none.
 enum class ReceiverHealth : std::uint8_t { answering, unknown, failing };
@@ -44,13 +44,13 @@ public:
         port::Loop& loop;
         port::Clock& clock;
         port::Entropy& entropy;
-        port::Part<port::OutboxStore> outbox;
+        port::StoreView<port::OutboxStore> outbox;
         port::HttpClient& http;
         port::Processes& processes;
     };
     struct Options {
         Outgoing outgoing = {};
-        std::vector<std::string> allowed = {};      // see way_to()
+        std::vector<std::string> allowed = {};      // see url_policy()
         std::vector<std::string> environment = {};  // of notification commands
         // By tool name: the secret that signs the outcome of a call that ended before it could
         // pause.
@@ -58,8 +58,8 @@ public:
         // Tells an external agent what was deleted (`row` is of Letter::Kind::program). `done` is
         // called once. The errors wrong_kind and not_found are permanent.
         using Done = port::Fn<void(Result<void>)>;
-        std::function<void(port::PostRow const& row, std::string const& body, Done done)> program =
-            {};
+        std::function<void(port::OutboxRow const& row, std::string const& body, Done done)>
+            program = {};
         // Sends a notification by e-mail; `id` names the delivery. `done` is called once. The
         // errors not_found and bad_value are permanent. Empty: no e-mail is sent.
         std::function<void(Notice const& notice, Notification const& it, std::string const& id,
@@ -79,7 +79,7 @@ public:
         // Rows that were given up are deleted after this time; nullopt: never.
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
-        std::function<void(port::PostRow const&, std::string const&, bool)> failed = {};
+        std::function<void(port::OutboxRow const&, std::string const&, bool)> failed = {};
     };
     // Everything in `world` outlives this.
     Pump(World world, Options options);
@@ -117,7 +117,7 @@ public:
 
 private:
     struct Work {
-        port::PostRow row;
+        port::OutboxRow row;
         Letter letter;
         port::HttpId request = 0;
         port::Processes::Number process = 0;
@@ -133,7 +133,7 @@ private:
         std::vector<port::SentRow> closed = {};
     };
     struct Next {
-        port::PostRow row;
+        port::OutboxRow row;
         ReceiverHealth health = ReceiverHealth::unknown;
     };
 
@@ -172,11 +172,12 @@ private:
     void postpone(port::PostKey const& key, Duration wait);
     void notify_program(port::PostKey const& key);
     void run(port::PostKey const& key, Notice const& notice);
+    void take_head(port::PostKey const& key, port::HttpHead const& head);
     void answered(port::PostKey const& key, std::optional<port::HttpFailure> failure);
     void delivered(port::PostKey const& key);
     void failed(port::PostKey const& key, std::string const& why, bool for_good);
     void disable(port::PostKey const& key, std::string const& why);
-    void finish(port::PostKey const& key, port::PostUpdate update);
+    void finish(port::PostKey const& key, port::OutboxUpdate update);
     void release(port::PostKey const& key);
     void prune();
     void drop_given_up();

@@ -6,9 +6,9 @@
 
 namespace dormouse::webhook {
 
+using port::OutboxState;
+using port::OutboxUpdate;
 using port::PostKey;
-using port::PostState;
-using port::PostUpdate;
 using port::SentRow;
 
 namespace {
@@ -102,8 +102,8 @@ void Pump::change_next(PostKey const& key, Notice const& notice, Notification co
 
 void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(ServiceReply)> then,
                        Service const& service, bool is_change) {
-    Way const way = way_to(made.url, options_.allowed);
-    if (!way.refusal.empty()) return failed(key, "not sent: " + way.refusal, true);
+    UrlPolicy const policy = url_policy(made.url, options_.allowed);
+    if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
     Work& work = at_work_.at(key);
     work.answer.clear();
     work.status = 0;
@@ -115,13 +115,10 @@ void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(Se
     request.body = std::move(made.body);
     request.connect_limit = request.idle_limit = request.total_limit = time_limit;
     request.response_max = answer_max;
-    request.public_only = way.public_only;
+    request.public_only = policy.public_only;
     port::HttpCallbacks callbacks;
-    callbacks.head = scope_.guard([this, key](port::HttpHead const& head) {
-        if (!at_work_.contains(key)) return;
-        at_work_.at(key).status = head.status;
-        at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
-    });
+    callbacks.head =
+        scope_.guard([this, key](port::HttpHead const& head) { take_head(key, head); });
     callbacks.data = scope_.guard([this, key](std::string_view bytes) {
         if (at_work_.contains(key)) at_work_.at(key).answer += bytes;
     });
@@ -144,9 +141,9 @@ void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(Se
 // Tries again without counting the attempt as a failure of the receiver.
 void Pump::postpone(PostKey const& key, Duration wait) {
     Work const& work = at_work_.at(key);
-    PostUpdate update;
+    OutboxUpdate update;
     update.key = key;
-    update.state = PostState::pending;
+    update.state = OutboxState::pending;
     update.attempts = work.row.attempts + 1;
     update.next_at = world_.clock.now() + wait;
     finish(key, update);

@@ -42,7 +42,7 @@ protected:
     void post(std::string const& outcome = "") {
         Notification it{.event = "gate_asked", .reason = "approval", .pending = pending.text()};
         it.outcome = outcome;
-        port::PostRow row;
+        port::OutboxRow row;
         row.target = std::string(push_target) + "dev_1";
         row.body = write_letter({Letter::Kind::notice, pending, {}, write_notification(it)});
         journal.append(session, ++head, std::move(row), clock.now());
@@ -54,8 +54,8 @@ protected:
         http.answer(status, std::move(headers));
         loop.run();
     }
-    [[nodiscard]] port::PostRow row(Seq seq) {
-        return journal.store.post({session, seq, 0}).value().value_or(port::PostRow{});
+    [[nodiscard]] port::OutboxRow row(Seq seq) {
+        return journal.store.post({session, seq, 0}).value().value_or(port::OutboxRow{});
     }
     [[nodiscard]] std::size_t noted() {
         std::string const target = std::string(push_target) + "dev_1";
@@ -83,12 +83,12 @@ TEST_F(PumpPushTest, Question_Taken_IsReplacedByItsOutcome) {
     EXPECT_EQ(http.open[0].first.url, device.endpoint);
     EXPECT_TRUE(http.open[0].first.public_only);
     answer(201);
-    EXPECT_EQ(row(1).state, PostState::delivered);
+    EXPECT_EQ(row(1).state, OutboxState::delivered);
     EXPECT_EQ(noted(), 1U);
     waits = false;
     post("Approved by bob");
     answer(201);
-    EXPECT_EQ(row(2).state, PostState::delivered);
+    EXPECT_EQ(row(2).state, OutboxState::delivered);
     EXPECT_EQ(noted(), 0U) << "the outcome ends the note";
 }
 
@@ -100,7 +100,7 @@ TEST_F(PumpPushTest, Outcome_NothingWasSent_SendsNothing) {
         loop.run();
     }
     EXPECT_EQ(http.started, 0U);
-    EXPECT_EQ(row(1).state, PostState::delivered);
+    EXPECT_EQ(row(1).state, OutboxState::delivered);
 }
 
 TEST_F(PumpPushTest, Outcome_Fails_NoteIsKept) {
@@ -108,7 +108,7 @@ TEST_F(PumpPushTest, Outcome_Fails_NoteIsKept) {
     answer(201);
     post("Approved by bob");
     answer(500);
-    EXPECT_EQ(row(2).state, PostState::pending);
+    EXPECT_EQ(row(2).state, OutboxState::pending);
     EXPECT_EQ(noted(), 1U);
 }
 
@@ -116,7 +116,7 @@ TEST_F(PumpPushTest, Question_CallHasEnded_IsNotSent) {
     waits = false;
     post();
     EXPECT_EQ(http.started, 0U);
-    EXPECT_EQ(row(1).state, PostState::delivered);
+    EXPECT_EQ(row(1).state, OutboxState::delivered);
 }
 
 TEST_F(PumpPushTest, ServiceSaysGone_DeviceIsRemoved) {
@@ -125,7 +125,7 @@ TEST_F(PumpPushTest, ServiceSaysGone_DeviceIsRemoved) {
         post();
         answer(status);
         EXPECT_TRUE(removed);
-        EXPECT_EQ(row(head).state, PostState::disabled);
+        EXPECT_EQ(row(head).state, OutboxState::disabled);
     }
 }
 
@@ -133,14 +133,14 @@ TEST_F(PumpPushTest, RemovedDevice_NothingIsSent) {
     removed = true;
     post();
     EXPECT_EQ(http.started, 0U);
-    EXPECT_EQ(row(1).state, PostState::disabled);
+    EXPECT_EQ(row(1).state, OutboxState::disabled);
     EXPECT_EQ(row(1).last_error, "this device was removed");
 }
 
 TEST_F(PumpPushTest, TooManyRequests_RetryAfterIsRespected) {
     post();
     answer(429, {{"Retry-After", "120"}});
-    EXPECT_EQ(row(1).state, PostState::pending);
+    EXPECT_EQ(row(1).state, OutboxState::pending);
     EXPECT_EQ(row(1).last_status, 429);
     EXPECT_GE(row(1).next_at, clock.now() + Duration(120'000));
     EXPECT_FALSE(removed);
@@ -149,7 +149,7 @@ TEST_F(PumpPushTest, TooManyRequests_RetryAfterIsRespected) {
 TEST_F(PumpPushTest, PayloadTooLarge_IsGivenUpAndReported) {
     post();
     answer(413);
-    EXPECT_EQ(row(1).state, PostState::dead);
+    EXPECT_EQ(row(1).state, OutboxState::dead);
     EXPECT_EQ(row(1).last_error, "the service answered 413: the message is too large");
 }
 
@@ -157,7 +157,7 @@ TEST_F(PumpPushTest, PrivateAddress_IsRefused) {
     device.endpoint = "https://10.0.0.1/push";
     post();
     EXPECT_EQ(http.started, 0U);
-    EXPECT_EQ(row(1).state, PostState::dead);
+    EXPECT_EQ(row(1).state, OutboxState::dead);
 }
 
 }  // namespace

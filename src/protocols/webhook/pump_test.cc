@@ -24,13 +24,13 @@ TEST(Attempts, Attempts_HaveGrowingDelaysAndEnd) {
     }
 }
 
-TEST(Way, WayTo_AllowsOnlyPublicHttps) {
+TEST(UrlPolicy, WayTo_AllowsOnlyPublicHttps) {
     for (char const* const url :
          {"https://example.org", "https://example.org/hook?a=1", "https://example.org:8443/x",
           "https://8.8.8.8/", "https://[2606:4700:4700::1111]/"}) {
-        Way const way = way_to(url, {});
-        EXPECT_EQ(way.refusal, "") << url;
-        EXPECT_TRUE(way.public_only) << url;
+        UrlPolicy const policy = url_policy(url, {});
+        EXPECT_EQ(policy.refusal, "") << url;
+        EXPECT_TRUE(policy.public_only) << url;
     }
     for (char const* const url : {"http://example.org",
                                   "ftp://example.org",
@@ -76,20 +76,20 @@ TEST(Way, WayTo_AllowsOnlyPublicHttps) {
                                   "https://\xef\xbc\x91\x32\x37.0.0.1/",
                                   "https://example.org/#@127.0.0.1",
                                   "https://127.0.0.1./"})
-        EXPECT_NE(way_to(url, {}).refusal, "") << url;
+        EXPECT_NE(url_policy(url, {}).refusal, "") << url;
 }
 
-TEST(Way, WayTo_AllowsConfiguredHosts) {
+TEST(UrlPolicy, WayTo_AllowsConfiguredHosts) {
     std::vector<std::string> const allowed{"127.0.0.1:8080", "hooks.internal"};
     for (char const* const url : {"http://127.0.0.1:8080/x", "https://127.0.0.1:8080",
                                   "http://hooks.internal/", "http://HOOKS.internal:99/a"}) {
-        EXPECT_EQ(way_to(url, allowed).refusal, "") << url;
-        EXPECT_FALSE(way_to(url, allowed).public_only) << url;
+        EXPECT_EQ(url_policy(url, allowed).refusal, "") << url;
+        EXPECT_FALSE(url_policy(url, allowed).public_only) << url;
     }
     for (char const* const url :
          {"http://127.0.0.1:8081/", "http://127.0.0.1/", "http://localhost:8080/",
           "http://hooks.internal.example.org/", "http://x@127.0.0.1:8080/"})
-        EXPECT_NE(way_to(url, allowed).refusal, "") << url;
+        EXPECT_NE(url_policy(url, allowed).refusal, "") << url;
 }
 
 // Receivers that hold their places for the whole time limit leave places for those that answer.

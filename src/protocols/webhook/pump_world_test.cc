@@ -34,7 +34,7 @@ protected:
         append.row = port::SessionRow{session, "default", "a", "", "", "active", {}, {}};
         std::uint32_t n = 0;
         for (std::string const& target : targets) {
-            port::PostRow row;
+            port::OutboxRow row;
             row.key = {session, head, n++};
             row.kind = post_kind;
             row.target = target;
@@ -46,10 +46,10 @@ protected:
         pump.wake();
         loop.run();
     }
-    [[nodiscard]] port::PostRow row(std::uint32_t n, Seq seq = 1) {
+    [[nodiscard]] port::OutboxRow row(std::uint32_t n, Seq seq = 1) {
         auto const found = journal.store.post({session, seq, n});
         EXPECT_TRUE(found && *found);
-        return found && *found ? **found : port::PostRow{};
+        return found && *found ? **found : port::OutboxRow{};
     }
 
     SessionId const session = SessionId::make(7, {1});
@@ -69,7 +69,7 @@ TEST_F(PumpTest, Delivery_Answered2xx_IsDelivered) {
     EXPECT_EQ(http.open[0].first.url, receiver(0));
     http.answer(204);
     loop.run();
-    EXPECT_EQ(row(0).state, PostState::delivered);
+    EXPECT_EQ(row(0).state, OutboxState::delivered);
     EXPECT_EQ(row(0).last_status, 204);
     EXPECT_EQ(pump.busy(), 0U);
 }
@@ -101,7 +101,7 @@ TEST_F(PumpTest, RetryAfter_TooLong_IsCapped) {
     post({receiver(0)});
     http.answer(503, {{"Retry-After", std::to_string(365 * 24 * 3'600)}});
     loop.run();
-    EXPECT_EQ(row(0).state, PostState::pending);
+    EXPECT_EQ(row(0).state, OutboxState::pending);
     EXPECT_GT(row(0).next_at, clock.now() + Duration(3'600'000)) << "Retry-After is respected";
     EXPECT_LE(row(0).next_at, clock.now() + Duration(36'000'000)) << "up to ten hours";
 }
@@ -118,14 +118,14 @@ TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
     journal.failing = true;
     http.answer(200);
     loop.run();
-    EXPECT_EQ(row(0).state, PostState::pending) << "the store does not have the outcome";
+    EXPECT_EQ(row(0).state, OutboxState::pending) << "the store does not have the outcome";
     EXPECT_EQ(pump.busy(), 1U) << "it is not sent again at once";
     journal.failing = false;
     loop.advance(Duration(60'000));
     ASSERT_EQ(http.open.size(), 1U) << "a place is free and the delivery is due";
     http.answer(200);
     loop.run();
-    EXPECT_EQ(row(0).state, PostState::delivered);
+    EXPECT_EQ(row(0).state, OutboxState::delivered);
 }
 
 TEST_F(PumpTest, FreePlace_DeliveryWaits_StartsWithoutScan) {

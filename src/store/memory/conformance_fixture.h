@@ -60,9 +60,9 @@ inline port::Append create(std::uint64_t number, std::string project, std::uint3
     return made;
 }
 
-inline port::PostRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
-                          std::int64_t next_at) {
-    port::PostRow row;
+inline port::OutboxRow post(std::uint64_t from, Seq seq, std::uint32_t n, std::string kind,
+                            std::int64_t next_at) {
+    port::OutboxRow row;
     row.key = {session(from), seq, n};
     row.kind = std::move(kind);
     row.target = session(77).text();
@@ -117,7 +117,7 @@ inline std::string name_of(port::PendingListed const& listed) {
 // Returns all data of a store as text: equal for two stores with the same rows.
 inline std::string everything(port::Store& store) {
     std::string out = "next " + std::to_string(store.next_session_number());
-    auto const all_of_them = store.due_posts("session", Time::max(), 1'000'000).value();
+    auto const all_of_them = store.due_messages("session", Time::max(), 1'000'000).value();
     for (auto const& post : all_of_them)
         out += "\npost " + post.key.from.text() + " " + std::to_string(post.key.seq) + "." +
                std::to_string(post.key.n) + " " + post.target + post.body;

@@ -41,11 +41,11 @@ TEST_P(StoreConformance, Posts_ComeByTimeAndKeyForEachKind) {
     auto second = create(1, "acme", 1);
     second.posts = {post(1, 1, 0, "session", 6), post(1, 1, 1, "session", 9)};
     commit_one(second);
-    auto const due = store().due_posts("session", at(8), 10).value();
-    EXPECT_EQ(due, (std::vector<port::PostRow>{first.posts[2], first.posts[1], first.posts[0],
-                                               second.posts[0]}));
-    EXPECT_EQ(store().due_posts("session", at(8), 2).value().size(), 2u);
-    EXPECT_TRUE(store().due_posts("webhook", at(0), 10).value().empty());
+    auto const due = store().due_messages("session", at(8), 10).value();
+    EXPECT_EQ(due, (std::vector<port::OutboxRow>{first.posts[2], first.posts[1], first.posts[0],
+                                                 second.posts[0]}));
+    EXPECT_EQ(store().due_messages("session", at(8), 2).value().size(), 2u);
+    EXPECT_TRUE(store().due_messages("webhook", at(0), 10).value().empty());
     EXPECT_EQ(store().post(first.posts[3].key).value(), first.posts[3]);
     EXPECT_FALSE(store().post({session(3), 2, 0}).value());
 }
@@ -62,15 +62,15 @@ TEST_P(StoreConformance, Posts_ManyForOneReceiver_HideNoOther) {
     first.posts.back().target = "https://later";
     first.posts.push_back(post(2, 2, 2, "session", 1));
     commit_one(first);
-    auto const named = [](port::PostRow const& row) {
-        return port::DuePost{row.key, row.target, row.attempts};
+    auto const named = [](port::OutboxRow const& row) {
+        return port::DueMessage{row.key, row.target, row.attempts};
     };
-    std::vector<port::DuePost> const busy{named(first.posts[0]), named(first.posts[1])};
+    std::vector<port::DueMessage> const busy{named(first.posts[0]), named(first.posts[1])};
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 100).value(),
-              (std::vector<port::DuePost>{busy[0], busy[1], named(first.posts[9])}));
+              (std::vector<port::DueMessage>{busy[0], busy[1], named(first.posts[9])}));
     EXPECT_EQ(store().due_by_target(at(8), "", 2, 2).value(), busy);
     EXPECT_EQ(store().due_by_target(at(8), "https://busy", 2, 100).value(),
-              std::vector<port::DuePost>{named(first.posts[9])});
+              std::vector<port::DueMessage>{named(first.posts[9])});
     EXPECT_TRUE(store().due_by_target(at(4), "", 2, 100).value().empty());
 }
 
@@ -81,8 +81,8 @@ TEST_P(StoreConformance, TakenPost_IsRemovedWithTheAppend) {
     auto taker = create(2, "acme");
     taker.taken = {first.posts[0].key};
     commit_one(taker);
-    EXPECT_EQ(store().due_posts("session", at(0), 10).value(),
-              (std::vector<port::PostRow>{first.posts[1]}));
+    EXPECT_EQ(store().due_messages("session", at(0), 10).value(),
+              (std::vector<port::OutboxRow>{first.posts[1]}));
     auto refused = append(2, 7);  // the session is missing
     refused.taken = {first.posts[1].key};
     EXPECT_FALSE(store().commit({&refused, 1})[0]);
@@ -94,7 +94,7 @@ TEST_P(StoreConformance, TakenPost_IsNotFoundEvenIfItsTakerIsDeleted) {
     auto first = create(1, "acme");
     for (std::uint32_t n = 0; n < 4; ++n) first.posts.push_back(post(1, 1, n, "session", 0));
     commit_one(first);
-    auto const stands = [&] {
+    auto const stored = [&] {
         std::string out;
         for (auto const& row : first.posts) out += store().post(row.key).value() ? 'y' : 'n';
         return out;
@@ -102,19 +102,19 @@ TEST_P(StoreConformance, TakenPost_IsNotFoundEvenIfItsTakerIsDeleted) {
     auto taker = create(2, "acme");
     taker.taken = {first.posts[0].key};
     commit_one(taker);
-    EXPECT_EQ(stands(), "nyyy");
+    EXPECT_EQ(stored(), "nyyy");
     auto deleted = append(2, 1);  // takes a message and deletes its session
     deleted.taken = {first.posts[1].key};
     deleted.erase = true;
     commit_one(deleted);
-    EXPECT_EQ(stands(), "nnyy");
+    EXPECT_EQ(stored(), "nnyy");
     auto sender = append(1, 1);  // receives a message and is deleted
     sender.taken = {first.posts[2].key};
     sender.erase = true;
     commit_one(sender);
-    EXPECT_EQ(stands(), "nnny");
+    EXPECT_EQ(stored(), "nnny");
     reopen();
-    EXPECT_EQ(stands(), "nnny") << "it outlives its sender";
+    EXPECT_EQ(stored(), "nnny") << "it outlives its sender";
 }
 
 TEST_P(StoreConformance, TakenPost_OfARefusedAppend_Stays) {
@@ -139,26 +139,26 @@ TEST_P(StoreConformance, Posts_OutliveTheirSender) {
     last.erase = true;
     last.posts = {post(1, 2, 0, "session", 0)};
     commit_one(last);
-    EXPECT_EQ(store().due_posts("session", at(0), 10).value(), last.posts);
+    EXPECT_EQ(store().due_messages("session", at(0), 10).value(), last.posts);
 }
 
 TEST_P(StoreConformance, PostUpdate_IsKeptOrRemovesThePost) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "webhook", 0), post(1, 1, 1, "webhook", 0)};
     commit_one(first);
-    port::PostUpdate tried;
+    port::OutboxUpdate tried;
     tried.key = first.posts[0].key;
     tried.attempts = 2;
     tried.next_at = at(40);
     tried.last_status = 503;
     tried.last_error = "busy";
-    port::PostUpdate gone;
+    port::OutboxUpdate gone;
     gone.key = first.posts[1].key;
     gone.gone = true;
-    port::PostUpdate unknown;
+    port::OutboxUpdate unknown;
     unknown.key = {session(9), 1, 0};
-    std::vector<port::PostUpdate> const updates{tried, gone, unknown};
-    ASSERT_TRUE(store().update_posts(updates));
+    std::vector<port::OutboxUpdate> const updates{tried, gone, unknown};
+    ASSERT_TRUE(store().update_messages(updates));
     auto kept = first.posts[0];
     kept.attempts = 2;
     kept.next_at = at(40);
@@ -166,10 +166,10 @@ TEST_P(StoreConformance, PostUpdate_IsKeptOrRemovesThePost) {
     kept.last_error = "busy";
     EXPECT_EQ(store().post(tried.key).value(), kept);
     EXPECT_FALSE(store().post(gone.key).value());
-    tried.state = port::PostState::delivered;
+    tried.state = port::OutboxState::delivered;
     tried.delivered = at(50);
-    ASSERT_TRUE(store().update_posts({&tried, 1}));
-    EXPECT_TRUE(store().due_posts("webhook", at(99), 9).value().empty());
+    ASSERT_TRUE(store().update_messages({&tried, 1}));
+    EXPECT_TRUE(store().due_messages("webhook", at(99), 9).value().empty());
     EXPECT_EQ(store().post(tried.key).value()->delivered, at(50));
 }
 

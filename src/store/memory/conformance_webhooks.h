@@ -80,7 +80,7 @@ TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
     auto first = create(1, "acme", 9);
     first.posts = {post(1, 9, 0, "notify:CHAT", 0)};
     commit_one(first);
-    port::PostUpdate update;
+    port::OutboxUpdate update;
     update.key = first.posts[0].key;
     auto const known = [&] {
         std::string out;
@@ -90,7 +90,7 @@ TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
     };
     for (std::string const reference : {"b", "a", "b"}) {
         update.sent = port::SentRow{2, 1, "notify:CHAT", reference, "body"};
-        ASSERT_TRUE(store().update_posts({&update, 1}));
+        ASSERT_TRUE(store().update_messages({&update, 1}));
     }
     reopen();
     EXPECT_EQ(known(), "a=body b=body ");
@@ -98,14 +98,14 @@ TEST_P(StoreConformance, SentMessage_IsKnownUntilClosedOrDeleted) {
     EXPECT_TRUE(store().sent(session(1), 2, 1, "notify:OTHER").value().empty());
     update.sent.reset();
     update.closed = port::SentRow{2, 1, "notify:CHAT", "a"};
-    ASSERT_TRUE(store().update_posts({&update, 1}));
+    ASSERT_TRUE(store().update_messages({&update, 1}));
     EXPECT_EQ(known(), "b=body ");
     auto last = append(1, 9);
     last.erase = true;
     commit_one(last);
     EXPECT_TRUE(known().empty());
     update.sent = port::SentRow{2, 1, "notify:CHAT", "late"};
-    ASSERT_TRUE(store().update_posts({&update, 1}));
+    ASSERT_TRUE(store().update_messages({&update, 1}));
     EXPECT_TRUE(known().empty());
 }
 
@@ -159,15 +159,15 @@ TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
     auto first = create(1, "acme", 9);
     for (Seq const seq : {2, 5, 7}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     first.posts.push_back(post(1, 5, 1, "session", 0));
-    first.posts[1].state = port::PostState::dead;
+    first.posts[1].state = port::OutboxState::dead;
     auto second = create(2, "other");
     second.posts = {post(2, 1, 0, "webhook", 0)};
     auto third = create(3, "acme");
     third.posts = {post(3, 1, 0, "webhook", 0)};
     for (auto const& one : {first, second, third}) commit_one(one);
-    auto const keys = [&](port::PostFilter const& filter) {
+    auto const keys = [&](port::OutboxFilter const& filter) {
         std::string out;
-        auto const rows = store().list_posts(filter).value();
+        auto const rows = store().list_messages(filter).value();
         for (auto const& row : rows)
             out += std::to_string(row.key.from.number()) + "/" + std::to_string(row.key.seq) + " ";
         return out;
@@ -175,7 +175,7 @@ TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
     EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ");
     EXPECT_EQ(keys({.project = "acme", .limit = 2}), "3/1 1/7 ");
     EXPECT_EQ(keys({.project = "acme", .before = port::PostKey{session(1), 7, 0}}), "1/5 1/2 ");
-    EXPECT_EQ(keys({.project = "acme", .state = port::PostState::dead}), "1/5 ");
+    EXPECT_EQ(keys({.project = "acme", .state = port::OutboxState::dead}), "1/5 ");
     EXPECT_EQ(keys({.project = "nobody"}), "");
     auto last = append(1, 9);
     last.erase = true;
@@ -188,11 +188,11 @@ TEST_P(StoreConformance, OldDeliveredPosts_AreDropped) {
     for (Seq const seq : {1, 2, 3}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     commit_one(first);
     for (Seq const seq : {1, 2}) {
-        port::PostUpdate done;
+        port::OutboxUpdate done;
         done.key = first.posts[seq - 1].key;
-        done.state = port::PostState::delivered;
+        done.state = port::OutboxState::delivered;
         done.delivered = at(static_cast<std::int64_t>(seq) * 10);
-        ASSERT_TRUE(store().update_posts({&done, 1}));
+        ASSERT_TRUE(store().update_messages({&done, 1}));
     }
     ASSERT_TRUE(store().drop_delivered(at(20)));
     EXPECT_FALSE(store().post(first.posts[0].key).value());
@@ -205,11 +205,11 @@ TEST_P(StoreConformance, OldGivenUpPosts_AreDropped) {
     for (Seq const seq : {1, 2, 3, 4}) first.posts.push_back(post(1, seq, 0, "webhook", 0));
     commit_one(first);
     for (Seq const seq : {1, 2, 3}) {
-        port::PostUpdate done;
+        port::OutboxUpdate done;
         done.key = first.posts[seq - 1].key;
-        done.state = seq == 2 ? port::PostState::disabled : port::PostState::dead;
+        done.state = seq == 2 ? port::OutboxState::disabled : port::OutboxState::dead;
         done.next_at = first.posts[0].created + Duration(static_cast<std::int64_t>(seq) * 10);
-        ASSERT_TRUE(store().update_posts({&done, 1}));
+        ASSERT_TRUE(store().update_messages({&done, 1}));
     }
     Time const until = first.posts[0].created + Duration(30);
     EXPECT_EQ(store().count_given_up(until, 10).value(), 2U);

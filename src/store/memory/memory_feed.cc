@@ -131,7 +131,7 @@ Result<void> MemoryStore::trim_audit(std::uint64_t through, std::string const& l
 Result<void> MemoryStore::change_tokens(port::TokenChange const& change) {
     std::scoped_lock const lock(disk_->mutex);
     if (!change.drop.empty() && disk_->tokens.erase(change.drop) == 0)
-        return fail(Code::conflict, "there is no token " + change.drop);
+        return fail(Code::conflict, "unknown token " + change.drop);
     if (!change.drop.empty())
         std::erase_if(disk_->devices,
                       [&](auto const& entry) { return entry.second.token == change.drop; });
@@ -150,9 +150,9 @@ Result<std::vector<port::TokenRow>> MemoryStore::tokens() {
 Result<void> MemoryStore::change_devices(port::DeviceChange const& change) {
     std::scoped_lock const lock(disk_->mutex);
     if (change.put && !disk_->tokens.contains(change.put->token))
-        return fail(Code::conflict, "there is no token " + change.put->token);
+        return fail(Code::conflict, "unknown token " + change.put->token);
     if (!change.drop.empty() && disk_->devices.erase(change.drop) == 0)
-        return fail(Code::conflict, "there is no device " + change.drop);
+        return fail(Code::conflict, "unknown device " + change.drop);
     if (change.put) {
         std::erase_if(disk_->devices, [&](auto const& entry) {
             return entry.second.endpoint == change.put->endpoint;
@@ -172,8 +172,7 @@ Result<std::vector<port::DeviceRow>> MemoryStore::devices() {
 
 Result<void> MemoryStore::drop_rule(port::RuleDrop const& drop) {
     std::scoped_lock const lock(disk_->mutex);
-    if (disk_->rules.erase(drop.id) == 0)
-        return fail(Code::conflict, "there is no rule " + drop.id);
+    if (disk_->rules.erase(drop.id) == 0) return fail(Code::conflict, "unknown rule " + drop.id);
     if (!drop.audit.empty()) add_to_audit(drop.audit);
     return {};
 }

@@ -38,7 +38,7 @@ struct MemoryDisk {
     };
 
     std::mutex mutex;  // protects everything below
-    std::map<port::PostKey, port::PostRow> posts;
+    std::map<port::PostKey, port::OutboxRow> posts;
     Epoch epoch = 0;
     std::map<std::uint64_t, Session> sessions;         // by number
     std::set<std::pair<Time, std::uint64_t>> wakeups;  // sessions with a wake_at
@@ -62,7 +62,8 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
     [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
-    [[nodiscard]] Result<void> update_posts(std::span<port::PostUpdate const> updates) override;
+    [[nodiscard]] Result<void> update_messages(
+        std::span<port::OutboxUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes) override;
@@ -102,15 +103,16 @@ public:
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
-    [[nodiscard]] Result<std::vector<port::PostRow>> due_posts(std::string const& kind, Time until,
-                                                               std::uint32_t limit) override;
-    [[nodiscard]] Result<std::vector<port::DuePost>> due_by_target(Time until,
-                                                                   std::string const& after,
-                                                                   std::uint32_t each,
-                                                                   std::uint32_t limit) override;
-    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const& key) override;
-    [[nodiscard]] Result<std::vector<port::PostRow>> list_posts(
-        port::PostFilter const& filter) override;
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
+                                                                    Time until,
+                                                                    std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::DueMessage>> due_by_target(Time until,
+                                                                      std::string const& after,
+                                                                      std::uint32_t each,
+                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
+        port::OutboxFilter const& filter) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;
     [[nodiscard]] Result<void> drop_delivered(Time until) override;
     [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override;

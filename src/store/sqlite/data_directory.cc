@@ -71,7 +71,7 @@ Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) 
     auto const file = path / "lock";
     int const fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0) return refused(file, errno);
-    DataDirectory held(fd);
+    DataDirectory directory(fd);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return refused(file, errno);
         return fail(Code::wrong_state, path.string() + " is in use by " + holder_of(fd) +
@@ -80,9 +80,9 @@ Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) 
     if (auto const written = write_holder(fd, file); !written)
         return std::unexpected(written.error());
     if (auto const made = make_file(path); !made) return std::unexpected(made.error());
-    if (auto const locked = held.lock_database(path); !locked)
+    if (auto const locked = directory.lock_database(path); !locked)
         return std::unexpected(locked.error());
-    return held;
+    return directory;
 }
 
 // Somebody may have removed the lock file of a running process. This lock does not affect SQLite's

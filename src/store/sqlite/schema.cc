@@ -20,8 +20,8 @@ INSERT INTO meta(name, value) VALUES('epoch', 0);
 
 -- One row an append. k = session number << 24 | first sequence number; n events; sum: checksum
 -- over k, n and data. data: a JSON array of [type, at, data, ...]. A rowid table: one without would
--- put a body of more than 1 KB on an overflow page of its own. data stands last, so that reading
--- the head reads no overflow pages.
+-- put a body of more than 1 KB on an overflow page of its own. data is the last column, so that
+-- reading the head reads no overflow pages.
 CREATE TABLE journal(k INTEGER PRIMARY KEY, n INTEGER NOT NULL, sum INTEGER NOT NULL,
   data TEXT NOT NULL) STRICT;
 

@@ -2,9 +2,9 @@
 
 #include "store/sqlite/data_directory.h"
 #include "store/sqlite/memory.h"
-#include "store/sqlite/reader.h"
+#include "store/sqlite/reader/reader.h"
 #include "store/sqlite/schema.h"
-#include "store/sqlite/writer.h"
+#include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>
 
@@ -96,11 +96,11 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
                                                        SqliteOptions const& options) {
     sqlite::use_process_memory();
     if (auto const usable = check_library(); !usable) return std::unexpected(usable.error());
-    std::unique_ptr<sqlite::DataDirectory> held;
+    std::unique_ptr<sqlite::DataDirectory> owned;
     if (options.vfs.empty()) {
         auto acquired = sqlite::DataDirectory::acquire(directory);
         if (!acquired) return std::unexpected(acquired.error());
-        held = std::make_unique<sqlite::DataDirectory>(std::move(*acquired));
+        owned = std::make_unique<sqlite::DataDirectory>(std::move(*acquired));
     }
     auto const file = directory / "dormouse.db";
     auto writing = open_writer(file, options);
@@ -120,7 +120,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
                                                    sqlite::FeedPlace{*fed, options.feed_kept},
                                                    sqlite::AuditPlace{audited->n, audited->hash});
     return std::unique_ptr<SqliteStore>(
-        new SqliteStore(std::move(held), std::move(writer), std::move(reader), *epoch));
+        new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }
 
 std::uint64_t SqliteStore::next_session_number() { return writer_->next_number(); }
@@ -129,8 +129,8 @@ std::vector<Result<void>> SqliteStore::commit(std::span<port::Append const> appe
     return writer_->commit(appends);
 }
 
-Result<void> SqliteStore::update_posts(std::span<port::PostUpdate const> updates) {
-    return unless_exhausted([&] { return writer_->update_posts(updates); });
+Result<void> SqliteStore::update_messages(std::span<port::OutboxUpdate const> updates) {
+    return unless_exhausted([&] { return writer_->update_messages(updates); });
 }
 
 Result<port::Loaded> SqliteStore::load(SessionId session) {
@@ -238,23 +238,24 @@ Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create
     return unless_exhausted([&] { return reader_->find_created(create_key); });
 }
 
-Result<std::vector<port::PostRow>> SqliteStore::due_posts(std::string const& kind, Time until,
-                                                          std::uint32_t limit) {
-    return unless_exhausted([&] { return reader_->due_posts(kind, until, limit); });
+Result<std::vector<port::OutboxRow>> SqliteStore::due_messages(std::string const& kind, Time until,
+                                                               std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->due_messages(kind, until, limit); });
 }
 
-Result<std::vector<port::DuePost>> SqliteStore::due_by_target(Time until, std::string const& after,
-                                                              std::uint32_t each,
-                                                              std::uint32_t limit) {
+Result<std::vector<port::DueMessage>> SqliteStore::due_by_target(Time until,
+                                                                 std::string const& after,
+                                                                 std::uint32_t each,
+                                                                 std::uint32_t limit) {
     return unless_exhausted([&] { return reader_->due_by_target(until, after, each, limit); });
 }
 
-Result<std::optional<port::PostRow>> SqliteStore::post(port::PostKey const& key) {
+Result<std::optional<port::OutboxRow>> SqliteStore::post(port::PostKey const& key) {
     return unless_exhausted([&] { return reader_->post(key); });
 }
 
-Result<std::vector<port::PostRow>> SqliteStore::list_posts(port::PostFilter const& filter) {
-    return unless_exhausted([&] { return reader_->list_posts(filter); });
+Result<std::vector<port::OutboxRow>> SqliteStore::list_messages(port::OutboxFilter const& filter) {
+    return unless_exhausted([&] { return reader_->list_messages(filter); });
 }
 
 Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {

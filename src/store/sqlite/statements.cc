@@ -87,7 +87,7 @@ constexpr auto writes = in_order<Write>({
      " last_error, delivered, sum, data)"
      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
     {Write::take_post, "DELETE FROM posts WHERE k = ?1 AND n = ?2"},
-    {Write::put_post,
+    {Write::put_message,
      "UPDATE posts SET state = ?3, next_at = ?4, attempts = ?5, last_status = ?6, last_error = ?7,"
      " delivered = ?8 WHERE k = ?1 AND n = ?2"},
     {Write::put_secret,
@@ -251,9 +251,9 @@ constexpr auto reads = in_order<Read>({
      "abs(f.k) >> 24 LEFT JOIN journal j ON j.k = f.k"
      " WHERE f.n > ?1 AND f.n <= ?2 AND f.project = (SELECT id FROM names WHERE name = ?3)"
      " ORDER BY f.n"},
-    {Read::due_posts, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
-                                   "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
-                                   " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
+    {Read::due_messages, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
+                                      "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
+                                      " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},
     {Read::next_target,
      "SELECT target FROM posts INDEXED BY posts_by_target WHERE state = 0 AND kind <> 'session'"
      " AND target > ?1 ORDER BY target LIMIT 1"},
@@ -287,7 +287,7 @@ constexpr auto reads = in_order<Read>({
     {Read::audit_head, "SELECT n, hash FROM audit WHERE n = (SELECT max(n) FROM audit)"},
     {Read::audited, "SELECT value FROM meta WHERE name = 'audited'"},
     // ?4: a state, or -1 for all.
-    {Read::list_posts, POST_COLUMNS
+    {Read::list_messages, POST_COLUMNS
      "FROM posts o" POST_SENDER "WHERE (o.k, o.n) < (?1, ?2) AND o.kind NOT IN ('session', 'held')"
      " AND (?4 < 0 OR o.state = ?4)"
      " AND s.project = (SELECT id FROM names WHERE name = ?3)"

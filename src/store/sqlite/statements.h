@@ -46,7 +46,7 @@ enum class Write : std::uint8_t {
     trim_feed,
     add_post,
     take_post,
-    put_post,
+    put_message,
     put_secret,
     erase_secrets,
     put_sent,
@@ -110,7 +110,7 @@ enum class Read : std::uint8_t {
     feed_head,
     feed_oldest,
     feed,
-    due_posts,
+    due_messages,
     next_target,
     due_to_target,
     post,
@@ -126,7 +126,7 @@ enum class Read : std::uint8_t {
     audit,
     audit_head,
     audited,
-    list_posts,
+    list_messages,
     count_given_up,
 };
 

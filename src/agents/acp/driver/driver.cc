@@ -1,9 +1,9 @@
 #include "acp/driver/driver.h"
 
 #include "acp/driver/prompt.h"
-#include "acp/text.h"
 #include "acp/v1.h"
 #include "base/check.h"
+#include "base/text/cut.h"
 #include "base/text/utf8.h"
 #include "json/json.h"
 
@@ -195,7 +195,7 @@ void Driver::act(ExchangeAction const& action, Carried& carried) {
                                             failure.how});
         }
         case report_free: return listener_.on_free();
-        case end_process: why_ended_ = "it did not stop when it was asked to"; return end();
+        case end_process: why_ended_ = "it did not exit after SIGTERM"; return end();
         case ask_person: return Driver::ask_person(std::move(carried.question), action.number);
         case answer: return dialect_->answer(action.question, action.decision);
     }
@@ -267,7 +267,7 @@ void Driver::on_start_limit() {
     why_ended_ =
         "it was not ready in " + std::to_string(settings_.start_limit.count() / 1'000) + " s";
     bool const early = session_.state <= ProcessSession::State::signing_in;
-    if (early) why_ended_ += nonsense();
+    if (early) why_ended_ += last_invalid_line();
     end();
 }
 
@@ -284,7 +284,7 @@ void Driver::on_exit(port::ProcessEnd const& end) {
     error_tail_ = end.error;
     if (why_ended_.empty()) {
         why_ended_ = how_ended(end);
-        if (end.how == port::ProcessEnd::How::exited) why_ended_ += nonsense();
+        if (end.how == port::ProcessEnd::How::exited) why_ended_ += last_invalid_line();
     }
     Failure const failure{AgentFailure::How::died, "agent_crashed", why_ended_ + last_words()};
     on_event(SessionEvent::exited, failure);
@@ -350,8 +350,8 @@ std::string Driver::last_words() const {
 }
 
 // For a program that does not speak ACP, or writes complaints where messages are expected.
-std::string Driver::nonsense() const {
-    std::string const line = dialect_->nonsense();
+std::string Driver::last_invalid_line() const {
+    std::string const line = dialect_->last_invalid_line();
     return line.empty() ? ""
                         : without_secrets(", and wrote a line that is not an ACP message: " + line);
 }

@@ -15,7 +15,7 @@
 #include "acp/session_finder.h"
 #include "acp/settings.h"
 #include "acp/timer.h"
-#include "agent/program.h"
+#include "agent/external_agent.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
 #include "port/process.h"
@@ -59,7 +59,7 @@ public:
     struct Listener {
         std::function<void()> on_free;  // a prompt can follow the cancelled one
         std::function<void()> on_gone;  // once: the process has ended and its prompt has an outcome
-        std::function<void(agent::Program::About, Abilities)>
+        std::function<void(agent::ExternalAgent::About, Abilities)>
             on_about;                                     // from the agent's greeting
         std::function<void(std::string const&)> on_mode;  // of the session; "": unknown
     };
@@ -156,7 +156,7 @@ private:
     void on_update(Update update);
     [[nodiscard]] bool count_update();
     void show(port::Delta delta, bool brief);
-    void show_held();
+    void flush_delta();
     void keep(std::vector<session::News> news);
     void keep(std::vector<session::News> news, bool by_itself);
     void keep_late(session::News news, bool by_itself);
@@ -167,7 +167,7 @@ private:
     [[nodiscard]] Failure failure_of(Refusal const& refusal) const;
     [[nodiscard]] std::string without_secrets(std::string text) const;
     [[nodiscard]] std::string last_words() const;
-    [[nodiscard]] std::string nonsense() const;
+    [[nodiscard]] std::string last_invalid_line() const;
 
     Settings const& settings_;
     port::Processes& processes_;
@@ -187,11 +187,11 @@ private:
     std::optional<Prompt> prompt_;  // waiting or sent
     std::optional<Prompt> last_;    // the prompt that ended last; late updates are reported to it
     std::vector<AttachRequest> attach_requests_;
-    std::uint32_t kept_ = 0;           // updates of the prompt
-    std::uint32_t updates_ = 0;        // in this second
-    std::optional<port::Delta> held_;  // not shown yet
-    std::uint64_t activity_ = 0;       // counts what the agent did
-    std::uint64_t resting_since_ = 0;  // activity_ when the process began to rest
+    std::uint32_t kept_ = 0;                    // updates of the prompt
+    std::uint32_t updates_ = 0;                 // in this second
+    std::optional<port::Delta> pending_delta_;  // not shown yet
+    std::uint64_t activity_ = 0;                // counts what the agent did
+    std::uint64_t resting_since_ = 0;           // activity_ when the process began to rest
 
     std::optional<port::Processes::Number> process_;
     Json started_;  // the command line: the sandbox's part, then the agent's

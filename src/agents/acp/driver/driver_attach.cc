@@ -55,10 +55,10 @@ std::deque<SessionOption> options_of(Settings const& settings, Opened const& ope
     return out;
 }
 
-std::string_view name_of(ProcessSession::Way way) {
-    using enum ProcessSession::Way;
-    if (way == load || way == load_again) return "load";
-    return way == resume || way == resume_again ? "resume" : "new";
+std::string_view name_of(ProcessSession::AttachMethod method) {
+    using enum ProcessSession::AttachMethod;
+    if (method == load || method == load_again) return "load";
+    return method == resume || method == resume_again ? "resume" : "new";
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ void Driver::set_next_option() {
 }
 
 void Driver::announce() {
-    std::string const how(name_of(session_.way));
+    std::string const how(name_of(session_.method));
     start_limit_.stop();
     listener_.on_mode(mode_);
     // What was typed while this runtime did not read it, as when the server was killed.
@@ -205,7 +205,7 @@ void Driver::announce() {
     AskModel const ask = prompt_->request.ask;
     past_ = session_.is_new() && has_past(prompt_->request) ? Past::unnotified : Past::known;
     bool const repeats_past =
-        session_.way == ProcessSession::Way::reopen || past_ == Past::unnotified;
+        session_.method == ProcessSession::AttachMethod::reopen || past_ == Past::unnotified;
     prompt_->done(AgentAttach{ask.turn, ask.step, ask.attempt, acp_session_, how, program_,
                               repeats_past, mode_});
     on_event(ExchangeEvent{.kind = ExchangeEvent::Kind::send});
@@ -230,7 +230,7 @@ Failure Driver::failure_of(Refusal const& refusal) const {
         session_.state == ProcessSession::State::ready && refusal.why == Refusal::Why::unknown;
     if (lost)
         return {AgentFailure::How::died, "agent_lost_session",
-                "The agent does not know its session any more: " + text};
+                "The agent no longer knows its session: " + text};
     return {AgentFailure::How::refused, "agent_refused", "The agent refused: " + text};
 }
 

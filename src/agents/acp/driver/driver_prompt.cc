@@ -77,7 +77,7 @@ void Driver::report_reply(TurnEnd const& end) {
     reply.turn = ask.turn;
     reply.step = ask.step;
     reply.attempt = ask.attempt;
-    show_held();
+    flush_delta();
     auto news = coalescer_.flush();
     if (!news.empty() && news.back().kind == NewsKind::message) {
         reply.last = std::move(news.back());
@@ -170,37 +170,38 @@ void Driver::on_update(Update update) {
 bool Driver::count_update() {
     if (!second_.is_set()) {
         updates_ = 0;
-        second_.set(second, [this] { show_held(); });
+        second_.set(second, [this] { flush_delta(); });
     }
     return ++updates_ > updates_per_second_max;
 }
 
 // Shows updates less often when there are too many, and loses none.
 void Driver::show(port::Delta delta, bool brief) {
-    bool const fits = held_ && held_->kind == delta.kind &&
-                      held_->text.size() + delta.text.size() <= UpdateCoalescer::piece_bytes_max;
+    bool const fits =
+        pending_delta_ && pending_delta_->kind == delta.kind &&
+        pending_delta_->text.size() + delta.text.size() <= UpdateCoalescer::piece_bytes_max;
     if (fits) {
-        held_->text += delta.text;
+        pending_delta_->text += delta.text;
     } else {
-        show_held();
-        held_ = std::move(delta);
+        flush_delta();
+        pending_delta_ = std::move(delta);
     }
-    if (!brief) show_held();
+    if (!brief) flush_delta();
 }
 
-void Driver::show_held() {
-    auto held = std::exchange(held_, std::nullopt);
-    if (held && prompt_) prompt_->delta(*std::move(held));
+void Driver::flush_delta() {
+    auto pending = std::exchange(pending_delta_, std::nullopt);
+    if (pending && prompt_) prompt_->delta(*std::move(pending));
 }
 
-// What the agent reports without a prompt, and not just after one, counts as done by itself.
+// An update that arrives outside a prompt counts as unprompted.
 void Driver::keep(std::vector<News> news) {
     using enum PromptExchange::State;
     keep(std::move(news), exchange_.state == idle || exchange_.state == waiting);
 }
 
 void Driver::keep(std::vector<News> news, bool by_itself) {
-    if (!news.empty()) show_held();
+    if (!news.empty()) flush_delta();
     bool const waits = exchange_.state == PromptExchange::State::waiting &&
                        session_.state != ProcessSession::State::gone;
     for (News& one : news) {

@@ -23,7 +23,7 @@ public:
             own_.free_port = [] { return std::uint16_t{4'711}; };
             own_.http = &http_;
         }
-        programs_ = std::make_unique<Programs>(own_, processes_, loop_);
+        programs_ = std::make_unique<ExternalAgents>(own_, processes_, loop_);
     }
 
     void step(std::uint32_t number) {
@@ -33,7 +33,7 @@ public:
             case 1: prompt(1 + choice % 2); break;
             case 2: stop(); break;
             case 3:
-                programs_->tell(session_, {1 + choice % 2, 1 + choice % 3, choice % 5 != 0});
+                programs_->notify(session_, {1 + choice % 2, 1 + choice % 3, choice % 5 != 0});
                 break;
             case 4:
                 update(R"({"sessionUpdate":"agent_message_chunk","content":{"text":"hi"}})");
@@ -184,7 +184,7 @@ private:
     std::vector<Asked> asked_;
     std::map<std::size_t, std::set<std::string>> answered_;
     std::size_t attach_asked_ = 0, attached_ = 0;
-    std::unique_ptr<Programs> programs_;
+    std::unique_ptr<ExternalAgents> programs_;
 };
 
 RC_GTEST_PROP(DriverProperty, AnyAgent_OneOutcomeAPromptAndOneAnswerAPermission, (bool attaches)) {

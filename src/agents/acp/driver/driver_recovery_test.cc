@@ -51,7 +51,7 @@ TEST_F(DriverTest, AfterDeath_ReplayShowsWhetherPromptWasDelivered) {
     EXPECT_EQ(taken(), "attach:new:s1 died:agent_crashed attach:load:s1");
     EXPECT_EQ(streamed, "");
     EXPECT_EQ(prompted().find("hello"), std::string::npos);
-    EXPECT_NE(prompted().find("Go on where you were"), std::string::npos);
+    EXPECT_NE(prompted().find("Continue where you stopped"), std::string::npos);
     EXPECT_NE(prompted().find(marker_of(session, 1, 1) + "2"), std::string::npos);
 }
 
@@ -76,7 +76,7 @@ TEST_F(DriverTest, NoReplay_PromptSaysThatDeliveryIsUnknown) {
     prompt("hello", 2);
     ready(R"({"sessionCapabilities":{"resume":{}}})");
     processes.answer("session/resume", "{}");
-    EXPECT_NE(prompted().find("You may have begun"), std::string::npos);
+    EXPECT_NE(prompted().find("You may have started"), std::string::npos);
     EXPECT_NE(prompted().find("hello"), std::string::npos);
 }
 
@@ -113,7 +113,7 @@ TEST_F(DriverTest, StartedPrompt_NotRemembered_NewSessionWithPast) {
     EXPECT_EQ(taken(), "attach:new:s2:told");
     EXPECT_NE(prompted().find("user: first"), std::string::npos);
     EXPECT_NE(prompted().find("hello"), std::string::npos);
-    EXPECT_NE(prompted().find("what is done already must not be done again"), std::string::npos);
+    EXPECT_NE(prompted().find("do not repeat finished work"), std::string::npos);
 }
 
 TEST_F(DriverTest, StartedPrompt_NoReplay_IsRepeatedWithWarning) {
@@ -122,8 +122,8 @@ TEST_F(DriverTest, StartedPrompt_NoReplay_IsRepeatedWithWarning) {
     prompt("hello", 2);
     ready(R"({"sessionCapabilities":{"resume":{}}})");
     processes.answer("session/resume", "{}");
-    EXPECT_NE(prompted().find("while you worked on the message below. Go on where you were; what "
-                              "is done already must not be done again."),
+    EXPECT_NE(prompted().find("while you worked on the message below. Continue where you "
+                              "stopped; do not repeat finished work."),
               std::string::npos)
         << prompted();
     EXPECT_NE(prompted().find("hello"), std::string::npos);
@@ -138,7 +138,7 @@ TEST_F(DriverTest, SecondRepeat_DoesNotMentionLostConnectionAgain) {
     chunk("[lost] <!-- " + marker_of(session, 1, 1) + "2 -->", "user_message_chunk");
     processes.answer("session/load", "{}");
     EXPECT_EQ(prompted().find("connection was lost"), std::string::npos);
-    EXPECT_NE(prompted().find("[Go on.]"), std::string::npos);
+    EXPECT_NE(prompted().find("[Continue.]"), std::string::npos);
 }
 
 TEST_F(DriverTest, ReadySession_UnknownToPrompt_IsLoadedAgain) {
@@ -182,7 +182,7 @@ TEST_F(DriverTest, NoLoadOrResume_NewSessionGetsPast) {
 
 TEST_F(DriverTest, LongPast_OnlyNewestIsSent) {
     own.past_bytes = 60;
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     past = {message_of(ViewMessage::Role::user, "the oldest of all messages, and long", 3),
             message_of(ViewMessage::Role::assistant, "the newest answer", 4)};
     context.seen = 5;
@@ -195,7 +195,7 @@ TEST_F(DriverTest, LongPast_OnlyNewestIsSent) {
 
 TEST_F(DriverTest, LostSession_IsReplacedAndReported) {
     for (std::string const message : {"Resource not found", "Session not found: x"}) {
-        programs = std::make_unique<Programs>(own, processes, loop);
+        programs = std::make_unique<ExternalAgents>(own, processes, loop);
         context.acp_session = "old";
         past = {message_of(ViewMessage::Role::user, "first", 3)};
         context.seen = 5;

@@ -107,7 +107,8 @@ protected:
     FakeProcesses processes;
     FakePort http;
     Settings own = settings(http);
-    std::unique_ptr<Programs> programs = std::make_unique<Programs>(own, processes, loop);
+    std::unique_ptr<ExternalAgents> programs =
+        std::make_unique<ExternalAgents>(own, processes, loop);
     port::AttachInfo info;
     std::string said, why;
 };
@@ -352,12 +353,12 @@ TEST_F(ScreenTest, CancelDuringStart_NextPromptIsServed) {
 
 TEST_F(ScreenTest, Attach_WithoutScreenOrSandbox_IsRefused) {
     own.attach_command.clear();
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     attach();
     EXPECT_EQ(taken(), "closed:wrong_kind");
     own = settings(http);
     own.only_project = "other";
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     attach();
     EXPECT_EQ(taken(), "closed:agent_unavailable");
     EXPECT_TRUE(processes.all.empty());

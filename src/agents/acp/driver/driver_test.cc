@@ -222,7 +222,7 @@ TEST_F(DriverTest, PresetMode_IsSetIfTheSessionHasIt) {
     own.mode = "default";
     own.mode_of_preset = true;
     for (bool const there : {true, false}) {
-        programs = std::make_unique<Programs>(own, processes, loop);
+        programs = std::make_unique<ExternalAgents>(own, processes, loop);
         context = {};
         prompt();
         ready();
@@ -241,7 +241,7 @@ TEST_F(DriverTest, ModeChosenByAgent_Warns) {
     std::vector<std::string> warned;
     own.not_asking = [](std::string const& mode) { return mode == "yolo" ? "asks nobody" : ""; };
     own.warn = [&](SessionId const&, std::string const& said) { warned.push_back(said); };
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     attach();
     EXPECT_TRUE(programs->not_asking().empty());
@@ -263,7 +263,7 @@ TEST_F(DriverTest, ModeChosenByAgent_Warns) {
 
 TEST_F(DriverTest, InitialMode_Warns) {
     own.not_asking = [](std::string const& mode) { return mode; };
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     ready();
     processes.answer("session/new", R"({"sessionId":"s1","modes":{"currentModeId":"auto"}})");
@@ -367,7 +367,7 @@ TEST_F(DriverTest, RunningPrompt_IsNotSentTwice) {
 
 TEST_F(DriverTest, NotInstalled_IsRefusedWithReason) {
     own.unavailable = "There is no program fake.";
-    programs = std::make_unique<Programs>(own, processes, loop);
+    programs = std::make_unique<ExternalAgents>(own, processes, loop);
     prompt();
     EXPECT_EQ(taken(), "refused:agent_unavailable");
     EXPECT_EQ(why, "There is no program fake.");

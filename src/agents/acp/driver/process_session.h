@@ -19,7 +19,7 @@ struct ProcessSession {
         greeting,
         signing_in,
         searching,    // for a session whose id was not stored
-        attaching,    // by `way`
+        attaching,    // by `method`
         checking,     // whether the agent lists a session that it did not know
         configuring,  // sets the mode and the options of the session
         ready,        // with a session, or without one if none was wanted
@@ -27,7 +27,7 @@ struct ProcessSession {
         ending,       // the process was asked to end
         gone,
     };
-    enum class Way : std::uint8_t {
+    enum class AttachMethod : std::uint8_t {
         none,
         load,
         resume,
@@ -37,15 +37,19 @@ struct ProcessSession {
         reopen,        // a new session, because the agent lost the old one
     };
     State state = State::not_started;
-    Way way = Way::none;
+    AttachMethod method = AttachMethod::none;
 
     [[nodiscard]] bool is_ending() const { return state >= State::closing; }
     // The agent is starting and not ready yet.
     [[nodiscard]] bool is_on_the_way() const {
         return state >= State::starting && state < State::ready;
     }
-    [[nodiscard]] bool is_new() const { return way == Way::open || way == Way::reopen; }
-    [[nodiscard]] bool replays() const { return way == Way::load || way == Way::load_again; }
+    [[nodiscard]] bool is_new() const {
+        return method == AttachMethod::open || method == AttachMethod::reopen;
+    }
+    [[nodiscard]] bool replays() const {
+        return method == AttachMethod::load || method == AttachMethod::load_again;
+    }
 
     friend bool operator==(ProcessSession const&, ProcessSession const&) = default;
 };
@@ -94,7 +98,7 @@ enum class SessionAction : std::uint8_t {
     greet,
     sign_in,
     search,
-    attach,  // by ProcessSession::way
+    attach,  // by ProcessSession::method
     check_list,
     configure,
     announce,        // the session is ready: report it and use it

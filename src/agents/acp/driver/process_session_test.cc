@@ -11,7 +11,7 @@ namespace dormouse::acp {
 namespace {
 
 using State = ProcessSession::State;
-using Way = ProcessSession::Way;
+using AttachMethod = ProcessSession::AttachMethod;
 using Event = SessionEvent;
 using Do = SessionAction;
 using Wanted = Situation::Wanted;
@@ -31,9 +31,9 @@ protected:
         on(Event::want);
         on(Event::started);
     }
-    void expect(State state, Way way = Way::none) {
+    void expect(State state, AttachMethod method = AttachMethod::none) {
         EXPECT_EQ(session.state, state) << static_cast<int>(session.state);
-        EXPECT_EQ(session.way, way) << static_cast<int>(session.way);
+        EXPECT_EQ(session.method, method) << static_cast<int>(session.method);
     }
 
     ProcessSession session;
@@ -45,10 +45,10 @@ TEST_F(ProcessSessionTest, FirstPrompt_GoesToANewSession) {
     EXPECT_EQ(on(Event::started), Actions{Do::greet});
     EXPECT_EQ(on(Event::want), Actions{}) << "the start continues";
     EXPECT_EQ(on(Event::greeted), Actions{Do::attach});
-    expect(State::attaching, Way::open);
+    expect(State::attaching, AttachMethod::open);
     EXPECT_EQ(on(Event::opened), Actions{Do::configure});
     EXPECT_EQ(on(Event::configured), Actions{Do::announce});
-    expect(State::ready, Way::open);
+    expect(State::ready, AttachMethod::open);
     now.attached = true;
     EXPECT_EQ(on(Event::want), Actions{Do::use});
 }
@@ -64,18 +64,19 @@ TEST_F(ProcessSessionTest, KnownSession_IsContinuedByLoadOrResume) {
     struct Row {
         Wanted wanted;
         bool load, resume;
-        Way way;
+        AttachMethod method;
     };
-    for (Row const& row :
-         {Row{Wanted::prompt, true, true, Way::resume}, Row{Wanted::prompt, true, false, Way::load},
-          Row{Wanted::repeat, true, true, Way::load}, Row{Wanted::repeat, false, true, Way::resume},
-          Row{Wanted::prompt, false, false, Way::reopen},
-          Row{Wanted::screen_with_past, false, true, Way::resume}}) {
+    for (Row const& row : {Row{Wanted::prompt, true, true, AttachMethod::resume},
+                           Row{Wanted::prompt, true, false, AttachMethod::load},
+                           Row{Wanted::repeat, true, true, AttachMethod::load},
+                           Row{Wanted::repeat, false, true, AttachMethod::resume},
+                           Row{Wanted::prompt, false, false, AttachMethod::reopen},
+                           Row{Wanted::screen_with_past, false, true, AttachMethod::resume}}) {
         now = {
             .wanted = row.wanted, .known = true, .can = {.load = row.load, .resume = row.resume}};
         start();
         EXPECT_EQ(on(Event::greeted), Actions{Do::attach});
-        expect(State::attaching, row.way);
+        expect(State::attaching, row.method);
     }
 }
 
@@ -87,9 +88,9 @@ TEST_F(ProcessSessionTest, UnknownSession_IsAskedForTwiceAndThenReplaced) {
     on(Event::greeted);
     EXPECT_EQ(on(Event::unknown), Actions{Do::check_list});
     EXPECT_EQ(on(Event::listed), Actions{Do::attach});
-    expect(State::attaching, Way::resume_again);
+    expect(State::attaching, AttachMethod::resume_again);
     EXPECT_EQ(on(Event::unknown), Actions{Do::attach});
-    expect(State::attaching, Way::reopen);
+    expect(State::attaching, AttachMethod::reopen);
     EXPECT_EQ(on(Event::unknown), (Actions{Do::end_process, Do::report_failure}))
         << "it is not retried for ever";
 }
@@ -99,11 +100,11 @@ TEST_F(ProcessSessionTest, SessionWithoutAnId_IsSearchedForWhenThePromptIsRepeat
     start();
     EXPECT_EQ(on(Event::greeted), Actions{Do::search});
     EXPECT_EQ(on(Event::found), Actions{Do::attach});
-    expect(State::attaching, Way::load);
+    expect(State::attaching, AttachMethod::load);
     start();
     on(Event::greeted);
     on(Event::not_found);
-    expect(State::attaching, Way::open);
+    expect(State::attaching, AttachMethod::open);
 }
 
 TEST_F(ProcessSessionTest, Replay_MissesStartedPrompt_OpensNewSession) {
@@ -112,7 +113,7 @@ TEST_F(ProcessSessionTest, Replay_MissesStartedPrompt_OpensNewSession) {
     on(Event::greeted);
     now.misses_past = true;
     EXPECT_EQ(on(Event::opened), Actions{Do::attach});
-    expect(State::attaching, Way::reopen);
+    expect(State::attaching, AttachMethod::reopen);
     EXPECT_EQ(on(Event::opened), Actions{Do::configure});
 }
 

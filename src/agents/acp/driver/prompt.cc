@@ -1,6 +1,6 @@
 #include "acp/driver/prompt.h"
 
-#include "base/text/utf8.h"
+#include "base/text/cut.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -25,21 +25,16 @@ std::string text_of(Json const& parts) {
     return out;
 }
 
-std::string cut(std::string text, std::size_t most) {
-    if (text.size() <= most) return text;
-    return std::string(cut_utf8(text, most)) + " …";
-}
-
 constexpr std::size_t excerpt = 2'048;
 
 std::string line_of(ViewCall const& call) {
     std::string out = "\n[tool " + call.tool;
-    if (!call.input.is_null()) out += " " + cut(std::string(call.input.text()), excerpt);
+    if (!call.input.is_null()) out += " " + cut_with_mark(std::string(call.input.text()), excerpt);
     if (call.error) {
         out += ": " + call.error_text;
     } else if (!call.output.is_null()) {
         std::string const raw(call.output.text());
-        out += ": " + cut(json::View(raw).string().value_or(raw), excerpt);
+        out += ": " + cut_with_mark(json::View(raw).string().value_or(raw), excerpt);
     }
     return out + "]";
 }
@@ -64,7 +59,7 @@ std::string past_of(port::ModelRequest const& request, std::size_t budget, bool 
         if (is_new(*message, *request.program)) continue;
         std::string line = line_of(*message);
         if (line.size() + 2 > budget) {
-            if (lines.empty()) lines.push_back(cut(std::move(line), budget));
+            if (lines.empty()) lines.push_back(cut_with_mark(line, budget));
             whole = false;
             break;
         }
@@ -114,15 +109,15 @@ std::string text_of_lost(std::vector<std::string> const& lost) {
 // in the list.
 std::string text_of_permissions(std::vector<PermissionAnswer> const& permissions) {
     std::string out;
-    for (PermissionAnswer const& verdict : permissions) {
-        if (verdict.cancelled || verdict.call == 0) continue;
-        std::string const which = " (" + verdict.tool + ", call " + verdict.tool_call + ")";
-        bool const may_have_run = verdict.approved && (verdict.told || verdict.granted);
+    for (PermissionAnswer const& answer : permissions) {
+        if (answer.cancelled || answer.call == 0) continue;
+        std::string const which = " (" + answer.tool + ", call " + answer.tool_call + ")";
+        bool const may_have_run = answer.approved && (answer.told || answer.granted);
         if (may_have_run) {
             out += " A call that was allowed" + which +
                    " may have run already: check before you ask for it again.";
         } else {
-            out += verdict.approved ? " You may now do what you had asked for" : " You may not do";
+            out += answer.approved ? " You may now do what you had asked for" : " You may not do";
             out += which + ".";
         }
     }
@@ -131,14 +126,14 @@ std::string text_of_permissions(std::vector<PermissionAnswer> const& permissions
 
 std::string text_of_break(PromptTerms const& terms, ProgramTurn const& turn) {
     std::string out =
-        "[The connection was lost. You may have begun on the message below "
-        "already: then go on where you were, and do nothing twice.";
+        "[The connection was lost. You may have started on the message below. If so, continue "
+        "where you stopped; do not repeat finished work.";
     if (terms.sure) {
         out = std::string("[The connection was lost while you worked on the ") +
               (terms.has_it ? "last message." : "message below.") +
-              " Go on where you were; what is done already must not be done again.";
+              " Continue where you stopped; do not repeat finished work.";
     }
-    if (terms.has_it && terms.repeated) out = "[Go on.";
+    if (terms.has_it && terms.repeated) out = "[Continue.";
     return out + text_of_lost(turn.lost) + text_of_permissions(turn.permissions) + "]";
 }
 

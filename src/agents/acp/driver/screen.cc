@@ -1,7 +1,8 @@
 #include "acp/driver/screen.h"
 
+#include "acp/protocol_types.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -17,11 +18,6 @@ namespace {
 constexpr int newest = 50;
 constexpr std::size_t answer_max = std::size_t{32} << 20;
 constexpr std::size_t text_max = std::size_t{1} << 20;
-
-std::string fitting(std::string text, std::size_t most) {
-    if (text.size() <= most) return text;
-    return std::string(cut_utf8(text, most)) + " … [cut: it was longer]";
-}
 
 std::string written(json::View part) {
     bool const own = part["synthetic"].boolean_or(false) || part["ignored"].boolean_or(false);
@@ -43,7 +39,7 @@ Json parts_of(json::View message, std::string_view marker) {
         std::string text = written(part);
         ours = ours || text.find(marker) != std::string::npos;
         if (text.empty() || budget == 0) return;
-        text = fitting(std::move(text), budget);
+        text = cut_with_mark(text, budget, cut_note);
         budget -= std::min(budget, text.size());
         out.begin_object().member("type", "text").member("text", text).end_object();
     });
@@ -64,7 +60,7 @@ Json answer_to(json::View messages, std::string const& id) {
         message["parts"].elements([&](json::View part) {
             std::string text = part["type"].string_or("") == "text" ? written(part) : "";
             if (text.empty() || budget == 0) return;
-            text = fitting(std::move(text), budget);
+            text = cut_with_mark(text, budget, cut_note);
             budget -= std::min(budget, text.size());
             out.begin_object().member("type", "text").member("text", text).end_object();
         });

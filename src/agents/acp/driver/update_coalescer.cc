@@ -1,6 +1,6 @@
 #include "acp/driver/update_coalescer.h"
 
-#include "base/text/utf8.h"
+#include "base/text/cut.h"
 #include "json/json.h"
 
 #include <utility>
@@ -16,9 +16,8 @@ constexpr std::size_t tools_max = 4'096;  // of one prompt
 // Returns the value, or its beginning as a string if it is longer than `most`.
 Json within(Json const& value, std::size_t most) {
     if (value.size() <= most) return json::compact(value);
-    std::string text = json::View(value).string().value_or(std::string(value.text()));
-    text.resize(most);
-    return Json::trusted(json::quote(text + " … [cut: it was longer]"));
+    std::string const text = json::View(value).string().value_or(std::string(value.text()));
+    return Json::trusted(json::quote(cut_with_mark(text, most, cut_note)));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A driver whose agent is played by tests, and its reports as short words.
+// A driver with a scripted agent, and its reports as short texts.
 
 #include "acp/testing/fakes.h"
 
@@ -121,7 +121,8 @@ protected:
     FakeLoop loop;
     FakeProcesses processes;
     Settings own = settings();
-    std::unique_ptr<Programs> programs = std::make_unique<Programs>(own, processes, loop);
+    std::unique_ptr<ExternalAgents> programs =
+        std::make_unique<ExternalAgents>(own, processes, loop);
     AgentContext context;
     std::vector<ViewMessage> past;
     std::string said, streamed, why, attached_mode;

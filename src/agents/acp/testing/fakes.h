@@ -1,7 +1,7 @@
 #pragma once
 // An agent process and a loop that tests play: lines one by one, and time that the test moves.
 
-#include "acp/programs.h"
+#include "acp/external_agents.h"
 #include "json/json.h"
 
 #include <deque>

@@ -51,7 +51,7 @@ std::optional<ModelTrouble> AnthropicReader::take(json::View chunk) {
     if (type == "message_start") {
         take_usage(chunk["message"]["usage"]);
     } else if (type == "content_block_start") {
-        if (open_.contains(index)) return provider_.passing("a part of the reply began twice");
+        if (open_.contains(index)) return provider_.passing("a part of the reply started twice");
         begin_block(index, chunk["content_block"]);
     } else if (type == "content_block_delta") {
         if (auto const found = open_.find(index); found != open_.end())
@@ -151,8 +151,8 @@ ModelOutcome AnthropicReader::finish() {
 }  // namespace
 
 std::unique_ptr<ReplyReader> Anthropic::reader(Provider const& provider, ToolNames const& names,
-                                               ReplyDraft::Say& say) const {
-    return std::make_unique<AnthropicReader>(provider, names, say);
+                                               ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<AnthropicReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

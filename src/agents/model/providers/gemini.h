@@ -11,13 +11,14 @@ public:
 
     explicit Gemini(RequestSettings settings) : Protocol("gemini", std::move(settings)) {}
 
+    [[nodiscard]] Framing framing() const override { return Framing::events; }
     [[nodiscard]] std::string path() const override;
     [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override;
     [[nodiscard]] std::string body(agent::Question const& question,
                                    ToolNames const& names) const override;
     [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
                                                       ToolNames const& names,
-                                                      ReplyDraft::Say& say) const override;
+                                                      ReplyDraft::OnDelta& on_delta) const override;
 };
 
 }  // namespace dormouse::model

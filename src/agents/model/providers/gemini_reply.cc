@@ -20,6 +20,7 @@ public:
     std::optional<ModelTrouble> take(json::View chunk) override;
     ModelOutcome finish() override;
     bool complete() const override { return !finish_.empty(); }
+    bool ended() const override { return false; }  // the usage may follow
 
 private:
     void take_usage(json::View usage);
@@ -86,10 +87,10 @@ void GeminiReader::take_text(json::View part) {
 
 // Arguments arrive as a whole.
 void GeminiReader::take_call(json::View part) {
-    json::View const said = part["functionCall"];
-    auto const call = draft_.begin_call(short_text(said["id"]), short_text(said["name"]));
+    json::View const function = part["functionCall"];
+    auto const call = draft_.begin_call(short_text(function["id"]), short_text(function["name"]));
     if (!call) return;
-    json::View const args = said["args"];
+    json::View const args = function["args"];
     if (args.exists()) draft_.add_arguments(*call, std::string(args.raw()));
     if (!part["thoughtSignature"].string()) return;
     Json const data = signature_data(part, false);
@@ -114,8 +115,8 @@ ModelOutcome GeminiReader::finish() {
 }  // namespace
 
 std::unique_ptr<ReplyReader> Gemini::reader(Provider const& provider, ToolNames const& names,
-                                            ReplyDraft::Say& say) const {
-    return std::make_unique<GeminiReader>(provider, names, say);
+                                            ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<GeminiReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

@@ -25,7 +25,7 @@ public:
                       .takes_file = settings.files ? takes_media : takes_no_file}) {}
 
     Json write(session::ModelView const& view) {
-        tell(view);
+        write_view(view);
         return contents_.take();
     }
 
@@ -79,13 +79,13 @@ private:
     }
 
     void user(std::vector<Content> const& contents) override {
-        bool said = false;
+        bool has_text = false;
         for (Content const& content : contents) {
             if (content.is_text() && blank(content.text)) continue;
-            said = true;
+            has_text = true;
             write_content(side(false), content);
         }
-        if (!said) text_part(side(false), empty_text);
+        if (!has_text) text_part(side(false), empty_text);
     }
 
     static void write_content(json::Writer& out, Content const& content) {

@@ -17,7 +17,7 @@ public:
             out_.begin_object().member("role", "system");
             out_.member("content", question.instructions).end_object();
         }
-        tell(question.view);
+        write_view(question.view);
         return out_.end_array().json();
     }
 

@@ -20,7 +20,7 @@ public:
                                    ToolNames const& names) const override;
     [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
                                                       ToolNames const& names,
-                                                      ReplyDraft::Say& say) const override;
+                                                      ReplyDraft::OnDelta& on_delta) const override;
 };
 
 }  // namespace dormouse::model

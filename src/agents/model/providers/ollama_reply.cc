@@ -21,7 +21,7 @@ public:
     bool ended() const override { return done_; }
 
 private:
-    void take_call(json::View said);
+    void take_call(json::View made);
 
     // The order of the two has no meaning: each is one block.
     std::size_t const thinking_ = draft_.begin(Delta::Kind::reasoning);
@@ -47,9 +47,9 @@ std::optional<ModelTrouble> OllamaReader::take(json::View chunk) {
 }
 
 // Arguments arrive as a whole, as an object; some proxies write them as a string.
-void OllamaReader::take_call(json::View said) {
-    json::View const function = said["function"];
-    auto const call = draft_.begin_call(short_text(said["id"]), short_text(function["name"]));
+void OllamaReader::take_call(json::View made) {
+    json::View const function = made["function"];
+    auto const call = draft_.begin_call(short_text(made["id"]), short_text(function["name"]));
     if (!call) return;
     json::View const arguments = function["arguments"];
     if (auto text = arguments.string()) {
@@ -74,8 +74,8 @@ ModelOutcome OllamaReader::finish() {
 }  // namespace
 
 std::unique_ptr<ReplyReader> Ollama::reader(Provider const& provider, ToolNames const& names,
-                                            ReplyDraft::Say& say) const {
-    return std::make_unique<OllamaReader>(provider, names, say);
+                                            ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<OllamaReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

@@ -12,15 +12,15 @@ public:
 
 private:
     void assistant(std::vector<Piece> const& pieces, std::vector<SentCall> const& calls) override {
-        std::string said;
+        std::string text;
         std::string thought;
         for (Piece const& piece : pieces) {
-            if (piece.kind == Piece::Kind::text) append_line(said, piece.text);
+            if (piece.kind == Piece::Kind::text) append_line(text, piece.text);
             if (piece.kind == Piece::Kind::reasoning && piece.data.exists())
                 append_line(thought, piece.text);
         }
-        if (said.empty() && calls.empty()) return;
-        out_.begin_object().member("role", "assistant").member("content", said);
+        if (text.empty() && calls.empty()) return;
+        out_.begin_object().member("role", "assistant").member("content", text);
         if (!thought.empty()) out_.member("thinking", thought);
         write_calls(calls);
         out_.end_object();

@@ -15,6 +15,7 @@ public:
         : Protocol("openai-chat", std::move(settings)),
           max_completion_tokens_(max_completion_tokens) {}
 
+    [[nodiscard]] Framing framing() const override { return Framing::events; }
     [[nodiscard]] std::string path() const override { return "/chat/completions"; }
     [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override {
         return bearer(api_key);
@@ -23,7 +24,7 @@ public:
                                    ToolNames const& names) const override;
     [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
                                                       ToolNames const& names,
-                                                      ReplyDraft::Say& say) const override;
+                                                      ReplyDraft::OnDelta& on_delta) const override;
 
 private:
     bool const max_completion_tokens_;

@@ -19,10 +19,11 @@ public:
     std::optional<ModelTrouble> take(json::View chunk) override;
     ModelOutcome finish() override;
     bool complete() const override { return !finish_.empty(); }
+    bool ended() const override { return false; }  // the usage may follow
 
 private:
     void take_usage(json::View usage);
-    void take_delta(json::View said);
+    void take_delta(json::View delta);
     void take_call(json::View piece);
     [[nodiscard]] std::optional<std::size_t> call_for(json::View piece);
 
@@ -45,15 +46,15 @@ std::optional<ModelTrouble> OpenAiChatReader::take(json::View chunk) {
     return draft_.failed();
 }
 
-void OpenAiChatReader::take_delta(json::View said) {
+void OpenAiChatReader::take_delta(json::View delta) {
     for (std::string_view const name : {"reasoning_content", "reasoning"})
-        draft_.add(reasoning_, said[name].string_or(""));
-    draft_.add(text_, said["content"].string_or(""));
-    if (auto refusal = said["refusal"].string_or(""); !refusal.empty()) {
+        draft_.add(reasoning_, delta[name].string_or(""));
+    draft_.add(text_, delta["content"].string_or(""));
+    if (auto refusal = delta["refusal"].string_or(""); !refusal.empty()) {
         refused_ = true;
         draft_.add(text_, std::move(refusal));
     }
-    said["tool_calls"].elements([&](json::View piece) {
+    delta["tool_calls"].elements([&](json::View piece) {
         if (!draft_.failed()) take_call(piece);
     });
 }
@@ -111,8 +112,8 @@ ModelOutcome OpenAiChatReader::finish() {
 }  // namespace
 
 std::unique_ptr<ReplyReader> OpenAiChat::reader(Provider const& provider, ToolNames const& names,
-                                                ReplyDraft::Say& say) const {
-    return std::make_unique<OpenAiChatReader>(provider, names, say);
+                                                ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<OpenAiChatReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

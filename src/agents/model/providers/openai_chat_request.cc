@@ -22,13 +22,13 @@ public:
 
 private:
     void assistant(std::vector<Piece> const& pieces, std::vector<SentCall> const& calls) override {
-        std::string said;
+        std::string text;
         for (Piece const& piece : pieces) {
-            if (piece.kind == Piece::Kind::text) append_line(said, piece.text);
+            if (piece.kind == Piece::Kind::text) append_line(text, piece.text);
         }
-        if (said.empty() && calls.empty()) return;
+        if (text.empty() && calls.empty()) return;
         out_.begin_object().member("role", "assistant");
-        out_.member("content", said.empty() ? std::nullopt : std::optional(said));
+        out_.member("content", text.empty() ? std::nullopt : std::optional(text));
         write_calls(calls);
         out_.end_object();
         for (SentCall const& call : calls) {

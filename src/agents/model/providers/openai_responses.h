@@ -13,6 +13,7 @@ public:
     explicit OpenAiResponses(RequestSettings settings)
         : Protocol("openai-responses", std::move(settings)) {}
 
+    [[nodiscard]] Framing framing() const override { return Framing::events; }
     [[nodiscard]] std::string path() const override { return "/responses"; }
     [[nodiscard]] std::vector<port::HttpHeader> headers(std::string const& api_key) const override {
         return bearer(api_key);
@@ -21,7 +22,7 @@ public:
                                    ToolNames const& names) const override;
     [[nodiscard]] std::unique_ptr<ReplyReader> reader(Provider const& provider,
                                                       ToolNames const& names,
-                                                      ReplyDraft::Say& say) const override;
+                                                      ReplyDraft::OnDelta& on_delta) const override;
 };
 
 }  // namespace dormouse::model

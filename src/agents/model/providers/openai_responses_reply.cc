@@ -47,7 +47,7 @@ std::optional<ModelTrouble> OpenAiResponsesReader::take(json::View chunk) {
     std::string const type = short_text(chunk["type"]);
     std::int64_t const index = chunk["output_index"].integer_or(0);
     if (type == "response.output_item.added") {
-        if (open_.contains(index)) return provider_.passing("a part of the reply began twice");
+        if (open_.contains(index)) return provider_.passing("a part of the reply started twice");
         begin_item(index, chunk["item"]);
     } else if (type == "response.output_item.done") {
         if (!open_.contains(index)) begin_item(index, chunk["item"]);
@@ -112,11 +112,11 @@ void OpenAiResponsesReader::end_item(Open const& open, json::View item) {
 }
 
 void OpenAiResponsesReader::end_message(std::size_t block, json::View item) {
-    bool const told = !draft_.text_of(block).empty();
+    bool const has_text = !draft_.text_of(block).empty();
     item["content"].elements([&](json::View content) {
         bool const refusal = content["type"].string_or("") == "refusal";
         refused_ |= refusal;
-        if (!told) draft_.add(block, content[refusal ? "refusal" : "text"].string_or(""));
+        if (!has_text) draft_.add(block, content[refusal ? "refusal" : "text"].string_or(""));
     });
     if (!item["phase"].exists() || item["phase"].is_null()) return;
     Json const data =
@@ -162,8 +162,8 @@ ModelOutcome OpenAiResponsesReader::finish() {
 
 std::unique_ptr<ReplyReader> OpenAiResponses::reader(Provider const& provider,
                                                      ToolNames const& names,
-                                                     ReplyDraft::Say& say) const {
-    return std::make_unique<OpenAiResponsesReader>(provider, names, say);
+                                                     ReplyDraft::OnDelta& on_delta) const {
+    return std::make_unique<OpenAiResponsesReader>(provider, names, on_delta);
 }
 
 }  // namespace dormouse::model

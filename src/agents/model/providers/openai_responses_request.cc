@@ -18,7 +18,7 @@ public:
 
     Json write(session::ModelView const& view) {
         out_.begin_array();
-        tell(view);
+        write_view(view);
         return out_.end_array().json();
     }
 

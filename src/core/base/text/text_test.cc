@@ -10,7 +10,7 @@ namespace {
 
 std::vector<std::uint8_t> bytes(std::string_view text) { return {text.begin(), text.end()}; }
 
-TEST(Base64url, KnownAnswersOfRfc4648WithoutPadding) {
+TEST(Base64url, Rfc4648_KnownAnswersWithoutPadding) {
     EXPECT_EQ(base64url(bytes("")), "");
     EXPECT_EQ(base64url(bytes("f")), "Zg");
     EXPECT_EQ(base64url(bytes("fo")), "Zm8");
@@ -19,7 +19,7 @@ TEST(Base64url, KnownAnswersOfRfc4648WithoutPadding) {
     EXPECT_EQ(base64url(bytes("\xfb\xff\xbf")), "-_-_");
 }
 
-TEST(Base64url, SixteenBytesComeBack) {
+TEST(Base64url, SixteenBytes_ComeBack) {
     for (int round = 0; round < 256; ++round) {
         Bits128 bits;
         for (std::size_t i = 0; i < bits.size(); ++i) {
@@ -29,7 +29,7 @@ TEST(Base64url, SixteenBytesComeBack) {
     }
 }
 
-TEST(Base64url, OnlyTheCanonicalSpellingIsTaken) {
+TEST(Base64url, OtherSpelling_IsRefused) {
     std::string const good = base64url(Bits128{});
     ASSERT_TRUE(parse_base64url_128(good));
     EXPECT_FALSE(parse_base64url_128(good.substr(1)));
@@ -41,9 +41,9 @@ TEST(Base64url, OnlyTheCanonicalSpellingIsTaken) {
     }
 }
 
-TEST(Hex, IsLowerCase) { EXPECT_EQ(hex(bytes(std::string("\x00\x0f\xAB", 3))), "000fab"); }
+TEST(Hex, Digits_AreLowerCase) { EXPECT_EQ(hex(bytes(std::string("\x00\x0f\xAB", 3))), "000fab"); }
 
-TEST(ParseNumber, TakesOnlyPlainDecimals) {
+TEST(ParseNumber, OnlyPlainDecimals_AreTaken) {
     EXPECT_EQ(parse_number("0"), 0u);
     EXPECT_EQ(parse_number("18446744073709551615"), ~std::uint64_t{0});
     for (std::string_view const bad :
@@ -52,7 +52,7 @@ TEST(ParseNumber, TakesOnlyPlainDecimals) {
     }
 }
 
-TEST(ValidUtf8, TakesEveryScalarValue) {
+TEST(ValidUtf8, EveryScalarValue_IsTaken) {
     for (char32_t code = 0; code <= 0x10FFFF; code += 7) {
         if (code >= 0xD800 && code < 0xE000) {
             continue;
@@ -64,7 +64,7 @@ TEST(ValidUtf8, TakesEveryScalarValue) {
     }
 }
 
-TEST(ValidUtf8, RefusesIllFormedSequencesAnywhere) {
+TEST(ValidUtf8, IllFormedSequences_AreRefusedAnywhere) {
     for (std::string_view const bad :
          {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x80\x80", "\xE0\x9F\xBF",
           "\xED\xA0\x80", "\xED\xBF\xBF", "\xE2\x82", "\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF",
@@ -85,13 +85,13 @@ TEST(DecodeUtf8, IllFormedSequence_TakesItsLongestValidPrefix) {
     EXPECT_FALSE(decode_utf8("\xF0\x9F\x98").valid);
 }
 
-TEST(EscapeForTerminal, LeavesOrdinaryTextAlone) {
+TEST(EscapeForTerminal, OrdinaryText_IsUnchanged) {
     for (std::string_view const text : {"", "plain", "Grüße, 世界", "❤️ ok 👍"}) {
         EXPECT_EQ(escape_for_terminal(text), text);
     }
 }
 
-TEST(EscapeForTerminal, EscapesWhatATerminalInterpretsOrHides) {
+TEST(EscapeForTerminal, InterpretedOrHidden_IsEscaped) {
     EXPECT_EQ(escape_for_terminal("\x1b[2J"), "\\u{1b}[2J");
     EXPECT_EQ(escape_for_terminal("a\r\nb\t"), "a\\u{d}\\u{a}b\\u{9}");
     EXPECT_EQ(escape_for_terminal(std::string_view("\0", 1)), "\\u{0}");
@@ -105,12 +105,12 @@ TEST(EscapeForTerminal, EscapesWhatATerminalInterpretsOrHides) {
     EXPECT_EQ(escape_for_terminal("\uFFF9\u034F\u3164"), "\\u{fff9}\\u{34f}\\u{3164}");
 }
 
-TEST(EscapeForTerminal, KeepsLayoutWhenAsked) {
+TEST(EscapeForTerminal, KeepNewlines_KeepsLayout) {
     EXPECT_EQ(escape_for_terminal("a\n\tb\r\n", true), "a\n\tb\\u{d}\n");
     EXPECT_EQ(escape_for_terminal("a\u2028b", true), "a\\u{2028}b");
 }
 
-TEST(EscapeForTerminal, ShowsBytesThatAreNotUtf8) {
+TEST(EscapeForTerminal, BytesThatAreNotUtf8_AreShown) {
     EXPECT_EQ(escape_for_terminal("a\xff\x9b\xE2\x82z"), "a\\x{ff}\\x{9b}\\x{e2}\\x{82}z");
 }
 
@@ -122,7 +122,7 @@ TEST(Nearest, Nearest_FindsALikelyTypingError) {
     EXPECT_EQ(nearest("errors", names), "error");
 }
 
-TEST(Nearest, DoesNotGuessWildly) {
+TEST(Nearest, DistantWord_FindsNone) {
     std::string_view const names[] = {"pendingID", "result", "at"};
     EXPECT_EQ(nearest("title", names), "");
     EXPECT_EQ(nearest("by", names), "");
@@ -135,7 +135,7 @@ TEST(CheckDeathTest, FailedCheck_PrintsItsCondition) {
     EXPECT_DEATH(CHECK(1 + 1 == 3), "broken invariant: 1 \\+ 1 == 3");
 }
 
-TEST(Base64, AgreesWithRfc4648BothWays) {
+TEST(Base64, Rfc4648_AgreesBothWays) {
     for (auto const& [bytes, text] : {std::pair<std::string, std::string>{"", ""},
                                       {"f", "Zg=="},
                                       {"fo", "Zm8="},

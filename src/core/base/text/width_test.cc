@@ -5,7 +5,7 @@
 namespace dormouse {
 namespace {
 
-TEST(Width, CountsColumnsNotBytes) {
+TEST(Width, Text_CountsColumnsNotBytes) {
     EXPECT_EQ(width("abc"), 3U);
     EXPECT_EQ(width("äöü…"), 4U);
     EXPECT_EQ(width("漢字"), 4U);

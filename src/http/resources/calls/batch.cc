@@ -103,7 +103,7 @@ void submit_items(BatchPtr const& batch) {
 void post_results(Api& api, ExchangePtr const& x) {
     auto const batch = std::make_shared<Batch>(Batch{api, x});
     auto const failed = std::make_shared<std::optional<Error>>();
-    api.aside(
+    api.run_for_body(
         x, [batch, failed] { *failed = read_items(*batch); },
         [batch, failed] {
             if (*failed) return batch->x->fail(**failed);

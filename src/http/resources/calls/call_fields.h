@@ -19,7 +19,7 @@ template <class Shown> struct OutcomeSource {
 template <class Shown>
 inline constexpr auto rows<OutcomeSource<Shown>> = object(
     std::same_as<Shown, BriefReceipt> ? "CapabilityAnswer" : "SubmissionAnswer",
-    "What became of a submission. counted: one of several votes.",
+    "How the submission was treated. counted: one of several votes.",
     of(&OutcomeSource<Shown>::answer, field("outcome", &Answer::outcome),
        field("duplicate",
              [](Answer const& answer) { return answer.outcome == Answer::Outcome::duplicate; })),
@@ -74,7 +74,7 @@ template <>
 inline constexpr auto rows<InboxSource::Gate> =
     object("", "", field("id", &InboxSource::Gate::id),
            field("alwaysAsk", &InboxSource::Gate::always_ask,
-                 "No standing rule answers it, and it is decided by itself."),
+                 "No standing rule applies; each call needs its own decision."),
            field("rules", &InboxSource::Gate::rules, "An approval can make a standing rule."));
 template <>
 inline constexpr auto rows<InboxSource::Claim> = object(
@@ -86,7 +86,7 @@ inline constexpr auto rows<InboxSource> = object(
        field("agentID", &State::agent, "With view=inbox. The session's agent."),
        field("sessionTitle", or_null(shown_title), "With view=inbox. The session's title.")),
     field("requestedBy", &InboxSource::requester,
-          "With view=inbox. Who asked for the turn; null: not known any more."),
+          "With view=inbox. Who requested the turn; null: no longer known."),
     field("gate", &InboxSource::gate, "With view=inbox. The approval rule that asks."),
     field("onDeadline", &InboxSource::at_deadline,
           "With view=inbox. What happens at the deadline: the agent gets an error, the call is "

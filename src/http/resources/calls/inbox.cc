@@ -1,5 +1,6 @@
 #include "http/resources/calls/inbox.h"
 
+#include "base/text/cut.h"
 #include "http/resources/calls/call_fields.h"
 #include "http/resources/pages/page.h"
 
@@ -35,15 +36,6 @@ bool has_voted(wire::PauseView const& pause, std::string const& name) {
                                [&](auto const& vote) { return vote.first.name == name; });
 }
 
-// Cuts the text to at most last_text_max bytes, between characters.
-std::string shortened(std::string text) {
-    if (text.size() <= last_text_max) return text;
-    std::size_t end = last_text_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    text.resize(end);
-    return text + "…";
-}
-
 }  // namespace
 
 // Returns the agent's text in the message of the call.
@@ -58,7 +50,7 @@ std::optional<std::string> InboxSource::last_text() const {
         if (!text.empty()) out += (out.empty() ? "" : "\n\n") + text;
     });
     if (out.empty()) return std::nullopt;
-    return shortened(std::move(out));
+    return cut_with_mark(std::move(out), last_text_max);
 }
 
 // Returns who started the turn; nullopt when the history that was read does not contain its
@@ -91,8 +83,8 @@ std::optional<OnDeadline> InboxSource::at_deadline() const {
 
 bool InboxSource::mine() const {
     wire::PauseView const& p = pause;
-    bool const held = p.claimed_until > now && p.claimed_by != who.get().row.name;
-    return waits_for(who, p) && !held;
+    bool const claimed = p.claimed_until > now && p.claimed_by != who.get().row.name;
+    return waits_for(who, p) && !claimed;
 }
 
 bool InboxSource::doubt_question() const { return asks_of_doubt(state, pause.get().pending); }

@@ -136,7 +136,7 @@ using Said = Result<Submit> (*)(Exchange const&);
 // Large bodies take long to read: values are converted to their canonical form.
 void submit(Api& api, ExchangePtr const& x, Said read) {
     auto const command = std::make_shared<Result<Submit>>();
-    api.aside(
+    api.run_for_body(
         x, [x, read, command] { *command = read(*x); },
         [&api, x, command] {
             if (!*command) return refuse_body(api, x, std::move(command->error()));
@@ -191,7 +191,7 @@ std::string read_outcome(Body& body, std::string const& pointer, bool is_error, 
 
 namespace {
 
-Result<Submit> said_result(Exchange const& x) {
+Result<Submit> read_result(Exchange const& x) {
     Body body(json::View(x.body), result_request, "", implied(x));
     Submit command;
     read_result(body, "", command.what);
@@ -204,7 +204,7 @@ Result<Submit> said_result(Exchange const& x) {
 }
 
 // Reads the body sent to a callback URL: a result or an error of the call that the URL names.
-Result<Submit> said_capability(Exchange const& x) {
+Result<Submit> read_capability(Exchange const& x) {
     Body body(json::View(x.body), callback_request);
     Submit command;
     bool const is_error = json::View(x.body)["error"].exists();
@@ -218,7 +218,7 @@ Result<Submit> said_capability(Exchange const& x) {
     return with_pending(x, body, std::move(command));
 }
 
-Result<Submit> said_error(Exchange const& x) {
+Result<Submit> read_error(Exchange const& x) {
     Body body(json::View(x.body), error_request, "", implied(x));
     Submit command;
     read_error(body, command.what);
@@ -253,7 +253,7 @@ std::optional<RuleTerms> read_rule(Body& body) {
     return out;
 }
 
-Result<Submit> said_decision(Exchange const& x) {
+Result<Submit> read_decision(Exchange const& x) {
     Body body(json::View(x.body), decision_request, "", implied(x));
     Submit command;
     // The decision applies to what was shown: a caller with role answer must send its digest.
@@ -273,10 +273,10 @@ Result<Submit> said_decision(Exchange const& x) {
 
 }  // namespace
 
-void post_result(Api& api, ExchangePtr const& x) { submit(api, x, said_result); }
-void post_capability(Api& api, ExchangePtr const& x) { submit(api, x, said_capability); }
-void post_error(Api& api, ExchangePtr const& x) { submit(api, x, said_error); }
-void post_decision(Api& api, ExchangePtr const& x) { submit(api, x, said_decision); }
+void post_result(Api& api, ExchangePtr const& x) { submit(api, x, read_result); }
+void post_capability(Api& api, ExchangePtr const& x) { submit(api, x, read_capability); }
+void post_error(Api& api, ExchangePtr const& x) { submit(api, x, read_error); }
+void post_decision(Api& api, ExchangePtr const& x) { submit(api, x, read_decision); }
 
 void post_progress(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), progress_request, "", implied(*x));

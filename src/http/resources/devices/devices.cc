@@ -60,7 +60,7 @@ port::DeviceRow read_device(Api& api, Body& body) {
     row.p256dh = body.required_string("p256dh");
     row.auth = body.required_string("auth");
     row.label = body.string("label").value_or("A browser");
-    auto const way = webhook::way_to(row.endpoint, api.services().webhook_hosts);
+    auto const way = webhook::url_policy(row.endpoint, api.services().webhook_hosts);
     if (!body.error() && !way.refusal.empty())
         body.refuse("endpoint", "must be the address of a push service; " + way.refusal);
     if (!body.error() && !webhook::push_device(row))
@@ -152,7 +152,7 @@ void test_device(Api& api, ExchangePtr const& x) {
     if (!services.client || !services.gate.may_test_device(row->person))
         return x->fail(
             {Code::rate_limited, "You sent 5 tests; try again in a minute.", {}, 60'000});
-    auto const way = webhook::way_to(device->endpoint, services.webhook_hosts);
+    auto const way = webhook::url_policy(device->endpoint, services.webhook_hosts);
     if (!way.refusal.empty()) return x->fail({Code::wrong_state, "Not sent: " + way.refusal});
     webhook::PushRandom const random{services.entropy.random(), services.entropy.random()};
     std::string authorization =

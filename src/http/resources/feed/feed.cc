@@ -66,7 +66,7 @@ void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
                   if (!read) return x->fail(read.error());
                   if (read->gone)
                       return x->fail({Code::history_gone,
-                                      "What came after this cursor is not kept any more; list what "
+                                      "What came after this cursor is no longer kept; list what "
                                       "you follow again and begin without a cursor."});
                   auto page = cut(*std::move(read), limit);
                   auto const answer = [x, next = page.next](Result<RowsOfEvents> rows) {

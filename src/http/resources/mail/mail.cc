@@ -158,7 +158,8 @@ void post_mail(Api& api, ExchangePtr const& x) {
     if (!posting) return;
     bind_to_agents(api, x, *posting);
     if (!in_own_name(x, *posting))
-        return x->fail({Code::forbidden, "A session's program sends mail as `from` its session."});
+        return x->fail({Code::forbidden,
+                        "A token for one session sends mail only with that session as `from`."});
     if (!posting->from) {
         std::string const project = posting->project;
         return api.mail().hand_in(

@@ -32,9 +32,9 @@ Result<std::vector<SentMail>> find_undelivered(port::OutboxStore& store, std::st
     std::vector<SentMail> out;
     for (std::string_view const kind : {runner::quarantined_kind, std::string_view("session")}) {
         bool const quarantined = kind == runner::quarantined_kind;
-        auto const rows = store.due_posts(std::string(kind), Time::max(), posts_max);
+        auto const rows = store.due_messages(std::string(kind), Time::max(), posts_max);
         if (!rows) return std::unexpected(rows.error());
-        for (port::PostRow const& row : *rows) {
+        for (port::OutboxRow const& row : *rows) {
             if (out.size() == limit) return out;
             auto const what = wire::read_post(row.body);
             auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
@@ -95,7 +95,7 @@ void answer_fates(Asking const& a) {
 }
 
 // Finds the mail in the receiver's state: what no request has seen is in its inbox.
-void look_up_fate(Fate& fate, State const& state, MailId const& mail) {
+void read_delivery(Fate& fate, State const& state, MailId const& mail) {
     auto const item = std::ranges::find(state.inbox, mail, &InboxItem::id);
     if (item == state.inbox.end()) {
         fate.status = "read";
@@ -113,10 +113,10 @@ void next_fate(std::shared_ptr<Asking> const& a) {
                                        [a](Result<std::shared_ptr<runner::Lane>> lane) {
                                            Fate& fate = a->fates[a->at];
                                            if (lane) {
-                                               look_up_fate(fate, (*lane)->state(), a->mail.id);
+                                               read_delivery(fate, (*lane)->state(), a->mail.id);
                                            } else {
                                                fate.status = "delivered";
-                                               fate.reason = "the session is gone";
+                                               fate.reason = "the session was deleted";
                                            }
                                            next_fate(a);
                                        });
@@ -168,7 +168,7 @@ void show_handed(std::shared_ptr<Asking> const& a, Snapshot const& snapshot,
     a->mail = mail.what.mail;
     State const& state = snapshot.lane->state();
     Fate fate{{state.id, mail.what.mail.to_alias}};
-    look_up_fate(fate, state, a->mail.id);
+    read_delivery(fate, state, a->mail.id);
     if (mail.expired) fate.status = "expired";
     a->fates.push_back(std::move(fate));
     answer_fates(*a);

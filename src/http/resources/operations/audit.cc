@@ -137,7 +137,7 @@ void get_audit(Api& api, ExchangePtr const& x) {
     auto const cursor = x->request.query_value("cursor");
     auto const until = cursor ? parse_number(*cursor) : std::optional<std::uint64_t>(0);
     if (!until || (cursor && *until == 0))
-        return x->fail({Code::bad_cursor, "This cursor is not one of this list."});
+        return x->fail({Code::bad_cursor, "The cursor does not belong to this list."});
     port::ask(
         api.services().journal,
         [until = *until, filter](port::AuditStore& store) {

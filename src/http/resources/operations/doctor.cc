@@ -20,7 +20,7 @@ namespace {
 
 // Work that is overdue by more than this, and that nothing drives, is stuck (P5).
 constexpr Duration overdue{10'000};
-constexpr std::size_t held_max = 1'000;
+constexpr std::size_t parked_max = 1'000;
 constexpr std::uint32_t due_max = 100'000;
 constexpr std::uint32_t step = 64;          // calls, then times, in one read
 constexpr std::uint64_t most = 100'000;     // and in one request
@@ -61,7 +61,7 @@ using DoctorPtr = std::shared_ptr<Doctor>;
 struct Overdue {
     std::vector<port::Due> due;
     std::optional<Time> next;
-    std::vector<port::PostRow> mail;  // needs a person to continue
+    std::vector<port::OutboxRow> mail;  // needs a person to continue
 };
 
 std::optional<Need> need_of(State const& state, Call const& call) {
@@ -229,12 +229,12 @@ Result<Overdue> check_times(port::Store& store, Time now) {
         return std::unexpected(std::move(done.error()));
     auto next = store.next_due();
     if (!next) return std::unexpected(std::move(next.error()));
-    auto mail = store.due_posts(std::string(runner::quarantined_kind), Time::max(), held_max);
+    auto mail = store.due_messages(std::string(runner::quarantined_kind), Time::max(), parked_max);
     if (!mail) return std::unexpected(std::move(mail.error()));
     return Overdue{std::move(*due), *next, std::move(*mail)};
 }
 
-void add_quarantined_mail(Findings& blocked, port::PostRow const& row) {
+void add_quarantined_mail(Findings& blocked, port::OutboxRow const& row) {
     auto const what = wire::read_post(row.body);
     auto const* const mail = what ? std::get_if<Mail>(&*what) : nullptr;
     if (!mail) return;
@@ -278,13 +278,13 @@ void add_overdue(Doctor& d, Overdue const& found) {
                            "restart the server; if it stays, report it with `dormouse show " +
                                one.session.text() + "`"});
     }
-    for (auto const& [session, gate] : runner.awaiting_gate(held_max)) {
+    for (auto const& [session, gate] : runner.awaiting_gate(parked_max)) {
         d.found.blocked.add({session,
                              {},
                              "a call waits for the gate '" + gate + "', which is not configured",
                              std::string(bring_gate_back)});
     }
-    for (port::PostRow const& row : found.mail) add_quarantined_mail(d.found.blocked, row);
+    for (port::OutboxRow const& row : found.mail) add_quarantined_mail(d.found.blocked, row);
     d.next_wake = found.next;
 }
 
@@ -322,7 +322,7 @@ std::uint32_t next_step(Doctor& d) {
     return calls;
 }
 
-void look_on_by_time(DoctorPtr const& d) {
+void check_next_due(DoctorPtr const& d) {
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after_time, times = next_step(*d),
@@ -336,12 +336,12 @@ void look_on_by_time(DoctorPtr const& d) {
         d->looked_at += found->read;
         d->found.orphaned.add(std::move(found->orphaned));
         d->found.unreadable.add(std::move(found->unreadable));
-        look_on_by_time(d);
+        check_next_due(d);
     });
 }
 
-void look_on(DoctorPtr const& d) {
-    if (d->by_time) return look_on_by_time(d);
+void check_next_waiting(DoctorPtr const& d) {
+    if (d->by_time) return check_next_due(d);
     if (d->x->responder->gone()) return;
     if (d->left == 0) return answer_doctor(*d, false);
     auto question = [after = d->after, calls = next_step(*d), now = d->api.services().runner.now()](
@@ -350,7 +350,7 @@ void look_on(DoctorPtr const& d) {
         if (!found) return d->x->fail(found.error());
         if (found->sessions.empty()) {
             d->by_time = true;
-            return look_on_by_time(d);
+            return check_next_due(d);
         }
         d->after = found->sessions.back();
         d->looked_at += found->sessions.size();
@@ -359,14 +359,14 @@ void look_on(DoctorPtr const& d) {
         d->found.in_doubt.add(std::move(found->in_doubt));
         d->found.orphaned.add(std::move(found->orphaned));
         d->found.unreadable.add(std::move(found->unreadable));
-        look_on(d);
+        check_next_waiting(d);
     });
 }
 
 // Finds sessions in error, which a person must let continue. Reads rows only, no journal.
 void find_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
     if (d->x->responder->gone()) return;
-    if (pages == 0) return look_on(d);
+    if (pages == 0) return check_next_waiting(d);
     auto question = [after](port::MaintenanceStore& store) {
         return store.all_sessions(after, page_rows);
     };
@@ -379,7 +379,7 @@ void find_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
                       next += "; try again: dormouse retry " + row.id.text();
                       d->found.blocked.add({row.id, {}, "its status is error", std::move(next)});
                   }
-                  if (rows->size() < page_rows) return look_on(d);
+                  if (rows->size() < page_rows) return check_next_waiting(d);
                   find_errors(d, rows->back().id.number(), pages - 1);
               });
 }
@@ -394,7 +394,7 @@ void get_doctor(Api& api, ExchangePtr const& x) {
             query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
     }
     if (query.error) return x->fail(*query.error);
-    if (d->after || d->by_time) return look_on(d);  // the first answer had the rest
+    if (d->after || d->by_time) return check_next_waiting(d);  // the first answer had the rest
     d->found.not_asking = find_not_asking(api.services().catalogue);
     auto question = [now = api.services().runner.now()](port::Store& store) {
         return check_times(store, now);

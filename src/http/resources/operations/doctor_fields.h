@@ -55,13 +55,13 @@ inline constexpr auto rows<port::ModelLoad> = object(
 struct NodeFacts {
     std::size_t resident = 0;
     std::size_t resident_bytes = 0;
-    bool clock_held = false;
+    bool clock_guarded = false;
 };
 template <>
 inline constexpr auto rows<NodeFacts> = object(
     "", "", field("resident", &NodeFacts::resident, "Sessions in memory."),
     field("residentBytes", &NodeFacts::resident_bytes, "Memory of idle sessions, estimated."),
-    field("clockHeld", &NodeFacts::clock_held,
+    field("clockGuarded", &NodeFacts::clock_guarded,
           "The wall clock jumped ahead; expiries wait until it is certain."));
 
 struct DoctorAnswer {
@@ -99,7 +99,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "Sessions in which a call waits, or with outstanding work, that cannot be read."),
     field("notAsking", shown<&FoundByKind::not_asking>,
           "Sessions whose program runs in a mode in which it does not ask for every permission, "
-          "beside gates for permissions."),
+          "in addition to gates for permissions."),
     nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
            field("blocked", counted<&FoundByKind::blocked>),
            field("inDoubt", counted<&FoundByKind::in_doubt>),

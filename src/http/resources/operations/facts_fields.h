@@ -20,7 +20,7 @@ struct NodeEntry {
     Time now = {};
     std::uint64_t resident = 0;
     std::uint64_t resident_bytes = 0;
-    bool clock_held = false;
+    bool clock_guarded = false;
     std::optional<std::uint64_t> data_bytes = {};
     std::optional<std::uint64_t> free_bytes = {};
     [[nodiscard]] Start const& start() const { return facts.get().starts.back(); }
@@ -35,8 +35,8 @@ inline constexpr auto rows<NodeEntry> = object(
     field("uptimeMs", [](NodeEntry const& node) { return node.now - node.start().started; }),
     field("resident", &NodeEntry::resident, "Sessions in memory."),
     field("residentBytes", &NodeEntry::resident_bytes, "What idle ones take in memory, about."),
-    field("clockHeld", &NodeEntry::clock_held,
-          "Deadlines are held because the clock jumped ahead."),
+    field("clockGuarded", &NodeEntry::clock_guarded,
+          "Deadlines are delayed because the clock jumped ahead."),
     nested("data", "",
            of(&NodeEntry::facts, field(
                                      "directory",

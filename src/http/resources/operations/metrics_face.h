@@ -17,6 +17,7 @@ public:
         return 0;
     }
     [[nodiscard]] std::optional<HttpReply> refuse(HttpRequest const& head) override;
+    [[nodiscard]] bool knows(HttpRequest const& /*head*/) const override { return false; }
     [[nodiscard]] HttpReply problem(Error const& error, HttpRequest const& head) override {
         return problem_reply(error, head);
     }

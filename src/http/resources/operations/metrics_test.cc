@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using namespace session;
 
-TEST(Exposition, EscapesAndDropsOtherControlBytes) {
+TEST(Exposition, ControlBytes_AreEscapedOrDropped) {
     Exposition out;
     out.gauge("a_b", "help").sample(std::uint64_t{7}, {{"x", "q\"b\\n\nc\rd\xff"}});
     EXPECT_EQ(out.take(), "# HELP a_b help\n# TYPE a_b gauge\na_b{x=\"q\\\"b\\\\n\\nc?d?\"} 7\n");
@@ -45,7 +45,7 @@ struct StillClock final : port::Clock {
     [[nodiscard]] Duration monotonic() const override { return Duration(0); }
 };
 
-TEST(CountedJournal, ReportsStoreFailuresButNotConflicts) {
+TEST(CountedJournal, StoreFailure_IsReportedConflictIsNot) {
     DirectJournal direct;
     StillClock const clock;
     Metrics metrics{from_ms(0)};

@@ -68,7 +68,8 @@ void Metrics::write_stored(Exposition& out, Stored const& stored, Time now) cons
     out.gauge("dormouse_pending_oldest_age_seconds",
               "How long the oldest of the calls counted has waited; 0: none waits")
         .sample(static_cast<double>(age.count()) / 1'000);
-    out.gauge("dormouse_sessions_owed", "Sessions with outstanding work now; counting ends at 1000")
+    out.gauge("dormouse_sessions_outstanding",
+              "Sessions with outstanding work now; counting ends at 1000")
         .sample(std::uint64_t{stored.outstanding});
     if (!stored.next_wake) return;
     out.gauge("dormouse_next_wake_timestamp_seconds",
@@ -84,7 +85,8 @@ void Metrics::write_runner(Exposition& out, runner::Runner const& runner) const 
     out.gauge("dormouse_store_failed", "1 after a write to the disk failed: the server stops")
         .sample(flag(runner.failed()));
     out.gauge("dormouse_draining", "1 while the server stops").sample(flag(runner.draining()));
-    out.gauge("dormouse_clock_held", "1 while deadlines are held because the clock jumped ahead")
+    out.gauge("dormouse_clock_guarded",
+              "1 while deadlines are delayed because the clock jumped ahead")
         .sample(flag(runner.clock().holding()));
 }
 

@@ -35,7 +35,7 @@ Disk disk_of(std::string const& directory) {
 void get_nodes(Api& api, ExchangePtr const& x) {
     auto const& facts = api.services().facts;
     auto const disk = std::make_shared<Disk>();
-    api.beside(
+    api.run_on_body_thread(
         x,
         [disk, directory = facts.data] {
             if (!directory.empty()) *disk = disk_of(directory);
@@ -46,7 +46,7 @@ void get_nodes(Api& api, ExchangePtr const& x) {
                                  .now = runner.now(),
                                  .resident = runner.resident(),
                                  .resident_bytes = runner.resident_bytes(),
-                                 .clock_held = runner.clock().holding(),
+                                 .clock_guarded = runner.clock().holding(),
                                  .data_bytes = disk->used,
                                  .free_bytes = disk->free};
             x->json(200, list_text(std::vector{node}, {}));

@@ -125,19 +125,19 @@ void Observed::reply(HttpReply reply) {
     bool const reads = method_ == "GET" || method_ == "HEAD";
     if (reads && principal_ && principal_->revoked)
         reply = problem_reply({Code::unauthenticated, "This token was revoked meanwhile."}, head_);
-    tell(reply.status);
+    count_reply(reply.status);
     to_->reply(for_browser(std::move(reply), head_));
 }
 
 std::shared_ptr<EventStream> Observed::stream(
     std::vector<std::pair<std::string, std::string>> headers) {
-    tell(200);
+    count_reply(200);
     auto stream = to_->stream(std::move(headers));
     if (on_stream_ && stream) on_stream_(stream);
     return stream;
 }
 
-void Observed::tell(int status) {
+void Observed::count_reply(int status) {
     metrics_.answered(method_, route_, status);
     auto const level = status >= 500 ? io::LogLevel::warn : io::LogLevel::debug;
     if (!log_.writes(level)) return;

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] bool gone() const override { return to_->gone(); }
 
 private:
-    void tell(int status);
+    void count_reply(int status);
 
     std::shared_ptr<Responder> const to_;
     Metrics& metrics_;

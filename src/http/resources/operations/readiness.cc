@@ -31,16 +31,16 @@ void Readiness::ask_store() {
 void Readiness::answered(Result<void> const& answer) {
     asking_ = false;
     answered_at_ = answer ? std::optional(services_.runner.now()) : std::nullopt;
-    tell(answer);
+    answer_all(answer);
 }
 
 void Readiness::run_out_of_time() {
     bool const well = answered_at_ && services_.runner.now() < *answered_at_ + answer_holds;
-    if (well) return tell({});
-    tell(dormouse::fail(Code::store_unavailable, "The store does not answer."));
+    if (well) return answer_all({});
+    answer_all(dormouse::fail(Code::store_unavailable, "The store does not answer."));
 }
 
-void Readiness::tell(Result<void> const& answer) {
+void Readiness::answer_all(Result<void> const& answer) {
     ++round_;
     for (ExchangePtr const& x : std::exchange(waiting_, {}))
         answer ? x->json(200, R"({"ready":true})") : x->fail(answer.error());

@@ -20,7 +20,7 @@ private:
     void ask_store();
     void answered(Result<void> const& answer);
     void run_out_of_time();
-    void tell(Result<void> const& answer);
+    void answer_all(Result<void> const& answer);
 
     Services& services_;
     std::vector<ExchangePtr> waiting_;

@@ -15,10 +15,10 @@ public:
     void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)>) override {}
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         ++questions;
-        held_.emplace_back(std::move(work), std::move(done));
+        pending_.emplace_back(std::move(work), std::move(done));
     }
     void release() {
-        for (auto& [work, done] : std::exchange(held_, {})) {
+        for (auto& [work, done] : std::exchange(pending_, {})) {
             work(store_);
             done();
         }
@@ -27,7 +27,7 @@ public:
 
 private:
     port::Store& store_;
-    std::vector<std::pair<port::Fn<void(port::Store&)>, port::Fn<void()>>> held_;
+    std::vector<std::pair<port::Fn<void(port::Store&)>, port::Fn<void()>>> pending_;
 };
 
 TEST_F(ApiTest, Ready_StoreSilent_AnsweredByItsLastAnswer) {

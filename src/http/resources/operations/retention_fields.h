@@ -91,7 +91,7 @@ inline constexpr auto rows<CutAnswer> = object(
     "RetentionMessages", "",
     of(&CutAnswer::keep,
        field("messagesPerSession", &runner::Keep::messages,
-             "The limit that was applied, as in the next two members; null: none."),
+             "The limit that was applied; null: no limit."),
        field("messageAgeMs", &runner::Keep::age), field("sessionBytes", &runner::Keep::bytes)),
     field("dryRun", &CutAnswer::dry_run),
     field("sessions", &CutAnswer::cut, "How many sessions exceeded a limit."),
@@ -99,7 +99,7 @@ inline constexpr auto rows<CutAnswer> = object(
        field("messages", &runner::CutReport::messages,
              "How many messages were deleted, or with dryRun would be."),
        field("bytes", &runner::CutReport::bytes, "By how much the journals shrink.")),
-    field("next", &CutAnswer::cursor, "The `after` of the next thousand sessions."),
+    field("next", &CutAnswer::cursor, "The value of `after` for the next 1000 sessions."),
     field("found", &CutAnswer::found));
 
 }  // namespace dormouse::http

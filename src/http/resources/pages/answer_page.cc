@@ -71,7 +71,7 @@ Result<Submission> read_doubt(Form const& form) {
 Result<Submission> read_decision(Form const& form) {
     std::string const verdict = form.text("verdict");
     if (verdict != "approve" && verdict != "deny")
-        return fail(Code::bad_value, "The form says neither approve nor deny.");
+        return fail(Code::bad_value, "The form must have verdict=approve or verdict=deny.");
     Json content;
     if (std::string const said = form.text("content"); !said.empty()) {
         auto checked = json::check(said);
@@ -137,7 +137,8 @@ void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& sna
     command.via = "page";
     command.input_digest = wire::parse_digest(form.text("inputDigest"));
     if (!command.input_digest)
-        return refuse(api, x, pending, {Code::bad_value, "The form does not say what it showed."});
+        return refuse(api, x, pending,
+                      {Code::bad_value, "The form has no digest of the call. Reload the page."});
     submit_to(api, x, std::move(command),
               [&api, x, pending](HttpReply const& reply) { answered(api, x, pending, reply); });
 }
@@ -168,7 +169,7 @@ void post_page(Api& api, ExchangePtr const& x) {
     Form const form{std::move(*body)};
     if (!is_of_page(api, x, *pending, form))
         return refuse(api, x, *pending,
-                      {Code::forbidden, "That form was of another sign-in; answer with this one."});
+                      {Code::forbidden, "The form belongs to another sign-in. Answer again here."});
     read_pending(api, *pending, [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());
         wire::PauseView const* const pause = snapshot->history.pause(pending);

@@ -1,5 +1,6 @@
 #include "http/resources/pages/web_page.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
 #include "http/objects/etag.h"
 #include "http/objects/html.h"
@@ -45,12 +46,6 @@ std::string policy(std::string_view style) {
            "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
            "require-trusted-types-for 'script'; trusted-types svelte-trusted-html "
            "dormouse-worker";
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-    return text;
 }
 
 // Returns true for "q=0", "q=0.00", which mark what is not acceptable (RFC 9110, 12.4.2).

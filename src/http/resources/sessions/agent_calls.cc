@@ -1,10 +1,10 @@
+#include "base/text/cut.h"
 #include "http/resources/sessions/handlers.h"
 #include "http/resources/sessions/session_fields.h"
 
 #include "base/text/text.h"
-#include "base/text/utf8.h"
 #include "json/json.h"
-#include "json/schema.h"
+#include "json/schema/schema.h"
 
 #include <algorithm>
 
@@ -32,16 +32,14 @@ std::string mark_of(Asked const& call) {
 }
 
 std::string description_of(Asked const& call) {
-    std::string text = call.tool + " " + std::string(call.arguments.text());
-    if (text.size() <= description_max) return text;
-    return std::string(cut_utf8(text, description_max)) + "…";
+    return cut_with_mark(call.tool + " " + std::string(call.arguments.text()), description_max);
 }
 
 Json prompt_of(Asked const& call) {
-    json::Writer said;
-    said.begin_object().member("tool", call.tool).member("input", call.arguments).end_object();
+    json::Writer request;
+    request.begin_object().member("tool", call.tool).member("input", call.arguments).end_object();
     json::Writer out;
-    out.begin_array().begin_object().member("type", "text").member("text", said.text());
+    out.begin_array().begin_object().member("type", "text").member("text", request.text());
     return out.end_object().end_array().json();
 }
 
@@ -89,7 +87,7 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
     auto const read = std::make_shared<Read>();
     read->ask.agent = calls->agent;
     auto const schema = api.services().catalogue.tool_schema(call.tool);
-    api.beside(
+    api.run_on_body_thread(
         x,
         [read, schema, call] {
             read->error = refuse_arguments(schema, call);

@@ -63,7 +63,7 @@ void answer_missing(Api& api, ExchangePtr const& x, NumberedId const& id) {
 // Reads the bytes of an artifact while they are sent.
 class ArtifactSource final : public BodySource {
 public:
-    ArtifactSource(port::Part<port::JournalStore> journal, NumberedId id, std::uint64_t size)
+    ArtifactSource(port::StoreView<port::JournalStore> journal, NumberedId id, std::uint64_t size)
         : journal_(journal), id_(id), size_(size) {}
 
     [[nodiscard]] std::uint64_t size() const override { return size_; }
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    port::Part<port::JournalStore> journal_;
+    port::StoreView<port::JournalStore> journal_;
     NumberedId const id_;
     std::uint64_t const size_;
     std::uint64_t at_ = 0;
@@ -101,7 +101,7 @@ struct Comparison {
     Result<bool> add_piece(port::JournalStore& store) {
         auto piece = store.artifact_piece(id.session, id.number, at, compared_bytes);
         if (!piece) return std::unexpected(std::move(piece.error()));
-        if (!*piece) return dormouse::fail(Code::not_found, "the artifact is gone");
+        if (!*piece) return dormouse::fail(Code::not_found, "the artifact was deleted");
         digest.add(**piece);
         at += (*piece)->size();
         return !(*piece)->empty() && at < artifact.bytes;

@@ -70,7 +70,9 @@ struct FilePart {
     }
 
     void decode(Body& fields, std::string const& data) {
-        if (!mime) return fields.refuse("mime", "is missing: it must say what the data is");
+        if (!mime)
+            return fields.refuse("mime",
+                                 "is missing: give the type of the data, such as image/png");
         bytes = parse_base64(data);
         if (!bytes || bytes->empty()) {
             return fields.refuse("data",
@@ -106,11 +108,11 @@ struct FilePart {
 
 class Reader {
 public:
-    void text(std::string const& said) {
+    void text(std::string const& plain) {
         json::Writer part;
-        part.begin_object().member("type", "text").member("text", said).end_object();
+        part.begin_object().member("type", "text").member("text", plain).end_object();
         append(part.take());
-        input_.text += (input_.text.empty() ? "" : "\n") + said;
+        input_.text += (input_.text.empty() ? "" : "\n") + plain;
     }
 
     void part(Body& body, json::View part) {
@@ -122,9 +124,9 @@ public:
             fields.refuse("type", "must be text, image or file");
         (void)fields.boolean(
             "synthetic");  // a part may be sent as it is shown; `synthetic` is ignored
-        std::string const said = fields.required_string("text");
+        std::string const plain = fields.required_string("text");
         if (fields.error()) return body.refuse(*fields.error());
-        text(said);
+        text(plain);
     }
 
     // A file without `type` is an image if its media type is one that models take as such.

@@ -42,7 +42,7 @@ void answer_with_session(Api& api, ExchangePtr const& x, SessionId session, int 
                                     });
 }
 
-bool at_rest(State const& state) {
+bool is_idle(State const& state) {
     Activity const now = activity(state);
     return now == Activity::idle || now == Activity::waiting_async;
 }
@@ -107,7 +107,7 @@ void make_session(Api& api, ExchangePtr const& x, Duration wait, Create create) 
             api.services().runner.read_lane(
                 id, [&api, x, id, wait](Result<std::shared_ptr<runner::Lane>> lane) {
                     if (!lane) return x->fail(gone_since(lane.error()));
-                    wait_until(api, *lane, wait, x, at_rest,
+                    wait_until(api, *lane, wait, x, is_idle,
                                [&api, x, id] { answer_with_session(api, x, id, 201); });
                 });
         });
@@ -132,7 +132,7 @@ std::optional<Error> settle_agent(Api& api, Create& create) {
     if (!folder && named) return bad_value("/cwd", folder.error().detail);
     if (folder) create.cwd = *std::move(folder);
     if (api.services().catalogue.has_agent(create.agent)) return std::nullopt;
-    return bad_value("/agentID", "there is no agent '" + create.agent + "' (GET /api/agents)");
+    return bad_value("/agentID", "unknown agent '" + create.agent + "' (GET /api/agents)");
 }
 
 void create_session(Api& api, ExchangePtr const& x) {
@@ -154,7 +154,7 @@ void get_session(Api& api, ExchangePtr const& x) {
         *id, [&api, x, wait](Result<std::shared_ptr<runner::Lane>> lane) {
             if (!lane) return x->fail(lane.error());
             std::shared_ptr<runner::Lane> const kept = std::move(*lane);
-            wait_until(api, kept, wait, x, at_rest, [x, kept] {
+            wait_until(api, kept, wait, x, is_idle, [x, kept] {
                 if (kept->state().lifecycle == Lifecycle::deleted) return x->fail(not_found());
                 std::string const tag = etag(kept->state());
                 if (none_match_names(x->request, tag))
@@ -207,7 +207,7 @@ void cancel_session(Api& api, ExchangePtr const& x) {
     bool const turn = body.boolean("turn").value_or(false);
     auto const pending = body.string("pendingID");
     if (int(all) + int(turn) + int(pending.has_value()) > 1)
-        body.refuse("", "give one of turn, all and pendingID");
+        body.refuse("", "give exactly one of turn, all and pendingID");
     if (body.error()) return x->fail(*body.error());
     if (all) cancel.scope = Cancel::Scope::all;
     if (pending) {

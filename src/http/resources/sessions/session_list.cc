@@ -38,7 +38,7 @@ bool is_in(State const& state, std::string const& wanted) {
     return text(state.lifecycle) == wanted;
 }
 
-bool says(port::SessionRow const& row, std::string const& words) {
+bool contains_words(port::SessionRow const& row, std::string const& words) {
     for (std::string const& field : {row.title, row.agent, row.alias, row.id.text()}) {
         if (lower_case(field).find(words) != std::string::npos) return true;
     }
@@ -95,7 +95,7 @@ Result<Candidates> find_sessions(port::Store& store, Wanted const& wanted) {
         if (!rows) return std::unexpected(rows.error());
         for (port::SessionRow const& row : *rows) {
             out.next = row.id.number();
-            if (all || says(row, wanted.words)) out.sessions.push_back(row.id);
+            if (all || contains_words(row, wanted.words)) out.sessions.push_back(row.id);
             if (out.sessions.size() == most) return out;
         }
         if (rows->size() < ask) {

@@ -102,7 +102,7 @@ TEST_F(StreamsTest, ReaderReconnects_ContinuesAtItsCursor) {
     EXPECT_EQ(at_the_end->seqs(), range(7, 7));
 }
 
-TEST_F(StreamsTest, OneSerialisationServesAllReaders) {
+TEST_F(StreamsTest, OneSerialisation_ServesAllReaders) {
     SessionId const session = new_session();
     auto const a = follow(session);
     auto const b = follow(session);
@@ -227,7 +227,7 @@ TEST_F(StreamsTest, NotDurableEvent_IsNotSent) {
 TEST_F(StreamsTest, ProvisionalText_HasNoIdAndReachesItsReaders) {
     SessionId const session = new_session();
     auto const reader = follow(session);
-    auto const stranger = follow(new_session());
+    auto const other = follow(new_session());
     streams.delta(session, {2, 3, 4, 5}, {port::Delta::Kind::reasoning, "a\nb"});
     ASSERT_EQ(reader->got.size(), 2U);
     std::string const draft = session.text().substr(4) + "_t2-3-4";
@@ -235,7 +235,7 @@ TEST_F(StreamsTest, ProvisionalText_HasNoIdAndReachesItsReaders) {
               "event: delta\ndata: {\"turnID\":\"" + numbered_id("trn_", session, 2) +
                   R"(","step":3,"attempt":4,"messageID":"msg_)" + draft + R"(","partID":"prt_)" +
                   draft + R"(_0","kind":"reasoning","offset":0,"text":"a\nb"})" + "\n\n");
-    EXPECT_EQ(stranger->got.size(), 1U);
+    EXPECT_EQ(other->got.size(), 1U);
 }
 
 TEST_F(StreamsTest, DraftIds_DifferByPartAndAttempt) {

@@ -119,8 +119,8 @@ void start_task(Api& api, ExchangePtr const& x) {
         api, x, [x] { return read_start(x); },
         [&api, x, id = *id](TaskAsk ask) {
             if (!api.services().catalogue.has_agent(ask.agent))
-                return x->fail(bad_value(
-                    "/agentID", "there is no agent '" + ask.agent + "' (GET /api/agents)"));
+                return x->fail(
+                    bad_value("/agentID", "unknown agent '" + ask.agent + "' (GET /api/agents)"));
             if (auto const error = refuse_agent(api, *x, ask.agent)) return x->fail(*error);
             ask_task(api, x, id, std::move(ask), 201);
         });

@@ -18,7 +18,7 @@ namespace dormouse::http {
 
 namespace {
 
-constexpr Duration asked_life{10 * 60'000};
+constexpr Duration requested_life{10 * 60'000};
 constexpr Duration notified_life{std::int64_t{7} * 86'400'000};
 
 // Makes a link for the person, durably, and calls `then` with its URL.
@@ -63,7 +63,7 @@ void mail_sign_in_link(Api& api, Person const& person, std::string const& next) 
             api.services().log.warn("a sign-in link was not sent",
                                     {{"name", name}, {"why", done.error().detail}});
     };
-    make_link(api, person, next, asked_life,
+    make_link(api, person, next, requested_life,
               [&api, to = person.email, sent](Result<std::string> link) mutable {
                   if (!link) return sent(std::unexpected(std::move(link.error())));
                   Random const random = api.services().entropy.random();
@@ -121,7 +121,7 @@ void mail_notification(Api& api, std::string const& name, webhook::Notification 
         return done(fail(Code::not_found, "there is no e-mail address for " + name + " now"));
     Duration lives = notified_life;
     if (it.deadline)
-        lives = std::clamp(Duration(*it.deadline - services.runner.now()), asked_life, lives);
+        lives = std::clamp(Duration(*it.deadline - services.runner.now()), requested_life, lives);
     webhook::MailText text{.to = person->email, .subject = webhook::mail_subject(it), .id = id};
     make_link(api, *person, "/a/" + it.pending, lives,
               [&api, it, text = std::move(text),

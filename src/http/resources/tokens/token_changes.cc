@@ -68,13 +68,13 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
     api.services().journal.write(
         [change](port::AccessStore& store) { return store.change_tokens(change); },
         [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
-            Tokens& held = api.services().gate.tokens();
-            if (answer && change.put) held.add(*change.put);
+            Tokens& tokens = api.services().gate.tokens();
+            if (answer && change.put) tokens.add(*change.put);
             if (answer) api.services().gate.devices().remove_token(change.drop);
             // After a failed revocation the token is valid and can be revoked again. A used link
             // stays used.
             bool const still_there = !answer && answer.error().code != Code::conflict;
-            if (still_there && dropped && !change.put) held.add(dropped->row);
+            if (still_there && dropped && !change.put) tokens.add(dropped->row);
             api.close_revoked();
             done(std::move(answer));
         });
@@ -99,7 +99,7 @@ port::TokenRow read_token(Api& api, Body& body) {
     row.agents = read_names(body, "agents", "_.-*");
     for (std::string const& agent : row.agents) {
         if (agent != "*" && !api.services().catalogue.has_agent(agent))
-            body.refuse("agents", "there is no agent '" + agent + "' (GET /api/agents)");
+            body.refuse("agents", "unknown agent '" + agent + "' (GET /api/agents)");
     }
     return row;
 }

@@ -77,7 +77,7 @@ inline constexpr auto rows<LinkAbout> = object(
           field("role", &TokenRow::role, {.words = "admin operate answer read"}),
           field("projects", or_null(&TokenRow::projects), "null: all.")),
        field("by", or_null(&Principal::made_by),
-             "Who made it; null: not known any more, because the server was restarted."),
+             "Who made it; null: no longer known, because the server was restarted."),
        of(&Principal::row, field("created", &TokenRow::created),
           field("expires", [](TokenRow const& row) { return row.expires.value_or(row.created); }))),
     field(

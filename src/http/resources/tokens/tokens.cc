@@ -51,7 +51,8 @@ void delete_token(Api& api, ExchangePtr const& x) {
     if (principal->built_in) {
         return x->fail({Code::wrong_state,
                         principal->row.id == "env"
-                            ? "This is $DORMOUSE_TOKEN of the server; start it without."
+                            ? "The token comes from $DORMOUSE_TOKEN. Restart the server without it "
+                              "to revoke it."
                             : "This is the data directory's file `token`; delete it and start the "
                               "server again, and it makes another one.",
                         {},

@@ -7,12 +7,12 @@
 // Outgoing deliveries: webhooks and notifications, and their attempts.
 namespace dormouse::http {
 
-using port::PostRow;
-using port::PostState;
+using port::OutboxRow;
+using port::OutboxState;
 
-std::string delivery_id(PostRow const& row) { return webhook::delivery_text(row.key); }
+std::string delivery_id(OutboxRow const& row) { return webhook::delivery_text(row.key); }
 
-std::string delivery_type(PostRow const& row) {
+std::string delivery_type(OutboxRow const& row) {
     auto const letter = webhook::read_letter(row.body);
     if (!letter) return "unknown";
     if (letter->kind == webhook::Letter::Kind::call) return "call";
@@ -22,12 +22,12 @@ std::string delivery_type(PostRow const& row) {
 
 namespace {
 
-std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
+std::optional<port::OutboxFilter> read_filter(ExchangePtr const& x) {
     Query query{x->request};
-    port::PostFilter filter;
+    port::OutboxFilter filter;
     filter.project = x->request.query_value("project").value_or("default");
     filter.limit = static_cast<std::uint32_t>(query.number("limit", 50, 1, 200));
-    filter.state = query_word<PostState>(query, "state");
+    filter.state = query_word<OutboxState>(query, "state");
     if (auto const cursor = x->request.query_value("cursor")) {
         filter.before = webhook::parse_delivery(*cursor);
         if (!filter.before)
@@ -40,7 +40,7 @@ std::optional<port::PostFilter> read_filter(ExchangePtr const& x) {
 
 // A row and its project; no row: unknown, or a message between sessions.
 struct Found {
-    std::optional<PostRow> row = {};
+    std::optional<OutboxRow> row = {};
     std::string project = {};
 };
 
@@ -54,7 +54,7 @@ Result<Found> find_row(port::Store& store, port::PostKey const& key) {
 }
 
 // A foreign delivery is not found. Its session may be deleted while its row still exists.
-void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(PostRow)> then) {
+void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(OutboxRow)> then) {
     auto const key = webhook::parse_delivery(x->params[0]);
     if (!key) return x->fail(not_found());
     port::ask(
@@ -67,9 +67,9 @@ void with_delivery(Api& api, ExchangePtr const& x, port::Fn<void(PostRow)> then)
         });
 }
 
-void update(Api& api, ExchangePtr const& x, port::PostUpdate change, port::Fn<void()> then) {
+void update(Api& api, ExchangePtr const& x, port::OutboxUpdate change, port::Fn<void()> then) {
     api.services().journal.write(
-        [change](port::OutboxStore& store) { return store.update_posts({&change, 1}); },
+        [change](port::OutboxStore& store) { return store.update_messages({&change, 1}); },
         [x, then = std::move(then)](Result<void> done) mutable {
             if (!done) return x->fail(done.error());
             then();
@@ -83,8 +83,8 @@ void list_deliveries(Api& api, ExchangePtr const& x) {
     if (!filter) return;
     port::ask(
         api.services().journal,
-        [filter = *filter](port::OutboxStore& store) { return store.list_posts(filter); },
-        [x, limit = filter->limit](Result<std::vector<PostRow>> rows) {
+        [filter = *filter](port::OutboxStore& store) { return store.list_messages(filter); },
+        [x, limit = filter->limit](Result<std::vector<OutboxRow>> rows) {
             if (!rows) return x->fail(rows.error());
             bool const more = rows->size() == limit;
             auto const next = more ? std::optional(delivery_id(rows->back())) : std::nullopt;
@@ -96,13 +96,13 @@ void list_deliveries(Api& api, ExchangePtr const& x) {
 void retry_delivery(Api& api, ExchangePtr const& x) {
     Body const body(json::View(x->body), empty_request);
     if (body.error()) return x->fail(*body.error());
-    with_delivery(api, x, [&api, x](PostRow row) {
-        port::PostUpdate change;
+    with_delivery(api, x, [&api, x](OutboxRow row) {
+        port::OutboxUpdate change;
         change.key = row.key;
         change.next_at = api.services().runner.now();
         change.last_status = row.last_status;
         change.last_error = row.last_error;
-        row.state = PostState::pending;
+        row.state = OutboxState::pending;
         row.next_at = change.next_at;
         row.attempts = 0;
         row.delivered.reset();
@@ -111,8 +111,8 @@ void retry_delivery(Api& api, ExchangePtr const& x) {
 }
 
 void delete_delivery(Api& api, ExchangePtr const& x) {
-    with_delivery(api, x, [&api, x](PostRow const& row) {
-        port::PostUpdate change;
+    with_delivery(api, x, [&api, x](OutboxRow const& row) {
+        port::OutboxUpdate change;
         change.key = row.key;
         change.gone = true;
         update(api, x, change, [x] { x->empty(204); });

@@ -6,25 +6,25 @@
 
 namespace dormouse::http {
 
-[[nodiscard]] std::string delivery_id(port::PostRow const& row);
-[[nodiscard]] std::string delivery_type(port::PostRow const& row);
+[[nodiscard]] std::string delivery_id(port::OutboxRow const& row);
+[[nodiscard]] std::string delivery_type(port::OutboxRow const& row);
 
 template <>
-inline constexpr auto rows<port::PostRow> = object(
+inline constexpr auto rows<port::OutboxRow> = object(
     "Delivery", "A webhook or a notification, and what became of it.", field("id", delivery_id),
-    of(&port::PostRow::key, field("sessionID", &port::PostKey::from),
+    of(&port::OutboxRow::key, field("sessionID", &port::PostKey::from),
        field("seq", &port::PostKey::seq)),
-    field("url", &port::PostRow::target),
+    field("url", &port::OutboxRow::target),
     field("type", delivery_type, {.words = "call event notify program unknown"}),
-    field("state", &port::PostRow::state), field("attempts", &port::PostRow::attempts),
+    field("state", &port::OutboxRow::state), field("attempts", &port::OutboxRow::attempts),
     field("nextAt",
-          [](port::PostRow const& row) {
-              bool const open = row.state == port::PostState::pending;
+          [](port::OutboxRow const& row) {
+              bool const open = row.state == port::OutboxState::pending;
               return open ? std::optional(row.next_at) : std::nullopt;
           }),
-    field("lastStatus", or_null(&port::PostRow::last_status)),
-    field("lastError", or_null(&port::PostRow::last_error)),
-    nested("time", "", field("created", &port::PostRow::created),
-           field("delivered", &port::PostRow::delivered)));
+    field("lastStatus", or_null(&port::OutboxRow::last_status)),
+    field("lastError", or_null(&port::OutboxRow::last_error)),
+    nested("time", "", field("created", &port::OutboxRow::created),
+           field("delivered", &port::OutboxRow::delivered)));
 
 }  // namespace dormouse::http

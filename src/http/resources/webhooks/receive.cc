@@ -60,7 +60,7 @@ void refuse(InboundPtr const& in, Error const& error) {
     finish(in, problem_reply(error, in->x->request));
 }
 
-void say(InboundPtr const& in, int status, std::string text) {
+void respond(InboundPtr const& in, int status, std::string text) {
     finish(in, {status, "application/json", {}, std::move(text)});
 }
 
@@ -83,7 +83,7 @@ std::optional<Error> misplaced(Inbound const& in, State const& state) {
 
 void submit(InboundPtr const& in, PendingId const& pending) {
     auto const command = std::make_shared<Submit>();
-    in->api.aside(
+    in->api.run_for_body(
         in->x, [in, command] { *command = submission_of(in->payload, in->delivery); },
         [in, command, pending] {
             command->pending = pending;
@@ -135,7 +135,7 @@ void keep(InboundPtr const& in) {
                       .body = std::string(in->body.text())};
     in->api.webhooks().keep(std::move(row), [in](Result<void> kept) {
         if (!kept) return refuse(in, kept.error());
-        say(in, 202, R"({"outcome":"kept","duplicate":false,"receipt":null})");
+        respond(in, 202, R"({"outcome":"kept","duplicate":false,"receipt":null})");
     });
 }
 
@@ -168,9 +168,9 @@ void settle_referenced(InboundPtr const& in) {
 // signature covers nothing else.
 void answer_known(InboundPtr const& in) {
     if (in->api.webhooks().keeps(in->key()))
-        return say(in, 202, R"({"outcome":"kept","duplicate":true,"receipt":null})");
+        return respond(in, 202, R"({"outcome":"kept","duplicate":true,"receipt":null})");
     if (in->payload.pending.empty())
-        return say(in, 200, R"({"outcome":"duplicate","duplicate":true,"receipt":null})");
+        return respond(in, 200, R"({"outcome":"duplicate","duplicate":true,"receipt":null})");
     settle(in, *PendingId::parse(in->payload.pending));
 }
 
@@ -272,7 +272,7 @@ void receive(Api& api, ExchangePtr const& x, webhook::Source source,
         Received received = {};
     };
     auto const at = std::make_shared<Reading>(std::move(source));
-    api.aside(
+    api.run_for_body(
         x, [x, at, now = api.services().runner.now()] { at->received = read(at->source, x, now); },
         [at, then = std::move(then)]() mutable {
             then(std::move(at->source), std::move(at->received));
@@ -315,7 +315,7 @@ void receive_own(Api& api, ExchangePtr const& x) {
         auto const body = json::check(x->request.body);
         if (body) *named = PendingId::parse(json::View(*body)["pendingID"].string_or(""));
     };
-    api.aside(x, find, [&api, x, named, refused] {
+    api.run_for_body(x, find, [&api, x, named, refused] {
         if (!*named) return refused();
         auto question = [pending = **named](port::OutboxStore& store) {
             return store.secret(pending.session, pending.call, pending.generation);

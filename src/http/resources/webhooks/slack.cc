@@ -46,10 +46,10 @@ std::optional<Press> press_of(json::View payload) {
 }
 
 // Tells the person alone. Best effort: the address ends after 30 minutes.
-void tell(Api& api, Press const& press, std::string const& text) {
+void respond(Api& api, Press const& press, std::string const& text) {
     Services const& services = api.services();
-    auto const way = webhook::way_to(press.answer_url, services.webhook_hosts);
-    if (!services.client || !way.refusal.empty()) return;
+    auto const policy = webhook::url_policy(press.answer_url, services.webhook_hosts);
+    if (!services.client || !policy.refusal.empty()) return;
     json::Writer body;
     body.begin_object().member("response_type", "ephemeral").member("replace_original", false);
     body.member("text", text).end_object();
@@ -61,7 +61,7 @@ void tell(Api& api, Press const& press, std::string const& text) {
                               .idle_limit = answer_limit,
                               .total_limit = answer_limit,
                               .response_max = 64 << 10,
-                              .public_only = way.public_only};
+                              .public_only = policy.public_only};
     port::HttpCallbacks callbacks;
     callbacks.done = [](std::optional<port::HttpFailure> const&) {};
     (void)services.client->start(std::move(request), std::move(callbacks));
@@ -79,17 +79,17 @@ std::string refusal_text(HttpReply const& reply) {
 void answered(Api& api, ExchangePtr const& x, Press const& press, HttpReply const& reply) {
     json::View const answer(reply.body);
     if (reply.status != 200) {
-        tell(api, press, refusal_text(reply));
+        respond(api, press, refusal_text(reply));
     } else if (answer["outcome"].string_or("") == "counted") {
-        tell(api, press, "Your vote was counted; others must agree.");
+        respond(api, press, "Your vote was counted; others must agree.");
     } else if (answer["duplicate"].boolean_or(false)) {
-        tell(api, press, "This was decided so before.");
+        respond(api, press, "This was decided so before.");
     }
     x->empty(200);
 }
 
 void refuse(Api& api, ExchangePtr const& x, Press const& press, std::string const& why) {
-    tell(api, press, why + " Your answer was not applied.");
+    respond(api, press, why + " Your answer was not applied.");
     x->empty(200);
 }
 

@@ -56,7 +56,7 @@ Submit submission_of(webhook::Payload const& payload, Delivery const& delivery) 
     return out;
 }
 
-void find_referenced(port::Part<port::JournalStore> journal, webhook::Source const& source,
+void find_referenced(port::StoreView<port::JournalStore> journal, webhook::Source const& source,
                      std::string const& reference, std::vector<port::PendingStatus> statuses,
                      port::Fn<void(Result<std::vector<PendingId>>)> done) {
     port::PendingFilter filter;
@@ -113,7 +113,7 @@ void Webhooks::sweep() {
         if (row.at < until) old.push_back(key);
     }
     if (!old.empty()) {
-        services_.log.warn("deliveries for which no call came were dropped",
+        services_.log.warn("deliveries without a call were dropped",
                            {{"deliveries", std::to_string(old.size())}});
         drop(std::move(old));
     }

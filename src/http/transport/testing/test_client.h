@@ -40,7 +40,7 @@ public:
     TestClient(TestClient&& other) noexcept
         : fd_(std::exchange(other.fd_, -1)),
           connected_(other.connected_),
-          held_(std::move(other.held_)) {}
+          received_(std::move(other.received_)) {}
     TestClient& operator=(TestClient&&) = delete;
     ~TestClient() { close(); }
 
@@ -65,10 +65,10 @@ public:
     // Returns the bytes up to and including `mark` and keeps the rest. Returns all bytes if the
     // server closes first.
     std::string until(std::string_view mark) {
-        while (held_.find(mark) == std::string::npos) {
-            if (!more()) return std::exchange(held_, {});
+        while (received_.find(mark) == std::string::npos) {
+            if (!more()) return std::exchange(received_, {});
         }
-        return take(held_.find(mark) + mark.size());
+        return take(received_.find(mark) + mark.size());
     }
 
     // Returns one reply: head and body. `head_only`: a reply to HEAD.
@@ -77,38 +77,38 @@ public:
         auto const at = head.find("Content-Length: ");
         if (head_only || at == std::string::npos) return head;
         auto const length = std::strtoul(head.c_str() + at + 16, nullptr, 10);
-        while (held_.size() < length && more()) {}
-        return head + take(std::min<std::size_t>(length, held_.size()));
+        while (received_.size() < length && more()) {}
+        return head + take(std::min<std::size_t>(length, received_.size()));
     }
 
     // Returns all bytes until the server closes.
     std::string rest() {
         while (more()) {}
-        return std::exchange(held_, {});
+        return std::exchange(received_, {});
     }
 
     // Returns true if nothing has arrived and nothing arrives for `ms`.
     [[nodiscard]] bool silent(int ms) {
         pollfd waiting{fd_, POLLIN, 0};
-        return held_.empty() && ::poll(&waiting, 1, ms) == 0;
+        return received_.empty() && ::poll(&waiting, 1, ms) == 0;
     }
 
 private:
     bool more() {
         char buffer[16 * 1024];
         auto const n = ::recv(fd_, buffer, sizeof buffer, 0);
-        if (n > 0) held_.append(buffer, static_cast<std::size_t>(n));
+        if (n > 0) received_.append(buffer, static_cast<std::size_t>(n));
         return n > 0;
     }
     std::string take(std::size_t count) {
-        auto out = held_.substr(0, count);
-        held_.erase(0, count);
+        auto out = received_.substr(0, count);
+        received_.erase(0, count);
         return out;
     }
 
     int fd_ = -1;
     bool connected_ = false;
-    std::string held_;
+    std::string received_;
 };
 
 }  // namespace dormouse::http

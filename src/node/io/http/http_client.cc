@@ -55,7 +55,7 @@ struct CurlHttpClient::Thread {
     }
 
     ~Thread() {
-        tell(Stop{});
+        send(Stop{});
         thread_.join();
     }
 
@@ -69,7 +69,7 @@ struct CurlHttpClient::Thread {
     struct Stop {};
     using Order = std::variant<Start, Cancel, Stop>;
 
-    void tell(Order order) {
+    void send(Order order) {
         {
             std::scoped_lock const lock(mutex_);
             orders_.push_back(std::move(order));
@@ -166,12 +166,12 @@ CurlHttpClient::~CurlHttpClient() = default;
 HttpId CurlHttpClient::start(port::HttpRequest request, port::HttpCallbacks callbacks) {
     HttpId const id = ++last_;
     calls_->by_id.emplace(id, std::make_shared<port::HttpCallbacks>(std::move(callbacks)));
-    thread_->tell(Thread::Start{id, std::move(request)});
+    thread_->send(Thread::Start{id, std::move(request)});
     return id;
 }
 
 void CurlHttpClient::cancel(HttpId id) {
-    if (calls_->by_id.erase(id) > 0) thread_->tell(Thread::Cancel{id});
+    if (calls_->by_id.erase(id) > 0) thread_->send(Thread::Cancel{id});
 }
 
 }  // namespace dormouse::io

@@ -352,7 +352,7 @@ TEST_F(HttpClient, LostConnection_ResendsOnlyRepeatableRequests) {
     EXPECT_EQ(requests, 6);
 }
 
-TEST_F(HttpClient, KeepsItsTimeLimits) {
+TEST_F(HttpClient, TimeLimits_AreKept) {
     PeerServer const server([](Peer& peer) {
         peer.read_request();
         peer.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\none");

@@ -244,7 +244,7 @@ std::string HttpTransfer::reason_of(CURLcode code) const {
     return escape_for_terminal(text);
 }
 
-std::optional<HttpFailure> HttpTransfer::verdict(CURLcode code) const {
+std::optional<HttpFailure> HttpTransfer::failure_of(CURLcode code) const {
     if (code == CURLE_OK) return std::nullopt;
     if (too_large_) {
         return HttpFailure{Kind::too_large,

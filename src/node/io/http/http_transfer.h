@@ -33,7 +33,7 @@ public:
     // When it fails because nothing was received; max(): never.
     [[nodiscard]] Instant idle_end() const;
     // How the transfer ended for the caller; nullopt: successfully.
-    [[nodiscard]] std::optional<port::HttpFailure> verdict(CURLcode code) const;
+    [[nodiscard]] std::optional<port::HttpFailure> failure_of(CURLcode code) const;
     [[nodiscard]] port::HttpFailure idled() const;
 
 private:

@@ -37,7 +37,7 @@ struct HttpTransfers::Impl {
                 return entry.second.transfer->handle() == message->easy_handle;
             });
             CHECK(ended != active.end());
-            end(ended->first, ended->second.transfer->verdict(message->data.result));
+            end(ended->first, ended->second.transfer->failure_of(message->data.result));
         }
     }
 
@@ -98,12 +98,12 @@ void HttpTransfers::cancel(HttpId id) {
 std::size_t HttpTransfers::under_way() const { return impl_->active.size(); }
 
 void HttpTransfers::turn(Duration limit, std::span<pollfd> others) {
-    std::vector<curl_waitfd> beside;
+    std::vector<curl_waitfd> other_fds;
     for (pollfd const& other : others) {
         short const events = (other.events & POLLIN) != 0 ? CURL_WAIT_POLLIN : 0;
-        beside.push_back({other.fd, events, 0});
+        other_fds.push_back({other.fd, events, 0});
     }
-    curl_multi_poll(impl_->multi, beside.data(), static_cast<unsigned>(beside.size()),
+    curl_multi_poll(impl_->multi, other_fds.data(), static_cast<unsigned>(other_fds.size()),
                     impl_->wait_ms(limit), nullptr);
     for (pollfd& other : others) other.revents = 0;
     ::poll(others.data(), others.size(), 0);  // libcurl does not report hang-ups

@@ -225,11 +225,11 @@ private:
         while (::read(signals_.get(), &ignored, sizeof ignored) > 0) {}
         reap_orphans();
         if (waits[1].revents == 0) return true;
-        char said = 0;
-        auto const got = ::recv(guard_control, &said, 1, 0);
+        char received = 0;
+        auto const got = ::recv(guard_control, &received, 1, 0);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
-        if (got > 0 && said == static_cast<char>(Request::leave) && reported_) return false;
-        if (got > 0 && said == static_cast<char>(Request::end)) {
+        if (got > 0 && received == static_cast<char>(Request::leave) && reported_) return false;
+        if (got > 0 && received == static_cast<char>(Request::end)) {
             if (!reported_) ::kill(-program_, SIGTERM);
             return true;
         }
@@ -244,12 +244,12 @@ private:
             siginfo_t info{};
             if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
             if (info.si_pid == 0) return;
-            if (info.si_pid == program_) return tell_end(info);
+            if (info.si_pid == program_) return notify_end(info);
             ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
         }
     }
 
-    void tell_end(siginfo_t const& info) {
+    void notify_end(siginfo_t const& info) {
         if (!std::exchange(reported_, true))
             report({Report::Kind::ended, info.si_code, info.si_status});
     }
@@ -265,7 +265,7 @@ private:
             int const how = WEXITED | WNOWAIT | (children.empty() ? WNOHANG : 0);
             if (::waitid(P_ALL, 0, &info, how) != 0 && errno != EINTR) return;
             if (info.si_pid == 0) continue;
-            if (info.si_pid == program_) tell_end(info);
+            if (info.si_pid == program_) notify_end(info);
             ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
         }
     }

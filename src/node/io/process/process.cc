@@ -75,7 +75,7 @@ public:
         terminate();
     }
 
-    void say(std::string_view bytes) {
+    void write_input(std::string_view bytes) {
         if (over_ || !input_.is_open()) return;
         bool const idle = to_write_.empty();
         to_write_ += bytes;
@@ -252,7 +252,7 @@ private:
         // report.
         timer_.expires_after(ProcessHost::grace);
         timer_.async_wait([self = shared_from_this()](auto const& error) {
-            if (!error) self->tell();
+            if (!error) self->report();
         });
     }
 
@@ -267,11 +267,11 @@ private:
         if (!reported_) on_report({Report::Kind::ended, info.si_code, info.si_status});
         over_ = true;
         reap();
-        tell();
+        report();
         close_all();
     }
 
-    void tell() {
+    void report() {
         if (auto done = std::exchange(done_, {})) done(std::move(end_));
     }
 
@@ -387,10 +387,10 @@ void ProcessHost::take_waiting() {
     launch(taken.number, std::move(taken.spec), std::move(taken.done));
 }
 
-void ProcessHost::give_up_waiting(Number number, bool tells) {
+void ProcessHost::give_up_waiting(Number number, bool reports) {
     auto const found = std::ranges::find(waiting_, number, &Waiting::number);
     if (found == waiting_.end()) return;
-    if (tells) refuse(EAGAIN, std::move(found->done));
+    if (reports) refuse(EAGAIN, std::move(found->done));
     waiting_.erase(found);
 }
 
@@ -405,7 +405,7 @@ void ProcessHost::work(Number process) {
 
 void ProcessHost::write(Number process, std::string_view bytes) {
     if (auto const found = children_.find(process); found != children_.end())
-        return found->second->say(bytes);
+        return found->second->write_input(bytes);
     auto const waits = std::ranges::find(waiting_, process, &Waiting::number);
     if (waits != waiting_.end()) waits->spec.input += bytes;
 }

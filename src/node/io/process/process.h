@@ -67,7 +67,7 @@ private:
     void refuse(int error_number, Done done);
     void gone(Number number, Done done, port::ProcessEnd end);
     void take_waiting();
-    void give_up_waiting(Number number, bool tells);
+    void give_up_waiting(Number number, bool reports);
 
     AsioLoop& loop_;
     Limits const limits_;

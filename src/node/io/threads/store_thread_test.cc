@@ -29,7 +29,7 @@ public:
         }
         return results;
     }
-    Result<void> update_posts(std::span<port::PostUpdate const> updates) override {
+    Result<void> update_messages(std::span<port::OutboxUpdate const> updates) override {
         commit_thread = std::this_thread::get_id();
         if (updates.empty()) return fail(Code::conflict, "none");
         return {};

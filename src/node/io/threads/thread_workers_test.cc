@@ -31,11 +31,11 @@ TEST(ThreadWorkers, JobIsDestroyed_BeforeItsEndIsReported) {
     AsioLoop loop;
     ToolThreads threads(1);
     ThreadWorkers workers(threads, loop);
-    auto const held = std::make_shared<int>(1);
+    auto const shared = std::make_shared<int>(1);
     long users = 0;
-    workers.run([held](std::stop_token const&) {},
+    workers.run([shared](std::stop_token const&) {},
                 [&](bool) {
-                    users = held.use_count();
+                    users = shared.use_count();
                     loop.stop();
                 });
     loop.run();

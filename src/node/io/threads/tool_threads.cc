@@ -83,14 +83,14 @@ void ToolThreads::drain() {
 }
 
 void ToolThreads::request_stop() {
-    std::vector<std::stop_source> told;
+    std::vector<std::stop_source> stopping;
     {
         std::scoped_lock const lock(mutex_);
-        told = running_;
-        for (auto const& entry : queue_) told.push_back(entry.source);
+        stopping = running_;
+        for (auto const& entry : queue_) stopping.push_back(entry.source);
     }
     // Outside the lock: stop callbacks are code of the embedding program.
-    for (auto& source : told) source.request_stop();
+    for (auto& source : stopping) source.request_stop();
 }
 
 void ToolThreads::stop() {

@@ -97,10 +97,10 @@ public:
 
     // Enough is removed, and more would be too much for one cut.
     [[nodiscard]] bool done() const { return done_; }
-    [[nodiscard]] std::optional<Place>& place() { return sure_; }
+    [[nodiscard]] std::optional<Place>& place() { return place_; }
     // When the oldest turn that is kept ended; nullopt: none has.
     [[nodiscard]] std::optional<Time> oldest() const {
-        return oldest_ || !maybe_ ? oldest_ : std::optional(maybe_->at);
+        return oldest_ || !candidate_ ? oldest_ : std::optional(candidate_->at);
     }
     // Artifacts up to the place; those that the kept records do not name are removed.
     [[nodiscard]] std::vector<wire::RecordPtr> const& artifacts() const { return artifacts_; }
@@ -109,9 +109,9 @@ private:
     void step(Event const& event) {
         auto const* const started = std::get_if<TurnStarted>(&event.body);
         // A failed turn may be resumed: it is over only when another one starts.
-        if (started && maybe_) {
-            if (!started->again) judge(*std::move(maybe_));
-            maybe_.reset();
+        if (started && candidate_) {
+            if (!started->again) consider(*std::move(candidate_));
+            candidate_.reset();
             if (done_) return;
         }
         replayed_ = replay(state_, event);
@@ -120,24 +120,25 @@ private:
     }
 
     // `place` is the end of a turn that is over.
-    void judge(Place place) {
+    void consider(Place place) {
         bool const old = much_.before && place.at < *much_.before;
         if (enough() && !old) {
             oldest_ = place.at;
             done_ = true;
             return;
         }
-        sure_ = std::move(place);
-        bool const many = sure_->state.head - from_ >= events_max;
+        place_ = std::move(place);
+        bool const many = place_->state.head - from_ >= events_max;
         done_ = many || (enough() && !much_.before);
     }
 
     // Whether enough is removed by number and by bytes.
     [[nodiscard]] bool enough() const {
-        if (!sure_) return much_.messages == 0 && much_.bytes == 0;
-        std::uint64_t const gone = gone_ + sure_->state.queue.size();
-        bool const messages = much_.messages == 0 || sure_->state.messages >= gone + much_.messages;
-        return messages && sure_->bytes >= much_.bytes;
+        if (!place_) return much_.messages == 0 && much_.bytes == 0;
+        std::uint64_t const gone = gone_ + place_->state.queue.size();
+        bool const messages =
+            much_.messages == 0 || place_->state.messages >= gone + much_.messages;
+        return messages && place_->bytes >= much_.bytes;
     }
 
     void remember(wire::RecordPtr const& record) {
@@ -158,9 +159,9 @@ private:
         std::erase_if(waiting_, [&](wire::RecordPtr const& record) {
             return !std::visit(Needed{state_, record->event.seq}, record->event.body);
         });
-        maybe_ = Place{state_,      records[i]->event.at,          waiting_,
-                       frame.first, frame.first + frame.count - 1, bytes_};
-        for (auto const& record : records.subspan(i + 1)) maybe_->kept.push_back(record);
+        candidate_ = Place{state_,      records[i]->event.at,          waiting_,
+                           frame.first, frame.first + frame.count - 1, bytes_};
+        for (auto const& record : records.subspan(i + 1)) candidate_->kept.push_back(record);
     }
 
     State state_;
@@ -169,7 +170,7 @@ private:
     Seq from_ = 0;
     std::optional<Time> oldest_ = {};
     std::vector<wire::RecordPtr> waiting_, artifacts_;
-    std::optional<Place> maybe_, sure_;
+    std::optional<Place> candidate_, place_;
     std::uint64_t bytes_ = 0;
     bool ended_ = false, done_ = false;
     Result<void> replayed_ = {};  // result of applying the newest event
@@ -276,8 +277,8 @@ struct HistoryCutter::Job {
 };
 
 HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop,
-                             port::Part<port::JournalStore> journal, Keep keep)
-    : runner_(runner), loop_(loop), journal_(journal), keep_(keep) {}
+                             port::StoreView<port::JournalStore> journal, Keep keep, OnCut on_cut)
+    : runner_(runner), loop_(loop), journal_(journal), keep_(keep), on_cut_(std::move(on_cut)) {}
 
 void HistoryCutter::appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) {
     if (keep_.all()) return;
@@ -297,7 +298,7 @@ bool HistoryCutter::worth(Lane const& lane) const {
     if (!keep_.age && !keep_.bytes) return false;
     auto const seen = seen_.find(lane.id());
     if (seen == seen_.end()) return true;
-    bool const old = keep_.age && runner_.now() >= seen->second.look_at;
+    bool const old = keep_.age && runner_.now() >= seen->second.check_at;
     return old || (keep_.bytes && seen->second.bytes > *keep_.bytes);
 }
 
@@ -307,8 +308,8 @@ void HistoryCutter::see(SessionId session, Plan const& plan) {
     Seen seen{.bytes = plan.bytes};
     if (keep_.age) {
         Time const now = runner_.now();
-        seen.look_at = now + std::min(*keep_.age / 10, retries_often_max);
-        if (plan.oldest) seen.look_at = std::max(seen.look_at, *plan.oldest + *keep_.age);
+        seen.check_at = now + std::min(*keep_.age / 10, retries_often_max);
+        if (plan.oldest) seen.check_at = std::max(seen.check_at, *plan.oldest + *keep_.age);
     }
     seen_.insert_or_assign(session, seen);
 }
@@ -322,7 +323,7 @@ void HistoryCutter::next() {
         waiting_.erase(waiting_.begin());
         auto done = [this, session](Result<CutReport> const& cut) {
             busy_ = false;
-            if (cut && cut->messages > 0 && told_) told_(session, *cut);
+            if (cut && cut->messages > 0 && on_cut_) on_cut_(session, *cut);
             next();
         };
         step(std::make_shared<Job>(Job{session, keep_, false, true, {}, {}, std::move(done)}));

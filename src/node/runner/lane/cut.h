@@ -54,9 +54,12 @@ struct CutReport {
 // Cuts sessions one at a time, after their turns end or on request. On the loop.
 class HistoryCutter {
 public:
-    // The arguments outlive this. `keep` applies to every session.
-    HistoryCutter(Runner& runner, port::Loop& loop, port::Part<port::JournalStore> journal,
-                  Keep keep);
+    using OnCut = std::function<void(SessionId, CutReport const&)>;
+
+    // The arguments outlive this. `keep` applies to every session. `on_cut` reports cuts that
+    // nobody requested; may be empty.
+    HistoryCutter(Runner& runner, port::Loop& loop, port::StoreView<port::JournalStore> journal,
+                  Keep keep, OnCut on_cut);
 
     // Call after each append (Observer::appended).
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records);
@@ -64,15 +67,13 @@ public:
     // would remove, and removes nothing.
     void cut(SessionId session, Keep const& keep, bool dry_run, Asker asker,
              port::Fn<void(Result<CutReport>)> done);
-    // Reports cuts that nobody requested.
-    void on_cut(std::function<void(SessionId, CutReport const&)> told) { told_ = std::move(told); }
 
 private:
     struct Job;
     // What the newest plan found out about a session: until that is outdated, planning again is not
     // worth its reads. Dropped when there are too many; that costs one more plan each.
     struct Seen {
-        Time look_at{};           // no turn is too old before this
+        Time check_at{};          // no turn is too old before this
         std::uint64_t bytes = 0;  // of the journal, estimated
     };
     void next();
@@ -82,12 +83,12 @@ private:
 
     Runner& runner_;
     port::Loop& loop_;
-    port::Part<port::JournalStore> journal_;
+    port::StoreView<port::JournalStore> journal_;
     Keep keep_;
     std::set<SessionId> waiting_;
     std::map<SessionId, Seen> seen_;
     bool busy_ = false;
-    std::function<void(SessionId, CutReport const&)> told_;
+    OnCut const on_cut_;
     Scope scope_;
 };
 

@@ -20,7 +20,7 @@ using Records = std::vector<wire::RecordPtr>;
 // A store with one session made by a random story, in frames of random sizes.
 class Kept {
 public:
-    Kept(session::testing::Given const& told, std::uint32_t seed) : chance_(seed) {
+    Kept(session::testing::Given const& told, std::uint32_t seed) : random_(seed) {
         id = SessionId::make(1, told.id.bytes);
         auto const bytes = wire::pack(told.id, wire::testing::records_of(told));
         all = wire::unpack(id, 1, bytes).value();
@@ -28,7 +28,7 @@ public:
         empty.id = id;
         auto rebuilt = rebuild({empty, all}).value();
         for (std::size_t at = 0; at < all.size();) {
-            std::size_t const count = std::min<std::size_t>(1 + chance_() % 4, all.size() - at);
+            std::size_t const count = std::min<std::size_t>(1 + random_() % 4, all.size() - at);
             auto append = append_of({all.begin() + static_cast<std::ptrdiff_t>(at),
                                      all.begin() + static_cast<std::ptrdiff_t>(at + count)});
             at += count;
@@ -63,7 +63,7 @@ public:
         append.wake_changed = false;
         // Sometimes with a snapshot, as lanes write one, and sometimes without, as if it were
         // unreadable.
-        if (chance_() % 2 == 0)
+        if (random_() % 2 == 0)
             append.snapshot =
                 port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
         commit(std::move(append));
@@ -95,7 +95,7 @@ private:
         ASSERT_TRUE(done.front()) << done.front().error().detail;
     }
 
-    std::mt19937 chance_;
+    std::mt19937 random_;
 };
 
 State fold(SessionId id, Records const& records, Seq to) {
@@ -287,7 +287,7 @@ protected:
         return cut(session, {.messages = most}, dry_run);
     }
     CutReport cut(SessionId session, Keep const& keep, bool dry_run = false) {
-        HistoryCutter cutter(*runner, loop, journal, {});
+        HistoryCutter cutter(*runner, loop, journal, {}, {});
         std::optional<CutReport> out;
         cutter.cut(session, keep, dry_run, ann(), [&](Result<CutReport> report) {
             ASSERT_TRUE(report);
@@ -397,7 +397,7 @@ TEST_F(Cuts, KeyOfACutRequest_SaysHistoryGoneAtOnce) {
 
 TEST_F(Cuts, StoreFull_CutFails) {
     SessionId const session = talk(12);
-    HistoryCutter cutter(*runner, loop, journal, {});
+    HistoryCutter cutter(*runner, loop, journal, {}, {});
     std::optional<Result<CutReport>> out;
     journal.fault = Fault::lost;
     journal.fault_code = Code::store_full;
@@ -411,9 +411,9 @@ TEST_F(Cuts, StoreFull_CutFails) {
 }
 
 TEST_F(Cuts, EndOfATurn_CutsTheSession) {
-    HistoryCutter cutter(*runner, loop, journal, {.messages = 10});
     std::uint64_t gone = 0;
-    cutter.on_cut([&](SessionId, CutReport const& cut) { gone += cut.messages; });
+    HistoryCutter cutter(*runner, loop, journal, {.messages = 10},
+                         [&](SessionId, CutReport const& cut) { gone += cut.messages; });
     observer.on_append = [&](Lane const& lane, Records const& records) {
         cutter.appended(lane, records);
     };
@@ -428,7 +428,7 @@ class CutsByThemselves : public Cuts {
 protected:
     void TearDown() override { observer.on_append = {}; }
     void keep(Keep const& what) {
-        cutter.emplace(*runner, loop, journal, what);
+        cutter.emplace(*runner, loop, journal, what, HistoryCutter::OnCut());
         observer.on_append = [this](Lane const& lane, Records const& records) {
             cutter->appended(lane, records);
         };

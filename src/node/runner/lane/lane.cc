@@ -85,8 +85,8 @@ void Lane::turn() {
 
 // Whether a Repair waits: then the session is read from its journal alone.
 bool Lane::repairs() const {
-    return std::ranges::any_of(inbox_, [](Asked const& asked) {
-        return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.on_read;
+    return std::ranges::any_of(inbox_, [](Request const& request) {
+        return std::holds_alternative<Repair>(request.incoming.command.body) && !request.on_read;
     });
 }
 
@@ -126,15 +126,16 @@ void Lane::take_up_state(LoadedSession read) {
     recent_bytes_ = 0;
     remember(read.tail);
     if (rows_) {
-        std::ranges::stable_partition(inbox_, [](Asked const& asked) {
-            return std::holds_alternative<Repair>(asked.incoming.command.body) && !asked.on_read;
+        std::ranges::stable_partition(inbox_, [](Request const& request) {
+            return std::holds_alternative<Repair>(request.incoming.command.body) &&
+                   !request.on_read;
         });
     }
     bool const exists =
         state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
     // The first command of a new owner settles what the previous one left in doubt (rule 3).
     if (exists) {
-        Asked adopt;
+        Request adopt;
         adopt.incoming.at = host_.now();
         adopt.incoming.random = host_.random();
         adopt.incoming.command.body = adoption();
@@ -165,10 +166,10 @@ void Lane::look_up() {
 void Lane::look_up_closed() {
     std::vector<std::pair<std::size_t, Wanted>> questions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
-        Asked& asked = inbox_[i];
-        if (asked.on_read || asked.looked_up) continue;
-        asked.looked_up = true;
-        Wanted wanted = session::wanted(*state_, asked.incoming.command);
+        Request& request = inbox_[i];
+        if (request.on_read || request.looked_up) continue;
+        request.looked_up = true;
+        Wanted wanted = session::wanted(*state_, request.incoming.command);
         if (wanted.receipt) {
             auto const known = closed_.find({wanted.receipt->call, wanted.receipt->generation});
             bool const same =
@@ -217,7 +218,7 @@ void Lane::decide_waiting() {
     draft.append.epoch = host_.epoch();
     draft.append.after = state_->head;
     notes_.clear();
-    std::vector<Asked> waiting = std::exchange(inbox_, {});
+    std::vector<Request> waiting = std::exchange(inbox_, {});
     auto next = waiting.begin();
     try {
         while (next != waiting.end() && draft.bytes < append_bytes_max) {
@@ -243,11 +244,11 @@ void Lane::decide_waiting() {
 
 // Puts `rest` in front of newer commands. Its look-ups are dropped: they are older than the append
 // in progress.
-void Lane::keep_waiting(std::vector<Asked> rest) {
+void Lane::keep_waiting(std::vector<Request> rest) {
     if (rest.empty()) return;
-    for (Asked& asked : rest) {
-        asked.looked_up = false;
-        asked.found = {};
+    for (Request& request : rest) {
+        request.looked_up = false;
+        request.found = {};
     }
     std::ranges::move(inbox_, std::back_inserter(rest));
     inbox_ = std::move(rest);
@@ -297,25 +298,25 @@ void Lane::take_up(PostKey const& post, Command const& command, Decision const& 
     append.taken.push_back({post.from, post.seq, post.n});
 }
 
-void Lane::decide_one(Asked& asked, Draft& draft) {
+void Lane::decide_one(Request& request, Draft& draft) {
     trace();
-    if (asked.on_read) {
-        leaving_.push_back({{}, Answer{}, std::move(asked.on_read)});
+    if (request.on_read) {
+        leaving_.push_back({{}, Answer{}, std::move(request.on_read)});
         return;
     }
-    if (!may_touch(asked.incoming.rights)) {
-        leaving_.push_back({std::move(asked.reply), not_there(), {}});
+    if (!may_touch(request.incoming.rights)) {
+        leaving_.push_back({std::move(request.reply), not_there(), {}});
         return;
     }
-    Context context = context_of(asked);
-    if (!check_values(asked, context)) return set_aside(std::move(asked));
-    Attachments const attachments = take_attachments(asked.incoming.command);
-    auto const held = quarantined_in(*state_);
-    Decision decision = decide(*state_, asked.incoming.command, context);
+    Context context = context_of(request);
+    if (!check_values(request, context)) return set_aside(std::move(request));
+    Attachments const attachments = take_attachments(request.incoming.command);
+    auto const quarantined = quarantined_in(*state_);
+    Decision decision = decide(*state_, request.incoming.command, context);
     host_.take_sessions(decision.sessions);
     auto answer = std::move(decision.answer);
-    write_down(asked, attachments, held, std::move(decision), draft);
-    leaving_.push_back({std::move(asked.reply), std::move(answer), {}});
+    write_down(request, attachments, quarantined, std::move(decision), draft);
+    leaving_.push_back({std::move(request.reply), std::move(answer), {}});
 }
 
 // A caller without rights for the session's project gets the answer for an unknown session.
@@ -325,11 +326,11 @@ bool Lane::may_touch(Rights const& rights) const {
            std::ranges::find(rights.projects, state_->project) != rights.projects.end();
 }
 
-Context Lane::context_of(Asked& asked) const {
-    Command const& command = asked.incoming.command;
+Context Lane::context_of(Request& request) const {
+    Command const& command = request.incoming.command;
     Context out;
-    out.at = asked.incoming.at;
-    out.random = asked.incoming.random;
+    out.at = request.incoming.at;
+    out.random = request.incoming.random;
     out.epoch = host_.epoch();
     out.limits = host_.limits();
     if (auto terms = host_.agents().terms(agent_of(*state_, command)))
@@ -338,19 +339,19 @@ Context Lane::context_of(Asked& asked) const {
     out.next_session = host_.next_session();
     out.mail = mail_policy(command);
     out.refused = refusal(command);
-    out.roles = asked.incoming.rights.roles;
-    out.found = found_for(command, std::move(asked.found));
+    out.roles = request.incoming.rights.roles;
+    out.found = found_for(command, std::move(request.found));
     out.rules = rules_for(command);
     return out;
 }
 
-void Lane::write_down(Asked const& asked, Attachments const& attachments,
-                      std::vector<InboxItem> const& held, Decision decision, Draft& draft) {
+void Lane::write_down(Request const& request, Attachments const& attachments,
+                      std::vector<InboxItem> const& quarantined, Decision decision, Draft& draft) {
     for (Post const& post : decision.posts)
-        draft.append.posts.push_back(post_row(*state_, post, asked.incoming.at));
-    if (decision.took) take_up(*decision.took, asked.incoming.command, decision, draft.append);
+        draft.append.posts.push_back(post_row(*state_, post, request.incoming.at));
+    if (decision.took) take_up(*decision.took, request.incoming.command, decision, draft.append);
     add_attachments(attachments, decision.events, draft.append);
-    add_quarantined(held, *state_, decision.events, draft.append);
+    add_quarantined(quarantined, *state_, decision.events, draft.append);
     add_rules(decision, draft.append);
     std::size_t const before = draft.records.size();
     for (Event& event : decision.events) {
@@ -369,7 +370,7 @@ void Lane::write_down(Asked const& asked, Attachments const& attachments,
     for (PendingChange const& change : decision.pending)
         draft.append.pending.push_back(pending_row(change));
     auto const mine = std::span<wire::RecordPtr const>(draft.records).subspan(before);
-    for (port::PostRow& row : host_.outgoing(*state_, mine, decision.pending))
+    for (port::OutboxRow& row : host_.outgoing(*state_, mine, decision.pending))
         draft.append.posts.push_back(std::move(row));
 }
 
@@ -506,9 +507,9 @@ void Lane::forget(Error const& error) {
         out.on_read ? call(out.on_read, std::unexpected(error))
                     : call(out.reply, std::unexpected(error));
     }
-    for (Asked& asked : std::exchange(inbox_, {})) {
-        asked.on_read ? call(asked.on_read, std::unexpected(error))
-                      : call(asked.reply, std::unexpected(error));
+    for (Request& request : std::exchange(inbox_, {})) {
+        request.on_read ? call(request.on_read, std::unexpected(error))
+                        : call(request.reply, std::unexpected(error));
     }
     reopen();
 }

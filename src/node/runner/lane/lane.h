@@ -85,11 +85,11 @@ public:
     virtual void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) = 0;
     // Returns outbox rows for receivers other than sessions. `records` are those of one command and
     // not yet durable; the rows go into the same append. `state` is the state after them.
-    [[nodiscard]] virtual std::vector<port::PostRow> outgoing(
+    [[nodiscard]] virtual std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) = 0;
     // These outbox messages of the lane are durable.
-    virtual void posted(std::vector<port::PostRow> posts) = 0;
+    virtual void posted(std::vector<port::OutboxRow> posts) = 0;
     // The lane is idle and may be unloaded.
     virtual void rested(SessionId session) = 0;
     virtual void delta(SessionId session, session::AskModel const& ask,
@@ -157,7 +157,7 @@ public:
     void abandon();
 
 private:
-    struct Asked {
+    struct Request {
         Incoming incoming;
         Reply reply;
         OnRead on_read;  // set: a read, not a command
@@ -185,21 +185,21 @@ private:
     [[nodiscard]] session::Adopt adoption() const;
     void look_up();
     void decide_batch();
-    void decide_one(Asked& asked, struct Draft& draft);
+    void decide_one(Request& request, struct Draft& draft);
     [[nodiscard]] bool may_touch(Rights const& rights) const;
-    [[nodiscard]] session::Context context_of(Asked& asked) const;
-    [[nodiscard]] bool check_values(Asked& asked, session::Context& context);
+    [[nodiscard]] session::Context context_of(Request& request) const;
+    [[nodiscard]] bool check_values(Request& request, session::Context& context);
     [[nodiscard]] session::MatchingRules rules_for(session::Command const& command) const;
     void add_rules(session::Decision const& decision, port::Append& append);
     void take_up_rules();
-    void set_aside(Asked asked);
-    void take_back(Asked asked);
-    void write_down(Asked const& asked, Attachments const& attachments,
-                    std::vector<session::InboxItem> const& held, session::Decision decision,
+    void set_aside(Request request);
+    void take_back(Request request);
+    void write_down(Request const& request, Attachments const& attachments,
+                    std::vector<session::InboxItem> const& quarantined, session::Decision decision,
                     struct Draft& draft);
     void take_up(session::PostKey const& post, session::Command const& command,
                  session::Decision const& decision, port::Append& append);
-    void keep_waiting(std::vector<Asked> rest);
+    void keep_waiting(std::vector<Request> rest);
     void send(struct Draft draft);
     void committed(Result<void> durable);
     void release();
@@ -238,7 +238,7 @@ private:
     Host& host_;
     bool shut_ = false;                    // an append or a load is in progress
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
-    std::vector<Asked> inbox_;
+    std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the host is gone
     std::vector<Answered> leaving_;        // answers that wait for the append
@@ -249,7 +249,7 @@ private:
     std::vector<wire::RecordPtr> fresh_;       // records of the append in progress
     std::vector<session::StandingRule> made_;  // by the append in progress
     std::vector<port::RuleUse> rule_uses_;     // in the append in progress
-    std::vector<port::PostRow> sending_;       // outbox messages of the append in progress
+    std::vector<port::OutboxRow> sending_;     // outbox messages of the append in progress
     bool cut_ = false;                         // the append in progress cuts the history
     Seq snapshot_seq_ = 0;
     std::optional<Time> stored_wake_;  // what the store holds …

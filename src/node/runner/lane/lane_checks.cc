@@ -8,22 +8,22 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 
 // False: the check takes longer. True: nothing happens between the check and the decision.
-bool Lane::check_values(Asked& asked, Context& context) {
-    Call const* const call = call_to_check(*state_, asked.incoming.command, context);
+bool Lane::check_values(Request& request, Context& context) {
+    Call const* const call = call_to_check(*state_, request.incoming.command, context);
     if (call == nullptr) return true;
-    if (!asked.check) asked.check = std::make_shared<SubmissionCheck>(host_.checks());
-    auto checked = asked.check->find(*call, std::get<Submit>(asked.incoming.command.body));
+    if (!request.check) request.check = std::make_shared<SubmissionCheck>(host_.checks());
+    auto checked = request.check->find(*call, std::get<Submit>(request.incoming.command.body));
     if (!checked) return false;
     context.checked = *std::move(checked);
-    auto const& what = std::get<Submit>(asked.incoming.command.body).what;
+    auto const& what = std::get<Submit>(request.incoming.command.body).what;
     if (!context.checked.refused)
         context.checked.refused = refuse_rule(host_.rules(), *state_, *call, what, context.at);
     return true;
 }
 
 // The session continues while the values are checked.
-void Lane::set_aside(Asked asked) {
-    auto const aside = std::make_shared<Asked>(std::move(asked));
+void Lane::set_aside(Request request) {
+    auto const aside = std::make_shared<Request>(std::move(request));
     std::shared_ptr<Submit const> const submit(aside,
                                                &std::get<Submit>(aside->incoming.command.body));
     ++checking_;
@@ -34,17 +34,17 @@ void Lane::set_aside(Asked asked) {
 }
 
 // Decides the command as if it came now: the session may have changed.
-void Lane::take_back(Asked asked) {
+void Lane::take_back(Request request) {
     if (abandoned_) return;
     if (host_.draining()) {
-        asked.reply(std::unexpected(stopping()));
+        request.reply(std::unexpected(stopping()));
         if (may_sleep()) host_.rested(id_);
         return;
     }
-    asked.incoming.at = host_.now();
-    asked.looked_up = false;
-    asked.found = {};
-    inbox_.push_back(std::move(asked));
+    request.incoming.at = host_.now();
+    request.looked_up = false;
+    request.found = {};
+    inbox_.push_back(std::move(request));
     turn();
 }
 

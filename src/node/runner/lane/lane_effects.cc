@@ -71,8 +71,8 @@ void Lane::start(Effect const& effect) {
         host_.effects().poll_tool(id_, effect.id, state_->agent, *poll, std::move(done));
     } else if (auto const* turn = std::get_if<AskTurn>(&effect.what)) {
         ask_turn(effect, *turn);
-    } else if (auto const* tell = std::get_if<NotifyAgent>(&effect.what)) {
-        host_.effects().notify_agent(id_, state_->agent, *tell);
+    } else if (auto const* notice = std::get_if<NotifyAgent>(&effect.what)) {
+        host_.effects().notify_agent(id_, state_->agent, *notice);
     } else {
         host_.effects().ask_gate(id_, effect.id, state_->agent, std::get<AskGate>(effect.what),
                                  std::move(done));
@@ -156,13 +156,13 @@ void Lane::add_files(port::ModelRequest request) {
 }
 
 void Lane::send_request(port::ModelRequest request) {
-    auto said = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
+    auto on_delta = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
         host.delta(session, ask, delta);
     };
     auto done = [&host = host_, session = id_, id = request.id](Command::Body outcome) {
         host.offer(session, id, std::move(outcome));
     };
-    host_.effects().ask_model(std::move(request), std::move(said), std::move(done));
+    host_.effects().ask_model(std::move(request), std::move(on_delta), std::move(done));
 }
 
 void Lane::offer(EffectId id, Command::Body outcome) {

@@ -25,7 +25,7 @@ protected:
     }
 };
 
-TEST_F(LaneSnapshot, IsWrittenEvery256Events) {
+TEST_F(LaneSnapshot, Snapshot_IsWrittenEvery256Events) {
     live_long(256);
     EXPECT_EQ(snapshots_sent(), 0U);
     (void)ask(Change{"one more", {}, {}, {}});

@@ -16,7 +16,7 @@ using ClosedThings = LaneTest;
 using Strings = std::vector<std::string>;
 using testing::Fault;
 
-TEST_F(Turnstile, NothingLeavesBeforeItIsDurable) {
+TEST_F(Turnstile, Output_LeavesOnlyWhenDurable) {
     (void)create();
     host.store.hold = true;
     tell(prompt("hello"));

@@ -14,16 +14,16 @@ using namespace dormouse::session;
 Outbox::Outbox(World world, Send send, Delivered on_delivered)
     : world_(world), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
 
-void Outbox::add(std::vector<port::PostRow> posts) {
+void Outbox::add(std::vector<port::OutboxRow> posts) {
     if (settled_ != doubts_) return;  // the scan finds them, in order with earlier ones
     if (known_.size() + posts.size() > known_max) return doubt();
-    for (port::PostRow& post : posts) enqueue(std::move(post), true);
+    for (port::OutboxRow& post : posts) enqueue(std::move(post), true);
 }
 
-void Outbox::enqueue(port::PostRow post, bool stands) {
+void Outbox::enqueue(port::OutboxRow post, bool is_stored) {
     auto const to = SessionId::parse(post.target);
     if (!to) return;  // damaged row: it stays undelivered
-    if (!known_.try_emplace(post.key, stands).second) return;
+    if (!known_.try_emplace(post.key, is_stored).second) return;
     Pair const pair{post.key.from, *to};
     Queue& queue = queues_[pair];
     queue.push_back(std::move(post));
@@ -34,7 +34,7 @@ void Outbox::scan() {
     if (std::exchange(scanning_, true)) return;
     auto const limit = static_cast<std::uint32_t>(std::min(known_.size(), known_max)) + page;
     auto question = [limit](port::OutboxStore& store) {
-        return store.due_posts("session", Time::max(), limit);
+        return store.due_messages("session", Time::max(), limit);
     };
     port::ask(world_.journal, std::move(question),
               scope_.guard([this, limit, doubts = doubts_](auto found) {
@@ -43,18 +43,18 @@ void Outbox::scan() {
 }
 
 void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
-                     Result<std::vector<port::PostRow>> found) {
+                     Result<std::vector<port::OutboxRow>> found) {
     scanning_ = false;
     if (!found) return;
     bool const all = found->size() < limit;
     if (all) settled_ = std::max(settled_, doubts);
-    for (port::PostRow& post : *found) {
+    for (port::OutboxRow& post : *found) {
         if (known_.size() < known_max) enqueue(std::move(post), false);
     }
 }
 
 void Outbox::begin(Pair const& pair) {
-    if (on_their_way_ >= on_their_way_max) return ready_.push_back(pair);
+    if (on_their_way_ >= in_transit_max) return ready_.push_back(pair);
     ++on_their_way_;
     attempt(pair);
 }
@@ -64,7 +64,7 @@ void Outbox::begin_next() {
     --on_their_way_;
     if (ready_.empty()) return;
     world_.loop.post(scope_.guard([this] {
-        if (ready_.empty() || on_their_way_ >= on_their_way_max) return;
+        if (ready_.empty() || on_their_way_ >= in_transit_max) return;
         Pair const pair = ready_.front();
         ready_.pop_front();
         begin(pair);
@@ -79,7 +79,7 @@ void Outbox::attempt(Pair const& pair) {
     if (std::exchange(known_.at(key), false)) return deliver(pair);
     auto question = [key](port::OutboxStore& store) { return store.post(key); };
     port::ask(world_.journal, std::move(question),
-              scope_.guard([this, pair, key](Result<std::optional<port::PostRow>> row) {
+              scope_.guard([this, pair, key](Result<std::optional<port::OutboxRow>> row) {
                   if (!row) return again(pair, false);
                   if (*row) return deliver(pair);
                   on_delivered_({key.from, key.seq, key.n},
@@ -89,7 +89,7 @@ void Outbox::attempt(Pair const& pair) {
 }
 
 void Outbox::deliver(Pair const& pair) {
-    port::PostRow const& post = queues_.at(pair).front();
+    port::OutboxRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair, true);  // from a newer release, which will deliver it
     Deliver command{{post.key.from, post.key.seq, post.key.n}, std::move(*what)};
@@ -125,7 +125,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
 }
 
 void Outbox::send_back(Pair const& pair, Error const& why) {
-    port::PostRow const& post = queues_.at(pair).front();
+    port::OutboxRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair, true);
     PostKey const key{post.key.from, post.key.seq, post.key.n};
@@ -162,10 +162,10 @@ void Outbox::next(Pair const& pair, bool remove) {
         return;
     }
     auto work = [done](port::OutboxStore& store) {
-        port::PostUpdate update;
+        port::OutboxUpdate update;
         update.key = done;
         update.gone = true;
-        return store.update_posts({&update, 1});
+        return store.update_messages({&update, 1});
     };
     world_.journal.write(std::move(work),
                          scope_.guard([this, done](auto const&) { known_.erase(done); }));

@@ -30,7 +30,7 @@ public:
     Outbox(World world, Send send, Delivered on_delivered);
 
     // Adds messages that have just become durable. REQUIRES: all of kind "session".
-    void add(std::vector<port::PostRow> posts);
+    void add(std::vector<port::OutboxRow> posts);
     // An append with unknown result may have stored messages: until a scan has asked the store,
     // later messages are not delivered.
     void doubt() { ++doubts_; }
@@ -44,14 +44,14 @@ public:
 
 private:
     using Pair = std::pair<SessionId, SessionId>;  // from, to
-    using Queue = std::deque<port::PostRow>;
+    using Queue = std::deque<port::OutboxRow>;
 
-    // `stands`: its row is known to be in the store.
-    void enqueue(port::PostRow post, bool stands);
+    // `is_stored`: its row is known to be in the store.
+    void enqueue(port::OutboxRow post, bool is_stored);
     void scanned(std::uint64_t doubts, std::uint32_t limit,
-                 Result<std::vector<port::PostRow>> found);
+                 Result<std::vector<port::OutboxRow>> found);
     // Limit for attempts in progress; other pairs wait in ready_.
-    static constexpr std::size_t on_their_way_max = 256;
+    static constexpr std::size_t in_transit_max = 256;
     void begin(Pair const& pair);
     void begin_next();
     void attempt(Pair const& pair);

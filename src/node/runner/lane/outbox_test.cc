@@ -27,8 +27,8 @@ protected:
         run.parts = session::testing::Given::parts("please");
         return {{from, seq, 0}, run};
     }
-    [[nodiscard]] std::vector<port::PostRow> waiting() {
-        return journal.store->due_posts("session", Time::max(), 100).value();
+    [[nodiscard]] std::vector<port::OutboxRow> waiting() {
+        return journal.store->due_messages("session", Time::max(), 100).value();
     }
     // A child of `parent` whose first run has asked its model.
     SessionId child_of(SessionId parent) {
@@ -105,7 +105,7 @@ TEST_F(OutboxTest, Message_IsInTheAppendThatEndsTheRun) {
 class SilentStore final : public store::MemoryStore {
 public:
     using store::MemoryStore::MemoryStore;
-    [[nodiscard]] Result<std::optional<port::PostRow>> post(port::PostKey const&) override {
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const&) override {
         return fail(Code::store_unavailable, "planted");
     }
 };
@@ -115,8 +115,8 @@ class OutboxAlone : public ::testing::Test {
 protected:
     OutboxAlone() { outbox.scan(), loop.run(); }
 
-    static port::PostRow post(Seq seq, std::uint64_t to = 2) {
-        port::PostRow row;
+    static port::OutboxRow post(Seq seq, std::uint64_t to = 2) {
+        port::OutboxRow row;
         row.key = {numbered(1), seq, 0};
         row.kind = "session";
         row.target = numbered(to).text();
@@ -124,7 +124,7 @@ protected:
         return row;
     }
     // Stores messages as an append of their sender does.
-    void store(std::vector<port::PostRow> posts) {
+    void store(std::vector<port::OutboxRow> posts) {
         port::Append append;
         append.session = numbered(1);
         append.after = stored_ ? 1 : 0;
@@ -151,8 +151,8 @@ protected:
         StoringOutbox(TestLoop& loop, Journal& journal, Send send, Delivered on_delivered)
             : Outbox({loop, journal}, std::move(send), std::move(on_delivered)),
               disk_(*journal.disk) {}
-        void add(std::vector<port::PostRow> posts) {
-            for (port::PostRow const& post : posts) disk_.posts.emplace(post.key, post);
+        void add(std::vector<port::OutboxRow> posts) {
+            for (port::OutboxRow const& post : posts) disk_.posts.emplace(post.key, post);
             Outbox::add(std::move(posts));
         }
 
@@ -180,7 +180,7 @@ private:
     bool stored_ = false;
 };
 
-TEST_F(OutboxAlone, OneAtATimeForEachPair) {
+TEST_F(OutboxAlone, EachPair_OneMessageAtATime) {
     outbox.add({post(1), post(2), post(3, 9)});
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "3->9"}));
     answer(Answer{});
@@ -268,7 +268,7 @@ TEST_F(OutboxAlone, FullInbox_GoesBackToTheSenderAtOnce) {
 // More pairs than may be in progress at a time are answered with "later": the others get their
 // turn.
 TEST_F(OutboxAlone, ManyReceiversThatRefuse_DoNotHoldUpTheOthers) {
-    std::vector<port::PostRow> posts;
+    std::vector<port::OutboxRow> posts;
     for (Seq seq = 1; seq <= 257; ++seq) posts.push_back(post(seq, 1'000 + seq));
     outbox.add(std::move(posts));
     ASSERT_EQ(sent.size(), 256u);

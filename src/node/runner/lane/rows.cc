@@ -90,8 +90,8 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
 
 // Messages between sessions are delivered in the order of their sender's events, independent of
 // clocks.
-port::PostRow post_row(State const& state, Post const& post, Time at) {
-    port::PostRow row;
+port::OutboxRow post_row(State const& state, Post const& post, Time at) {
+    port::OutboxRow row;
     row.key = {state.id, post.seq, post.n};
     row.kind = "session";
     row.target = post.to.text();
@@ -116,8 +116,8 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
     for (Event const& event : events) {
         auto const* const e = std::get_if<MailReceived>(&event.body);
         if (!e || e->hold != MailHold::quarantined) continue;
-        port::PostRow row;
-        row.key = {state.id, event.seq, held_n};
+        port::OutboxRow row;
+        row.key = {state.id, event.seq, quarantined_n};
         row.kind = quarantined_kind;
         row.target = state.project;
         row.body = wire::write_post(e->mail);
@@ -128,7 +128,7 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
     auto const now = quarantined_in(state);
     for (InboxItem const& item : before) {
         bool const stays = std::ranges::find(now, item.seq, &InboxItem::seq) != now.end();
-        if (!stays) append.taken.push_back({state.id, item.seq, held_n});
+        if (!stays) append.taken.push_back({state.id, item.seq, quarantined_n});
     }
 }
 

@@ -29,14 +29,14 @@ void add_attachments(Attachments const& attachments, std::vector<session::Event>
 // Adds a row of kind "held" for each quarantined mail, so that quarantined mail can be listed.
 // REQUIRES: `before` is the quarantined mail before the events, `state` is the state after them.
 inline constexpr std::string_view quarantined_kind = "held";
-inline constexpr std::uint32_t held_n = UINT32_MAX;
+inline constexpr std::uint32_t quarantined_n = UINT32_MAX;
 [[nodiscard]] std::vector<session::InboxItem> quarantined_in(session::State const& state);
 void add_quarantined(std::vector<session::InboxItem> const& before, session::State const& state,
                      std::vector<session::Event> const& events, port::Append& append);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // The row of a message that is due at once.
-[[nodiscard]] port::PostRow post_row(session::State const& state, session::Post const& post,
-                                     Time at);
+[[nodiscard]] port::OutboxRow post_row(session::State const& state, session::Post const& post,
+                                       Time at);
 // Whether one of the records gives the session an alias.
 [[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
 // The session's row, if one of the records changes what it shows.

@@ -7,7 +7,7 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::size_t call_page_bytes = std::size_t{32} << 10;
-constexpr Seq call_look_back = 32;
+constexpr Seq call_read_back = 32;
 
 // Adds the records from `from` to `to`. If `settled` is set, stops once the step that consumed that
 // event is known.
@@ -33,7 +33,7 @@ Result<wire::History> read_call(port::JournalStore& store, PendingId const& pend
     wire::History history(pending.session);
     if (!*row) return history;
     Seq const opened = (*row)->paused;
-    for (Seq back = call_look_back;; back *= 8) {
+    for (Seq back = call_read_back;; back *= 8) {
         bool const all = opened <= base + back;
         history = wire::History(pending.session);
         auto const added =
@@ -60,8 +60,8 @@ void read_history(Runner& runner, SessionId session, SnapshotFn done) {
     read_history_from(runner, session, 1, std::move(done));
 }
 
-void read_pending(Runner& runner, port::Part<port::JournalStore> journal, PendingId const& pending,
-                  SnapshotFn done) {
+void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
+                  PendingId const& pending, SnapshotFn done) {
     auto looked = [&runner, journal, pending,
                    done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));

@@ -20,8 +20,8 @@ void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn d
 
 // What one pending call needs: the events that made it, what was submitted for it, and the step
 // that consumed its outcome.
-void read_pending(Runner& runner, port::Part<port::JournalStore> journal, PendingId const& pending,
-                  SnapshotFn done);
+void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
+                  PendingId const& pending, SnapshotFn done);
 
 // The open calls, complete: the open turn made them.
 void read_open_calls(Runner& runner, SessionId session, SnapshotFn done);

@@ -14,7 +14,7 @@ namespace {
 
 using Records = std::vector<wire::RecordPtr>;
 
-constexpr Seq first_look_back = 4'096;  // events; usually a thousand messages
+constexpr Seq first_read_back = 4'096;  // events; usually a thousand messages
 
 Result<wire::RecordPtr> read_one(port::JournalStore& store, SessionId session, Seq seq) {
     auto records = read_records(store, session, seq, seq);
@@ -26,9 +26,9 @@ Result<wire::RecordPtr> read_one(port::JournalStore& store, SessionId session, S
 }
 
 // Prepends as many older records as there are. REQUIRES: there are older ones.
-Result<void> look_back(port::JournalStore& store, wire::JournalEnd const& end, Records& records) {
+Result<void> read_back(port::JournalStore& store, wire::JournalEnd const& end, Records& records) {
     Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
-    Seq const count = std::max<Seq>(first_look_back, records.size());
+    Seq const count = std::max<Seq>(first_read_back, records.size());
     Seq const from = to > end.base + count ? to - count + 1 : end.base + 1;
     auto older = read_records(store, end.session, from, to);
     if (!older) return std::unexpected(std::move(older.error()));
@@ -59,7 +59,7 @@ Result<ModelView> view_of(port::JournalStore& store, wire::JournalEnd const& end
     Records records;
     while (records.empty() || records.front()->event.seq > end.base + 1) {
         std::size_t const before = records.size();
-        auto const read = look_back(store, end, records);
+        auto const read = read_back(store, end, records);
         if (!read) return std::unexpected(read.error());
         // Retention may have cut the journal since: nothing older is left.
         if (records.size() == before || !is_whole(end, records)) break;

@@ -60,7 +60,7 @@ TEST_F(Reading, ExpiryAndCancel_HaveReceipts) {
     EXPECT_EQ(found(wanted).receipt->kind, SubmissionKind::cancel);
 }
 
-TEST_F(Reading, NotesAreCountedAndKnownByTheirDigest) {
+TEST_F(Reading, Notes_AreCountedAndKnownByTheirDigest) {
     PendingId const pending = settled_call();
     for (int i = 0; i < 12; ++i) (void)ask(submit(pending, result("other " + std::to_string(i))));
     Wanted wanted;
@@ -94,7 +94,7 @@ TEST_F(Reading, Key_LeadsToWhatItsCommandDid) {
     EXPECT_FALSE(found(wanted).progress_known);
 }
 
-TEST_F(Reading, RecordsAreReadByRangeAcrossPages) {
+TEST_F(Reading, Records_AreReadByRangeAcrossPages) {
     (void)create();
     std::string const large(400'000, 'x');
     for (int i = 0; i < 8; ++i) (void)ask(Change{large + std::to_string(i), {}, {}, {}});

@@ -29,8 +29,8 @@ std::optional<Parent> parent_of(port::JournalStore& store, SessionId session) {
 }
 
 // Notifies the parent that its task has ended.
-port::PostRow task_ended_row(SessionId session, Seq seq, Parent const& parent, Time at) {
-    port::PostRow row;
+port::OutboxRow task_ended_row(SessionId session, Seq seq, Parent const& parent, Time at) {
+    port::OutboxRow row;
     row.key = {session, seq, 0};
     row.kind = "session";
     row.target = parent.session.text();

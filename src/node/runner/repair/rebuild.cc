@@ -75,7 +75,7 @@ Result<LoadedSession> read_again(port::JournalStore& store, SessionId session) {
     for (auto& [key, seq] : rebuilt->keys) {
         if (key.size() > key_bytes_max)
             return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() +
-                                            " has a key that is too long.");
+                                            " has a key that exceeds its limit.");
         out.rows->keys.push_back({key, seq});
     }
     // No event says which outbox messages were accepted.

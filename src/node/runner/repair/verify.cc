@@ -56,7 +56,7 @@ private:
     void check_gone() {
         auto const frames = store_.page(row_.id, 1, 1);
         if (!frames || !frames->empty())
-            find("journal: it has events, but its row says that it is deleted");
+            find("journal: the session has events, but its row is marked as deleted");
     }
 
     // A repetition of the request that created the session must find it by its Idempotency-Key.

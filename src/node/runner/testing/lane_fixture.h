@@ -21,7 +21,7 @@ public:
     }
     [[nodiscard]] SubmissionCheck::World checks() const override { return checked_by; }
     [[nodiscard]] Rules& rules() override { return standing; }
-    [[nodiscard]] std::vector<port::PostRow> outgoing(
+    [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const&, std::span<wire::RecordPtr const>,
         std::vector<session::PendingChange> const&) override {
         return {};
@@ -44,7 +44,7 @@ public:
     void appended(Lane const&, std::vector<wire::RecordPtr> const& records) override {
         for (wire::RecordPtr const& record : records) observed.push_back(record->event.seq);
     }
-    void posted(std::vector<port::PostRow> posts) override {
+    void posted(std::vector<port::OutboxRow> posts) override {
         sent.insert(sent.end(), posts.begin(), posts.end());
     }
     [[nodiscard]] std::uint64_t next_session() const override { return next_number; }
@@ -66,7 +66,7 @@ public:
     SubmissionCheck::World checked_by;
     Rules standing{{}};
     bool drains = false;
-    std::vector<port::PostRow> sent;
+    std::vector<port::OutboxRow> sent;
     std::vector<Seq> observed;  // events reported to observers
     std::uint64_t next_number = 100;
     int offered_later = 0;

@@ -75,7 +75,7 @@ protected:
         return out;
     }
     [[nodiscard]] std::size_t rows() {
-        return journal.store->due_posts("session", Time::max(), 100'000).value().size();
+        return journal.store->due_messages("session", Time::max(), 100'000).value().size();
     }
     void answer_all() {
         for (int i = 0; i < 1'000 && !effects.asked.empty(); ++i) {

@@ -143,7 +143,7 @@ TEST_F(RunnerMail, ReleasedMail_HasNoRowLeft) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
     auto const held_rows = [this] {
-        return journal.store->due_posts("held", Time::max(), 100).value().size();
+        return journal.store->due_messages("held", Time::max(), 100).value().size();
     };
     send(alice, {"bob"}, "0");
     loop.run();

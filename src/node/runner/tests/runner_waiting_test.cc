@@ -41,7 +41,7 @@ protected:
     SessionId session;
 };
 
-TEST_F(Polling, RunsOnceEachIntervalAndWritesNothing) {
+TEST_F(Polling, Poll_RunsOnceEachIntervalAndWritesNothing) {
     auto const commits = journal.commits.size();
     loop.advance(every - 2'000 * one_ms);
     EXPECT_TRUE(effects.polled.empty());

@@ -110,7 +110,7 @@ protected:
         for (TaskChanged const& changed : all_of<TaskChanged>(parent))
             ends += changed.status == TaskStatus::completed;
         EXPECT_EQ(ends, 1u);
-        EXPECT_TRUE(journal.store->due_posts("session", Time::max(), 100).value().empty());
+        EXPECT_TRUE(journal.store->due_messages("session", Time::max(), 100).value().empty());
     }
     // The number of commits if nothing goes wrong.
     std::size_t commits_of(std::vector<std::string> const& tools) {
@@ -238,7 +238,7 @@ TEST_F(TaskRunnerTest, DeletedParent_EndsTheChildAlsoAfterACrash) {
     runner->start();
     loop.advance(Duration(5'000));
     EXPECT_EQ(stored(child).lifecycle, Lifecycle::completed);
-    EXPECT_TRUE(journal.store->due_posts("session", Time::max(), 100).value().empty());
+    EXPECT_TRUE(journal.store->due_messages("session", Time::max(), 100).value().empty());
 }
 
 TEST_F(TaskRunnerTest, AgentOfAnotherProject_IsRefused) {

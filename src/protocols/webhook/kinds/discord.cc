@@ -1,5 +1,6 @@
 // Discord: an incoming webhook. With ?wait=true the answer is the message, whose id changes it
 // later. Texts of agents and tools mention nobody; Markdown in them is escaped.
+#include "base/text/cut.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>
@@ -38,13 +39,15 @@ std::string body_of(Notification const& it) {
     json::Writer out;
     out.begin_object().key("allowed_mentions").begin_object();
     out.key("parse").begin_array().end_array().end_object();
-    out.key("embeds").begin_array().begin_object().member("title", head(headline(it), 250));
+    out.key("embeds").begin_array().begin_object().member("title",
+                                                          cut_with_mark(headline(it), 250));
     out.member("color", it.outcome.empty() ? amber : grey);
     if (!it.question.empty()) out.member("description", escaped(it.question));
     if (!it.url.empty()) out.member("url", it.url);
     out.key("fields").begin_array();
-    write_field(out, "Tool", escaped(head(it.tool, 200)));
-    if (!it.arguments.empty()) write_field(out, "Arguments", block(head(it.arguments, 990)));
+    write_field(out, "Tool", escaped(cut_with_mark(it.tool, 200)));
+    if (!it.arguments.empty())
+        write_field(out, "Arguments", block(cut_with_mark(it.arguments, 990)));
     if (it.deadline && it.outcome.empty()) write_field(out, "Until", utc_minute(*it.deadline));
     out.end_array();
     if (!it.digest.empty()) out.key("footer").begin_object().member("text", it.digest).end_object();
@@ -77,7 +80,7 @@ ServiceReply reply(ServiceAnswer const& answer) {
     if (answer.is_change && answer.status == 404) return {.taken = true};  // it was deleted
     if (out.taken) {
         std::string id = answer.json["id"].string_or("");
-        if (!answer.is_json) return {.why = "the answer is not one of Discord"};
+        if (!answer.is_json) return {.why = "unexpected response, not from Discord"};
         if (is_id(id)) out.reference = std::move(id);
         return out;
     }

@@ -1,5 +1,6 @@
 #include "webhook/kinds/email.h"
 
+#include "base/text/cut.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -79,8 +80,8 @@ std::string crlf(std::string_view text) {
 std::string mail_content(MailText const& mail) {
     std::string const host = mail.from.substr(std::min(mail.from.find('@') + 1, mail.from.size()));
     return "Date: " + email::date_of(mail.at) + "\r\nFrom: Dormouse <" + mail.from + ">\r\nTo: <" +
-           mail.to +
-           ">\r\nSubject: " + email::encoded_words(head(mail.subject, email::subject_max)) +
+           mail.to + ">\r\nSubject: " +
+           email::encoded_words(cut_with_mark(mail.subject, email::subject_max)) +
            "\r\nMessage-ID: <" + mail.id + "@" + host +
            ">\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
            "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n" +

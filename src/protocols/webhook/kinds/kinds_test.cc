@@ -127,7 +127,8 @@ TEST(Kinds, SlackBot_Answers) {
     auto const blocks = reply(Kind::slack_bot, 200, R"({"ok":false,"error":"invalid_blocks"})");
     EXPECT_TRUE(blocks.permanent);
     for (std::string_view const body : {"", "<html>sign in</html>", "[]", "{}", R"({"ok":"yes"})"})
-        EXPECT_EQ(reply(Kind::slack_bot, 200, body).why, "the answer is not one of Slack") << body;
+        EXPECT_EQ(reply(Kind::slack_bot, 200, body).why, "unexpected response, not from Slack")
+            << body;
     EXPECT_EQ(reply(Kind::slack_bot, 302, "").why, "the service answered 302");
 }
 

@@ -1,4 +1,5 @@
 // ntfy: a message to a topic, published as JSON at the root of its server.
+#include "base/text/cut.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ std::string text_of(Notification const& it) {
     out += it.tool + " " + it.arguments;
     if (it.deadline) out += "\nuntil " + utc_minute(*it.deadline);
     if (!it.digest.empty()) out += "\n" + it.digest;
-    return head(out, message_max);
+    return cut_with_mark(out, message_max);
 }
 
 ServiceRequest request(Notice const& notice, Notification const& it,
@@ -42,7 +43,7 @@ ServiceRequest request(Notice const& notice, Notification const& it,
 ServiceReply reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     if (out.taken && answer.json["id"].string_or("").empty())
-        return {.why = "the answer is not one of ntfy"};
+        return {.why = "unexpected response, not from ntfy"};
     if (out.taken) return out;
     return with_reason(std::move(out), answer.json["error"].string_or(""));
 }

@@ -1,6 +1,7 @@
 // Slack: an incoming webhook, which takes a text; or a bot (chat.postMessage), whose messages have
 // blocks and buttons and can be changed (chat.update). Texts of agents and tools are plain_text or
 // preformatted, so that no markup and no mention of theirs has an effect.
+#include "base/text/cut.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ void write_plain(json::Writer& out, std::string_view text) {
 
 void write_section(json::Writer& out, std::string_view text) {
     out.begin_object().member("type", "section").key("text");
-    write_plain(out, head(text, section_max));
+    write_plain(out, cut_with_mark(text, section_max));
     out.end_object();
 }
 
@@ -136,7 +137,7 @@ ServiceReply bot_reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     if (!out.taken) return out;
     auto const ok = answer.json["ok"].boolean();
-    if (!answer.is_json || !ok) return {.why = "the answer is not one of Slack"};
+    if (!answer.is_json || !ok) return {.why = "unexpected response, not from Slack"};
     if (*ok) {
         std::string const channel = answer.json["channel"].string_or("");
         std::string const ts = answer.json["ts"].string_or("");

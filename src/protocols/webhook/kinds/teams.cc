@@ -48,7 +48,8 @@ ServiceReply reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     if (out.taken && answer.body.contains("HTTP error"))
         return {.why = "Teams did not take the message"};
-    if (out.taken && answer.body.starts_with('<')) return {.why = "the answer is not one of Teams"};
+    if (out.taken && answer.body.starts_with('<'))
+        return {.why = "unexpected response, not from Teams"};
     return out;
 }
 

@@ -1,5 +1,6 @@
 // Telegram: a bot's message to a chat (sendMessage), changed by editMessageText. Without a
 // parse_mode no text has markup.
+#include "base/text/cut.h"
 #include "webhook/kinds/kinds.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ std::string text_of(Notification const& it) {
     out += "\n\n" + it.tool + "\n" + it.arguments;
     if (it.deadline && it.outcome.empty()) out += "\n\nuntil " + utc_minute(*it.deadline);
     if (!it.digest.empty()) out += "\n" + it.digest;
-    return head(out, text_max);
+    return cut_with_mark(out, text_max);
 }
 
 // Telegram refuses buttons whose URL is not public.
@@ -50,7 +51,7 @@ ServiceRequest request(Notice const& notice, Notification const& it, std::string
 ServiceReply reply(ServiceAnswer const& answer) {
     ServiceReply out = by_status(answer.status);
     auto const ok = answer.json["ok"].boolean();
-    if (out.taken && !ok.value_or(false)) return {.why = "the answer is not one of Telegram"};
+    if (out.taken && !ok.value_or(false)) return {.why = "unexpected response, not from Telegram"};
     json::View const result = answer.json["result"];
     if (out.taken) {
         auto const message = result["message_id"].integer();

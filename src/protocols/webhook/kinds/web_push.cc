@@ -2,6 +2,7 @@
 
 #include "base/aes_gcm.h"
 #include "base/text/base64url.h"
+#include "base/text/cut.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -83,7 +84,8 @@ PushMessage push_message(Notification const& it, Time now) {
     json::Writer out;
     out.begin_object().member("type", "call").member("pendingID", it.pending);
     out.member("headline", headline(it)).member("settled", !it.outcome.empty());
-    out.member("question", head(it.question, web_push::question_bytes)).member("tool", it.tool);
+    out.member("question", cut_with_mark(it.question, web_push::question_bytes))
+        .member("tool", it.tool);
     out.member("agentID", it.agent);
     out.member("deadline", it.deadline ? std::optional(to_ms(*it.deadline)) : std::nullopt);
     out.member("open", "/?open=" + it.pending).end_object();

@@ -14,7 +14,7 @@
 
 namespace dormouse::webhook {
 
-using port::PostState;
+using port::OutboxState;
 
 using runner::testing::TestClock;
 using runner::testing::TestEntropy;
@@ -52,6 +52,11 @@ public:
         return 0;
     }
     void stop(Number /*process*/) override {}
+    void write(Number /*process*/, std::string_view /*bytes*/) override {}
+    void end(Number /*process*/) override {}
+    void kill(Number /*process*/) override {}
+    void rest(Number /*process*/, port::Fn<void()> /*give_way*/) override {}
+    void work(Number /*process*/) override {}
 };
 
 // A store whose writes fail while `failing`.
@@ -77,7 +82,7 @@ public:
     }
 
     // Stores one row of the session's event `head`.
-    void append(SessionId const& session, Seq head, port::PostRow row, Time now) {
+    void append(SessionId const& session, Seq head, port::OutboxRow row, Time now) {
         port::Append append;
         append.session = session;
         append.epoch = 1;

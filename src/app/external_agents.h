@@ -1,0 +1,37 @@
+#pragma once
+// Makes external agents: those of [[agent]] with acp, and installed ones that need no entry.
+
+#include "agent/tool.h"
+#include "app/means.h"
+#include "config/config.h"
+
+namespace dormouse::app {
+
+// Shared by all agents of one configuration.
+struct ExternalContext {
+    std::string folder;              // the file's, or the current one
+    std::string project;             // whose sessions an agent without a sandbox serves
+    std::vector<std::string> roots;  // of all agents: where other sessions may work
+    std::string gate;  // the first one for permissions of external agents; empty: none
+};
+[[nodiscard]] ExternalContext external_context(config::Config const& config);
+
+// What `means` refers to outlives the agent.
+[[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
+                                              ExternalContext const& around, Means const& means);
+// Why sessions that name no folder cannot be prompted; empty: they can. `data`: the data directory.
+[[nodiscard]] std::string folder_problem(config::ExternalAgent const& program,
+                                         std::string const& folder, std::string const& data);
+// Why its program cannot be started; empty: it exists and is executable.
+[[nodiscard]] std::string external_problem(config::ExternalAgent const& program);
+// opencode, claude and gemini, if installed. They have no sandbox, so there are none if there are
+// several projects.
+[[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
+
+// Whether this session mode of a known agent skips permission requests that it makes in its default
+// mode.
+[[nodiscard]] bool asks_nobody(std::string_view mode);
+// The first [[gate]] for permissions of external agents; nullptr: none.
+[[nodiscard]] config::Gate const* gate_of_programs(config::Config const& config);
+
+}  // namespace dormouse::app

@@ -1,0 +1,387 @@
+#include "cli/commands/arguments/arguments.h"
+
+#include "base/text/text.h"
+#include "cli/commands/arguments/grammar.h"
+#include "cli/commands/arguments/spelling.h"
+
+#include <algorithm>
+
+namespace dormouse::cli {
+namespace {
+
+// Leaves out what an option excludes: CLI11 lists it in no fixed order, and the error names it.
+class Help : public CLI::Formatter {
+public:
+    [[nodiscard]] std::string make_option_opts(CLI::Option const* option) const override {
+        if (option->get_items_expected_max() == 0) return {};
+        auto out = " " + option->get_type_name();
+        if (!option->get_default_str().empty()) out += "=" + option->get_default_str();
+        return out + (option->get_required() ? " REQUIRED" : "");
+    }
+};
+
+}  // namespace
+
+Grammar::Grammar(std::string const& version) {
+    app_.name("dormouse");
+    app_.formatter(std::make_shared<Help>());
+    app_.set_version_flag("--version", "dormouse " + version);
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.option_defaults()->group("Options of every command");
+    app_.add_option("--server", global_.server,
+                    "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)")
+        ->type_name("URL");
+    app_.add_option("--data", global_.data,
+                    "Data directory; holds the token ($XDG_DATA_HOME/dormouse)")
+        ->type_name("DIR");
+    app_.add_option("--project", global_.project, "Project of lists and new sessions (default)")
+        ->type_name("NAME");
+    app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
+    app_.option_defaults()->group("Options");
+    app_.footer(
+        "\nExit status: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 expired or "
+        "cancelled,\n"
+        "6 not allowed, 7 server not reachable, 8 refused for now, 10 sleeps, 130 interrupted.\n\n"
+        "Example:\n  dormouse serve &\n  dormouse prompt 'deploy A'\n  dormouse result pnd_… live");
+    add_programs();
+    add_prompt();
+    add_lists();
+    add_submissions();
+    add_decisions();
+    add_answers();
+    add_moves();
+    add_life();
+    add_mail();
+    add_checks();
+    add_configuration();
+    add_access();
+    add_bench();
+    add_faces();
+    add_shell();
+}
+
+void Grammar::add_programs() {
+    auto const serve = std::make_shared<ServeArgs>();
+    auto* const s = add("serve", "Run the server",
+                        "dormouse serve --listen 127.0.0.1:3676 --data ./sessions", serve);
+    auto& options = serve->options;
+    auto* const config =
+        s->add_option("--config", serve->config,
+                      "Configuration ($DORMOUSE_CONFIG, $XDG_CONFIG_HOME/dormouse/dormouse.toml, "
+                      "/etc/dormouse/dormouse.toml)")
+            ->type_name("FILE");
+    s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
+    s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)")
+        ->type_name("ADDRESS");
+    s->add_option("--store", options.store, "Store of the sessions (sqlite)")
+        ->type_name("STORE")
+        ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}));
+    s->add_option("--ready-fd", options.ready_fd,
+                  "Write 'ready URL' here instead of to standard output")
+        ->type_name("FD")
+        ->check(CLI::NonNegativeNumber);
+    s->add_flag("--insecure", options.insecure, "Listen beyond loopback without TLS");
+    s->add_option("--allowed-host", options.allowed_hosts, "Additional allowed Host")
+        ->type_name("ADDRESS");
+    s->add_option("--allowed-origin", options.allowed_origins, "Additional allowed Origin")
+        ->type_name("ORIGIN");
+    s->add_option("--public-url", options.public_url,
+                  "Public address of the server: allowed as Host and Origin")
+        ->type_name("URL");
+    s->add_option("--log-level", options.log_level, "Lowest level that is logged (info)")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember(std::vector<std::string>{"debug", "info", "warn", "error", "off"}));
+    s->add_option("--log-format", options.log_format,
+                  "Log lines; auto is text on a terminal (auto)")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"auto", "text", "json"}));
+
+    auto const demo = std::make_shared<DemoArgs>();
+    auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",
+                        "dormouse demo", demo);
+    d->add_flag("--keep", demo->keep, "Keep the data directory to look at it afterwards");
+}
+
+void Grammar::add_checks() {
+    auto const explain = std::make_shared<ExplainArgs>();
+    auto* const e = add("explain", "Who resolved it, when, and which turn used it",
+                        "dormouse explain pnd_…", explain);
+    e->add_option("id", explain->id, "Pending call, session, turn, message, receipt or artifact")
+        ->type_name("ID")
+        ->required();
+    auto const artifact = std::make_shared<ArtifactArgs>();
+    auto* const a = add("artifact", "The bytes of an artifact",
+                        "dormouse artifact art_… -o report.csv", artifact);
+    a->add_option("id", artifact->id, "Artifact, as show and tail name it")
+        ->type_name("ARTIFACT")
+        ->required();
+    a->add_option("-o,--output", artifact->file, "Write them to this file")->type_name("FILE");
+    auto const doctor = std::make_shared<DoctorArgs>();
+    auto* const d =
+        add("doctor", "Prove that no session is stuck", "dormouse doctor --repair", doctor);
+    d->add_flag("--check", doctor->check, "Also compare the rows derived from journals with them");
+    d->add_flag("--repair", doctor->repair, "The same, and rebuild rows that differ");
+    add_retention();
+    auto const deliveries = std::make_shared<DeliveriesArgs>();
+    auto* const s = add("deliveries", "Outgoing deliveries: webhooks and notifications",
+                        "dormouse deliveries --state dead", deliveries);
+    s->add_option("--state", deliveries->state, "Only in this state")
+        ->type_name("STATE")
+        ->check(CLI::IsMember({"pending", "delivered", "dead", "disabled"}));
+    s->add_option("--limit", deliveries->limit, "At most this many")
+        ->type_name("N")
+        ->check(CLI::Range(1, 200));
+    auto* const retry =
+        s->add_option("--retry", deliveries->retry, "Retry this delivery")->type_name("DELIVERY");
+    s->add_option("--forget", deliveries->forget, "Forget this delivery")
+        ->type_name("DELIVERY")
+        ->excludes(retry);
+    add("verify", "Check the data directory while no server uses it",
+        "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+}
+
+void Grammar::add_retention() {
+    auto const retention = std::make_shared<RetentionArgs>();
+    auto* const old =
+        add("retention", "Delete what is old: completed sessions, messages, audit, dead webhooks",
+            "dormouse retention --dry-run --completed-after 30d\n"
+            "  dormouse retention --older-than 90d --bytes 10MiB --session ses_AAAAAAE",
+            retention);
+    old->add_flag("--dry-run", retention->dry_run, "Only report what would be deleted");
+    old->add_option("--completed-after", retention->completed_after,
+                    "Sessions that completed longer ago (completed_after of [retention])")
+        ->type_name("TIME");
+    old->add_option("--audit-after", retention->audit_after,
+                    "Audit lines older than this (audit_after)")
+        ->type_name("TIME");
+    old->add_option("--dead-deliveries-after", retention->dead_deliveries_after,
+                    "Webhooks given up longer ago (dead_deliveries_after)")
+        ->type_name("TIME");
+    old->add_option("--messages", retention->messages,
+                    "Instead: the oldest tenth of the messages of sessions with this many")
+        ->type_name("N")
+        ->check(CLI::Range(100, 16'777'215));
+    old->add_option("--older-than", retention->older_than,
+                    "Instead: turns that ended longer ago than this")
+        ->type_name("TIME");
+    old->add_option("--bytes", retention->bytes,
+                    "Instead: the oldest turns of sessions with a larger journal")
+        ->type_name("SIZE");
+    old->add_option("--session", retention->session, "With one of these: this session only")
+        ->type_name("SESSION");
+}
+
+void Grammar::add_faces() {
+    auto const acp = std::make_shared<AcpArgs>();
+    add("acp", "Serve as an editor's agent (Agent Client Protocol, on standard input and output)",
+        "dormouse acp --agent ops", acp)
+        ->add_option("-a,--agent", acp->agent, "Agent of new sessions (the only one)")
+        ->type_name("AGENT");
+
+    auto const mcp = std::make_shared<McpArgs>();
+    add("mcp", "Offer a session's tools to its external agent (Model Context Protocol, on stdio)",
+        "dormouse mcp --session ses_AAAAAAE", mcp)
+        ->add_option("-s,--session", mcp->session,
+                     "Session whose tools are served and that receives their outcomes")
+        ->type_name("SESSION")
+        ->required();
+
+    auto const import = std::make_shared<ImportArgs>();
+    auto* const i =
+        add("import", "Import sessions of opencode; those already imported stay unchanged",
+            "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
+    i->add_option("path", import->path,
+                  "opencode's data folder, its opencode.db, or a file of `opencode export`")
+        ->type_name("PATH")
+        ->required();
+    i->add_option("-a,--agent", import->agent, "Agent that continues them")
+        ->type_name("AGENT")
+        ->required();
+    i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
+}
+
+void Grammar::add_shell() {
+    auto const completion = std::make_shared<CompletionArgs>();
+    auto* const c = add("completion", "Print a shell's completion of this command line",
+                        "dormouse completion bash > ~/.local/share/bash-completion/completions/"
+                        "dormouse",
+                        completion);
+    c->add_option("shell", completion->shell, "bash, zsh or fish")
+        ->type_name("SHELL")
+        ->check(CLI::IsMember(std::vector<std::string>{"bash", "zsh", "fish"}))
+        ->required();
+    add("man", "Print the manual page", "dormouse man | man -l -", std::make_shared<ManArgs>());
+
+    auto const candidates = std::make_shared<CandidatesArgs>();
+    auto* const i = add("candidates", "Ids for shell completion",
+                        "dormouse candidates session ses_A", candidates);
+    i->group("");  // hidden from help: for scripts
+    i->add_option("kind", candidates->kind, "Which ids")
+        ->check(CLI::IsMember(std::vector<std::string>{"session", "call", "id", "agent", "tool"}))
+        ->required();
+    i->add_option("beginning", candidates->beginning, "Only ids that begin with this");
+}
+
+void Grammar::add_configuration() {
+    auto const config = std::make_shared<ConfigArgs>();
+    auto* const c =
+        add("config", "Write an example of the configuration, check one, show its values and keys",
+            "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
+            "dormouse config show\n  dormouse config keys",
+            config);
+    c->add_option(
+         "what", config->what,
+         "init: write the commented example; check: report errors, or what the server "
+         "would use; show: every key with the value that it would have; keys: every key with "
+         "its default")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "show", "keys"}))
+        ->required();
+    c->add_option("file", config->path,
+                  "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
+                  "output); check, show: what to read (where serve would look)")
+        ->type_name("FILE");
+    add("paths", "Show where configuration, data and token are", "dormouse paths",
+        std::make_shared<PathsArgs>());
+}
+
+namespace {
+
+void add_access_options(CLI::App& command, AccessArgs& args) {
+    command.add_option("--role", args.role, "What it permits; each role contains the next")
+        ->type_name("ROLE")
+        ->check(CLI::IsMember(std::vector<std::string>{"admin", "operate", "answer", "read"}))
+        ->capture_default_str();
+    command.add_option("--projects", args.projects, "Only for these projects (default: all)")
+        ->type_name("NAMES")
+        ->delimiter(',');
+    command
+        .add_option("--agents", args.agents,
+                    "Agents it may start; '*' is all (default: all but external agents)")
+        ->type_name("NAMES")
+        ->delimiter(',');
+    command.add_option("--ttl", args.ttl, "Lifetime (10m, 90d)")->type_name("TIME");
+}
+
+}  // namespace
+
+void Grammar::add_access() {
+    auto const token = std::make_shared<TokenArgs>();
+    token->access.role = "answer";
+    auto* const t = add("token", "Create, list and revoke tokens",
+                        "dormouse token create alice --role answer --ttl 90d\n  dormouse token "
+                        "list\n  dormouse token revoke alice",
+                        token);
+    t->add_option("what", token->what, "create, list or revoke")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"create", "list", "revoke"}))
+        ->required();
+    auto* const name = t->add_option("who", token->access.name,
+                                     "create: the name that receipts show; revoke: name or id")
+                           ->type_name("NAME");
+    t->add_option("--name", token->access.name, "The same")->type_name("NAME")->excludes(name);
+    add_access_options(*t, token->access);
+
+    auto const link = std::make_shared<LinkArgs>();
+    link->access.role = "answer";
+    auto* const l = add("link", "Create a link that signs in a browser once",
+                        "dormouse link alice --role answer", link);
+    l->add_option("who", link->access.name, "Who signs in: the name that receipts show")
+        ->type_name("NAME")
+        ->required();
+    l->add_flag("--qr", link->qr, "Also show it as a QR code on standard error");
+    add_access_options(*l, link->access);
+}
+
+void Grammar::add_bench() {
+    auto const bench = std::make_shared<BenchArgs>();
+    auto* const b =
+        add("bench", "Measure pauses and resumes over HTTP against the disk's own speed",
+            "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
+            bench);
+    b->add_option("--jobs", bench->jobs, "Sessions per round (a sixth of them at one connection)")
+        ->type_name("N")
+        ->check(CLI::Range(10, 10'000'000))
+        ->capture_default_str();
+    b->add_option("--rounds", bench->rounds, "Rounds; the median is reported")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    b->add_option("--connections", bench->connections, "Connection counts")
+        ->type_name("LIST")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+    b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
+}
+
+CLI::App const& Grammar::named() const {
+    auto const* at = &app_;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    return *at;
+}
+
+std::string Grammar::help() const {
+    auto path = app_.get_name();
+    auto const* at = &app_;
+    while (!at->get_subcommands().empty()) {
+        auto const* const next = at->get_subcommands().front();
+        if (at != &app_) path += " " + at->get_name();
+        at = next;
+    }
+    return at == &app_ ? app_.help() : at->help(path);
+}
+
+Notice Grammar::mistake(std::vector<std::string> const& words, std::string what) {
+    std::string help;
+    for (auto const* at = &app_; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        help += " " + at->get_name();
+    }
+    if (auto const slip = misspelt(app_, words); !slip.empty()) what = slip;
+    return {status::usage, "dormouse: " + escape_for_terminal(what, true) + "\n  See: dormouse" +
+                               help + " --help\n"};
+}
+
+std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
+    if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
+    // Accepts `help` and `version` as words.
+    if (words.front() == "help") {
+        words.erase(words.begin());
+        words.emplace_back("--help");
+    } else if (words.size() == 1 && words.front() == "version") {
+        words.front() = "--version";
+    }
+    auto const typed = words;
+    std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
+    try {
+        app_.parse(std::move(words));
+    } catch (CLI::CallForHelp const&) {
+        bool const unknown = &named() == &app_ && !misspelt(app_, typed).empty();
+        if (unknown) return std::unexpected(mistake(typed, {}));
+        return std::unexpected(Notice{status::done, help() + "\n"});
+    } catch (CLI::CallForVersion const&) {
+        return std::unexpected(Notice{status::done, app_.version() + "\n"});
+    } catch (CLI::ExtrasError const&) {
+        return std::unexpected(mistake(typed, left_over(named(), app_.remaining(true))));
+    } catch (CLI::ParseError const& error) {
+        return std::unexpected(mistake(typed, missing(named(), error.what())));
+    }
+    return Invocation{global_, chosen_()};
+}
+
+std::expected<Invocation, Notice> parse(std::vector<std::string> words,
+                                        std::string const& version) {
+    return Grammar(version).parse(std::move(words));
+}
+
+CommandInfo command_table() {
+    Grammar const grammar("");
+    return info_of(grammar.app());
+}
+
+}  // namespace dormouse::cli

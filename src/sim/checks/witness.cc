@@ -1,0 +1,83 @@
+#include "sim/checks/witness.h"
+
+namespace dormouse::sim {
+
+using namespace dormouse::session;
+
+void Witness::begin(SessionId session, EffectId id) {
+    ++started_.effects;
+    if (!begun_.insert({session, id}).second) findings_.add("effect: it was started twice");
+}
+
+void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                        port::Outcome done) {
+    AskModel const& ask = request.ask;
+    Durable::Session const* const session = durable_.find(request.session);
+    bool known = false;
+    for (std::size_t i = session ? session->records.size() : 0; i > 0 && !known; --i) {
+        Event const& event = session->records[i - 1]->event;
+        auto const* const intent = std::get_if<ModelRequested>(&event.body);
+        known = intent && event.turn == ask.turn && intent->step == ask.step &&
+                intent->attempt == ask.attempt && intent->view_seq == ask.view_seq;
+        if (!known) continue;
+        if (intent->epoch != epoch_)
+            findings_.add("effect: a request of another process continues");
+        begin(request.session, {event.seq, 0});
+    }
+    if (!known) findings_.add("effect: the model is asked before the intent is durable");
+    PassingEffects::ask_model(std::move(request), std::move(delta), std::move(done));
+}
+
+void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,
+                       port::Outcome done) {
+    begin(session, id);
+    Event const* const event = durable_.event(session, id.since);
+    auto const* const intent = event ? std::get_if<ToolStarted>(&event->body) : nullptr;
+    bool const durable = intent && intent->pending == run.pending && intent->attempt == run.attempt;
+    if (!durable) {
+        findings_.add("effect: a tool runs before its intent is durable");
+    } else if (intent->epoch != epoch_) {
+        findings_.add("effect: a tool is run again without permission");
+    }
+    if (!started_.attempts.insert({run.pending, run.attempt}).second) {
+        findings_.add("effect: one attempt of a tool was started twice");
+    }
+    check_policy(session, run);
+    PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
+}
+
+void Witness::check_policy(SessionId session, RunTool const& run) {
+    Durable::Session const* const found = durable_.find(session);
+    if (!found) return;
+    auto const call = found->state.calls.find(run.pending.call);
+    if (call == found->state.calls.end()) return;
+    bool const never = call->second.spec.terms.crash == CrashPolicy::never;
+    if (never && ++started_.never[run.pending] > 1) {
+        findings_.add("effect: a tool that never runs again did");
+    }
+}
+
+void Witness::ask_gate(SessionId session, EffectId id, std::string agent, AskGate ask,
+                       port::Outcome done) {
+    begin(session, id);
+    if (!durable_.event(session, id.since)) {
+        findings_.add("effect: a gate is asked before its intent is durable");
+    }
+    PassingEffects::ask_gate(session, id, std::move(agent), std::move(ask), std::move(done));
+}
+
+// A poll cut off by a crash is repeated by the next process; a settled pause is not polled.
+void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollTool poll,
+                        port::Outcome done) {
+    begin(session, id);
+    Durable::Session const* const found = durable_.find(session);
+    Event const* const event = durable_.event(session, id.since);
+    bool const follows = event && (std::holds_alternative<CallPaused>(event->body) ||
+                                   std::holds_alternative<Polled>(event->body));
+    if (!follows) findings_.add("effect: a poll follows from nothing that is durable");
+    if (found && !open_pause(found->state, poll.pending))
+        findings_.add("effect: a call that is settled is polled");
+    PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
+}
+
+}  // namespace dormouse::sim

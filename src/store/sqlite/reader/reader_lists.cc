@@ -1,0 +1,280 @@
+// Queries over all sessions, and the pending rows of one session.
+#include "store/sqlite/layout.h"
+#include "store/sqlite/reader/reader.h"
+#include "store/sqlite/reader/reader_transaction.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace dormouse::store::sqlite {
+namespace {
+
+using port::PendingFilter;
+using port::PendingListed;
+using port::PendingRow;
+using port::PendingStatus;
+
+constexpr auto number_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t all_statuses = (1 << 5) - 1;
+
+std::int64_t statuses_of(PendingFilter const& filter) {
+    std::int64_t set = 0;
+    for (auto const status : filter.statuses) set |= std::int64_t{1} << static_cast<int>(status);
+    return set == 0 ? all_statuses : set;
+}
+
+// Reads the columns PENDING_COLUMNS.
+PendingRow pending_row(Query const& row) {
+    auto const timeout = row.maybe_integer(5);
+    return {.call = static_cast<CallNo>(row.integer(0)),
+            .generation = static_cast<Generation>(row.integer(1)),
+            .status = static_cast<PendingStatus>(row.integer(2)),
+            .tool = std::string(row.text(3)),
+            .created = from_ms(row.integer(4)),
+            .timeout = timeout ? std::optional(from_ms(*timeout)) : std::nullopt,
+            .paused = static_cast<Seq>(row.integer(6)),
+            .settled = static_cast<Seq>(row.integer(7)),
+            .external_ref = std::string(row.text(8))};
+}
+
+// Binds parameters 1 to 6, which all lists of pending rows share.
+void bind_filter(Query& query, std::int64_t number, std::optional<PendingId> const& before,
+                 PendingFilter const& filter) {
+    query.bind(number);
+    query.bind(before ? std::int64_t{before->call} : number_max);
+    query.bind(before ? std::int64_t{before->generation} : number_max);
+    query.bind(filter.tool).bind(statuses_of(filter)).bind(std::int64_t{filter.limit});
+}
+
+// Returns all rows, each converted by `make`: Result<T>(Query const&).
+template <class Make> auto listed(Query& rows, Make make) {
+    using Item = typename std::invoke_result_t<Make, Query const&>::value_type;
+    std::vector<Item> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return Result<std::vector<Item>>(std::unexpected(row.error()));
+        if (!*row) return Result<std::vector<Item>>(std::move(found));
+        auto item = make(rows);
+        if (!item) return Result<std::vector<Item>>(std::unexpected(std::move(item.error())));
+        found.push_back(*std::move(item));
+    }
+}
+
+}  // namespace
+
+Result<std::vector<port::SessionRow>> Reader::session_rows(Query& query) const {
+    return listed(query, [this](Query const& row) { return session_row(row); });
+}
+
+Result<std::vector<port::SessionRow>> Reader::sessions(std::string const& project,
+                                                       std::uint64_t before, std::uint32_t limit) {
+    auto rows = query(Read::sessions);
+    rows.bind(project).bind(before == 0 ? number_max : static_cast<std::int64_t>(before));
+    rows.bind(std::int64_t{limit});
+    return session_rows(rows);
+}
+
+Result<std::vector<port::SessionRow>> Reader::all_sessions(std::uint64_t after,
+                                                           std::uint32_t limit) {
+    auto rows = query(Read::all_sessions);
+    rows.bind(static_cast<std::int64_t>(after)).bind(std::int64_t{limit});
+    return session_rows(rows);
+}
+
+Result<std::vector<port::SessionRow>> Reader::aliases(std::string const& project,
+                                                      std::string const& alias,
+                                                      std::uint32_t limit) {
+    auto rows = query(alias.empty() ? Read::aliases : Read::alias);
+    rows.bind(project).bind(std::int64_t{limit});
+    if (!alias.empty()) rows.bind(alias);
+    return session_rows(rows);
+}
+
+Result<std::uint64_t> Reader::session_bytes(SessionId session) {
+    return bytes_of(session, Read::session_bytes);
+}
+
+Result<std::uint64_t> Reader::journal_bytes(SessionId session) {
+    return bytes_of(session, Read::journal_bytes);
+}
+
+Result<std::uint64_t> Reader::bytes_of(SessionId session, Read of) {
+    if (session.number() >= number_end) return 0;
+    auto one = query(of);
+    one.bind(static_cast<std::int64_t>(session.number()));
+    auto const there = one.next();
+    if (!there) return std::unexpected(there.error());
+    return *there ? static_cast<std::uint64_t>(one.integer(0)) : 0;
+}
+
+Result<std::vector<port::SessionHead>> Reader::heads(std::uint64_t after, std::uint32_t limit) {
+    auto rows = query(Read::heads);
+    rows.bind(static_cast<std::int64_t>(std::min(after, number_end))).bind(std::int64_t{limit});
+    return listed(rows, [this](Query const& row) -> Result<port::SessionHead> {
+        auto const id = session_id(row.text(0));
+        if (!id) return std::unexpected(id.error());
+        return port::SessionHead{*id, static_cast<Seq>(row.integer(1))};
+    });
+}
+
+Result<std::vector<SessionId>> Reader::completed_until(Time at, std::uint32_t limit) {
+    auto rows = query(Read::completed_until);
+    rows.bind(to_ms(at)).bind(std::int64_t{limit});
+    return listed(rows, [this](Query const& row) { return session_id(row.text(0)); });
+}
+
+Result<std::uint64_t> Reader::largest_number() {
+    auto const largest = number(Read::largest_number);
+    if (!largest) return largest;
+    auto const made = number(Read::largest_made);
+    if (!made) return made;
+    return std::max(*largest, *made);
+}
+
+Result<void> Reader::add_due(Query& query, std::vector<port::Due>& found) const {
+    for (;;) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return {};
+        auto const id = session_id(query.text(1));
+        if (!id) return std::unexpected(id.error());
+        found.push_back({from_ms(query.integer(0)), *id});
+    }
+}
+
+Result<std::vector<port::Due>> Reader::due(Time until, std::optional<port::Due> after,
+                                           std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::Due> found;
+    if (after && after->at > until) return found;
+    if (after) {
+        auto same = query(Read::due_at);
+        same.bind(to_ms(after->at)).bind(static_cast<std::int64_t>(after->session.number()));
+        same.bind(std::int64_t{limit});
+        if (auto const added = add_due(same, found); !added) return std::unexpected(added.error());
+    }
+    auto later = query(Read::due_after);
+    later.bind(after ? to_ms(after->at) : std::numeric_limits<std::int64_t>::min())
+        .bind(to_ms(until));
+    later.bind(static_cast<std::int64_t>(limit - found.size()));
+    if (auto const added = add_due(later, found); !added) return std::unexpected(added.error());
+    return found;
+}
+
+Result<std::optional<Time>> Reader::next_due() {
+    auto next = query(Read::next_due);
+    if (auto const row = next.next(); !row) return std::unexpected(row.error());
+    auto const at = next.maybe_integer(0);
+    if (!at) return std::nullopt;
+    return from_ms(*at);
+}
+
+Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
+    auto rows = query(Read::pending_count);
+    rows.bind(std::int64_t{limit});
+    port::OpenPending found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        Time const created = from_ms(rows.integer(0));
+        ++found.count;
+        if (!found.oldest || created < *found.oldest) found.oldest = created;
+    }
+}
+
+Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId> after,
+                                                        std::uint32_t calls) {
+    auto rows = query(Read::pending_sessions);
+    auto const number = after ? static_cast<std::int64_t>(after->number()) : 0;
+    rows.bind(number).bind(std::int64_t{calls});
+    std::vector<SessionId> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(0));
+        if (!id) return std::unexpected(id.error());
+        if (found.empty() || found.back() != *id) found.push_back(*id);
+    }
+}
+
+Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    return filter.session ? list_of_session(filter) : list_of_project(filter);
+}
+
+// Waiting calls have an index. Settled calls are found by walking the project's sessions.
+Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter) {
+    auto const open = statuses_of(filter) == 1 << static_cast<int>(PendingStatus::waiting);
+    bool const named = !filter.external_ref.empty();
+    auto rows = query(named ? Read::pending_by_ref : open ? Read::pending_open : Read::pending_any);
+    auto const number =
+        filter.before ? static_cast<std::int64_t>(filter.before->session.number()) : number_max;
+    bind_filter(rows, number, filter.before, filter);
+    rows.bind(filter.project);
+    if (named) rows.bind(filter.external_ref);
+    std::vector<PendingListed> found;
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        auto const id = session_id(rows.text(9));
+        if (!id) return std::unexpected(id.error());
+        found.push_back({*id, pending_row(rows)});
+    }
+}
+
+Result<std::vector<PendingListed>> Reader::list_of_session(PendingFilter const& filter) {
+    std::vector<PendingListed> found;
+    auto const& session = *filter.session;
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || (*known)->project != filter.project || (*known)->status == "deleted")
+        return found;
+    auto before = filter.before;
+    if (before && before->session.number() < session.number()) return found;
+    if (before && before->session.number() > session.number()) before.reset();
+    auto rows = query(Read::pending_of_session);
+    bind_filter(rows, static_cast<std::int64_t>(session.number()), before, filter);
+    for (;;) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return found;
+        found.push_back({session, pending_row(rows)});
+    }
+}
+
+Result<std::optional<PendingRow>> Reader::pending(SessionId session, CallNo call,
+                                                  Generation generation) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return std::nullopt;
+    auto one = query(Read::pending);
+    one.bind(static_cast<std::int64_t>(session.number()))
+        .bind(std::int64_t{call})
+        .bind(std::int64_t{generation});
+    auto const row = one.next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    return pending_row(one);
+}
+
+Result<std::vector<PendingRow>> Reader::pending_rows(SessionId session) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return std::vector<PendingRow>();
+    auto rows = query(Read::pending_rows);
+    rows.bind(static_cast<std::int64_t>(session.number()));
+    return read_all<PendingRow>(rows, [](Query& row) { return pending_row(row); });
+}
+
+}  // namespace dormouse::store::sqlite

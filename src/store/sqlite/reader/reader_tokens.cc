@@ -1,0 +1,110 @@
+// Tokens, devices and the audit.
+#include "store/sqlite/reader/reader.h"
+#include "store/sqlite/reader/reader_transaction.h"
+
+#include <algorithm>
+
+namespace dormouse::store::sqlite {
+
+namespace {
+
+std::vector<std::string> names(std::string_view lines) {
+    std::vector<std::string> out;
+    for (std::size_t end = 0; (end = lines.find('\n')) != std::string_view::npos;) {
+        out.emplace_back(lines.substr(0, end));
+        lines.remove_prefix(end + 1);
+    }
+    return out;
+}
+
+std::optional<Sha256> digest(std::string_view bytes) {
+    Sha256 out{};
+    if (bytes.size() != out.size()) return std::nullopt;
+    std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+    return out;
+}
+
+}  // namespace
+
+Result<std::vector<port::TokenRow>> Reader::tokens() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::TokenRow> out;
+    auto rows = query(Read::tokens);
+    while (true) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return out;
+        auto const secret = digest(rows.text(6));
+        if (!secret) return damaged("token " + std::string(rows.text(0)));
+        port::TokenRow row;
+        row.id = rows.text(0);
+        row.kind = rows.text(1);
+        row.name = rows.text(2);
+        row.role = rows.text(3);
+        row.projects = names(rows.text(4));
+        row.agents = names(rows.text(5));
+        row.secret = *secret;
+        row.created = from_ms(rows.integer(7));
+        if (auto const expires = rows.maybe_integer(8)) row.expires = from_ms(*expires);
+        out.push_back(std::move(row));
+    }
+}
+
+Result<std::vector<port::DeviceRow>> Reader::devices() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::DeviceRow> out;
+    auto rows = query(Read::devices);
+    while (true) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return out;
+        port::DeviceRow row;
+        row.id = rows.text(0);
+        row.token = rows.text(1);
+        row.person = rows.text(2);
+        row.role = rows.text(3);
+        row.label = rows.text(4);
+        row.endpoint = rows.text(5);
+        row.p256dh = rows.text(6);
+        row.auth = rows.text(7);
+        row.created = from_ms(rows.integer(8));
+        out.push_back(std::move(row));
+    }
+}
+
+Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::AuditRow> out;
+    auto rows = query(Read::audit);
+    rows.bind(static_cast<std::int64_t>(after)).bind(std::int64_t{limit});
+    while (true) {
+        auto const there = rows.next();
+        if (!there) return std::unexpected(there.error());
+        if (!*there) return out;
+        auto const n = static_cast<std::uint64_t>(rows.integer(0));
+        auto const hash = digest(rows.text(2));
+        if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
+        out.push_back({n, std::string(rows.text(1)), *hash});
+    }
+}
+
+// The number counts all lines ever written, so that a line lost at the end leaves a gap.
+Result<port::AuditRow> Reader::audit_head() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto const counted = number(Read::audited);
+    if (!counted) return std::unexpected(counted.error());
+    auto row = query(Read::audit_head);
+    auto const there = row.next();
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return port::AuditRow{.n = *counted};
+    auto const n = static_cast<std::uint64_t>(row.integer(0));
+    auto const hash = digest(row.text(1));
+    if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
+    return port::AuditRow{std::max(n, *counted), {}, *hash};
+}
+
+}  // namespace dormouse::store::sqlite

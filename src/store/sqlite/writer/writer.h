@@ -1,0 +1,123 @@
+#pragma once
+// The writing half of the store: one connection, the only one that writes and checkpoints.
+
+#include "port/store.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/statements.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace dormouse::store::sqlite {
+
+struct FeedPlace {
+    std::uint64_t head = 0;  // the number of the newest append
+    std::uint64_t kept = 0;  // how many are kept
+};
+
+// The newest line of the audit.
+struct AuditPlace {
+    std::uint64_t n = 0;
+    Sha256 hash{};
+};
+
+class Writer {
+public:
+    // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
+    // next_number().
+    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit);
+    ~Writer();  // checkpoints, so that one file remains, except after a failed sync
+    Writer(Writer const&) = delete;
+    Writer& operator=(Writer const&) = delete;
+
+    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends);
+
+    [[nodiscard]] Result<void> update_messages(std::span<port::OutboxUpdate const> updates);
+    [[nodiscard]] Result<void> drop_delivered(Time until);
+    [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit);
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line);
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row);
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+
+    // The next two may be called from another thread.
+    [[nodiscard]] bool stopped() const {
+        return stopped_;
+    }  // a sync failed: nothing is written any more (P10)
+    [[nodiscard]] std::uint64_t next_number() const { return next_number_; }
+
+private:
+    // What a failed append affects.
+    enum class Reach : std::uint8_t {
+        append,  // only itself; it has written nothing
+        undo,    // only itself, after its writes are undone
+        batch,   // all appends: disk full, I/O error, damage
+    };
+    struct Failure {
+        Reach reach;
+        Error error;
+    };
+    class Undo;
+    using Step = std::expected<void, Failure>;
+    using Results = std::vector<Result<void>>;
+    struct Known {  // what an append must know about its session
+        std::int64_t number;
+        std::int64_t project;
+    };
+
+    [[nodiscard]] std::expected<Results, Failure> attempt(std::span<port::Append const> appends,
+                                                          bool apart);
+    [[nodiscard]] Step apply(port::Append const& append);
+    [[nodiscard]] Step apply_apart(port::Append const& append);
+    [[nodiscard]] std::expected<Known, Failure> check(port::Append const& append);
+    [[nodiscard]] std::expected<Known, Failure> check_head(port::Append const& append);
+    [[nodiscard]] Result<void> write(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write_session(port::Append const& append, Known& known);
+    [[nodiscard]] Result<void> write_frame(port::Append const& append);
+    [[nodiscard]] Result<void> write_pending(port::PendingRow const& row, Known known);
+    [[nodiscard]] Result<void> write_keys(port::Append const& append);
+    [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
+    [[nodiscard]] Result<void> write_base(port::Append const& append, std::int64_t number);
+    [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
+    [[nodiscard]] Result<void> write_sent(Write what, port::PostKey const& key,
+                                          port::SentRow const& row);
+    [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write_delivered(port::Append const& append);
+    [[nodiscard]] Result<void> write_kept(port::KeptRow const& row);
+    // Runs `work` in a transaction without an append.
+    [[nodiscard]] Result<void> transact(std::function<Result<void>()> const& work);
+    [[nodiscard]] Result<void> write_feed(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write_messages(port::Append const& append);
+    [[nodiscard]] Result<void> write_update(port::OutboxUpdate const& update);
+    [[nodiscard]] Result<void> trim_feed();
+    [[nodiscard]] Result<void> write_audit(std::string const& line);
+    [[nodiscard]] Result<void> write_rules(port::Append const& append);
+    [[nodiscard]] Result<void> write_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> write_devices(port::DeviceChange const& change);
+    [[nodiscard]] Result<void> erase(std::int64_t number);
+    [[nodiscard]] Result<std::int64_t> intern(std::string_view name);
+
+    [[nodiscard]] Query query(Write name) {
+        return connection_.query(static_cast<std::size_t>(name));
+    }
+    [[nodiscard]] Result<void> run(Write name) { return query(name).run(); }
+    [[nodiscard]] Result<void> end_transaction();
+    void roll_back(Failure const& failure);
+    void count_sessions(std::span<port::Append const> appends, Results const& results);
+    static int on_commit(void* self, sqlite3* database, char const* schema, int pages);
+
+    Connection connection_;
+    std::atomic<bool> stopped_ = false;
+    std::atomic<std::uint64_t> next_number_;
+    FeedPlace feed_;             // as committed
+    std::uint64_t feeding_ = 0;  // the newest number in the open transaction
+    AuditPlace audit_;           // as committed
+    AuditPlace auditing_;        // in the open transaction
+};
+
+}  // namespace dormouse::store::sqlite
