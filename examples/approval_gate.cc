@@ -44,11 +44,11 @@ int main() {
 
     for (bool const approved : {false, true}) {
         auto const session = runtime->create({.agent = "janitor", .prompt = "clean up"});
-        auto const call = runtime->rest(*session)->pending.at(0);
+        auto const call = runtime->wait_idle(*session)->pending.at(0);
         std::cout << "asked: " << call.message << '\n';
         auto const receipt = runtime->decide(
             call.id, {.approved = approved, .reason = "not today", .digest = call.input_digest});
-        if (!receipt || !runtime->rest(*session)) return 1;
+        if (!receipt || !runtime->wait_idle(*session)) return 1;
         std::cout << (approved ? "approved: " : "denied: ") << gone << " rows are gone\n";
     }
 }

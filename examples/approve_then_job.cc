@@ -39,14 +39,14 @@ int main() {
     if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
 
     auto const session = runtime->create({.agent = "ops", .prompt = "go"}).value();
-    auto const asked = runtime->rest(session)->pending.at(0);
+    auto const asked = runtime->wait_idle(session)->pending.at(0);
     std::cout << "asked: " << asked.message << '\n';
     auto const yes = runtime->decide(asked.id, {.approved = true});
-    auto const job = runtime->rest(session)->pending.at(0);
+    auto const job = runtime->wait_idle(session)->pending.at(0);
     std::cout << "now it waits for " << job.external_ref << '\n';
     auto const again = runtime->decide(asked.id, {.approved = true});
     std::cout << "the second click: " << (yes && again && again->duplicate ? "duplicate" : "?")
               << '\n';
-    if (!runtime->submit(deploy, job.id, {"live"}) || !runtime->rest(session)) return 1;
-    std::cout << "the agent: " << runtime->said(session).value() << '\n';
+    if (!runtime->submit(deploy, job.id, {"live"}) || !runtime->wait_idle(session)) return 1;
+    std::cout << "the agent: " << runtime->last_reply(session).value() << '\n';
 }

@@ -45,7 +45,7 @@ int main() {
     if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
 
     auto const lead = runtime->create({.agent = "lead", .prompt = "Ship the shop."}).value();
-    auto const asked = runtime->rest(lead).value();
+    auto const asked = runtime->wait_idle(lead).value();
     std::cout << asked.agent << " waits for " << asked.pending.at(0).tool << '\n';
 
     // The child starts asynchronously.
@@ -65,9 +65,9 @@ int main() {
 
     if (!runtime->submit(call.id, dormouse::to_json(Built{"shop.tar"}).value())) return 1;
     // The builder finishes, which wakes the lead.
-    while (runtime->rest(lead).value().activity != dormouse::SessionView::Activity::idle)
+    while (runtime->wait_idle(lead).value().activity != dormouse::Activity::idle)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::cout << "lead: " << runtime->said(lead).value() << '\n';
+    std::cout << "lead: " << runtime->last_reply(lead).value() << '\n';
     bool const twice = builder_script.asked() == 2 && lead_script.asked() == 2;
     if (twice) std::cout << "the builder was asked twice, the lead twice\n";
 }

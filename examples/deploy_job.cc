@@ -64,7 +64,7 @@ dormouse::Result<dormouse::Runtime> open(std::string const& store) {
 dormouse::PendingId first_process(std::string const& store) {
     auto runtime = open(store).value();
     auto const session = runtime.create({.agent = "ops", .prompt = "Deploy the api."}).value();
-    auto const call = runtime.rest(session).value().pending.at(0);
+    auto const call = runtime.wait_idle(session).value().pending.at(0);
     std::cout << "first process: " << call.tool << " waits for " << call.external_ref << '\n';
     return call.id;
 }
@@ -83,8 +83,8 @@ void second_process(std::string const& store, dormouse::PendingId id) {
     tell("second process", runtime.submit(deploy, id, live));
     tell("the webhook again", runtime.submit(deploy, id, live));
     tell("another result", runtime.submit(deploy, id, {.status = "failed", .url = ""}));
-    static_cast<void>(runtime.rest(id.session));
-    std::cout << "the agent: " << runtime.said(id.session).value() << '\n';
+    static_cast<void>(runtime.wait_idle(id.session));
+    std::cout << "the agent: " << runtime.last_reply(id.session).value() << '\n';
 }
 
 }  // namespace

@@ -45,5 +45,5 @@ int main() {
     });
     changed.wait(lock, [&] { return ended; });
     lock.unlock();
-    std::cout << runtime->said(*session).value() << '\n';
+    std::cout << runtime->last_reply(*session).value() << '\n';
 }

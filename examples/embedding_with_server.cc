@@ -69,13 +69,13 @@ int main() {
     if (!url) return std::cerr << url.error().detail << '\n', 1;
 
     auto const session = runtime->create({.agent = "ci", .prompt = "Build 1.2."}).value();
-    static_cast<void>(runtime->rest(session));
+    static_cast<void>(runtime->wait_idle(session));
     auto const waiting = runtime->waiting().value();
     for (auto const& call : waiting.calls) std::cout << "waiting: " << call.tool << '\n';
     std::cout << "without a token: " << request("GET", *url + "/api/agents", "") << '\n';
     int const status =
         request("POST", answer_to, R"({"result": {"output": {"file": "app-1.2.tar.gz"}}})");
     std::cout << "the build's answer: " << status << '\n';
-    static_cast<void>(runtime->rest(session));
-    std::cout << runtime->said(session).value() << '\n';
+    static_cast<void>(runtime->wait_idle(session));
+    std::cout << runtime->last_reply(session).value() << '\n';
 }

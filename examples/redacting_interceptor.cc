@@ -39,8 +39,8 @@ int main() {
     if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
     auto const session =
         runtime->create({.agent = "clerk", .prompt = "My card is 4242424242424242."}).value();
-    if (!runtime->rest(session)) return 1;
+    if (!runtime->wait_idle(session)) return 1;
     std::cout << "the model saw: " << seen << '\n';
-    std::cout << "it said: " << runtime->said(session).value() << '\n';
+    std::cout << "it said: " << runtime->last_reply(session).value() << '\n';
     std::cout << "the journal has: " << runtime->messages(session)->at(0).text << '\n';
 }

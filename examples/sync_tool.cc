@@ -30,6 +30,6 @@ int main() {
     if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
 
     auto const session = runtime->create({.agent = "guide", .prompt = "How is it in Oslo?"});
-    if (!session || !runtime->rest(*session)) return 1;
-    std::cout << runtime->said(*session).value_or("nothing") << '\n';
+    if (!session || !runtime->wait_idle(*session)) return 1;
+    std::cout << runtime->last_reply(*session).value_or("nothing") << '\n';
 }

@@ -67,7 +67,7 @@ class Hostile(Unruly):
                 session, first = self.asked_for_another(what)
                 second = self.asked(session)
                 self.assertEqual((second['tool'], second['input']), (first['tool'], first['input']))
-                self.assertIn('does not hold for this', second['message'])
+                self.assertIn('does not apply: this request may differ', second['message'])
                 self.assertNotIn('agent_granted', self.types(session))
                 self.assertStatus(self.server.decide(second, False), 200)
                 self.ended(session)
@@ -160,7 +160,7 @@ class Reconfigured(Unruly):
 
     def assertAskedAgain(self, old, new):
         session, (call,) = self.approved_before(old, new)
-        self.assertIn('does not hold for this', call['message'])
+        self.assertIn('does not apply: this request may differ', call['message'])
         self.assertNotIn('agent_granted', self.types(session))
         self.assertStatus(self.server.post(f'/api/sessions/{session}/cancel', {}), 200)
         return call

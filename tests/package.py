@@ -52,10 +52,10 @@ int main() {
     bool rang = false;
     timer.async_wait([&](boost::system::error_code const& error) { rang = !error; });
     auto const session = runtime->create({.agent = "a", .prompt = "hello"});
-    if (!session || !runtime->rest(*session)) return 2;
+    if (!session || !runtime->wait_idle(*session)) return 2;
     context.run();
     std::printf("Boost %d, %s %s\\n", BOOST_VERSION, rang ? "rang" : "silent",
-                runtime->said(*session)->c_str());
+                runtime->last_reply(*session)->c_str());
 }
 '''
 
@@ -80,7 +80,7 @@ int main() {
             threads.emplace_back([&] {
                 for (int n = 0; n < 10; ++n) {
                     auto const session = runtime->create({.agent = "a", .prompt = "hello"});
-                    if (session && runtime->rest(*session)) ++ended;
+                    if (session && runtime->wait_idle(*session)) ++ended;
                 }
             });
     }

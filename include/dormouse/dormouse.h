@@ -19,3 +19,4 @@
 #include <dormouse/time.h>
 #include <dormouse/tool.h>
 #include <dormouse/turn.h>
+#include <dormouse/vocabulary.h>

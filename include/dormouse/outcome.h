@@ -6,6 +6,7 @@
 #include <dormouse/json.h>
 #include <dormouse/schema.h>
 #include <dormouse/time.h>
+#include <dormouse/vocabulary.h>
 
 #include <concepts>
 #include <cstdint>
@@ -19,10 +20,6 @@
 
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
-
-// Why a call waits for something outside.
-enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
-[[nodiscard]] std::string_view text(PauseReason reason);
 
 // Reason and continuation of a pause in one value, so that an invalid pair cannot be written.
 //   await::result    a submitted outcome becomes the call's result, or the tool continues with it
@@ -127,16 +124,6 @@ template <class T> struct NeedApproval {
     T placeholder;
     PauseOptions options;
 };
-// The call failed; the model sees `text` and the turn continues.
-struct Failed {
-    std::string text;
-    bool nothing_done = false;  // nothing was done: a retry repeats nothing and may help
-};
-// It is unknown what the attempt did: the tool's crash policy decides.
-struct InDoubt {
-    std::string text;
-};
-
 // The return type of a tool's function; each of the types above, or a plain T, converts to it. The
 // pauses that it may make are named, and so declared: Outcome<T> never pauses, Outcome<T, Pending>
 // may wait for a result, Outcome<T, NeedInput, NeedApproval> for either.
@@ -194,11 +181,10 @@ using RawOutcome = std::variant<Done<Json>, Paused, Failed, InDoubt>;
 
 // The answer to a pause of this call, when the tool continues.
 struct Resumed {
-    enum class Kind : std::uint8_t { result, error, decision };
-    Kind kind = Kind::result;
-    Json output = {};        // result
-    std::string error = {};  // error: its text
-    bool approved = false;   // decision
+    SubmissionKind kind = SubmissionKind::result;  // result, error or decision
+    Json output = {};                              // result
+    std::string error = {};                        // error: its text
+    bool approved = false;                         // decision
     std::string reason = {};
     Json content = {};   // decision: the filled-in form
     Json metadata = {};  // given by the answerer

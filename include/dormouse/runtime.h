@@ -28,6 +28,7 @@
 #include <dormouse/model.h>
 #include <dormouse/tool.h>
 #include <dormouse/turn.h>
+#include <dormouse/vocabulary.h>
 
 #include <functional>
 #include <map>
@@ -137,12 +138,9 @@ struct NewSession {
 };
 
 struct PromptOptions {
-    // What to do while a turn is open: start the next turn with the message, add it to this turn,
-    // stop this turn's request and running tools (calls that wait continue), or fail with
-    // session_busy.
-    enum class When : std::uint8_t { queue, steer, interrupt, reject };
-    // nullopt: the message answers the one open question, if there is one; else queue.
-    std::optional<When> when = {};
+    // While a turn is open; `reject` fails with session_busy. nullopt: the message answers the one
+    // open question, if there is one; else queue.
+    std::optional<PromptMode> when = {};
     std::optional<PendingId> answers = {};  // the call whose question this message answers
     std::string key = {};                   // as in NewSession
     std::string by = "program";
@@ -152,17 +150,11 @@ struct Accepted {
     Seq message = 0;  // its event
 };
 
-enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };
-// What a settled call leaves. The same outcome again returns the same receipt.
-struct Receipt {
-    PendingId pending = {};
-    CallStatus status = CallStatus::completed;
+// The answer to an outcome or a cancel: the receipt of the call. The same outcome again returns the
+// same receipt.
+struct Submitted : Receipt {
     bool duplicate = false;  // the same outcome was submitted before
-    bool counted = false;    // one vote of several: the call still waits
-    std::string digest = {};
-    Time at = {};
-    std::string by = {};
-    Seq seq = 0;
+    bool counted = false;    // one vote of several: the call still waits, and there is no receipt
 };
 
 struct Decision {
@@ -226,15 +218,13 @@ struct WaitingCalls {
 
 // A session that another one started: for a call of a tool "agent:NAME", or as a background task.
 struct ChildSession {
-    enum class Status : std::uint8_t { running, completed, error, cancelled, resumed };
     std::string task = {};  // its task id in the parent
     SessionId session = {};
     std::string agent = {};
-    Status status = Status::running;
+    TaskStatus status = TaskStatus::running;
 };
 
 struct SessionView {
-    enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
     SessionId id = {};
     std::string project = {};
     std::string agent = {};
@@ -344,15 +334,15 @@ public:
     // Submits the result of a pending call. The compiler checks the type of this form; it fails
     // with wrong_tool if the call is another tool's.
     template <class In, class Out>
-    [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
-                                         std::type_identity_t<Out> const& value,
-                                         std::string by = "program") {
+    [[nodiscard]] Result<Submitted> submit(TypedTool<In, Out> const& tool, PendingId pending,
+                                           std::type_identity_t<Out> const& value,
+                                           std::string by = "program") {
         return submit(tool, pending, value, SubmitOptions{.by = std::move(by)});
     }
     template <class In, class Out>
-    [[nodiscard]] Result<Receipt> submit(TypedTool<In, Out> const& tool, PendingId pending,
-                                         std::type_identity_t<Out> const& value,
-                                         SubmitOptions options) {
+    [[nodiscard]] Result<Submitted> submit(TypedTool<In, Out> const& tool, PendingId pending,
+                                           std::type_identity_t<Out> const& value,
+                                           SubmitOptions options) {
         // The runtime checks schema and validator, on a tool thread.
         auto output = to_json(value);
         if (!output)
@@ -364,19 +354,20 @@ public:
     // waits for another kind of outcome), invalid_result (schema or validator), not_an_answerer,
     // and conflict, expired or cancelled with the existing outcome's {"digest", "receipt"} in
     // `extra`.
-    [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output,
-                                         std::string by = "program");
-    [[nodiscard]] Result<Receipt> submit(PendingId pending, Json output, SubmitOptions options);
-    void submit(PendingId pending, Json output, std::string by, Completion<Receipt> done);
-    void submit(PendingId pending, Json output, SubmitOptions options, Completion<Receipt> done);
+    [[nodiscard]] Result<Submitted> submit(PendingId pending, Json output,
+                                           std::string by = "program");
+    [[nodiscard]] Result<Submitted> submit(PendingId pending, Json output, SubmitOptions options);
+    void submit(PendingId pending, Json output, std::string by, Completion<Submitted> done);
+    void submit(PendingId pending, Json output, SubmitOptions options, Completion<Submitted> done);
 
     // Submits that a pending call failed; the model sees `error`.
-    [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error,
-                                       std::string by = "program");
-    [[nodiscard]] Result<Receipt> fail(PendingId pending, std::string error, SubmitOptions options);
-    void fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done);
+    [[nodiscard]] Result<Submitted> fail(PendingId pending, std::string error,
+                                         std::string by = "program");
+    [[nodiscard]] Result<Submitted> fail(PendingId pending, std::string error,
+                                         SubmitOptions options);
+    void fail(PendingId pending, std::string error, std::string by, Completion<Submitted> done);
     void fail(PendingId pending, std::string error, SubmitOptions options,
-              Completion<Receipt> done);
+              Completion<Submitted> done);
 
     // Returns a call, pending or settled, with its outcome. Errors: not_found.
     [[nodiscard]] Result<CallView> call(PendingId pending);
@@ -384,8 +375,8 @@ public:
 
     // Submits a person's decision on a pending call. Errors: those of submit(), bad_value (digest),
     // input_changed (the digest is not that of the call's input), invalid_arguments.
-    [[nodiscard]] Result<Receipt> decide(PendingId pending, Decision decision);
-    void decide(PendingId pending, Decision decision, Completion<Receipt> done);
+    [[nodiscard]] Result<Submitted> decide(PendingId pending, Decision decision);
+    void decide(PendingId pending, Decision decision, Completion<Submitted> done);
 
     // Returns the pending calls of a project's sessions, or of one session.
     [[nodiscard]] Result<WaitingCalls> waiting(WaitingFilter filter = {});
@@ -396,10 +387,10 @@ public:
     [[nodiscard]] Result<void> resume(SessionId session, std::string by = "program");
 
     // Returns one result for each offer, in the same order.
-    [[nodiscard]] std::vector<Result<Receipt>> submit_all(std::vector<Offer> offers,
-                                                          std::string const& by = "program");
+    [[nodiscard]] std::vector<Result<Submitted>> submit_all(std::vector<Offer> offers,
+                                                            std::string const& by = "program");
     void submit_all(std::vector<Offer> offers, std::string const& by,
-                    std::function<void(std::vector<Result<Receipt>>)> done);
+                    std::function<void(std::vector<Result<Submitted>>)> done);
 
     // Records a progress note of a pending call; a repeated `key` is ignored. At most 64 KiB; the
     // key at most 256 bytes.
@@ -409,10 +400,10 @@ public:
                   Completion<void> done);
 
     // Cancels one call; the model learns that it was cancelled.
-    [[nodiscard]] Result<Receipt> cancel(PendingId pending, std::string by = "program");
-    [[nodiscard]] Result<Receipt> cancel(PendingId pending, CancelOptions options);
-    void cancel(PendingId pending, std::string by, Completion<Receipt> done);
-    void cancel(PendingId pending, CancelOptions options, Completion<Receipt> done);
+    [[nodiscard]] Result<Submitted> cancel(PendingId pending, std::string by = "program");
+    [[nodiscard]] Result<Submitted> cancel(PendingId pending, CancelOptions options);
+    void cancel(PendingId pending, std::string by, Completion<Submitted> done);
+    void cancel(PendingId pending, CancelOptions options, Completion<Submitted> done);
     // Cancels the open turn with all its calls.
     [[nodiscard]] Result<void> cancel(SessionId session, std::string by = "program");
     [[nodiscard]] Result<void> cancel(SessionId session, CancelOptions options);
@@ -424,14 +415,15 @@ public:
     void session(SessionId session, Completion<SessionView> done);
     // Returns the session once it is idle or sleeps, or when `limit` has passed: then `activity` is
     // busy or retry.
-    [[nodiscard]] Result<SessionView> rest(SessionId session, Duration limit = Duration(60'000));
-    void rest(SessionId session, Duration limit, Completion<SessionView> done);
+    [[nodiscard]] Result<SessionView> wait_idle(SessionId session,
+                                                Duration limit = Duration(60'000));
+    void wait_idle(SessionId session, Duration limit, Completion<SessionView> done);
 
     // Returns the messages of users and of the agent, in order.
     [[nodiscard]] Result<std::vector<Message>> messages(SessionId session);
     void messages(SessionId session, Completion<std::vector<Message>> done);
     // Returns the agent's last text; empty if there is none.
-    [[nodiscard]] Result<std::string> said(SessionId session);
+    [[nodiscard]] Result<std::string> last_reply(SessionId session);
 
     // Returns the artifact that the event `seq` (artifact_emitted) names. Errors: not_found.
     [[nodiscard]] Result<Artifact> artifact(SessionId session, Seq seq);
@@ -446,11 +438,11 @@ public:
     // concurrently; then with new events as they come. A slow observer delays no session, tool or
     // model (other callbacks only if callback_threads of them run). An observer that throws is
     // logged and not called again. `after` is a cursor: keep the last seq and continue from it in
-    // the next process. `said` receives the pieces of text that a model streams; the event
+    // the next process. `on_text` receives the pieces of text that a model streams; the event
     // model_replied replaces them.
     [[nodiscard]] Result<Following> follow(SessionId session, Seq after,
                                            std::function<void(Event const&)> observer,
-                                           std::function<void(std::string const&)> said = {});
+                                           std::function<void(std::string const&)> on_text = {});
 
     // The same for a session and its descendants that start after `after`: for each descendant all
     // events, in order.
@@ -465,8 +457,8 @@ public:
 private:
     class Engine;
     explicit Runtime(std::unique_ptr<Engine> engine);
-    [[nodiscard]] Result<Receipt> submit_as(std::string tool, PendingId pending, Json output,
-                                            SubmitOptions options);
+    [[nodiscard]] Result<Submitted> submit_as(std::string tool, PendingId pending, Json output,
+                                              SubmitOptions options);
 
     std::unique_ptr<Engine> engine_;
 };

@@ -18,10 +18,6 @@
 #pragma GCC visibility push(default)
 namespace dormouse::inline v0 {
 
-// What happens to a call that a crash interrupted: it runs again with the same key, a person is
-// asked, or the model learns that the outcome is unknown.
-enum class Crash : std::uint8_t { retry, ask, never };
-
 // A set of pause reasons, in the order of the enumeration.
 class PauseSet {
 public:
@@ -53,7 +49,7 @@ struct Declaration {
     Json input_schema = Json::trusted(R"({"type":"object"})");
     Json result_schema = {};  // null: any
     PauseSet may_pause = {};
-    Crash crash = Crash::never;
+    CrashPolicy crash = CrashPolicy::never;
     Duration time_limit{600'000};                     // of one attempt
     std::size_t output_limit = std::size_t{1} << 20;  // bytes of JSON
     std::optional<Duration> within = {};              // default deadline of its pauses
@@ -116,7 +112,7 @@ template <class T> struct ToolOptions {
     std::string description = {};
     // nullopt: the pauses named by the return types of the functions.
     std::optional<PauseSet> may_pause = {};
-    Crash crash = Crash::never;
+    CrashPolicy crash = CrashPolicy::never;
     Duration time_limit{600'000};
     std::size_t output_limit = std::size_t{1} << 20;
     std::optional<Duration> within = {};

@@ -110,7 +110,7 @@ agent::Gate make_gate(config::Gate const& gate) {
     out.answer = {gate.answerers, gate.need, gate.forbid_requester};
     out.timeout = gate.timeout;
     bool const denies = gate.on_expiry == config::OnExpiry::deny;
-    out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::tell;
+    out.on_expiry = denies ? session::OnDeadline::deny : session::OnDeadline::expire;
     out.escalate_to = gate.escalate_to;
     out.warn_before = gate.warn_before;
     out.remind_after = gate.remind_after;

@@ -37,7 +37,7 @@ protected:
         auto const result = run("artifact_emit", input);
         auto const* const done = std::get_if<Done>(&result);
         EXPECT_TRUE(done) << input;
-        EXPECT_TRUE(done && done->attached.told);
+        EXPECT_TRUE(done && done->attached.described);
         return done ? done->attached.list.at(0) : Artifact{};
     }
 

@@ -19,7 +19,7 @@ Sha256 digest_of(ToolResult const& result) {
         return sha256(json::canonical_object("output", done->output));
     std::string_view error = "paused";
     if (auto const* failed = std::get_if<Failed>(&result)) error = failed->message;
-    if (auto const* lost = std::get_if<Lost>(&result)) error = lost->message;
+    if (auto const* lost = std::get_if<InDoubt>(&result)) error = lost->message;
     return sha256(json::canonical_object("error", Json::trusted(json::quote(error))));
 }
 
@@ -40,37 +40,27 @@ ToolResult with_agent(Registry const& registry, ToolResult result) {
     return Failed{std::move(text)};
 }
 
+Done compact(Done done) {
+    done.output = json::compact(done.output);
+    done.metadata = json::compact(done.metadata);
+    return done;
+}
+
 ToolOutcome outcome_of(RunTool const& run, ToolResult result) {
-    ToolOutcome outcome{run.pending, run.attempt, ToolOutcome::Failed{}, digest_of(result)};
-    if (auto* done = std::get_if<Done>(&result)) {
-        outcome.what = ToolOutcome::Done{json::compact(done->output), done->title,
-                                         json::compact(done->metadata), std::move(done->attached)};
-    } else if (auto* failed = std::get_if<Failed>(&result)) {
-        outcome.what = ToolOutcome::Failed{failed->message, failed->nothing_done};
-    } else if (auto* lost = std::get_if<Lost>(&result)) {
-        outcome.what = ToolOutcome::Lost{lost->message, lost->retry_after};
-    } else if (auto* ask = std::get_if<TaskAsk>(&result)) {
-        outcome.what = std::move(*ask);
-    } else {
-        outcome.what = std::get<PauseTerms>(std::move(result));
-    }
-    return outcome;
+    Sha256 const digest = digest_of(result);
+    if (auto* done = std::get_if<Done>(&result)) *done = compact(std::move(*done));
+    return {run.pending, run.attempt, std::move(result), digest};
 }
 
 PollOutcome outcome_of(PendingId const& pending, EffectId id, PollResult result) {
-    PollOutcome out{pending, id.since, PollOutcome::NotYet{}, {}};
+    Sha256 digest = {};
     if (auto* done = std::get_if<Done>(&result)) {
-        out.digest = digest_of(*done);
-        out.what = PollOutcome::Done{json::compact(done->output), done->title,
-                                     json::compact(done->metadata)};
-    } else if (auto* failed = std::get_if<Failed>(&result)) {
-        out.digest = digest_of(*failed);
-        out.what = PollOutcome::Failed{failed->message};
-    } else {
-        auto& answer = std::get<NotYet>(result);
-        out.what = PollOutcome::NotYet{std::move(answer.error), answer.retry_after};
+        digest = digest_of(*done);
+        *done = compact(std::move(*done));
+    } else if (auto const* failed = std::get_if<Failed>(&result)) {
+        digest = digest_of(*failed);
     }
-    return out;
+    return {pending, id.since, std::move(result), digest};
 }
 
 // A tool is user code: what it throws becomes its error, which the model gets.
@@ -299,7 +289,7 @@ void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTo
     if (tool && tool->poll) return this->poll(*tool, {session, id}, poll, std::move(done));
     // A result may still come from outside.
     std::string const why = "the tool '" + poll.tool + "' no longer exists, or cannot be asked";
-    done(PollOutcome{poll.pending, id.since, PollOutcome::NotYet{why}, {}});
+    done(PollOutcome{poll.pending, id.since, NotYet{why}, {}});
 }
 
 void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::Outcome done) {

@@ -56,9 +56,7 @@ protected:
     [[nodiscard]] ToolOutcome const& outcome() const {
         return std::get<ToolOutcome>(outcomes.at(0));
     }
-    [[nodiscard]] std::string failure() const {
-        return std::get<ToolOutcome::Failed>(outcome().what).message;
-    }
+    [[nodiscard]] std::string failure() const { return std::get<Failed>(outcome().what).message; }
 
     void ask(std::string agent, std::string text) {
         Json const parts = Json::trusted(R"([{"type":"text","text":")" + text + R"("}])");
@@ -224,7 +222,7 @@ TEST_F(EffectsTest, Tool_RunsOnWorker_OutcomeNamesAttempt) {
     workers.work();
     EXPECT_EQ(outcome().pending, pending);
     EXPECT_EQ(outcome().attempt, 3U);
-    EXPECT_EQ(std::get<ToolOutcome::Done>(outcome().what).output.text(), "\"slept 1ms\"");
+    EXPECT_EQ(std::get<Done>(outcome().what).output.text(), "\"slept 1ms\"");
     EXPECT_EQ(outcome().digest, sha256(R"({"output":"slept 1ms"})"));
 }
 
@@ -234,7 +232,7 @@ TEST_F(EffectsTest, Output_IsStoredWithoutLineBreaks) {
     });
     start("loose");
     workers.work();
-    auto const& done = std::get<ToolOutcome::Done>(outcome().what);
+    auto const& done = std::get<Done>(outcome().what);
     EXPECT_EQ(done.output.text(), R"({"a":1})");
     EXPECT_EQ(done.title, "Title");
     EXPECT_EQ(done.metadata.text(), "[1]");
@@ -360,7 +358,7 @@ TEST_F(StartedToolTest, NeedsNoWorker_OutcomeComesLater) {
     EXPECT_TRUE(workers.jobs.empty());
     EXPECT_TRUE(outcomes.empty());
     ends(Done{Json::trusted("1")});
-    EXPECT_TRUE(std::holds_alternative<ToolOutcome::Done>(outcome().what));
+    EXPECT_TRUE(std::holds_alternative<Done>(outcome().what));
     effects.stop(pending.session, {7, 1});
     EXPECT_EQ(stops, 0) << "an ended call is not stopped";
 }
@@ -384,15 +382,15 @@ TEST_F(StartedToolTest, Stop_EndsItOnceWithoutOutcome) {
 
 TEST_F(StartedToolTest, LostAndNothingDone_AreReported) {
     start("remote");
-    ends(Lost{"silence", Duration(9)});
-    auto const* lost = std::get_if<ToolOutcome::Lost>(&outcome().what);
+    ends(InDoubt{"silence", Duration(9)});
+    auto const* lost = std::get_if<InDoubt>(&outcome().what);
     ASSERT_TRUE(lost);
     EXPECT_EQ(lost->message, "silence");
     EXPECT_EQ(lost->retry_after, Duration(9));
     outcomes.clear();
     start("remote");
     ends(Failed{"busy", true});
-    EXPECT_TRUE(std::get<ToolOutcome::Failed>(outcome().what).may_retry);
+    EXPECT_TRUE(std::get<Failed>(outcome().what).nothing_done);
 }
 
 TEST_F(StartedToolTest, Call_HasItsUrlAndDeadline) {
@@ -443,7 +441,7 @@ TEST_F(PolledToolTest, Poll_AnswerNamesThePoll) {
     EXPECT_EQ(asked.pending, pending);
     answer(Done{Json::trusted(R"({"a": 1})")});
     EXPECT_EQ(polled().since, 7U);
-    EXPECT_EQ(std::get<PollOutcome::Done>(polled().what).output.text(), R"({"a":1})");
+    EXPECT_EQ(std::get<Done>(polled().what).output.text(), R"({"a":1})");
     EXPECT_EQ(polled().digest, sha256(R"({"output":{"a":1}})"))
         << "like the digest of a submission";
     answer(Done{Json::trusted("2")});
@@ -460,11 +458,9 @@ TEST_F(PolledToolTest, Stop_EndsThePoll) {
 
 TEST_F(PolledToolTest, UnknownToolOrNoPoll_IsNotYet) {
     poll("vanished");
-    EXPECT_NE(std::get<PollOutcome::NotYet>(polled().what).error.find("'vanished'"),
-              std::string::npos);
+    EXPECT_NE(std::get<NotYet>(polled().what).error.find("'vanished'"), std::string::npos);
     poll("sleepy");
-    EXPECT_FALSE(
-        std::get<PollOutcome::NotYet>(std::get<PollOutcome>(outcomes.at(1)).what).error.empty());
+    EXPECT_FALSE(std::get<NotYet>(std::get<PollOutcome>(outcomes.at(1)).what).error.empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "json/schema/schema.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
+#include "session/command.h"
 #include "session/vocabulary.h"
 
 #include <functional>
@@ -39,24 +40,12 @@ struct ToolCall {
     [[nodiscard]] std::string idempotency_key() const { return pending.text(); }
 };
 
-struct Done {
-    Json output;
-    std::string title = {};
-    Json metadata = {};
-    session::Attached attached = {};
-};
-// An error that the model gets, unless nothing was done and a retry may help.
-struct Failed {
-    std::string message;
-    bool nothing_done = false;
-};
-// It is unknown what the attempt did: the tool's crash policy decides.
-struct Lost {
-    std::string message;
-    std::optional<Duration> retry_after = {};  // as the other side asks
-};
-// TaskAsk: the outcome, or the wait for it, comes from the session's tasks.
-using ToolResult = std::variant<Done, Failed, session::PauseTerms, Lost, session::TaskAsk>;
+using session::Done;
+using session::Failed;
+using session::InDoubt;
+using session::NotYet;
+using session::PollResult;
+using session::ToolResult;
 
 // Ends what start() began: it makes no callback afterwards. Called at most once, on the loop.
 using StopTool = port::Fn<void()>;
@@ -68,11 +57,6 @@ struct PollCall {
     std::string tool;
     std::string external_ref;  // as its pause gave it
 };
-struct NotYet {
-    std::string error = {};                    // set: the poll failed, or its answer is invalid
-    std::optional<Duration> retry_after = {};  // as the other side asks
-};
-using PollResult = std::variant<NotYet, Done, Failed>;
 
 struct Tool {
     std::string name;

@@ -83,12 +83,12 @@ agent::ToolResult result_of(CommandTool const& tool, ProcessEnd const& end) {
         case ProcessEnd::How::flooded:
             return agent::Failed{"the program exceeded its output limit of 8 MiB and was ended"};
         case ProcessEnd::How::timed_out:
-            return agent::Lost{"the program took longer than its time limit of " +
-                               std::to_string(tool.declared.time_limit.count() / 1000) +
-                               " s and was ended" + last_output(end)};
+            return InDoubt{"the program took longer than its time limit of " +
+                           std::to_string(tool.declared.time_limit.count() / 1000) +
+                           " s and was ended" + last_output(end)};
         case ProcessEnd::How::signalled:
-            return agent::Lost{"the program was ended by signal " + std::to_string(end.status) +
-                               last_output(end)};
+            return InDoubt{"the program was ended by signal " + std::to_string(end.status) +
+                           last_output(end)};
         case ProcessEnd::How::exited: break;
     }
     if (says_later(end) && !tool.declared.later) return agent::Failed{std::string(never_later)};

@@ -67,7 +67,7 @@ protected:
         return out ? out->message : "not failed";
     }
     static std::string lost(agent::ToolResult const& result) {
-        auto const* out = std::get_if<agent::Lost>(&result);
+        auto const* out = std::get_if<InDoubt>(&result);
         return out ? out->message : "not lost";
     }
 

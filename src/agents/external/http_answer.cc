@@ -113,7 +113,7 @@ agent::ToolResult failed(HttpAnswer const& answer) {
     if (failure.kind == Kind::too_large && !may_pass(answer.head.status))
         return agent::Failed{status_text(answer) + " with more than 8 MiB; nothing of it was kept"};
     if (!failure.sent) return agent::Failed{text, true};
-    return agent::Lost{text};
+    return InDoubt{text};
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time
     if (answer.failure) return failed(answer);
     int const status = answer.head.status;
     if (may_pass(status))
-        return agent::Lost{error_text(answer), port::retry_after(answer.head, now)};
+        return InDoubt{error_text(answer), port::retry_after(answer.head, now)};
     if (status >= 400) return agent::Failed{error_text(answer)};
     if (status >= 300)
         return agent::Failed{status_text(answer) + ", a redirect: those are not followed"};

@@ -84,7 +84,7 @@ protected:
         return is ? is->message : "not failed";
     }
     static bool lost(agent::ToolResult const& result) {
-        return std::holds_alternative<agent::Lost>(result);
+        return std::holds_alternative<InDoubt>(result);
     }
 
     FakeClient client;
@@ -232,12 +232,11 @@ TEST_F(HttpToolTest, TemporaryStatus_FollowsCrashPolicy) {
     constexpr std::uint16_t passing[] = {408, 425, 429, 500, 502, 503, 504, 599};
     for (std::uint16_t const status : passing) EXPECT_TRUE(lost(answers(status, "busy"))) << status;
     auto const later = answers(429, "", {{"Retry-After", "30"}});
-    EXPECT_EQ(std::get<agent::Lost>(later).retry_after, Duration(30'000));
+    EXPECT_EQ(std::get<InDoubt>(later).retry_after, Duration(30'000));
     auto const huge = answers(503, "", {{"retry-after", "18446744073709551615"}});
-    EXPECT_EQ(std::get<agent::Lost>(huge).retry_after, std::nullopt)
-        << "an absurd value is ignored";
+    EXPECT_EQ(std::get<InDoubt>(huge).retry_after, std::nullopt) << "an absurd value is ignored";
     auto const date = answers(503, "", {{"retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"}});
-    EXPECT_EQ(std::get<agent::Lost>(date).retry_after, Duration(0)) << "the date has passed";
+    EXPECT_EQ(std::get<InDoubt>(date).retry_after, Duration(0)) << "the date has passed";
 }
 
 TEST_F(HttpToolTest, Redirect_IsNotFollowed) {
@@ -427,8 +426,7 @@ TEST_F(PollTest, InvalidConfiguration_IsRefusedWithReason) {
 TEST_F(HttpToolTest, RetryAfter_MayBeADate) {
     options.declared.crash = CrashPolicy::retry;
     auto const wait = [&](std::string value) {
-        return std::get<agent::Lost>(answers(503, "", {{"Retry-After", std::move(value)}}))
-            .retry_after;
+        return std::get<InDoubt>(answers(503, "", {{"Retry-After", std::move(value)}})).retry_after;
     };
     EXPECT_EQ(wait("30"), Duration(30'000));
     EXPECT_EQ(wait("Sat, 21 Nov 2026 19:40:41 GMT"), Duration(40'001));

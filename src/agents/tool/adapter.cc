@@ -1,6 +1,5 @@
 #include "tool/adapter.h"
 
-#include "base/enum_words.h"
 #include "tool/names.h"
 #include "tool/run.h"
 
@@ -12,12 +11,6 @@ namespace {
 
 using session::Continuation;
 
-// The enumerations of the public headers equal those of the core.
-static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
-static_assert(words_of<Crash> == words_of<session::CrashPolicy>);
-
-session::PauseReason core(PauseReason reason) { return static_cast<session::PauseReason>(reason); }
-
 Continuation continuation(Await const& await) {
     if (std::holds_alternative<await::Input>(await)) return Continuation::message;
     return reenters(await) ? Continuation::reentry : Continuation::tool_response;
@@ -26,7 +19,7 @@ Continuation continuation(Await const& await) {
 session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
     PauseOptions& options = paused.options;
     session::PauseTerms terms;
-    terms.reason = core(reason(paused.await));
+    terms.reason = reason(paused.await);
     terms.continuation = continuation(paused.await);
     terms.placeholder = std::move(paused.placeholder);
     terms.message = std::move(options.message);
@@ -48,10 +41,7 @@ session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
 
 Resumed resumed(session::Submission const& what, Json const& state) {
     Resumed out;
-    using Core = session::SubmissionKind;
-    out.kind = what.kind == Core::decision ? Resumed::Kind::decision
-               : what.kind == Core::error  ? Resumed::Kind::error
-                                           : Resumed::Kind::result;
+    out.kind = what.kind;
     out.output = what.output;
     out.error = what.error;
     out.approved = what.approved;
@@ -93,10 +83,8 @@ agent::ToolResult result_of(Declaration const& declared, RawOutcome outcome) {
         return agent::Done{std::move(done->value), std::move(done->title),
                            std::move(done->metadata), attached(std::move(done->artifacts))};
     if (auto* paused = std::get_if<Paused>(&outcome)) return terms_of(declared, std::move(*paused));
-    if (auto* doubt = std::get_if<InDoubt>(&outcome))
-        return agent::Lost{std::move(doubt->text), {}};
-    auto& failed = std::get<Failed>(outcome);
-    return agent::Failed{std::move(failed.text), failed.nothing_done};
+    if (auto* doubt = std::get_if<InDoubt>(&outcome)) return std::move(*doubt);
+    return std::get<Failed>(std::move(outcome));
 }
 
 }  // namespace
@@ -110,9 +98,8 @@ Result<agent::Tool> make_agent_tool(ToolPtr tool) {
     out.description = described(declared);
     out.schema = declared.input_schema;
     out.result_schema = declared.result_schema;
-    out.terms.crash = static_cast<session::CrashPolicy>(declared.crash);
-    for (PauseReason const reason : declared.may_pause.reasons())
-        out.terms.may_pause.push_back(core(reason));
+    out.terms.crash = declared.crash;
+    out.terms.may_pause = declared.may_pause.reasons();
     out.terms.gates = declared.gates;
     out.terms.pause_timeout = declared.within;
     out.terms.time_limit = declared.time_limit;

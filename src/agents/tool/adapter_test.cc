@@ -303,7 +303,7 @@ TEST_F(TypedToolInASession, InDoubt_FollowsTheCrashPolicy) {
                  if (++runs == 1) return InDoubt{"the line broke"};
                  return static_cast<int>(call.attempt());
              },
-             {.crash = Crash::retry}));
+             {.crash = CrashPolicy::retry}));
     says("flaky", "{}");
     begin();
     loop.advance(1min);
@@ -381,7 +381,7 @@ TEST(MakeAgentTool, AgentTool_HasTheDeclaredTerms) {
     auto const made = make_agent_tool(
         tool("deploy", [](Deploy const&) -> Outcome<Deployment, Pending> { return Deployment{}; },
              {.description = "Deploys.",
-              .crash = Crash::ask,
+              .crash = CrashPolicy::ask,
               .time_limit = 5s,
               .within = 1h,
               .gates = {"production"}}));

@@ -1,10 +1,6 @@
 #include <dormouse/outcome.h>
 
-#include "base/enum_words.h"
-
 namespace dormouse::inline v0 {
-
-std::string_view text(PauseReason reason) { return word_of(reason); }
 
 PauseReason reason(Await const& await) { return static_cast<PauseReason>(await.index()); }
 

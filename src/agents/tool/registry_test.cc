@@ -32,8 +32,8 @@ Call call(std::string tool, std::string input = "{}", std::stop_token stop = {})
 std::string told(RawOutcome const& outcome) {
     if (auto const* done = std::get_if<Done<Json>>(&outcome))
         return std::string(done->value.text());
-    if (auto const* failed = std::get_if<Failed>(&outcome)) return "failed: " + failed->text;
-    if (auto const* doubt = std::get_if<InDoubt>(&outcome)) return "in doubt: " + doubt->text;
+    if (auto const* failed = std::get_if<Failed>(&outcome)) return "failed: " + failed->message;
+    if (auto const* doubt = std::get_if<InDoubt>(&outcome)) return "in doubt: " + doubt->message;
     return "paused: " + std::string(std::get<Paused>(outcome).placeholder.text());
 }
 
@@ -150,7 +150,7 @@ TEST(Contract, Result_MustPassSchemaLimitAndValidator) {
     declared.output_limit = 4;
     EXPECT_EQ(run_raw(Done<Json>(Json::trusted("\"xyz\"")), declared),
               "failed: response_too_large: the output has 5 bytes, and this tool's limit is 4; "
-              "none of it was kept. Ask for less.");
+              "nothing was stored. Request a smaller result.");
 }
 
 // B25

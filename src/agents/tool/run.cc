@@ -34,7 +34,7 @@ RawOutcome guarded(Tool const& tool, Call const& call) {
 std::string too_large(std::size_t size, std::size_t limit) {
     return "response_too_large: the output has " + std::to_string(size) +
            " bytes, and this tool's limit is " + std::to_string(limit) +
-           "; none of it was kept. Ask for less.";
+           "; nothing was stored. Request a smaller result.";
 }
 
 // Returns what is wrong with an artifact; empty: nothing.

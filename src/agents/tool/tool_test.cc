@@ -55,7 +55,7 @@ Json output(RawOutcome const& outcome) {
 }
 std::string failure(RawOutcome const& outcome) {
     auto const* failed = std::get_if<Failed>(&outcome);
-    return failed ? failed->text : "no failure";
+    return failed ? failed->message : "no failure";
 }
 
 // B1
@@ -66,7 +66,7 @@ TEST(TypedTool, Schemas_ComeFromTheTypes) {
     EXPECT_EQ(declared.input_schema, schema_of<Deploy>());
     EXPECT_EQ(declared.result_schema, schema_of<Deployment>());
     EXPECT_EQ(declared.mistake, "");
-    EXPECT_EQ(declared.crash, Crash::never);
+    EXPECT_EQ(declared.crash, CrashPolicy::never);
     EXPECT_EQ(declared.may_pause, PauseSet{PauseReason::tool_result});
 }
 
@@ -162,7 +162,7 @@ TEST(TypedTool, ConvertibleValues_MayBeReturned) {
 }
 
 // B4: only these seven pairs of reason and continuation can be expressed.
-TEST(Await, OnlyLegalPairsCanBeExpressed) {
+TEST(Await, Pairs_Illegal_CannotBeExpressed) {
     auto const pair = [](Await const& await) {
         return std::string(text(reason(await))) + (reenters(await) ? " reenters" : "");
     };
@@ -256,12 +256,12 @@ TEST(Reentry, SecondFunction_ContinuesAndFirstIsNotRunAgain) {
     EXPECT_TRUE(deploy->declaration().may_pause.has(PauseReason::approval));
     EXPECT_EQ(deploy->declaration().mistake, "");
     auto const outcome = deploy->execute(call(R"({"service":"api"})"));
-    Resumed yes{.kind = Resumed::Kind::decision, .approved = true};
+    Resumed yes{.kind = SubmissionKind::decision, .approved = true};
     yes.state = std::get<Paused>(outcome).options.state;
     auto const again = deploy->execute(call(R"({"service":"api"})", yes));
     EXPECT_EQ(std::get<Paused>(again).placeholder.text(), R"({"status":"api","url":"kept"})");
     EXPECT_EQ(first, 1);
-    Resumed const no{.kind = Resumed::Kind::decision, .reason = "friday"};
+    Resumed const no{.kind = SubmissionKind::decision, .reason = "friday"};
     EXPECT_EQ(failure(deploy->execute(call(R"({"service":"api"})", no))), "not allowed: friday");
 }
 
@@ -275,9 +275,9 @@ TEST(Reentry, WithoutSecondFunction_AnswerIsTheResult) {
     Resumed result;
     result.output = Json::trusted(R"({"a":9,"b":9})");
     EXPECT_EQ(output(add->execute(call("{}", result))).text(), R"({"a":9,"b":9})");
-    Resumed error{.kind = Resumed::Kind::error, .error = "the job failed"};
+    Resumed error{.kind = SubmissionKind::error, .error = "the job failed"};
     EXPECT_EQ(failure(add->execute(call("{}", error))), "the job failed");
-    Resumed const denied{.kind = Resumed::Kind::decision};
+    Resumed const denied{.kind = SubmissionKind::decision};
     EXPECT_EQ(failure(add->execute(call("{}", denied))), "denied: no reason given");
     EXPECT_EQ(runs, 0);
 }

@@ -30,9 +30,11 @@ RawOutcome failed(Error const& error) {
 
 RawOutcome answered(Resumed const& resumed) {
     switch (resumed.kind) {
-        case Resumed::Kind::result: return Done<Json>(resumed.output, {}, resumed.metadata);
-        case Resumed::Kind::error: return Failed{resumed.error};
-        case Resumed::Kind::decision: break;
+        case SubmissionKind::result: return Done<Json>(resumed.output, {}, resumed.metadata);
+        case SubmissionKind::error: return Failed{resumed.error};
+        case SubmissionKind::decision:
+        case SubmissionKind::cancel:
+        case SubmissionKind::expiry: break;
     }
     if (!resumed.approved)
         return Failed{"denied: " + (resumed.reason.empty() ? "no reason given" : resumed.reason)};

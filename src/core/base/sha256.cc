@@ -61,7 +61,9 @@ bool same_digest(Sha256 const& a, Sha256 const& b) {
     return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+inline namespace v0 {
 std::string digest_text(Sha256 const& digest) { return "sha256:" + hex(digest); }
+}  // namespace v0
 
 Bits128 draw(Random const& random, std::uint32_t n) {
     std::string bytes(random.begin(), random.end());

@@ -1,7 +1,8 @@
 #pragma once
-// SHA-256 (FIPS 180-4) by OpenSSL.
+// SHA-256 (FIPS 180-4) by OpenSSL. The digest's type and text are in <dormouse/vocabulary.h>.
 
 #include <dormouse/id.h>
+#include <dormouse/vocabulary.h>
 
 #include <array>
 #include <cstdint>
@@ -11,7 +12,6 @@
 
 namespace dormouse {
 
-using Sha256 = std::array<std::uint8_t, 32>;
 using Random = std::array<std::uint8_t, 32>;  // the randomness of a command
 
 [[nodiscard]] Sha256 sha256(std::string_view bytes);
@@ -19,8 +19,6 @@ using Random = std::array<std::uint8_t, 32>;  // the randomness of a command
 [[nodiscard]] Sha256 hmac_sha256(std::string_view key, std::string_view bytes);
 // In constant time.
 [[nodiscard]] bool same_digest(Sha256 const& a, Sha256 const& b);
-// "sha256:" and 64 hex digits: the text form in every interface.
-[[nodiscard]] std::string digest_text(Sha256 const& digest);
 // The n-th id drawn from a command: SHA-256(random ‖ n as 4 bytes, big-endian), cut to 128 bits.
 [[nodiscard]] Bits128 draw(Random const& random, std::uint32_t n);
 

@@ -291,11 +291,9 @@ struct Fold {
         set_timer(state, call.no, TimerKind::remind, std::nullopt);
     }
 
-    void operator()(InDoubt const& e) const {
+    void operator()(CallInDoubt const& e) const {
         Call& call = call_of(state, e.pending.call);
-        PauseTerms terms;
-        bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
-        terms.reason = outside ? PauseReason::tool_result : PauseReason::handoff;
+        PauseTerms terms = in_doubt_terms(call.spec.terms);
         call.in_doubt = true;
         // Reminders are for the question; the result needs none.
         terms.remind_after = e.remind_after;
@@ -342,10 +340,10 @@ struct Fold {
     }
 
     void operator()(TurnNotified const& e) const {
-        auto const told = std::ranges::find(state.unnotified, e.turn, &EndedTurn::no);
-        FITS(told != state.unnotified.end());
-        remove_effect(state, {told->since, 0});
-        state.unnotified.erase(told);
+        auto const ended = std::ranges::find(state.unnotified, e.turn, &EndedTurn::no);
+        FITS(ended != state.unnotified.end());
+        remove_effect(state, {ended->since, 0});
+        state.unnotified.erase(ended);
     }
 
     void operator()(StatusChanged const& e) const {

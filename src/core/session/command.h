@@ -87,27 +87,23 @@ struct ModelFailure {
     std::optional<Duration> retry_after;  // as requested by the provider
 };
 
-// Outcome of RunTool: a result, a failure, a pause, or an operation on tasks.
+// The call is done.
+struct Done {
+    Json output;
+    std::string title = {};
+    Json metadata = {};
+    Attached attached = {};
+};
+// What a run of a tool has led to. InDoubt: the tool's crash policy decides as after a crash (rule
+// 3), except that a retry waits. TaskAsk: the outcome, or the wait for it, comes from the session's
+// tasks.
+using ToolResult = std::variant<Done, Failed, PauseTerms, InDoubt, TaskAsk>;
+
+// Outcome of RunTool.
 struct ToolOutcome {
     PendingId pending;
     std::uint32_t attempt = 0;
-    struct Done {
-        Json output;
-        std::string title;
-        Json metadata;
-        Attached attached = {};
-    };
-    struct Failed {
-        std::string message;
-        bool may_retry = false;  // nothing ran, or the tool is idempotent
-    };
-    // What the attempt did is unknown. The tool's crash policy decides as after a crash (rule 3),
-    // except that a retry waits.
-    struct Lost {
-        std::string message;
-        std::optional<Duration> retry_after = {};  // as requested by the service
-    };
-    std::variant<Done, Failed, PauseTerms, Lost, TaskAsk> what;
+    ToolResult what;
     Sha256 digest = {};  // of the outcome, for a note if it comes too late
 };
 
@@ -134,24 +130,18 @@ struct TurnOutcome {
     Json context = {};  // null, or the parts of a message that the model sees after the input
 };
 
-// Outcome of PollTool.
+// The job that a paused call waits for has no result yet.
+struct NotYet {
+    std::string error = {};                    // set: the poll failed, or its answer is invalid
+    std::optional<Duration> retry_after = {};  // as the service asks
+};
+using PollResult = std::variant<NotYet, Done, Failed>;
+
+// Outcome of PollTool. Failed: the job itself failed.
 struct PollOutcome {
     PendingId pending;
     Seq since = 0;  // seq in the id of the effect
-    struct Done {
-        Json output;
-        std::string title;
-        Json metadata;
-        Attached attached = {};
-    };
-    struct Failed {  // the job itself failed
-        std::string message;
-    };
-    struct NotYet {
-        std::string error = {};  // set: the poll failed, or the response was invalid
-        std::optional<Duration> retry_after = {};  // as requested by the service
-    };
-    std::variant<NotYet, Done, Failed> what;
+    PollResult what;
     Sha256 digest = {};  // of the outcome, as for a submission of it
 };
 

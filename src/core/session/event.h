@@ -238,7 +238,7 @@ struct Cancelled {
 
 // The outcome of an attempt is unknown (rule 3). With `question`, a person is asked under that
 // pendingID.
-struct InDoubt {
+struct CallInDoubt {
     PendingId pending;
     CrashPolicy policy = CrashPolicy::never;
     std::optional<PendingId> question;
@@ -488,7 +488,7 @@ using EventChoice =
     std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
                  ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
                  GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
-                 Polled, Progressed, Claimed, Expired, Cancelled, InDoubt, Note, TurnEnded,
+                 Polled, Progressed, Claimed, Expired, Cancelled, CallInDoubt, Note, TurnEnded,
                  StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
                  ArtifactEmitted, Repaired, TurnChecked, TurnNotified, DeadlineNear, TaskStarted,
                  TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
@@ -520,6 +520,8 @@ struct Event {
 
 // Wire name of the type, such as "model_replied".
 [[nodiscard]] std::string_view type_name(Event::Body const& body);
+// The receipt of the pause that the event settles; nullptr: it settles none.
+[[nodiscard]] Receipt const* receipt_in(Event const& event);
 // Wire names of all types.
 [[nodiscard]] std::span<std::string_view const> event_types();
 

@@ -16,11 +16,13 @@ bool in_work(CallPhase phase) { return phase == CallPhase::gating || phase == Ca
 
 void leave_phase(State& state, Call const& call) {
     if (in_work(call.phase)) {
+        FITS(state.in_work > 0);
         --state.in_work;
         remove_effect(state, {call.outstanding_since, call.no});
         set_timer(state, call.no, TimerKind::give_up, std::nullopt);
     }
     if (call.phase == CallPhase::waiting) {
+        FITS(state.waiting > 0);
         --state.waiting;
         state.message_pauses.erase(call.no);
         set_timer(state, call.no, TimerKind::deadline, std::nullopt);
@@ -29,6 +31,7 @@ void leave_phase(State& state, Call const& call) {
         set_timer(state, call.no, TimerKind::remind, std::nullopt);
     }
     if (call.phase == CallPhase::awaiting_gate) {
+        FITS(state.waiting > 0);
         --state.waiting;
         state.awaiting_gate.erase(call.no);
     }
@@ -68,6 +71,7 @@ void enter_phase(State& state, Call const& call) {
 }  // namespace
 
 void add_call(State& state, Call call) {
+    FITS(call.phase == CallPhase::ready);
     enter_phase(state, call);
     CallNo const no = call.no;
     FITS(state.calls.emplace(no, std::move(call)).second);
@@ -113,6 +117,7 @@ Effect effect_of(EndedTurn const& turn) {
 
 void begin_request(State& state, Event const& event, std::uint32_t step, Request request,
                    bool of_program) {
+    FITS(request.attempt > 0);
     OpenTurn& turn = turn_of(state);
     abandon_request(state, turn);
     turn.committed = false;
@@ -149,11 +154,11 @@ void close_call(State& state, CallNo no, Seq seq) {
     leave_phase(state, call);
     OpenTurn& turn = turn_of(state);
     auto step = turn.open_steps.find(call.step);
-    FITS(step != turn.open_steps.end());
+    FITS(step != turn.open_steps.end() && step->second.settled < step->second.calls);
     if (++step->second.settled == step->second.calls) turn.open_steps.erase(step);
     // An external agent that waits for it is notified at once, so no new prompt is needed.
-    bool const told = call.spec.ask != 0 && turn.request;
-    if (!told) turn.newest_item = seq;
+    bool const agent_knows = call.spec.ask != 0 && turn.request;
+    if (!agent_knows) turn.newest_item = seq;
     state.calls.erase(no);
 }
 

@@ -67,7 +67,7 @@ void ask_for_program(State& state, Event const& event, AgentAsked const& e);
 void grant_to_program(State& state, Event const& event, AgentGranted const& e);
 // REQUIRES: the call is an open permission of the external agent.
 void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
-[[nodiscard]] Effect effect_of(PermissionAnswer const& verdict);
+[[nodiscard]] Effect effect_of(PermissionAnswer const& answer);
 
 // title.cc: the first line of the first text in parts or messages; may be empty.
 [[nodiscard]] std::string title_in(Json const& parts);

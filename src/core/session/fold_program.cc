@@ -14,7 +14,7 @@ std::string marker_of(SessionId const& session, TurnNo turn, std::uint32_t step)
 }
 
 AgentContext agent_context(State const& state) {
-    CHECK(state.turn);
+    CHECK(state.turn && state.turn->terms.program);
     OpenTurn const& turn = *state.turn;
     AgentContext out{state.acp_session, state.cwd, turn.program.seen, turn.attempt > 1,
                      turn.program};
@@ -24,9 +24,9 @@ AgentContext agent_context(State const& state) {
     return out;
 }
 
-Effect effect_of(PermissionAnswer const& verdict) {
-    NotifyAgent tell{verdict.attempt, verdict.ask, verdict.approved, verdict.cancelled};
-    return {{verdict.seq, verdict.call}, tell};
+Effect effect_of(PermissionAnswer const& answer) {
+    NotifyAgent notify{answer.attempt, answer.ask, answer.approved, answer.cancelled};
+    return {{answer.seq, answer.call}, notify};
 }
 
 namespace {

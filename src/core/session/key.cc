@@ -88,7 +88,7 @@ struct Changes {
         out.push_back(
             {e.pending, std::nullopt, e.spec.tool, event.at, e.deadline, event.seq, 0, {}});
     }
-    void operator()(InDoubt const& e) const {
+    void operator()(CallInDoubt const& e) const {
         open(e.pending, e.deadline);
         if (e.question) open(*e.question, std::nullopt);
     }

@@ -15,7 +15,7 @@ struct Sends {
     // A turn that began as a run of this session's task has ended.
     void operator()(TurnEnded const& e) const {
         if (!before.parent || before.turn->run == 0) return;
-        RunEnded ended{before.parent->task, before.turn->run, e.finish, said(), {}, false};
+        RunEnded ended{before.parent->task, before.turn->run, e.finish, last_reply(), {}, false};
         if (e.error) ended.error = e.error->message;
         ended.gone = e.error && e.error->code == child_gone;
         send(before.parent->session, std::move(ended));
@@ -88,7 +88,7 @@ private:
              RunEnded{before.parent->task, 0, FinishReason::cancelled, {}, std::move(why), true});
     }
     // The reply that ends a turn is in the same append.
-    Json said() const {
+    Json last_reply() const {
         for (auto event = earlier.rbegin(); event != earlier.rend(); ++event) {
             if (auto const* reply = std::get_if<ModelReplied>(&event->body)) return reply->parts;
             auto const* update = std::get_if<AgentUpdate>(&event->body);

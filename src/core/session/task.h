@@ -9,13 +9,6 @@
 
 namespace dormouse::session {
 
-// Requirement D2. `resumed`: a later run is active; after it the task is `completed` again,
-// whatever the outcome.
-enum class TaskStatus : std::uint8_t { running, completed, error, cancelled, resumed };
-
-[[nodiscard]] std::string_view text(TaskStatus v);
-template <> std::optional<TaskStatus> parse(std::string_view word);
-
 // An operation on a session's tasks, by one of its tools (ToolOutcome) or from outside (a command).
 struct TaskAsk {
     enum class What : std::uint8_t {

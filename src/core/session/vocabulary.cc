@@ -9,22 +9,14 @@
 namespace dormouse::session {
 
 std::string_view text(Lifecycle v) { return word_of(v); }
-std::string_view text(Activity v) { return word_of(v); }
-std::string_view text(PromptMode v) { return word_of(v); }
-std::string_view text(CrashPolicy v) { return word_of(v); }
-std::string_view text(PauseReason v) { return word_of(v); }
 std::string_view text(Continuation v) { return word_of(v); }
 std::string_view text(OnDeadline v) { return word_of(v); }
 std::string_view text(FinishReason v) { return word_of(v); }
-std::string_view text(SubmissionKind v) { return word_of(v); }
-std::string_view text(CallStatus v) { return word_of(v); }
 std::string_view text(ErrorReason v) { return word_of(v); }
-std::string_view text(ActorType v) { return word_of(v); }
 std::string_view text(OnRestart v) { return word_of(v); }
 std::string_view text(RuleScope v) { return word_of(v); }
 std::string_view text(NewsKind v) { return word_of(v); }
 std::string_view text(AgentToolStatus v) { return word_of(v); }
-std::string_view text(TaskStatus v) { return word_of(v); }
 
 template <class E> std::optional<E> parse(std::string_view word) { return from_word<E>(word); }
 template std::optional<Lifecycle> parse(std::string_view);
@@ -33,7 +25,6 @@ template std::optional<PromptMode> parse(std::string_view);
 template std::optional<CrashPolicy> parse(std::string_view);
 template std::optional<PauseReason> parse(std::string_view);
 template std::optional<Continuation> parse(std::string_view);
-template std::optional<OnDeadline> parse(std::string_view);
 template std::optional<FinishReason> parse(std::string_view);
 template std::optional<SubmissionKind> parse(std::string_view);
 template std::optional<CallStatus> parse(std::string_view);
@@ -43,9 +34,8 @@ template std::optional<OnRestart> parse(std::string_view);
 template std::optional<RuleScope> parse(std::string_view);
 template std::optional<NewsKind> parse(std::string_view);
 template std::optional<AgentToolStatus> parse(std::string_view);
-template <> std::optional<TaskStatus> parse(std::string_view word) {
-    return from_word<TaskStatus>(word);
-}
+template std::optional<TaskStatus> parse(std::string_view);
+template std::optional<OnDeadline> parse(std::string_view);
 
 bool allowed(PauseReason reason, Continuation continuation) {
     switch (reason) {
@@ -66,6 +56,18 @@ Continuation default_continuation(PauseReason reason) {
         case PauseReason::user_input: return Continuation::message;
         default: return Continuation::reentry;
     }
+}
+
+PauseTerms in_doubt_terms(ToolTerms const& tool) {
+    PauseTerms terms;
+    if (!tool.may_pause_for(PauseReason::tool_result)) terms.reason = PauseReason::handoff;
+    return terms;
+}
+
+bool PauseTerms::valid() const {
+    bool const polled = !poll_every || continuation == Continuation::tool_response;
+    bool const answerable = files == 0 || continuation == Continuation::message;
+    return allowed(reason, continuation) && polled && answerable && answer.need > 0;
 }
 
 Usage sum(Usage const& a, Usage const& b) {

@@ -1,10 +1,12 @@
 #pragma once
 // Types that commands, events and state share. Their text forms are those of the wire (snake_case).
+// Those that the library shows, too, are defined in <dormouse/vocabulary.h>.
 
 #include <dormouse/error.h>
 #include <dormouse/id.h>
 #include <dormouse/json.h>
 #include <dormouse/time.h>
+#include <dormouse/vocabulary.h>
 
 #include "base/sha256.h"
 
@@ -16,13 +18,22 @@
 
 namespace dormouse::session {
 
+using dormouse::Activity;  // requirement A12; derived from the state by activity() in state.h
+using dormouse::Actor;
+using dormouse::ActorType;
+using dormouse::CallStatus;   // the values of PendingCall.status
+using dormouse::CrashPolicy;  // P4
+using dormouse::Failed;
+using dormouse::InDoubt;
+using dormouse::PauseReason;  // docs/design/rules.md, "Pauses"
+using dormouse::PromptMode;
+using dormouse::Receipt;
+using dormouse::SubmissionKind;
+using dormouse::TaskStatus;  // requirement D2
+using dormouse::text;
+
 // Requirement C7. `none`: before session_created.
 enum class Lifecycle : std::uint8_t { none, active, paused, completed, error, deleted };
-
-// Requirement A12. Derived from the state by activity() in state.h.
-enum class Activity : std::uint8_t { idle, busy, retry, waiting_async };
-
-enum class PromptMode : std::uint8_t { queue, steer, interrupt, reject };
 
 // The parent of a session that is a task.
 struct Parent {
@@ -32,39 +43,21 @@ struct Parent {
     friend bool operator==(Parent const&, Parent const&) = default;
 };
 
-// What happens to a tool run that a crash cut off (P4).
-enum class CrashPolicy : std::uint8_t { retry, ask, never };
-
-// Why a call waits. Decides which outcomes settle the call and how the session continues
-// (docs/design/rules.md, "Pauses").
-enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
+// How the session continues when a pause has its outcome (docs/design/rules.md, "Pauses").
 enum class Continuation : std::uint8_t { tool_response, message, reentry };
 
 // The table of pauses: which continuations a reason allows, and its default.
 [[nodiscard]] bool allowed(PauseReason reason, Continuation continuation);
 [[nodiscard]] Continuation default_continuation(PauseReason reason);
 
-// What happens at a pause's deadline. `tell`: the call expires. `deny`: it is denied. `done`: the
+// What happens at a pause's deadline. `expire`: the call expires. `deny`: it is denied. `done`: the
 // deadline is the awaited outcome (a timer).
-enum class OnDeadline : std::uint8_t { tell, deny, done };
+enum class OnDeadline : std::uint8_t { expire, deny, done };
 
 enum class FinishReason : std::uint8_t { stop, length, refusal, step_limit, cancelled, error };
 
-enum class SubmissionKind : std::uint8_t { result, error, decision, cancel, expiry };
-
-// How a settled call ended; the values of PendingCall.status.
-enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };
-
 // Why a tool part is in error.
 enum class ErrorReason : std::uint8_t { failed, denied, expired, cancelled, unknown };
-
-enum class ActorType : std::uint8_t { token, webhook, capability, session, agent, runtime };
-
-struct Actor {
-    ActorType type = ActorType::runtime;
-    std::string name = {};
-    friend bool operator==(Actor const&, Actor const&) = default;
-};
 
 struct Usage {
     std::int64_t input_tokens = 0;
@@ -120,7 +113,7 @@ struct AnswerTerms {
     friend bool operator==(AnswerTerms const&, AnswerTerms const&) = default;
 };
 
-// What a call waits for. REQUIRES: allowed(reason, continuation).
+// What a call waits for. A decision refuses terms that are not valid().
 struct PauseTerms {
     PauseReason reason = PauseReason::tool_result;
     Continuation continuation = Continuation::tool_response;
@@ -132,11 +125,11 @@ struct PauseTerms {
     // nullopt: the default of the reason; Duration::max(): none.
     std::optional<Duration> timeout = {};
     std::optional<Duration> estimated = {};
-    OnDeadline on_deadline = OnDeadline::tell;
+    OnDeadline on_deadline = OnDeadline::expire;
     // Who is asked at the deadline, for the same time again; on_deadline applies after that.
     std::vector<std::string> escalate_to = {};
-    // Interval at which the tool is polled (PollTool) for the result. REQUIRES: continuation
-    // tool_response.
+    // Interval at which the tool is polled (PollTool) for the result, with continuation
+    // tool_response only.
     std::optional<Duration> poll_every = {};
     AnswerTerms answer = {};
     Json state = {};  // The tool's own; returned to it when it continues. The model never sees it.
@@ -151,13 +144,15 @@ struct PauseTerms {
     // stores it outside the journal: no event and no state holds it.
     std::string webhook_secret = {};
     TaskNo task = 0;  // set: the call waits for the end of this task's run
-    // How many files an answer may have. REQUIRES: 0 unless the continuation is `message`.
+    // How many files an answer may have; 0 unless the continuation is `message`.
     std::uint32_t files = 0;
     bool always_ask = false;  // no standing rule ever answers it
     // Digest of the question's gate and tool as they are configured. A standing rule answers only
     // questions with its own digest; nullopt: none can be made.
     std::optional<Sha256> definition = {};
     friend bool operator==(PauseTerms const&, PauseTerms const&) = default;
+
+    [[nodiscard]] bool valid() const;
 };
 
 // What the core needs of a tool's declaration. Written with the call, so that replay needs no tool
@@ -175,6 +170,10 @@ struct ToolTerms {
 
     [[nodiscard]] bool may_pause_for(PauseReason reason) const;
 };
+
+// The terms on which a call in doubt waits: for its result, if the tool may have started a job
+// outside.
+[[nodiscard]] PauseTerms in_doubt_terms(ToolTerms const& tool);
 
 // A tool call of a reply, with the tool's terms. Its arguments are checked and digested.
 struct CallSpec {
@@ -212,7 +211,7 @@ struct Attached {
     std::vector<Artifact> list = {};
     // The outcome's output is an object that describes the last artifact: it gets the member
     // artifactID.
-    bool told = false;
+    bool described = false;
 };
 
 // For which later calls a standing rule answers: those of its session, or of its project.
@@ -247,33 +246,12 @@ struct Submission {
     friend bool operator==(Submission const&, Submission const&) = default;
 };
 
-// What a settled pause leaves. Lives as long as the session (in its settling event).
-struct Receipt {
-    PendingId pending = {};
-    SubmissionKind kind = SubmissionKind::result;
-    CallStatus status = CallStatus::completed;
-    Sha256 digest = {};
-    Time at = {};
-    Actor by = {};
-    std::string via = {};  // http, cli, webhook, runtime, …
-    std::string delivery_id = {};
-    Seq seq = 0;  // of the settling event
-    friend bool operator==(Receipt const&, Receipt const&) = default;
-};
-
 // Text forms, and their parser (nullopt: unknown word).
 [[nodiscard]] std::string_view text(Lifecycle v);
-[[nodiscard]] std::string_view text(Activity v);
-[[nodiscard]] std::string_view text(PromptMode v);
-[[nodiscard]] std::string_view text(CrashPolicy v);
-[[nodiscard]] std::string_view text(PauseReason v);
 [[nodiscard]] std::string_view text(Continuation v);
 [[nodiscard]] std::string_view text(OnDeadline v);
 [[nodiscard]] std::string_view text(FinishReason v);
-[[nodiscard]] std::string_view text(SubmissionKind v);
-[[nodiscard]] std::string_view text(CallStatus v);
 [[nodiscard]] std::string_view text(ErrorReason v);
-[[nodiscard]] std::string_view text(ActorType v);
 [[nodiscard]] std::string_view text(OnRestart v);
 [[nodiscard]] std::string_view text(RuleScope v);
 template <class E> [[nodiscard]] std::optional<E> parse(std::string_view word);

@@ -186,7 +186,7 @@ private:
     void outcome(TaskAsk& ask) const { of("task", ask); }
     void outcome(GateOutcome::Allow& allow) const { of("input", allow.input); }
     void outcome(GateOutcome::Gone&) const {}
-    void outcome(PollOutcome::NotYet& not_yet) const { of("error", not_yet.error); }
+    void outcome(NotYet& not_yet) const { of("error", not_yet.error); }
     template <class T> void outcome(T& what) const {
         if constexpr (requires { what.output; }) {
             of("output", what.output);
@@ -246,8 +246,7 @@ struct Unusable {
                             false,  std::nullopt};
     }
     Body operator()(ToolOutcome const& c) const {
-        return ToolOutcome{c.pending, c.attempt, ToolOutcome::Failed{"the tool's " + why},
-                           c.digest};
+        return ToolOutcome{c.pending, c.attempt, Failed{"the tool's " + why}, c.digest};
     }
     Body operator()(GateOutcome const& c) const {
         return GateOutcome{c.call, c.gate, GateOutcome::Deny{"the gate's " + why}};
@@ -258,7 +257,7 @@ struct Unusable {
         return out;
     }
     Body operator()(PollOutcome const& c) const {
-        return PollOutcome{c.pending, c.since, PollOutcome::Failed{"the tool's " + why}, c.digest};
+        return PollOutcome{c.pending, c.since, Failed{"the tool's " + why}, c.digest};
     }
     Body operator()(AgentNews c) const {
         c.what.body = {};

@@ -100,27 +100,27 @@ TEST(Admit, Value_LineBreaksAndOuterSpaces_AreRemoved) {
 
 TEST(Admit, ToolOutput_ThatIsNotJson_BecomesTheToolsFailure) {
     for (Json const& bad : bad_values()) {
-        auto const outcome = admitted(ToolOutcome{{}, 1, ToolOutcome::Done{bad, {}, {}}});
-        auto const* failed = std::get_if<ToolOutcome::Failed>(&outcome.what);
+        auto const outcome = admitted(ToolOutcome{{}, 1, Done{bad, {}, {}}});
+        auto const* failed = std::get_if<Failed>(&outcome.what);
         ASSERT_TRUE(failed);
         EXPECT_TRUE(failed->message.starts_with("the tool's output is not JSON: "));
-        EXPECT_FALSE(failed->may_retry);
+        EXPECT_FALSE(failed->nothing_done);
     }
     PauseTerms pause;
     pause.state = Json::trusted("{");
     auto const outcome = admitted(ToolOutcome{{}, 1, pause});
-    EXPECT_TRUE(std::holds_alternative<ToolOutcome::Failed>(outcome.what));
-    auto const poll = admitted(PollOutcome{{}, 1, PollOutcome::Done{Json::trusted("["), {}, {}}});
-    EXPECT_TRUE(std::holds_alternative<PollOutcome::Failed>(poll.what));
+    EXPECT_TRUE(std::holds_alternative<Failed>(outcome.what));
+    auto const poll = admitted(PollOutcome{{}, 1, Done{Json::trusted("["), {}, {}}});
+    EXPECT_TRUE(std::holds_alternative<Failed>(poll.what));
 }
 
 TEST(Admit, ToolOutput_ThatIsNotUtf8_IsRepaired) {
-    auto const outcome = admitted(ToolOutcome{{}, 1, ToolOutcome::Done{not_utf8, bad_text, {}}});
-    auto const& done = std::get<ToolOutcome::Done>(outcome.what);
+    auto const outcome = admitted(ToolOutcome{{}, 1, Done{not_utf8, bad_text, {}}});
+    auto const& done = std::get<Done>(outcome.what);
     EXPECT_EQ(done.output.text(), "{\"a\":\"\uFFFD\"}");
     EXPECT_EQ(done.title, "\uFFFD\uFFFD go");
-    auto const failed = admitted(ToolOutcome{{}, 1, ToolOutcome::Failed{bad_text}});
-    EXPECT_EQ(std::get<ToolOutcome::Failed>(failed.what).message, "\uFFFD\uFFFD go");
+    auto const failed = admitted(ToolOutcome{{}, 1, Failed{bad_text}});
+    EXPECT_EQ(std::get<Failed>(failed.what).message, "\uFFFD\uFFFD go");
 }
 
 TEST(Admit, GateAndInterceptor_WithAValueThatIsNotJson_Refuse) {

@@ -11,20 +11,20 @@ namespace dormouse::wire {
 struct OwnId {
     std::string_view name;
     std::string_view prefix;
-    template <class E> void write(json::Writer& out, E const&, Whose const& whose) const {
-        out.member(name, numbered_id(prefix, whose.session, whose.seq));
+    template <class E> void write(json::Writer& out, E const&, FieldContext const& context) const {
+        out.member(name, numbered_id(prefix, context.session, context.seq));
     }
-    template <class E> void read(Members&, E&, Whose const&) const {}
+    template <class E> void read(Members&, E&, FieldContext const&) const {}
 };
 inline constexpr OwnId own_message{"messageID", "msg_"};
 
 // The number of a message, task or mail of this session, as its text id.
 template <char... Prefix> struct NumberForm {
     static constexpr char prefix[] = {Prefix..., '_', '\0'};
-    static void write(json::Writer& out, std::uint64_t number, Whose const& whose) {
-        out.value(numbered_id(prefix, whose.session, number));
+    static void write(json::Writer& out, std::uint64_t number, FieldContext const& context) {
+        out.value(numbered_id(prefix, context.session, number));
     }
-    [[nodiscard]] static std::optional<std::uint64_t> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<std::uint64_t> read(json::View view, FieldContext const&) {
         auto const id = parse_numbered(prefix, view.string_or(""));
         return id ? std::optional(id->number) : std::nullopt;
     }
@@ -39,30 +39,31 @@ void write_pause_id(json::Writer& out, PendingId const& pending);
 
 template <class E> struct PauseId {
     PendingId E::* member;
-    void write(json::Writer& out, E const& from, Whose const&) const {
+    void write(json::Writer& out, E const& from, FieldContext const&) const {
         write_pause_id(out, from.*member);
     }
-    void read(Members& from, E& to, Whose const&) const { to.*member = read_pause_id(from); }
+    void read(Members& from, E& to, FieldContext const&) const { to.*member = read_pause_id(from); }
 };
 template <class E> PauseId(PendingId E::*) -> PauseId<E>;
 
 // The same with the receipt.
 struct ReceiptRow {
-    static void write(json::Writer& out, Receipt const& receipt, Whose const& whose);
-    [[nodiscard]] static Receipt read(Members& from, Whose const& whose);
+    static void write(json::Writer& out, Receipt const& receipt, FieldContext const& context);
+    [[nodiscard]] static Receipt read(Members& from, FieldContext const& context);
 
-    template <class E> static void write(json::Writer& out, E const& from, Whose const& whose) {
-        write(out, from.receipt, whose);
+    template <class E>
+    static void write(json::Writer& out, E const& from, FieldContext const& context) {
+        write(out, from.receipt, context);
     }
-    template <class E> static void read(Members& from, E& to, Whose const& whose) {
-        to.receipt = read(from, whose);
+    template <class E> static void read(Members& from, E& to, FieldContext const& context) {
+        to.receipt = read(from, context);
     }
 };
 
 template <> inline constexpr auto rows<Parent> = std::tuple(maybe("depth", &Parent::depth, 1));
 struct ParentRow {
-    static void write(json::Writer& out, SessionCreated const& from, Whose const& whose);
-    static void read(Members& from, SessionCreated& to, Whose const& whose);
+    static void write(json::Writer& out, SessionCreated const& from, FieldContext const& context);
+    static void read(Members& from, SessionCreated& to, FieldContext const& context);
 };
 template <>
 inline constexpr auto rows<SessionCreated> = std::tuple(
@@ -97,14 +98,14 @@ inline constexpr auto rows<ModelRequested> =
 
 struct PartsForm : Form<Json> {
     [[nodiscard]] static bool left_out(Json const& parts) { return parts.text() == "[]"; }
-    [[nodiscard]] static std::optional<Json> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<Json> read(json::View view, FieldContext const&) {
         return view.exists() ? view.copy() : Json::trusted("[]");
     }
 };
 // The calls with their numbers, which follow the first call's.
 struct CallsRow {
-    static void write(json::Writer& out, ModelReplied const& from, Whose const& whose);
-    static void read(Members& from, ModelReplied& to, Whose const& whose);
+    static void write(json::Writer& out, ModelReplied const& from, FieldContext const& context);
+    static void read(Members& from, ModelReplied& to, FieldContext const& context);
 };
 template <>
 inline constexpr auto rows<ModelReplied> = std::tuple(
@@ -148,10 +149,10 @@ inline constexpr auto rows<GateAsked> =
                Inline(&GateAsked::terms), maybe("timeout", &GateAsked::deadline));
 
 struct AllowForm {
-    static void write(json::Writer& out, bool allowed, Whose const&) {
+    static void write(json::Writer& out, bool allowed, FieldContext const&) {
         out.value(allowed ? "allow" : "deny");
     }
-    [[nodiscard]] static std::optional<bool> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<bool> read(json::View view, FieldContext const&) {
         return view.string_or("") == "allow";
     }
 };
@@ -211,8 +212,8 @@ inline constexpr auto rows<Expired> =
 
 // The receipt of a call that had a pendingID; otherwise the callID.
 struct CancelledRow {
-    static void write(json::Writer& out, Cancelled const& from, Whose const& whose);
-    static void read(Members& from, Cancelled& to, Whose const& whose);
+    static void write(json::Writer& out, Cancelled const& from, FieldContext const& context);
+    static void read(Members& from, Cancelled& to, FieldContext const& context);
 };
 template <>
 inline constexpr auto rows<Cancelled> =
@@ -220,11 +221,11 @@ inline constexpr auto rows<Cancelled> =
                field("why", &Cancelled::why), maybe("reason", &Cancelled::reason));
 
 template <>
-inline constexpr auto rows<InDoubt> =
-    std::tuple(PauseId(&InDoubt::pending), field("policy", &InDoubt::policy),
-               maybe("question", &InDoubt::question), maybe("timeout", &InDoubt::deadline),
-               maybe("why", &InDoubt::why), maybe("remindAfter", &InDoubt::remind_after),
-               maybe("remindEvery", &InDoubt::remind_every));
+inline constexpr auto rows<CallInDoubt> =
+    std::tuple(PauseId(&CallInDoubt::pending), field("policy", &CallInDoubt::policy),
+               maybe("question", &CallInDoubt::question), maybe("timeout", &CallInDoubt::deadline),
+               maybe("why", &CallInDoubt::why), maybe("remindAfter", &CallInDoubt::remind_after),
+               maybe("remindEvery", &CallInDoubt::remind_every));
 
 template <>
 inline constexpr auto rows<Note> =
@@ -298,13 +299,13 @@ inline constexpr auto rows<HistoryCut> = std::tuple(
 
 // Absent: the mail begins its conversation.
 struct SentConversationRow {
-    static void write(json::Writer& out, MailSent const& from, Whose const& whose) {
-        if (from.conversation != MailId{whose.session, whose.seq})
+    static void write(json::Writer& out, MailSent const& from, FieldContext const& context) {
+        if (from.conversation != MailId{context.session, context.seq})
             out.member("conversation", text(from.conversation));
     }
-    static void read(Members& from, MailSent& to, Whose const& whose) {
-        to.conversation = Form<MailId>::read(from["conversation"], whose)
-                              .value_or(MailId{whose.session, whose.seq});
+    static void read(Members& from, MailSent& to, FieldContext const& context) {
+        to.conversation = Form<MailId>::read(from["conversation"], context)
+                              .value_or(MailId{context.session, context.seq});
     }
 };
 template <>

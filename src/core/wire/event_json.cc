@@ -15,72 +15,72 @@ PendingId read_pause_id(Members& from) {
     return PendingId::parse(from["pendingID"].string_or("")).value_or(PendingId());
 }
 
-void ReceiptRow::write(json::Writer& out, Receipt const& receipt, Whose const& whose) {
+void ReceiptRow::write(json::Writer& out, Receipt const& receipt, FieldContext const& context) {
     write_pause_id(out, receipt.pending);
     out.key("receipt");
-    Form<Receipt>::write(out, receipt, whose);
+    Form<Receipt>::write(out, receipt, context);
 }
 
-Receipt ReceiptRow::read(Members& from, Whose const& whose) {
+Receipt ReceiptRow::read(Members& from, FieldContext const& context) {
     PendingId const pending = read_pause_id(from);
-    Receipt receipt = Form<Receipt>::read(from["receipt"], whose).value_or(Receipt());
+    Receipt receipt = Form<Receipt>::read(from["receipt"], context).value_or(Receipt());
     receipt.pending = pending;
-    receipt.seq = whose.seq;
+    receipt.seq = context.seq;
     return receipt;
 }
 
-void ParentRow::write(json::Writer& out, SessionCreated const& from, Whose const& whose) {
+void ParentRow::write(json::Writer& out, SessionCreated const& from, FieldContext const& context) {
     if (!from.parent) return;
     out.member("parentID", from.parent->session.text());
     out.member("taskID", numbered_id("tsk_", from.parent->session, from.parent->task));
-    write_all(rows<Parent>, out, *from.parent, whose);
+    write_all(rows<Parent>, out, *from.parent, context);
 }
 
-void ParentRow::read(Members& from, SessionCreated& to, Whose const& whose) {
+void ParentRow::read(Members& from, SessionCreated& to, FieldContext const& context) {
     auto const task = parse_numbered("tsk_", from["taskID"].string_or(""));
     if (!task) return;
     to.parent = Parent{task->session, static_cast<TaskNo>(task->number)};
-    read_all(rows<Parent>, from, *to.parent, whose);
+    read_all(rows<Parent>, from, *to.parent, context);
 }
 
-void CallsRow::write(json::Writer& out, ModelReplied const& from, Whose const& whose) {
+void CallsRow::write(json::Writer& out, ModelReplied const& from, FieldContext const& context) {
     if (from.calls.empty()) return;
     CallNo no = from.first_call;
     out.key("calls").begin_array();
     for (CallSpec const& spec : from.calls) {
         out.begin_object().member("callID", call_text(no++));
-        write_all(rows<CallSpec>, out, spec, whose);
+        write_all(rows<CallSpec>, out, spec, context);
         out.end_object();
     }
     out.end_array();
 }
 
-void CallsRow::read(Members& from, ModelReplied& to, Whose const& whose) {
+void CallsRow::read(Members& from, ModelReplied& to, FieldContext const& context) {
     from["calls"].elements([&](json::View call) {
         Members members(call);
         json::View const no = members["callID"];
-        if (to.calls.empty()) to.first_call = CallForm::read(no, whose).value_or(0);
-        read_all(rows<CallSpec>, members, to.calls.emplace_back(), whose);
+        if (to.calls.empty()) to.first_call = CallForm::read(no, context).value_or(0);
+        read_all(rows<CallSpec>, members, to.calls.emplace_back(), context);
     });
 }
 
-void CancelledRow::write(json::Writer& out, Cancelled const& from, Whose const& whose) {
+void CancelledRow::write(json::Writer& out, Cancelled const& from, FieldContext const& context) {
     if (from.receipt) {
-        ReceiptRow::write(out, *from.receipt, whose);
+        ReceiptRow::write(out, *from.receipt, context);
     } else {
         out.member("callID", call_text(from.call));
     }
 }
 
-void CancelledRow::read(Members& from, Cancelled& to, Whose const& whose) {
-    to.call = CallForm::read(from["callID"], whose).value_or(0);
-    if (from["receipt"].exists()) to.receipt = ReceiptRow::read(from, whose);
+void CancelledRow::read(Members& from, Cancelled& to, FieldContext const& context) {
+    to.call = CallForm::read(from["callID"], context).value_or(0);
+    if (from["receipt"].exists()) to.receipt = ReceiptRow::read(from, context);
 }
 
 void write_event_data(json::Writer& out, SessionId const& session, Event const& event) {
-    Whose const whose{session, event.seq};
+    FieldContext const context{session, event.seq};
     out.begin_object();
-    std::visit([&]<class E>(E const& body) { write_all(rows<E>, out, body, whose); }, event.body);
+    std::visit([&]<class E>(E const& body) { write_all(rows<E>, out, body, context); }, event.body);
     out.end_object();
 }
 

@@ -23,7 +23,7 @@ json::View Members::operator[](std::string_view name) {
     return json::View(std::string_view());
 }
 
-void Form<Duration>::write(json::Writer& out, Duration value, Whose const&) {
+void Form<Duration>::write(json::Writer& out, Duration value, FieldContext const&) {
     if (value == Duration::max()) {
         out.value("none");
     } else {
@@ -31,17 +31,17 @@ void Form<Duration>::write(json::Writer& out, Duration value, Whose const&) {
     }
 }
 
-std::optional<Duration> Form<Duration>::read(json::View view, Whose const&) {
+std::optional<Duration> Form<Duration>::read(json::View view, FieldContext const&) {
     if (!view.exists() || view.is_null()) return std::nullopt;
     auto const ms = view.integer();
     return ms ? Duration(*ms) : Duration::max();
 }
 
-void Form<Sha256>::write(json::Writer& out, Sha256 const& value, Whose const&) {
+void Form<Sha256>::write(json::Writer& out, Sha256 const& value, FieldContext const&) {
     out.value(digest_text(value));
 }
 
-std::optional<Sha256> Form<Sha256>::read(json::View view, Whose const&) {
+std::optional<Sha256> Form<Sha256>::read(json::View view, FieldContext const&) {
     if (!view.exists()) return std::nullopt;
     Sha256 digest{};
     auto const text = view.string();
@@ -55,7 +55,7 @@ std::optional<Sha256> Form<Sha256>::read(json::View view, Whose const&) {
     return digest;
 }
 
-void SubmissionRow::write(json::Writer& out, Submission const& from, Whose const& whose) {
+void SubmissionRow::write(json::Writer& out, Submission const& from, FieldContext const& context) {
     if (from.kind == SubmissionKind::error) {
         out.member("error", from.error);
         return;
@@ -63,25 +63,25 @@ void SubmissionRow::write(json::Writer& out, Submission const& from, Whose const
     bool const decision = from.kind == SubmissionKind::decision;
     out.key(decision ? "decision" : "result").begin_object();
     if (decision) {
-        write_all(decision_rows, out, from, whose);
+        write_all(decision_rows, out, from, context);
     } else {
-        write_all(result_rows, out, from, whose);
+        write_all(result_rows, out, from, context);
     }
     out.end_object();
 }
 
-void SubmissionRow::read(Members& from, Submission& to, Whose const& whose) {
+void SubmissionRow::read(Members& from, Submission& to, FieldContext const& context) {
     if (auto error = from["error"].string()) {
         to.kind = SubmissionKind::error;
         to.error = std::move(*error);
     } else if (json::View const decision = from["decision"]; decision.exists()) {
         to.kind = SubmissionKind::decision;
         Members members(decision);
-        read_all(decision_rows, members, to, whose);
+        read_all(decision_rows, members, to, context);
         if (!to.arguments.is_null()) to.arguments_digest = sha256(json::canonical(to.arguments));
     } else {
         Members members(from["result"]);
-        read_all(result_rows, members, to, whose);
+        read_all(result_rows, members, to, context);
     }
 }
 

@@ -29,7 +29,7 @@ struct Timers;
 inline constexpr SessionId no_session{};
 
 // Context of the fields: the session, from which text ids are built.
-struct Whose {
+struct FieldContext {
     SessionId const& session = no_session;
     Seq seq = 0;               // of the event; 0: not of an event
     Timers* timers = nullptr;  // of a snapshot (state_json.cc)
@@ -53,8 +53,8 @@ template <class S> inline constexpr auto rows = nullptr;
 template <class S>
 concept Described = !std::same_as<std::remove_const_t<decltype(rows<S>)>, std::nullptr_t>;
 
-// The JSON form of T: write(out, value, whose), and read(view, whose), which returns nullopt for
-// what is absent or not a T.
+// The JSON form of T: write(out, value, context), and read(view, context), which returns nullopt
+// for what is absent or not a T.
 template <class T> struct Form;
 
 template <class T> inline constexpr bool is_optional = false;
@@ -101,22 +101,22 @@ template <class S, class T, class F, class D> struct Row {
             return is_default(value);
         }
     }
-    void write(json::Writer& out, S const& from, Whose const& whose) const {
+    void write(json::Writer& out, S const& from, FieldContext const& context) const {
         T const& value = from.*member;
         if (left_out(value)) return;
         out.key(name);
         if constexpr (is_optional<T>) {
-            F::write(out, *value, whose);
+            F::write(out, *value, context);
         } else {
-            F::write(out, value, whose);
+            F::write(out, value, context);
         }
     }
-    void read(Members& from, S& to, Whose const& whose) const {
+    void read(Members& from, S& to, FieldContext const& context) const {
         json::View const found = from[name];
         if constexpr (names_default) {
             if (found.exists() || !is_optional<T>) to.*member = static_cast<Value>(fallback);
         }
-        std::optional<Value> value = F::read(found, whose);
+        std::optional<Value> value = F::read(found, context);
         if (!value) return;
         if constexpr (is_optional<T>) {
             to.*member = std::move(value);
@@ -141,36 +141,37 @@ template <class F = void, class S, class T, class D = TypeDefault>
 
 template <class... Row, class S>
 void write_all(std::tuple<Row...> const& list, json::Writer& out, S const& from,
-               Whose const& whose) {
-    std::apply([&](auto const&... row) { (row.write(out, from, whose), ...); }, list);
+               FieldContext const& context) {
+    std::apply([&](auto const&... row) { (row.write(out, from, context), ...); }, list);
 }
 template <class... Row, class S>
-void read_all(std::tuple<Row...> const& list, Members& from, S& to, Whose const& whose) {
-    std::apply([&](auto const&... row) { (row.read(from, to, whose), ...); }, list);
+void read_all(std::tuple<Row...> const& list, Members& from, S& to, FieldContext const& context) {
+    std::apply([&](auto const&... row) { (row.read(from, to, context), ...); }, list);
 }
 
 template <class Choice, std::size_t I>
-void read_alternative(Choice& to, Members& from, Whose const& whose) {
+void read_alternative(Choice& to, Members& from, FieldContext const& context) {
     auto& value = to.template emplace<I>();
-    read_all(rows<std::variant_alternative_t<I, Choice>>, from, value, whose);
+    read_all(rows<std::variant_alternative_t<I, Choice>>, from, value, context);
 }
 // Makes `to` the alternative `index`.
 template <class... E>
-void read_choice(std::variant<E...>& to, std::size_t index, Members& from, Whose const& whose) {
+void read_choice(std::variant<E...>& to, std::size_t index, Members& from,
+                 FieldContext const& context) {
     static constexpr auto readers = []<std::size_t... I>(std::index_sequence<I...>) {
         return std::array{&read_alternative<std::variant<E...>, I>...};
     }(std::make_index_sequence<sizeof...(E)>());
-    readers.at(index)(to, from, whose);
+    readers.at(index)(to, from, context);
 }
 
 // The fields of a struct member, without an object around them.
 template <class S, class T> struct Inline {
     T S::* member;
-    void write(json::Writer& out, S const& from, Whose const& whose) const {
-        write_all(rows<T>, out, from.*member, whose);
+    void write(json::Writer& out, S const& from, FieldContext const& context) const {
+        write_all(rows<T>, out, from.*member, context);
     }
-    void read(Members& from, S& to, Whose const& whose) const {
-        read_all(rows<T>, from, to.*member, whose);
+    void read(Members& from, S& to, FieldContext const& context) const {
+        read_all(rows<T>, from, to.*member, context);
     }
 };
 template <class S, class T> Inline(T S::*) -> Inline<S, T>;
@@ -179,11 +180,12 @@ template <class S, class T> Inline(T S::*) -> Inline<S, T>;
 template <class When, class... Row> struct Only {
     When when;
     std::tuple<Row...> list;
-    template <class S> void write(json::Writer& out, S const& from, Whose const& whose) const {
-        if (when(from)) write_all(list, out, from, whose);
+    template <class S>
+    void write(json::Writer& out, S const& from, FieldContext const& context) const {
+        if (when(from)) write_all(list, out, from, context);
     }
-    template <class S> void read(Members& from, S& to, Whose const& whose) const {
-        read_all(list, from, to, whose);
+    template <class S> void read(Members& from, S& to, FieldContext const& context) const {
+        read_all(list, from, to, context);
     }
 };
 template <class When, class... Row> [[nodiscard]] constexpr auto only(When when, Row... list) {
@@ -194,14 +196,15 @@ template <class When, class... Row> [[nodiscard]] constexpr auto only(When when,
 template <class... Row> struct Nested {
     std::string_view name;
     std::tuple<Row...> list;
-    template <class S> void write(json::Writer& out, S const& from, Whose const& whose) const {
+    template <class S>
+    void write(json::Writer& out, S const& from, FieldContext const& context) const {
         out.key(name).begin_object();
-        write_all(list, out, from, whose);
+        write_all(list, out, from, context);
         out.end_object();
     }
-    template <class S> void read(Members& from, S& to, Whose const& whose) const {
+    template <class S> void read(Members& from, S& to, FieldContext const& context) const {
         Members inner(from[name]);
-        read_all(list, inner, to, whose);
+        read_all(list, inner, to, context);
     }
 };
 template <class... Row> [[nodiscard]] constexpr auto nested(std::string_view name, Row... list) {
@@ -211,65 +214,69 @@ template <class... Row> [[nodiscard]] constexpr auto nested(std::string_view nam
 // A member that is not on the wire: computed once the rows before it have been read.
 template <class Finish> struct Derived {
     Finish finish;
-    template <class S> void write(json::Writer&, S const&, Whose const&) const {}
-    template <class S> void read(Members&, S& to, Whose const&) const { finish(to); }
+    template <class S> void write(json::Writer&, S const&, FieldContext const&) const {}
+    template <class S> void read(Members&, S& to, FieldContext const&) const { finish(to); }
 };
 template <class Finish> Derived(Finish) -> Derived<Finish>;
 
 template <Described S> struct Form<S> {
-    static void write(json::Writer& out, S const& value, Whose const& whose) {
+    static void write(json::Writer& out, S const& value, FieldContext const& context) {
         out.begin_object();
-        write_all(rows<S>, out, value, whose);
+        write_all(rows<S>, out, value, context);
         out.end_object();
     }
-    [[nodiscard]] static std::optional<S> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<S> read(json::View view, FieldContext const& context) {
         if (!view.exists()) return std::nullopt;
         S value{};
         Members members(view);
-        read_all(rows<S>, members, value, whose);
+        read_all(rows<S>, members, value, context);
         return value;
     }
 };
 
 template <std::integral T> struct Form<T> {
-    static void write(json::Writer& out, T value, Whose const&) { out.value(value); }
-    [[nodiscard]] static std::optional<T> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, T value, FieldContext const&) { out.value(value); }
+    [[nodiscard]] static std::optional<T> read(json::View view, FieldContext const&) {
         auto const number = view.integer();
         return number ? std::optional(static_cast<T>(*number)) : std::nullopt;
     }
 };
 template <> struct Form<bool> {
-    static void write(json::Writer& out, bool value, Whose const&) { out.value(value); }
-    [[nodiscard]] static std::optional<bool> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, bool value, FieldContext const&) { out.value(value); }
+    [[nodiscard]] static std::optional<bool> read(json::View view, FieldContext const&) {
         return view.boolean();
     }
 };
 template <> struct Form<std::string> {
-    static void write(json::Writer& out, std::string const& value, Whose const&) {
+    static void write(json::Writer& out, std::string const& value, FieldContext const&) {
         out.value(value);
     }
-    [[nodiscard]] static std::optional<std::string> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<std::string> read(json::View view, FieldContext const&) {
         return view.string();
     }
 };
 template <> struct Form<Json> {
-    static void write(json::Writer& out, Json const& value, Whose const&) { out.value(value); }
-    [[nodiscard]] static std::optional<Json> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, Json const& value, FieldContext const&) {
+        out.value(value);
+    }
+    [[nodiscard]] static std::optional<Json> read(json::View view, FieldContext const&) {
         return view.exists() ? std::optional(view.copy()) : std::nullopt;
     }
 };
 template <class E>
     requires std::is_enum_v<E>
 struct Form<E> {
-    static void write(json::Writer& out, E value, Whose const&) { out.value(text(value)); }
-    [[nodiscard]] static std::optional<E> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, E value, FieldContext const&) { out.value(text(value)); }
+    [[nodiscard]] static std::optional<E> read(json::View view, FieldContext const&) {
         auto const word = view.string();
         return word ? session::parse<E>(*word) : std::nullopt;
     }
 };
 template <> struct Form<Time> {
-    static void write(json::Writer& out, Time value, Whose const&) { out.value(to_ms(value)); }
-    [[nodiscard]] static std::optional<Time> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, Time value, FieldContext const&) {
+        out.value(to_ms(value));
+    }
+    [[nodiscard]] static std::optional<Time> read(json::View view, FieldContext const&) {
         auto const ms = view.integer();
         return ms ? std::optional(from_ms(*ms)) : std::nullopt;
     }
@@ -278,15 +285,15 @@ template <> struct Form<Time> {
 // An array; unreadable elements are dropped.
 template <class List> struct ListForm {
     using Value = typename List::value_type;
-    static void write(json::Writer& out, List const& list, Whose const& whose) {
+    static void write(json::Writer& out, List const& list, FieldContext const& context) {
         out.begin_array();
-        for (Value const& value : list) Form<Value>::write(out, value, whose);
+        for (Value const& value : list) Form<Value>::write(out, value, context);
         out.end_array();
     }
-    [[nodiscard]] static std::optional<List> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<List> read(json::View view, FieldContext const& context) {
         List list;
         view.elements([&](json::View element) {
-            if (auto value = Form<Value>::read(element, whose))
+            if (auto value = Form<Value>::read(element, context))
                 list.insert(list.end(), std::move(*value));
         });
         return list;

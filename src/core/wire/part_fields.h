@@ -12,63 +12,69 @@ using namespace dormouse::session;  // included only by codecs
 
 // Milliseconds; "none": unlimited.
 template <> struct Form<Duration> {
-    static void write(json::Writer& out, Duration value, Whose const& whose);
-    [[nodiscard]] static std::optional<Duration> read(json::View view, Whose const& whose);
+    static void write(json::Writer& out, Duration value, FieldContext const& context);
+    [[nodiscard]] static std::optional<Duration> read(json::View view, FieldContext const& context);
 };
 template <> struct Form<Sha256> {
-    static void write(json::Writer& out, Sha256 const& value, Whose const& whose);
-    [[nodiscard]] static std::optional<Sha256> read(json::View view, Whose const& whose);
+    static void write(json::Writer& out, Sha256 const& value, FieldContext const& context);
+    [[nodiscard]] static std::optional<Sha256> read(json::View view, FieldContext const& context);
 };
 template <> struct Form<Actor> {
-    static void write(json::Writer& out, Actor const& by, Whose const&) {
+    static void write(json::Writer& out, Actor const& by, FieldContext const&) {
         out.value(actor_text(by));
     }
-    [[nodiscard]] static std::optional<Actor> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<Actor> read(json::View view, FieldContext const&) {
         auto const text = view.string();
         return text ? std::optional(parse_actor(*text)) : std::nullopt;
     }
 };
 template <> struct Form<InputSource> {
-    static void write(json::Writer& out, InputSource source, Whose const&) {
+    static void write(json::Writer& out, InputSource source, FieldContext const&) {
         out.value(source_text(source));
     }
-    [[nodiscard]] static std::optional<InputSource> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<InputSource> read(json::View view, FieldContext const&) {
         return parse_source(view.string_or(""));
     }
 };
 // An id with a text form of its own.
 template <class Id> struct IdForm {
-    static void write(json::Writer& out, Id const& id, Whose const&) { out.value(id.text()); }
-    [[nodiscard]] static std::optional<Id> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, Id const& id, FieldContext const&) {
+        out.value(id.text());
+    }
+    [[nodiscard]] static std::optional<Id> read(json::View view, FieldContext const&) {
         return Id::parse(view.string_or(""));
     }
 };
 template <> struct Form<SessionId> : IdForm<SessionId> {};
 template <> struct Form<PendingId> : IdForm<PendingId> {};
 template <> struct Form<MailId> {
-    static void write(json::Writer& out, MailId const& id, Whose const&) { out.value(text(id)); }
-    [[nodiscard]] static std::optional<MailId> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, MailId const& id, FieldContext const&) {
+        out.value(text(id));
+    }
+    [[nodiscard]] static std::optional<MailId> read(json::View view, FieldContext const&) {
         return parse_mail_id(view.string_or(""));
     }
 };
 
 // An array of exactly one element.
 template <class T> struct OneOfForm {
-    static void write(json::Writer& out, T const& value, Whose const& whose) {
+    static void write(json::Writer& out, T const& value, FieldContext const& context) {
         out.begin_array();
-        Form<T>::write(out, value, whose);
+        Form<T>::write(out, value, context);
         out.end_array();
     }
-    [[nodiscard]] static std::optional<T> read(json::View view, Whose const& whose) {
-        auto list = Form<std::vector<T>>::read(view, whose);
+    [[nodiscard]] static std::optional<T> read(json::View view, FieldContext const& context) {
+        auto list = Form<std::vector<T>>::read(view, context);
         return list->empty() ? std::nullopt : std::optional(std::move(list->back()));
     }
 };
 
 // "call_7".
 struct CallForm {
-    static void write(json::Writer& out, CallNo call, Whose const&) { out.value(call_text(call)); }
-    [[nodiscard]] static std::optional<CallNo> read(json::View view, Whose const&) {
+    static void write(json::Writer& out, CallNo call, FieldContext const&) {
+        out.value(call_text(call));
+    }
+    [[nodiscard]] static std::optional<CallNo> read(json::View view, FieldContext const&) {
         return parse_call(view.string_or(""));
     }
 };
@@ -101,12 +107,12 @@ inline constexpr auto rows<AnswerTerms> = std::tuple(
 
 // Omitted if it is the default of the reason.
 struct ContinuationRow {
-    static void write(json::Writer& out, PauseTerms const& from, Whose const&) {
+    static void write(json::Writer& out, PauseTerms const& from, FieldContext const&) {
         if (from.continuation != default_continuation(from.reason))
             out.member("continuation", text(from.continuation));
     }
-    static void read(Members& from, PauseTerms& to, Whose const& whose) {
-        to.continuation = Form<Continuation>::read(from["continuation"], whose)
+    static void read(Members& from, PauseTerms& to, FieldContext const& context) {
+        to.continuation = Form<Continuation>::read(from["continuation"], context)
                               .value_or(default_continuation(to.reason));
     }
 };
@@ -160,8 +166,8 @@ inline constexpr auto result_rows =
 
 // One of `error`, `decision` and `result`.
 struct SubmissionRow {
-    static void write(json::Writer& out, Submission const& from, Whose const& whose);
-    static void read(Members& from, Submission& to, Whose const& whose);
+    static void write(json::Writer& out, Submission const& from, FieldContext const& context);
+    static void read(Members& from, Submission& to, FieldContext const& context);
 };
 template <> inline constexpr auto rows<Submission> = std::tuple(SubmissionRow());
 
@@ -178,13 +184,13 @@ inline constexpr auto rows<MailTarget> =
 
 // Omitted if the mail begins its conversation.
 struct ConversationRow {
-    static void write(json::Writer& out, Mail const& from, Whose const&) {
+    static void write(json::Writer& out, Mail const& from, FieldContext const&) {
         if (from.conversation != from.id) out.member("conversation", text(from.conversation));
     }
-    static void read(Members& from, Mail& to, Whose const& whose) {
+    static void read(Members& from, Mail& to, FieldContext const& context) {
         json::View const found = from["conversation"];
         to.conversation =
-            found.exists() ? Form<MailId>::read(found, whose).value_or(MailId()) : to.id;
+            found.exists() ? Form<MailId>::read(found, context).value_or(MailId()) : to.id;
     }
 };
 

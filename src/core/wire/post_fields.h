@@ -8,7 +8,7 @@ namespace dormouse::wire {
 
 // RunEnded::said: parts of a reply at the sender, written as their text for the receiver.
 struct SaidForm : Form<Json> {
-    static void write(json::Writer& out, Json const& said, Whose const& whose);
+    static void write(json::Writer& out, Json const& said, FieldContext const& context);
 };
 
 template <>

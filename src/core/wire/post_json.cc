@@ -31,7 +31,7 @@ Json text_of(Json const& parts) {
 
 }  // namespace
 
-void SaidForm::write(json::Writer& out, Json const& said, Whose const&) {
+void SaidForm::write(json::Writer& out, Json const& said, FieldContext const&) {
     out.value(text_of(said));
 }
 

@@ -92,7 +92,7 @@ TEST(RuleMatch, OtherValuesThanObjects_MatchOnlyAsAWhole) {
     EXPECT_FALSE(matches(rule("[1]", {"0"}), "[1]"));
 }
 
-TEST(RuleNames, MustBeArgumentsOfTheCall) {
+TEST(RuleNames, Match_NotAnArgumentOfTheCall_IsRefused) {
     Json const input = Json::trusted(R"({"a":1,"":2})");
     EXPECT_EQ(unmatched({"a", ""}, input), "");
     EXPECT_EQ(unmatched({"b"}, input), "names 'b', which is not an argument of this call");

@@ -21,28 +21,29 @@ struct TimerRow {
 
     static CallNo owner(Call const& call) { return call.no; }
     static CallNo owner(Request const&) { return 0; }
-    template <class S> void write(json::Writer& out, S const& from, Whose const& whose) const {
-        auto const& all = *whose.timers->of_state;
+    template <class S>
+    void write(json::Writer& out, S const& from, FieldContext const& context) const {
+        auto const& all = *context.timers->of_state;
         if (auto const timer = all.find({owner(from), kind}); timer != all.end())
             out.member(name, to_ms(timer->second));
     }
-    template <class S> void read(Members& from, S& to, Whose const& whose) const {
-        if (auto const at = Form<Time>::read(from[name], whose))
-            whose.timers->found.insert_or_assign({owner(to), kind}, *at);
+    template <class S> void read(Members& from, S& to, FieldContext const& context) const {
+        if (auto const at = Form<Time>::read(from[name], context))
+            context.timers->found.insert_or_assign({owner(to), kind}, *at);
     }
 };
 
-template <class V> void write_cell(json::Writer& out, V const& value, Whose const& whose) {
+template <class V> void write_cell(json::Writer& out, V const& value, FieldContext const& context) {
     if constexpr (std::same_as<V, Json>) {
         if (value.is_null()) return;  // the last one
     }
-    Form<V>::write(out, value, whose);
+    Form<V>::write(out, value, context);
 }
 
 // Reads the elements of an array in order; fewer than `least` are damage.
 class CellReader {
 public:
-    CellReader(json::View array, std::size_t least, Whose const& whose) : place_(whose) {
+    CellReader(json::View array, std::size_t least, FieldContext const& context) : place_(context) {
         array.elements([&](json::View cell) { cells_.push_back(cell); });
         FITS(cells_.size() >= least);
     }
@@ -52,22 +53,22 @@ public:
     }
 
 private:
-    Whose const& place_;
+    FieldContext const& place_;
     std::vector<json::View> cells_;
     std::size_t next_ = 0;
 };
 
 // A struct as an array of its members; older releases wrote at least `least` of them.
 template <class S, std::size_t least, auto... members> struct Cells {
-    static void write(json::Writer& out, S const& value, Whose const& whose) {
+    static void write(json::Writer& out, S const& value, FieldContext const& context) {
         out.begin_array();
-        (write_cell(out, value.*members, whose), ...);
+        (write_cell(out, value.*members, context), ...);
         out.end_array();
     }
-    [[nodiscard]] static std::optional<S> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<S> read(json::View view, FieldContext const& context) {
         if (!view.exists()) return std::nullopt;
         S value{};
-        CellReader cells(view, least, whose);
+        CellReader cells(view, least, context);
         (cells.take(value.*members), ...);
         return value;
     }
@@ -77,21 +78,21 @@ template <class S, std::size_t least, auto... members> struct Cells {
 template <class Map, auto... members> struct EntriesForm {
     using Key = typename Map::key_type;
     using Value = typename Map::mapped_type;
-    static void write(json::Writer& out, Map const& map, Whose const& whose) {
+    static void write(json::Writer& out, Map const& map, FieldContext const& context) {
         out.begin_array();
         for (auto const& [key, value] : map) {
             out.begin_array();
-            write_cell(out, key, whose);
-            if constexpr (sizeof...(members) == 0) write_cell(out, value, whose);
-            (write_cell(out, value.*members, whose), ...);
+            write_cell(out, key, context);
+            if constexpr (sizeof...(members) == 0) write_cell(out, value, context);
+            (write_cell(out, value.*members, context), ...);
             out.end_array();
         }
         out.end_array();
     }
-    [[nodiscard]] static std::optional<Map> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<Map> read(json::View view, FieldContext const& context) {
         Map map;
         view.elements([&](json::View entry) {
-            CellReader cells(entry, 2, whose);
+            CellReader cells(entry, 2, context);
             Key key{};
             Value value{};
             cells.take(key);
@@ -106,15 +107,15 @@ template <class Map, auto... members> struct EntriesForm {
 // A map of structs that hold their own number.
 template <class Map> struct NumberedForm {
     using Value = typename Map::mapped_type;
-    static void write(json::Writer& out, Map const& map, Whose const& whose) {
+    static void write(json::Writer& out, Map const& map, FieldContext const& context) {
         out.begin_array();
-        for (auto const& [no, value] : map) Form<Value>::write(out, value, whose);
+        for (auto const& [no, value] : map) Form<Value>::write(out, value, context);
         out.end_array();
     }
-    [[nodiscard]] static std::optional<Map> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<Map> read(json::View view, FieldContext const& context) {
         Map map;
         view.elements([&](json::View element) {
-            Value value = *Form<Value>::read(element, whose);
+            Value value = *Form<Value>::read(element, context);
             auto const no = value.no;
             FITS(map.emplace(no, std::move(value)).second);
         });
@@ -138,10 +139,10 @@ using StepsForm = EntriesForm<decltype(OpenTurn::open_steps), &StepState::first,
                               &StepState::settled>;
 
 template <> struct Form<CallPhase> {
-    static void write(json::Writer& out, CallPhase phase, Whose const&) {
+    static void write(json::Writer& out, CallPhase phase, FieldContext const&) {
         out.value(static_cast<int>(phase));
     }
-    [[nodiscard]] static std::optional<CallPhase> read(json::View view, Whose const&) {
+    [[nodiscard]] static std::optional<CallPhase> read(json::View view, FieldContext const&) {
         auto const number = view.integer_or(0);
         FITS(number >= 0 && number <= static_cast<std::int64_t>(CallPhase::awaiting_gate));
         return static_cast<CallPhase>(number);
@@ -151,16 +152,17 @@ template <> struct Form<CallPhase> {
 // With its digest, which an event stores in the receipt.
 struct DigestedForm {
     static constexpr auto list = std::tuple(SubmissionRow(), field("digest", &Submission::digest));
-    static void write(json::Writer& out, Submission const& what, Whose const& whose) {
+    static void write(json::Writer& out, Submission const& what, FieldContext const& context) {
         out.begin_object();
-        write_all(list, out, what, whose);
+        write_all(list, out, what, context);
         out.end_object();
     }
-    [[nodiscard]] static std::optional<Submission> read(json::View view, Whose const& whose) {
+    [[nodiscard]] static std::optional<Submission> read(json::View view,
+                                                        FieldContext const& context) {
         if (!view.exists()) return std::nullopt;
         Submission what;
         Members members(view);
-        read_all(list, members, what, whose);
+        read_all(list, members, what, context);
         return what;
     }
 };
@@ -276,12 +278,12 @@ inline constexpr auto rows<InboxItem> =
                Inline(&InboxItem::thread));
 
 struct StateParentRow {
-    static void write(json::Writer& out, State const& from, Whose const&) {
+    static void write(json::Writer& out, State const& from, FieldContext const&) {
         if (!from.parent) return;
         out.member("parent", numbered_id("tsk_", from.parent->session, from.parent->task));
         out.member("depth", from.parent->depth);
     }
-    static void read(Members& from, State& to, Whose const&) {
+    static void read(Members& from, State& to, FieldContext const&) {
         auto const task = parse_numbered("tsk_", from["parent"].string_or(""));
         if (!task) return;
         to.parent = Parent{task->session, static_cast<TaskNo>(task->number),

@@ -7,15 +7,6 @@ namespace dormouse::wire {
 
 using namespace dormouse::session;
 
-Submission submitted_result(Json output, std::string title, Json metadata) {
-    Submission out;
-    out.digest = sha256(json::canonical_object("output", output));
-    out.output = std::move(output);
-    out.title = std::move(title);
-    out.metadata = std::move(metadata);
-    return out;
-}
-
 Sha256 digest_with_files(Submission const& what, std::vector<InputFile> const& files) {
     json::Writer out;
     out.begin_object().key("files").begin_array();
@@ -28,14 +19,6 @@ Sha256 digest_with_files(Submission const& what, std::vector<InputFile> const& f
     }
     out.end_array().member("output", what.output);
     return sha256(json::canonical(out.end_object().json()));
-}
-
-Submission submitted_error(std::string text) {
-    Submission out;
-    out.kind = SubmissionKind::error;
-    out.digest = sha256(json::canonical_object("error", Json::trusted(json::quote(text))));
-    out.error = std::move(text);
-    return out;
 }
 
 Submission submitted_decision(bool approved, std::string reason, Json arguments, Json content,

@@ -3,13 +3,13 @@
 // The same for HTTP, webhooks and the library.
 
 #include "session/command.h"
+#include "session/submission.h"
 
 namespace dormouse::wire {
 
-// The digest is SHA-256 of the canonical form of {"output":…}, {"error":…} or {"decision":…}.
-[[nodiscard]] session::Submission submitted_result(Json output, std::string title = {},
-                                                   Json metadata = {});
-[[nodiscard]] session::Submission submitted_error(std::string text);
+using session::submitted_error;
+using session::submitted_result;
+// The digest is SHA-256 of the canonical form of {"decision":…}.
 // `arguments` and `content`: null if absent. A decision with a rule differs from one without.
 [[nodiscard]] session::Submission submitted_decision(bool approved, std::string reason,
                                                      Json arguments, Json content,

@@ -43,7 +43,7 @@ struct Subject {
     std::string operator()(Progressed const& e) const { return pending(e.pending); }
     std::string operator()(Claimed const& e) const { return pending(e.pending); }
     std::string operator()(Expired const& e) const { return pending(e.receipt.pending); }
-    std::string operator()(InDoubt const& e) const { return pending(e.pending); }
+    std::string operator()(CallInDoubt const& e) const { return pending(e.pending); }
     std::string operator()(Cancelled const& e) const {
         return e.receipt ? pending(e.receipt->pending) : part(e.call);
     }

@@ -146,7 +146,7 @@ TEST_F(ArtifactTest, Fork_CopiesAtMost64MiB) {
     (void)send("POST", session_path + "/prompt", R"({"text":"please"})");
     effects.reply({session::testing::plain()});
     loop.run();
-    session::ToolOutcome::Done done{Json::trusted("1"), {}, {}, {std::vector(8, large), false}};
+    session::Done done{Json::trusted("1"), {}, {}, {std::vector(8, large), false}};
     effects.finish(done);
     loop.run();
     effects.reply({session::testing::plain()});

@@ -104,6 +104,7 @@ bool Runner::is_large(Command& command) const {
 
 // REQUIRES: is_large().
 void Runner::prepare(Command command, port::Fn<void(Result<Command>)> then) {
+    CHECK(is_large(command));
     struct Large {
         Command command;
         Result<void> prepared = {};

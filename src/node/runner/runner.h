@@ -4,6 +4,7 @@
 // second, does recovery, expiry and retries, and resolves appends with unknown result (P5).
 // Everything here runs on the loop.
 
+#include "base/check.h"
 #include "base/scope.h"
 #include "runner/aliases.h"
 #include "runner/guarded_clock.h"
@@ -136,6 +137,7 @@ public:
     // The effect no longer runs and has no outcome; the next process starts it again. REQUIRES:
     // draining().
     void forget_effect(SessionId session, session::EffectId id) {
+        CHECK(draining_);
         auto const found = lanes_.find(session);
         if (found != lanes_.end()) found->second->forget_effect(id);
     }

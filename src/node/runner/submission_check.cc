@@ -100,13 +100,15 @@ Checked of_validator(port::ValidationResult const& result) {
 Error bad_arguments(Json const& violations) {
     return {Code::invalid_arguments,
             "The edited arguments do not fit the tool; the call continues to wait.",
-            Json::trusted("{\"errors\":" + std::string(violations.text()) + "}")};
+            json::Writer().begin_object().member("errors", violations).end_object().json()};
 }
 
 }  // namespace
 
 std::optional<Checked> SubmissionCheck::find(Call const& call, Submit const& submit) {
     trace();
+    CHECK(call.pending == submit.pending ||
+          (call.question && call.question->pending == submit.pending));
     if (world_.tools == nullptr) return Checked{};
     if (failed_) return Checked{{}, failed_};
     if (auto error = misplaced(*world_.tools, call, submit)) return Checked{{}, error};
@@ -133,6 +135,7 @@ void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn
     CHECK(lacks_ != Lacks::nothing);
     if (std::exchange(lacks_, Lacks::nothing) == Lacks::validating)
         return validate(submit, std::move(done));
+    CHECK(world_.workers);
     world_.workers->run(
         [self = shared_from_this(), submit](std::stop_token const&) {
             (void)self->measure(json::steps_max, *submit);
@@ -146,6 +149,7 @@ void SubmissionCheck::work(std::shared_ptr<Submit const> const& submit, port::Fn
 }
 
 void SubmissionCheck::validate(std::shared_ptr<Submit const> const& submit, port::Fn<void()> done) {
+    CHECK(world_.tools && !tool_.empty());
     port::OfferedResult offered{submit->pending, tool_, tool_input_, wire::whole_output(*submit)};
     world_.tools->validate(std::move(offered), [self = shared_from_this(), done = std::move(done)](
                                                    port::ValidationResult result) mutable {

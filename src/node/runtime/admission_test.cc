@@ -108,7 +108,7 @@ TEST_F(Admission, Model_ArgumentsThatAreNotJson_AreAnErrorForTheModel) {
         std::string const said = said_of(sessions.back());
         bool const repaired = bad.text() == "\"\xff\"";
         if (!repaired) EXPECT_TRUE(said.contains("cannot be read")) << said;
-        EXPECT_EQ(runtime->said(sessions.back()).value_or("?"), "Done.");
+        EXPECT_EQ(runtime->last_reply(sessions.back()).value_or("?"), "Done.");
     }
     expect_all_is_readable(sessions);
 }
@@ -117,7 +117,7 @@ TEST_F(Admission, Model_TextThatIsNotUtf8_IsRepaired) {
     open();
     answer = {.text = bad_text, .calls = {}, .reasoning = bad_text};
     SessionId const session = call();
-    EXPECT_EQ(runtime->said(session).value_or("?"), "\uFFFD\uFFFD go");
+    EXPECT_EQ(runtime->last_reply(session).value_or("?"), "\uFFFD\uFFFD go");
     answer = {.text = "", .calls = {{bad_text, Json()}}};
     SessionId const other = call();
     expect_all_is_readable({session, other});
@@ -143,7 +143,7 @@ TEST_F(Admission, RawTool_ValuesThatAreNotJson_AreItsError) {
     }
     expect_all_is_readable(sessions);
     for (SessionId const& session : sessions)
-        EXPECT_EQ(runtime->said(session).value_or("?"), "Done.") << said_of(session);
+        EXPECT_EQ(runtime->last_reply(session).value_or("?"), "Done.") << said_of(session);
 }
 
 TEST_F(Admission, RawTool_TextsThatAreNotUtf8_AreRepaired) {

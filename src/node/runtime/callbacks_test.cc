@@ -146,7 +146,7 @@ TEST_F(CallbacksTest, ToolsThatWaitForSessions_LetOtherToolsRun) {
     settings.gates.clear();
     settings.tools.back() = tool("guarded_job", [&](Work const&, Call const&) -> Outcome {
         auto const child = face.load()->create({.agent = "ops", .prompt = "mixed"});
-        auto const view = face.load()->rest(*child, Duration(60'000));
+        auto const view = face.load()->wait_idle(*child, Duration(60'000));
         return Outcome{view->pending.empty() ? "stands still" : "went on"};
     });
     open();
@@ -247,7 +247,7 @@ TEST_F(CallbacksTest, Close_ToolFailsBecauseOfIt_RunsAgain) {
                                  wait_while([&] { return !call.stop().stop_requested(); });
                                  return Failed{"was stopped"};
                              },
-                             {.crash = Crash::retry});
+                             {.crash = CrashPolicy::retry});
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "mixed"}).value();
     begun.get_future().wait();
@@ -258,7 +258,7 @@ TEST_F(CallbacksTest, Close_ToolFailsBecauseOfIt_RunsAgain) {
                                  attempt = static_cast<int>(call.attempt());
                                  return Outcome{work.target};
                              },
-                             {.crash = Crash::retry});
+                             {.crash = CrashPolicy::retry});
     open();
     at_rest(session);
     EXPECT_EQ(attempt, 2);
@@ -294,8 +294,8 @@ TEST_F(CallbacksTest, Close_WaitingCallers_AreAnswered) {
     auto const session = runtime->create({.agent = "ops", .prompt = "mixed"}).value();
     begun.get_future().wait();
     std::promise<std::string> told;
-    runtime->rest(session, Duration(600'000),
-                  [&](Result<SessionView> const& view) { told.set_value(code_of(view)); });
+    runtime->wait_idle(session, Duration(600'000),
+                       [&](Result<SessionView> const& view) { told.set_value(code_of(view)); });
     EXPECT_TRUE(runtime->session(session));
     EXPECT_FALSE(runtime->close(Duration(10)));
     EXPECT_EQ(told.get_future().get(), "draining");

@@ -66,8 +66,8 @@ TEST_F(ChildrenTest, AgentAsATool_AfterARestart_AnswersItsCallOnce) {
     open();
     EXPECT_FALSE(runtime->submit(asked.pending[0].id, Json())) << "only the child answers";
     ASSERT_TRUE(runtime->submit(job, output("done")));
-    wait_while([&] { return at_rest(asked.id).activity != SessionView::Activity::idle; });
-    EXPECT_EQ(runtime->said(asked.id).value(), "Shipped.");
+    wait_while([&] { return at_rest(asked.id).activity != Activity::idle; });
+    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Shipped.");
     EXPECT_EQ(count(asked.id, "submitted"), 1U);
     EXPECT_EQ(count(asked.id, "model_replied"), 2U);
     EXPECT_TRUE(at_rest(asked.id).children.empty()) << "its session ends with the call";
@@ -108,21 +108,21 @@ TEST_F(ChildrenTest, CancelledParent_CancelsTheChild) {
     (void)jobs(1);
     ASSERT_TRUE(runtime->cancel(asked.id));
     (void)jobs(0);
-    EXPECT_EQ(at_rest(asked.id).activity, SessionView::Activity::idle);
+    EXPECT_EQ(at_rest(asked.id).activity, Activity::idle);
 }
 
 TEST_F(ChildrenTest, EndOfABackgroundTask_WakesItsParentOnce) {
     open();
     SessionView const asked = ask("behind");
-    EXPECT_EQ(runtime->said(asked.id).value(), "Started.");
-    EXPECT_EQ(asked.activity, SessionView::Activity::idle);
+    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Started.");
+    EXPECT_EQ(asked.activity, Activity::idle);
     ASSERT_TRUE(runtime->submit(jobs(1)[0].id, output("done")));
     wait_while([&] { return count(asked.id, "turn_ended") < 2; });
-    EXPECT_EQ(runtime->said(asked.id).value(), "Told.");
+    EXPECT_EQ(runtime->last_reply(asked.id).value(), "Told.");
     EXPECT_EQ(count(asked.id, "turn_ended"), 2U);
     SessionView const told = at_rest(asked.id);
     ASSERT_EQ(told.children.size(), 1U);
-    EXPECT_EQ(told.children[0].status, ChildSession::Status::completed);
+    EXPECT_EQ(told.children[0].status, TaskStatus::completed);
 }
 
 TEST_F(ChildrenTest, MissingAgent_IsNamedAtOpen) {

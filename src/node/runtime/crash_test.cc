@@ -48,7 +48,7 @@ protected:
     CrashTest() {
         on_disk();
         ledger.emplace(settings.store + ".ledger");
-        settings.tools[0] = job_of(Crash::never);
+        settings.tools[0] = job_of(CrashPolicy::never);
     }
     ~CrashTest() override {
         runtime.reset();
@@ -56,7 +56,7 @@ protected:
     }
 
     // Records each run; the process dies in the run with target `dies_at`.
-    [[nodiscard]] ToolPtr job_of(Crash crash) {
+    [[nodiscard]] ToolPtr job_of(CrashPolicy crash) {
         return tool(
             "job",
             [this](Work const& work, Call const& call) -> dormouse::Outcome<Outcome, Pending> {
@@ -124,7 +124,7 @@ TEST_F(CrashTest, CrashWhileTheModelIsAsked_AsksAgain) {
     EXPECT_EQ(ledger->count("asked"), 2U);
     EXPECT_EQ(count(view.id, "input_received"), 1U);
     EXPECT_EQ(count(view.id, "model_replied"), 1U);
-    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "Done.");
 }
 
 TEST_F(CrashTest, CrashAfterTheReply_NextProcessRunsItsTools) {
@@ -152,7 +152,7 @@ TEST_F(CrashTest, CrashInATool_WithoutRetry_DoesNotRunItAgain) {
 }
 
 TEST_F(CrashTest, CrashInATool_WithRetry_RunsItWithTheSameKey) {
-    settings.tools[0] = job_of(Crash::retry);
+    settings.tools[0] = job_of(CrashPolicy::retry);
     dies_after("job");
     auto const view = at_rest(found());
     auto const lines = ledger->lines();
@@ -162,7 +162,7 @@ TEST_F(CrashTest, CrashInATool_WithRetry_RunsItWithTheSameKey) {
 }
 
 TEST_F(CrashTest, CrashInParallelTools_OnlyUnfinishedAreInDoubt) {
-    settings.tools[0] = job_of(Crash::retry);
+    settings.tools[0] = job_of(CrashPolicy::retry);
     dies_at = "B";
     asked = "twice";
     killed([&](Runtime& in) { prompt(in, asked); });
@@ -184,7 +184,7 @@ TEST_F(CrashTest, ResultBeforeThePauseIsDurable_IsAccepted) {
     auto const receipt = runtime->submit(job, id, {"live"});
     ASSERT_TRUE(receipt) << receipt.error().detail;
     at_rest(id.session);
-    EXPECT_EQ(runtime->said(id.session).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(id.session).value(), "Done.");
     EXPECT_EQ(ledger->lines().size(), 1U) << "no second job";
 }
 
@@ -194,19 +194,19 @@ TEST_F(CrashTest, Crash_PendingCallKeepsWaiting) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        if (!in.rest(*session, Duration(20'000))) ::_exit(6);
+        if (!in.wait_idle(*session, Duration(20'000))) ::_exit(6);
         die();
     });
     open();
     auto const session = found();
     auto const before = runtime->session(session).value();
-    EXPECT_EQ(before.activity, SessionView::Activity::waiting_async);
+    EXPECT_EQ(before.activity, Activity::waiting_async);
     EXPECT_EQ(before.pending.at(0).id, id_in_ledger("A"));
     EXPECT_EQ(script.asked(), 0U);
     EXPECT_EQ(runtime->session(session)->head, before.head) << "nothing was written";
     ASSERT_TRUE(runtime->submit(job, before.pending[0].id, {"live"}));
     at_rest(session);
-    EXPECT_EQ(runtime->said(session).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(session).value(), "Done.");
 }
 
 // Killed before, during or after the append of a submission: repeating it finds one receipt.
@@ -216,7 +216,7 @@ TEST_F(CrashTest, CrashDuringSubmit_RepeatCountsOnce) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        auto const view = in.rest(*session, Duration(20'000));
+        auto const view = in.wait_idle(*session, Duration(20'000));
         if (!view) ::_exit(6);
         in.submit(view->pending.at(0).id, output("live"), "program", [](auto const&) {});
         die();
@@ -229,7 +229,7 @@ TEST_F(CrashTest, CrashDuringSubmit_RepeatCountsOnce) {
     EXPECT_EQ(count(id.session, "submitted"), 1U);
     EXPECT_EQ(runtime->submit(job, id, {"live"})->seq, receipt->seq);
     EXPECT_EQ(code_of(runtime->submit(job, id, {"dead"})), "conflict");
-    EXPECT_EQ(runtime->said(id.session).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(id.session).value(), "Done.");
 }
 
 TEST_F(CrashTest, OutstandingContinuation_NextProcessDoesIt) {
@@ -245,14 +245,14 @@ TEST_F(CrashTest, OutstandingContinuation_NextProcessDoesIt) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        auto const view = in.rest(*session, Duration(20'000));
+        auto const view = in.wait_idle(*session, Duration(20'000));
         if (!in.submit(view->pending.at(0).id, output("live"))) ::_exit(6);
         ledger->note("submitted");
     });
     open();
     auto const session = id_in_ledger("A").session;
-    wait_while([&] { return runtime->said(session).value() != "Done."; });
-    EXPECT_EQ(runtime->said(session).value(), "Done.");
+    wait_while([&] { return runtime->last_reply(session).value() != "Done."; });
+    EXPECT_EQ(runtime->last_reply(session).value(), "Done.");
     EXPECT_EQ(count(session, "submitted"), 1U);
 }
 
@@ -262,7 +262,7 @@ TEST_F(CrashTest, ProgressWithAKey_AfterACrash_IsRecordedOnce) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        auto const view = in.rest(*session, Duration(20'000));
+        auto const view = in.wait_idle(*session, Duration(20'000));
         in.progress(view->pending.at(0).id, output("half"), "half", "program", [](auto const&) {});
         die();
     });
@@ -279,7 +279,7 @@ TEST_F(CrashTest, ExpiryWhileDown_IsSettledAtTheStart) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        if (!in.rest(*session, Duration(20'000))) ::_exit(6);
+        if (!in.wait_idle(*session, Duration(20'000))) ::_exit(6);
         die();
     });
     auto const passed = std::chrono::steady_clock::now() + Duration(250);
@@ -287,9 +287,9 @@ TEST_F(CrashTest, ExpiryWhileDown_IsSettledAtTheStart) {
     open();
     PendingId const id = id_in_ledger("A");
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
-    wait_while([&] { return runtime->said(id.session).value() != "Done."; });
+    wait_while([&] { return runtime->last_reply(id.session).value() != "Done."; });
     EXPECT_EQ(count(id.session, "expired"), 1U);
-    EXPECT_EQ(runtime->said(id.session).value(), "Done.") << "and the session continued";
+    EXPECT_EQ(runtime->last_reply(id.session).value(), "Done.") << "and the session continued";
 }
 
 TEST_F(CrashTest, CrashAfterADecision_ToolRunsOnce) {
@@ -310,7 +310,7 @@ TEST_F(CrashTest, CrashAfterADecision_ToolRunsOnce) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        auto const view = in.rest(*session, Duration(20'000));
+        auto const view = in.wait_idle(*session, Duration(20'000));
         if (!in.decide(view->pending.at(0).id, {.approved = true})) ::_exit(6);
     });
     open();
@@ -365,7 +365,7 @@ TEST_F(CrashTest, CrashInAValidator_AcceptsNothing) {
     killed([&](Runtime& in) {
         prompt(in, asked);
         auto const session = in.create({.agent = "ops", .prompt = asked, .key = "the session"});
-        auto const view = in.rest(*session, Duration(20'000));
+        auto const view = in.wait_idle(*session, Duration(20'000));
         static_cast<void>(in.submit(view->pending.at(0).id, output("live")));
     });
     open();

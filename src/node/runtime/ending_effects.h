@@ -34,8 +34,8 @@ private:
         if (std::holds_alternative<session::ModelFailure>(body)) return true;
         auto const* const outcome = std::get_if<session::ToolOutcome>(&body);
         if (!outcome) return false;
-        auto const* const failed = std::get_if<session::ToolOutcome::Failed>(&outcome->what);
-        return failed && !failed->may_retry;
+        auto const* const failed = std::get_if<session::Failed>(&outcome->what);
+        return failed && !failed->nothing_done;
     }
     [[nodiscard]] port::Outcome watch(SessionId session, session::EffectId id, port::Outcome done) {
         return [this, session, id, done = std::move(done)](session::Command::Body body) mutable {

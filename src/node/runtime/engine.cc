@@ -43,11 +43,6 @@ std::string labels_json(std::map<std::string, std::string> const& labels) {
     return out.end_object().take();
 }
 
-std::optional<session::PromptMode> mode_of(std::optional<PromptOptions::When> when) {
-    if (!when) return std::nullopt;
-    return static_cast<session::PromptMode>(*when);
-}
-
 // Values of zero with which nothing would ever run.
 Result<void> check_numbers(Settings const& settings) {
     auto const refuse = [](std::string const& name) {
@@ -135,10 +130,10 @@ bool Runtime::Engine::close(Duration limit) {
 }
 
 // On the loop. Ends waiting operations and readers, then the node.
-void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> told) {
+void Runtime::Engine::begin_to_end(Duration limit, port::Fn<void()> done) {
     let_go();
     node_.end(limit);
-    told();
+    done();
 }
 
 Result<void> Runtime::Engine::assemble() {
@@ -321,7 +316,7 @@ void Runtime::Engine::prompt(SessionId session, std::string const& text,
     if (auto fits = runtime::check_utf8("key", options.key); !fits)
         return reply(std::unexpected(std::move(fits.error())));
     session::Prompt command = wire::text_prompt(text);
-    command.when = mode_of(options.when);
+    command.when = options.when;
     command.answers = options.answers;
     auto const shared_reply = std::make_shared<runtime::Reply<Accepted>>(std::move(reply));
     auto then = [this, session, shared_reply, command = std::move(command),
@@ -371,17 +366,17 @@ Result<void> check_reason(CancelOptions const& options) {
 }  // namespace
 
 void Runtime::Engine::cancel(PendingId pending, CancelOptions options,
-                             runtime::Reply<Receipt> reply) {
+                             runtime::Reply<Submitted> reply) {
     if (auto const checked = check_reason(options); !checked)
         return reply(std::unexpected(checked.error()));
-    auto const shared_reply = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto const shared_reply = std::make_shared<runtime::Reply<Submitted>>(std::move(reply));
     std::string const by = std::move(options.by);
     session::Cancel command{session::Cancel::Scope::call, pending, std::move(options.reason)};
     auto then = [this, pending, shared_reply, by, command = std::move(command)]() mutable {
         node_.runner.command(
             pending.session, std::move(command), asker(by, "", "", ""),
             [this, shared_reply, pending](Result<session::Answer> answer) {
-                if (answer) return (*shared_reply)(runtime::receipt(*answer, pending));
+                if (answer) return (*shared_reply)(runtime::submitted(*answer, pending));
                 refuse_closed(pending, std::move(answer.error()), [shared_reply](Error error) {
                     (*shared_reply)(std::unexpected(std::move(error)));
                 });

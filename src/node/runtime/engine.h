@@ -32,20 +32,20 @@ public:
     void create(NewSession const& session, runtime::Reply<SessionId> reply);
     void prompt(SessionId session, std::string const& text, PromptOptions const& options,
                 runtime::Reply<Accepted> reply);
-    void submit(runtime::Entering what, runtime::Reply<Receipt> reply);
+    void submit(runtime::Entering what, runtime::Reply<Submitted> reply);
     void call(PendingId pending, runtime::Reply<CallView> reply);
     void submit_all(std::vector<runtime::Entering> offers,
-                    runtime::Reply<std::vector<Result<Receipt>>> reply);
+                    runtime::Reply<std::vector<Result<Submitted>>> reply);
     void progress(PendingId pending, Json payload, std::string key, std::string const& by,
                   runtime::Reply<void> reply);
-    void cancel(PendingId pending, CancelOptions options, runtime::Reply<Receipt> reply);
+    void cancel(PendingId pending, CancelOptions options, runtime::Reply<Submitted> reply);
     void cancel(SessionId session, CancelOptions options, runtime::Reply<void> reply);
     void read_view(SessionId session, runtime::Reply<SessionView> reply);
-    void rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply);
+    void wait_idle(SessionId session, Duration limit, runtime::Reply<SessionView> reply);
     void messages(SessionId session, runtime::Reply<std::vector<Message>> reply);
     void events(SessionId session, Seq after, runtime::Reply<std::vector<Event>> reply);
     void follow(SessionId session, Seq after, std::function<void(Event const&)> observer,
-                std::function<void(std::string const&)> said, runtime::Reply<Following> reply);
+                std::function<void(std::string const&)> on_text, runtime::Reply<Following> reply);
     void follow_all(SessionId session, Seq after, std::function<void(Event const&)> observer,
                     runtime::Reply<Following> reply);
     void waiting(WaitingFilter const& filter, runtime::Reply<WaitingCalls> reply);
@@ -66,9 +66,9 @@ private:
     struct Gathering;  // a list read from several sessions, one at a time
     Engine(Settings settings, std::unique_ptr<port::Store> store);
 
-    void begin_to_end(Duration limit, port::Fn<void()> told);
+    void begin_to_end(Duration limit, port::Fn<void()> done);
     void offer(session::Submit command, std::string by,
-               std::shared_ptr<runtime::Reply<Receipt>> const& reply);
+               std::shared_ptr<runtime::Reply<Submitted>> const& reply);
     void refuse_closed(PendingId pending, Error error, std::function<void(Error)> reply);
     [[nodiscard]] Result<void> assemble();
     void add(agent::Tool tool);

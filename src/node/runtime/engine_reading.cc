@@ -47,7 +47,7 @@ struct Runtime::Engine::Follow {
     std::recursive_mutex mutex;
     bool ended = false;  // protected by mutex
     std::function<void(Event const&)> observer;
-    std::function<void(std::string const&)> said;
+    std::function<void(std::string const&)> on_text;
     std::vector<std::string> pieces;  // of text, not yet delivered
     bool speaking = false;            // some are being delivered
 
@@ -86,7 +86,8 @@ void Runtime::Engine::read_view(SessionId session, runtime::Reply<SessionView> r
         });
 }
 
-void Runtime::Engine::rest(SessionId session, Duration limit, runtime::Reply<SessionView> reply) {
+void Runtime::Engine::wait_idle(SessionId session, Duration limit,
+                                runtime::Reply<SessionView> reply) {
     node_.runner.read_lane(session, [this, limit, reply = std::move(reply)](
                                         Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
@@ -133,20 +134,20 @@ void Runtime::Engine::events(SessionId session, Seq after,
 
 void Runtime::Engine::follow(SessionId session, Seq after,
                              std::function<void(Event const&)> observer,
-                             std::function<void(std::string const&)> said,
+                             std::function<void(std::string const&)> on_text,
                              runtime::Reply<Following> reply) {
     auto const follow = std::make_shared<Follow>();
     follow->session = session;
     follow->next = after + 1;
     follow->observer = std::move(observer);
-    follow->said = std::move(said);
+    follow->on_text = std::move(on_text);
     node_.runner.read_lane(session, [this, follow, reply = std::move(reply)](
                                         Result<std::shared_ptr<runner::Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
         follow->lane = *std::move(lane);
         std::erase_if(follows_, [](auto const& weak) { return weak.expired(); });
         follows_.push_back(follow);
-        if (follow->said) listeners_[follow->session].push_back(follow);
+        if (follow->on_text) listeners_[follow->session].push_back(follow);
         follow->watch = follow->lane->watch([this, follow] {
             if (follow->lane && follow->lane->state().head >= follow->next) pump(follow);
         });
@@ -216,7 +217,7 @@ void Runtime::Engine::hand_over_output(std::shared_ptr<Follow> const& follow) {
     follow->speaking = true;
     callbacks_->run(
         [this, callbacks = callbacks_.share(), follow, texts = std::exchange(follow->pieces, {})] {
-            follow->show(callbacks->notes(), texts, follow->said);
+            follow->show(callbacks->notes(), texts, follow->on_text);
             callbacks->post([this, follow] {
                 follow->speaking = false;
                 hand_over_output(follow);

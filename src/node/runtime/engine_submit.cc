@@ -19,14 +19,14 @@ bool names_existing(Code code) {
 }  // namespace
 
 void Runtime::Engine::offer(session::Submit command, std::string by,
-                            std::shared_ptr<runtime::Reply<Receipt>> const& reply) {
+                            std::shared_ptr<runtime::Reply<Submitted>> const& reply) {
     PendingId const pending = command.pending;
     runner::Asker asker{{session::ActorType::token, std::move(by)}};
     node_.runner.command(
         pending.session, std::move(command), std::move(asker),
         [this, reply, pending](Result<session::Answer> answer) {
             if (node_.meter) node_.meter->submitted(answer);
-            if (answer) return (*reply)(runtime::receipt(*answer, pending));
+            if (answer) return (*reply)(runtime::submitted(*answer, pending));
             refuse_closed(pending, std::move(answer.error()),
                           [reply](Error error) { (*reply)(std::unexpected(std::move(error))); });
         });
@@ -47,11 +47,11 @@ void Runtime::Engine::refuse_closed(PendingId pending, Error error,
                          });
 }
 
-void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Receipt> reply) {
+void Runtime::Engine::submit(runtime::Entering what, runtime::Reply<Submitted> reply) {
     if (!what.command) return reply(std::unexpected(std::move(what.command.error())));
     PendingId const pending = what.pending;
     std::string const by = what.by;
-    auto const shared_reply = std::make_shared<runtime::Reply<Receipt>>(std::move(reply));
+    auto const shared_reply = std::make_shared<runtime::Reply<Submitted>>(std::move(reply));
     auto then = [this, pending, shared_reply, by, tool = std::move(what.tool),
                  command = *std::move(what.command)]() mutable {
         if (tool.empty()) return offer(std::move(command), by, shared_reply);
@@ -84,16 +84,16 @@ void Runtime::Engine::call(PendingId pending, runtime::Reply<CallView> reply) {
 }
 
 void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
-                                 runtime::Reply<std::vector<Result<Receipt>>> reply) {
+                                 runtime::Reply<std::vector<Result<Submitted>>> reply) {
     struct Batch {
-        runtime::Reply<std::vector<Result<Receipt>>> reply;
-        std::vector<Result<Receipt>> receipts;
+        runtime::Reply<std::vector<Result<Submitted>>> reply;
+        std::vector<Result<Submitted>> receipts;
         std::size_t open;
     };
-    if (offers.empty()) return reply(std::vector<Result<Receipt>>{});
+    if (offers.empty()) return reply(std::vector<Result<Submitted>>{});
     auto const batch = std::make_shared<Batch>(
         std::move(reply),
-        std::vector<Result<Receipt>>(offers.size(), std::unexpected(runtime::ended())),
+        std::vector<Result<Submitted>>(offers.size(), std::unexpected(runtime::ended())),
         offers.size());
     std::map<SessionId, std::vector<std::size_t>> by_session;
     for (std::size_t i = 0; i < offers.size(); ++i)
@@ -105,7 +105,7 @@ void Runtime::Engine::submit_all(std::vector<runtime::Entering> offers,
             session, [this, batch, shared, places = std::move(places)](auto const&) {
                 for (std::size_t const i : places) {
                     submit(std::move((*shared)[i]),
-                           runtime::Reply<Receipt>([batch, i](Result<Receipt> receipt) {
+                           runtime::Reply<Submitted>([batch, i](Result<Submitted> receipt) {
                                batch->receipts[i] = std::move(receipt);
                                if (--batch->open == 0) batch->reply(std::move(batch->receipts));
                            }));

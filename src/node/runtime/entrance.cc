@@ -40,21 +40,21 @@ Result<void> check_prompt(std::string_view text) {
     return check_utf8("the prompt", text);
 }
 
-Result<void> check(NewSession const& asked) {
-    if (!is_name(asked.project))
+Result<void> check(NewSession const& session) {
+    if (!is_name(session.project))
         return fail(Code::bad_value, "project must match [A-Za-z0-9_.-]{1,64}");
-    if (asked.title.size() > title_max)
+    if (session.title.size() > title_max)
         return fail(Code::bad_value, "title must be at most 1000 bytes");
-    if (auto fits = check_prompt(asked.prompt); !fits) return fits;
-    for (auto const& [name, text] : {std::pair("agent", &asked.agent),
-                                     {"title", &asked.title},
-                                     {"key", &asked.key},
-                                     {"by", &asked.by}}) {
+    if (auto fits = check_prompt(session.prompt); !fits) return fits;
+    for (auto const& [name, text] : {std::pair("agent", &session.agent),
+                                     {"title", &session.title},
+                                     {"key", &session.key},
+                                     {"by", &session.by}}) {
         if (auto fits = check_utf8(name, *text); !fits) return fits;
     }
-    if (asked.labels.size() > labels_max)
+    if (session.labels.size() > labels_max)
         return fail(Code::bad_value, "labels must have at most 64 members");
-    for (auto const& [name, value] : asked.labels) {
+    for (auto const& [name, value] : session.labels) {
         if (!valid_utf8(name) || !valid_utf8(value))
             return fail(Code::bad_value, "labels are not UTF-8");
     }

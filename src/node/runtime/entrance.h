@@ -19,7 +19,7 @@ struct Offered {
 };
 
 // Errors: bad_value, too_large; the detail names the field.
-[[nodiscard]] Result<void> check(NewSession const& asked);
+[[nodiscard]] Result<void> check(NewSession const& session);
 [[nodiscard]] Result<void> check(WaitingFilter const& filter);
 [[nodiscard]] Result<void> check_prompt(std::string_view text);
 [[nodiscard]] Result<void> check_utf8(std::string_view name, std::string_view text);

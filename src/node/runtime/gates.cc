@@ -8,7 +8,7 @@ namespace {
 
 Resumed resumed(session::Submission const& answer) {
     Resumed out;
-    out.kind = Resumed::Kind::decision;
+    out.kind = SubmissionKind::decision;
     out.approved = answer.approved;
     out.reason = answer.reason;
     out.content = answer.content;

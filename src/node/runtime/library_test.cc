@@ -161,8 +161,8 @@ TEST_F(LibraryTest, PausedSession_AcceptsOutcomes_ContinuesWhenResumed) {
     EXPECT_EQ(script.asked(), asked);
     ASSERT_TRUE(runtime->resume(asleep.id));
     EXPECT_EQ(at_rest(asleep.id).lifecycle, "active");
-    wait_while([&] { return runtime->said(asleep.id).value() != "Done."; });
-    EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
+    wait_while([&] { return runtime->last_reply(asleep.id).value() != "Done."; });
+    EXPECT_EQ(runtime->last_reply(asleep.id).value(), "Done.");
     EXPECT_EQ(code_of(runtime->resume(asleep.id)), "wrong_state");
 }
 
@@ -210,7 +210,7 @@ TEST_F(LibraryTest, TwoResultsValidatedAtOnce_OneWins) {
                              }});
     open();
     auto const call = start("job").pending.at(0);
-    Result<Receipt> a = dormouse::fail(Code::internal, ""), b = a;
+    Result<Submitted> a = dormouse::fail(Code::internal, ""), b = a;
     {
         std::jthread const first([&] { a = runtime->submit(call.id, output("a")); });
         std::jthread const second([&] { b = runtime->submit(call.id, output("b")); });
@@ -267,7 +267,7 @@ TEST_F(LibraryTest, ConflictAndCancelled_HoldTheReceiptOfWhatStays) {
     ASSERT_TRUE(stands) << stands.error().detail;
     auto const other = runtime->submit(job, calls[0].id, {"dead"});
     ASSERT_EQ(code_of(other), "conflict");
-    EXPECT_TRUE(other.error().extra.text().contains(stands->digest));
+    EXPECT_TRUE(other.error().extra.text().contains(digest_text(stands->digest)));
     EXPECT_TRUE(other.error().extra.text().contains(R"("receipt":{"id":"rcp_)"));
     ASSERT_TRUE(runtime->cancel(calls[1].id));
     auto const late = runtime->submit(job, calls[1].id, {"live"});
@@ -283,7 +283,7 @@ TEST_F(LibraryTest, CancelAndProgress_OfASettledCall_HoldItsReceipt) {
     ASSERT_TRUE(stands) << stands.error().detail;
     auto const expect_receipt = [&](Error const& error) {
         EXPECT_EQ(error.code, Code::conflict);
-        EXPECT_TRUE(error.extra.text().contains(stands->digest));
+        EXPECT_TRUE(error.extra.text().contains(digest_text(stands->digest)));
         EXPECT_TRUE(error.extra.text().contains(R"("receipt":{"id":"rcp_)"));
         EXPECT_FALSE(error.detail.contains("payload")) << error.detail;
     };
@@ -310,7 +310,7 @@ TEST_F(LibraryTest, CancelWithAReason_ShowsItToModelAndReaders) {
     CancelOptions options{.by = "ann", .reason = "another branch"};
     auto const receipt = runtime->cancel(call.id, options);
     ASSERT_TRUE(receipt) << receipt.error().detail;
-    EXPECT_EQ(receipt->by, "ann");
+    EXPECT_EQ(receipt->by.name, "ann");
     EXPECT_EQ(runtime->call(call.id)->cancel_reason, "another branch");
     options.reason = std::string(1'001, 'x');
     EXPECT_EQ(code_of(runtime->cancel(call.id, options)), "bad_value");
@@ -333,7 +333,7 @@ TEST_F(LibraryTest, Call_ThatWaitsOrWasSettled_IsRead) {
     auto const settled = runtime->call(call.id).value();
     ASSERT_TRUE(settled.receipt);
     EXPECT_EQ(settled.receipt->status, CallStatus::completed);
-    EXPECT_EQ(settled.receipt->by, "ann");
+    EXPECT_EQ(settled.receipt->by.name, "ann");
     EXPECT_EQ(settled.output, output("live"));
     EXPECT_EQ(settled.title, "It is live");
     EXPECT_EQ(settled.metadata, output("by hand"));
@@ -353,7 +353,7 @@ TEST_F(LibraryTest, Metadata_Differs_IsStillADuplicate) {
     EXPECT_EQ(runtime->call(call.id)->metadata, output("one"));
     std::promise<std::string> told;
     runtime->submit(call.id, output("dead"), SubmitOptions{},
-                    [&](Result<Receipt> const& receipt) { told.set_value(code_of(receipt)); });
+                    [&](Result<Submitted> const& receipt) { told.set_value(code_of(receipt)); });
     EXPECT_EQ(told.get_future().get(), "conflict");
 }
 

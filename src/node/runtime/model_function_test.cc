@@ -71,7 +71,7 @@ TEST_F(ModelFunctionTest, LateOutcome_NamesItsCall) {
     auto const asleep = start("hello");
     ASSERT_EQ(asleep.pending.size(), 1U);
     // First the model must have seen the placeholder.
-    ASSERT_TRUE(runtime->prompt(asleep.id, "And?", {.when = PromptOptions::When::steer}));
+    ASSERT_TRUE(runtime->prompt(asleep.id, "And?", {.when = PromptMode::steer}));
     wait_while([&] { return asked() < 2; });
     at_rest(asleep.id);
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
@@ -176,7 +176,7 @@ TEST_F(ModelFunctionTest, AsyncModel_HoldsNoThreadWhileItWaits) {
     }
     for (SessionId const& session : sessions) {
         at_rest(session);
-        EXPECT_EQ(runtime->said(session).value(), "So it is.");
+        EXPECT_EQ(runtime->last_reply(session).value(), "So it is.");
     }
 }
 
@@ -228,7 +228,7 @@ TEST_F(ModelFunctionTest, ModelThatFailsBecauseTheRuntimeEnds_IsAskedAgain) {
     settings.agents[0].model = script.model();
     open();
     at_rest(session);
-    EXPECT_EQ(runtime->said(session).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(session).value(), "Done.");
 }
 
 }  // namespace

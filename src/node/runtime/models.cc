@@ -138,15 +138,15 @@ std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
     std::vector<TranscriptMessage> out;
     Ids ids;
     for (session::ViewMessage const& message : view.messages) {
-        TranscriptMessage& told = out.emplace_back();
+        TranscriptMessage& added = out.emplace_back();
         bool const user = message.role == session::ViewMessage::Role::user;
-        told.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
-        told.late = user && message.source == session::InputSource::result;
-        told.text = lines_of(message.parts);
-        if (user) told.attachments = attachments_of(message.parts, view);
+        added.role = user ? TranscriptMessage::Role::user : TranscriptMessage::Role::assistant;
+        added.late = user && message.source == session::InputSource::result;
+        added.text = lines_of(message.parts);
+        if (user) added.attachments = attachments_of(message.parts, view);
         for (session::ViewCall const& call : message.calls) {
-            told.calls.push_back(call_of(call));
-            told.calls.back().id = told.late ? ids.of_late(call) : ids.take(call);
+            added.calls.push_back(call_of(call));
+            added.calls.back().id = added.late ? ids.of_late(call) : ids.take(call);
         }
     }
     return out;
@@ -198,8 +198,9 @@ ModelAnswer answer_of(agent::Reply const& reply) {
 
 namespace {
 
-bool same(agent::ModelCall const& said, ModelCall const& changed) {
-    return said.tool == changed.tool && said.input == changed.input && said.id == changed.id;
+bool same(agent::ModelCall const& original, ModelCall const& changed) {
+    return original.tool == changed.tool && original.input == changed.input &&
+           original.id == changed.id;
 }
 
 }  // namespace
@@ -251,8 +252,8 @@ std::string const& TurnInfo::asked() const { return newest_text(messages); }
 
 std::string late_text(TranscriptCall const& call) {
     json::View const output(call.output);
-    auto said = output.string();
-    std::string outcome = said ? std::move(*said) : std::string(output.raw());
+    auto text = output.string();
+    std::string outcome = text ? std::move(*text) : std::string(output.raw());
     if (call.failed) outcome = "Error: " + output["error"].string_or(outcome);
     return "The tool call " + call.id + " (" + call.tool + " " + std::string(call.input.text()) +
            ") that was pending has settled. Its outcome:\n" + outcome;

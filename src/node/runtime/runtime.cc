@@ -6,7 +6,7 @@ namespace dormouse {
 
 namespace {
 
-std::optional<Result<Receipt>> refuse_digest(Decision const& decision) {
+std::optional<Result<Submitted>> refuse_digest(Decision const& decision) {
     if (decision.digest.empty() || wire::parse_digest(decision.digest)) return std::nullopt;
     return fail(Code::bad_value, "digest must be sha256: and 64 hex digits");
 }
@@ -81,52 +81,59 @@ void Runtime::prompt(SessionId session, std::string text, PromptOptions options,
         std::move(done));
 }
 
-Result<Receipt> Runtime::submit_as(std::string tool, PendingId pending, Json output,
-                                   SubmitOptions options) {
+Result<Submitted> Runtime::submit_as(std::string tool, PendingId pending, Json output,
+                                     SubmitOptions options) {
     auto what = runtime::entering(pending, offered(runtime::result_of(std::move(output)),
                                                    std::move(options), std::move(tool)));
-    return engine_->block<Receipt>([e = engine_.get(), what = std::move(what)](auto reply) mutable {
-        e->submit(std::move(what), std::move(reply));
-    });
+    return engine_->block<Submitted>(
+        [e = engine_.get(), what = std::move(what)](auto reply) mutable {
+            e->submit(std::move(what), std::move(reply));
+        });
 }
-Result<Receipt> Runtime::submit(PendingId pending, Json output, std::string by) {
+Result<Submitted> Runtime::submit(PendingId pending, Json output, std::string by) {
     return submit_as("", pending, std::move(output), {.by = std::move(by)});
 }
-Result<Receipt> Runtime::submit(PendingId pending, Json output, SubmitOptions options) {
+Result<Submitted> Runtime::submit(PendingId pending, Json output, SubmitOptions options) {
     return submit_as("", pending, std::move(output), std::move(options));
 }
-void Runtime::submit(PendingId pending, Json output, std::string by, Completion<Receipt> done) {
+void Runtime::submit(PendingId pending, Json output, std::string by, Completion<Submitted> done) {
     submit(pending, std::move(output), SubmitOptions{.by = std::move(by)}, std::move(done));
 }
 void Runtime::submit(PendingId pending, Json output, SubmitOptions options,
-                     Completion<Receipt> done) {
+                     Completion<Submitted> done) {
     auto what = runtime::entering(
         pending, offered(runtime::result_of(std::move(output)), std::move(options)));
-    engine_->run<Receipt>([e = engine_.get(), what = std::move(what)](
-                              auto reply) mutable { e->submit(std::move(what), std::move(reply)); },
-                          std::move(done));
+    engine_->run<Submitted>(
+        [e = engine_.get(), what = std::move(what)](auto reply) mutable {
+            e->submit(std::move(what), std::move(reply));
+        },
+        std::move(done));
 }
 
-Result<Receipt> Runtime::fail(PendingId pending, std::string error, std::string by) {
+Result<Submitted> Runtime::fail(PendingId pending, std::string error, std::string by) {
     return fail(pending, std::move(error), SubmitOptions{.by = std::move(by)});
 }
-Result<Receipt> Runtime::fail(PendingId pending, std::string error, SubmitOptions options) {
+Result<Submitted> Runtime::fail(PendingId pending, std::string error, SubmitOptions options) {
     auto what = runtime::entering(pending,
                                   offered(runtime::error_of(std::move(error)), std::move(options)));
-    return engine_->block<Receipt>([e = engine_.get(), what = std::move(what)](auto reply) mutable {
-        e->submit(std::move(what), std::move(reply));
-    });
+    return engine_->block<Submitted>(
+        [e = engine_.get(), what = std::move(what)](auto reply) mutable {
+            e->submit(std::move(what), std::move(reply));
+        });
 }
-void Runtime::fail(PendingId pending, std::string error, std::string by, Completion<Receipt> done) {
+void Runtime::fail(PendingId pending, std::string error, std::string by,
+                   Completion<Submitted> done) {
     fail(pending, std::move(error), SubmitOptions{.by = std::move(by)}, std::move(done));
 }
 void Runtime::fail(PendingId pending, std::string error, SubmitOptions options,
-                   Completion<Receipt> done) {
+                   Completion<Submitted> done) {
     auto what = runtime::entering(pending,
                                   offered(runtime::error_of(std::move(error)), std::move(options)));
-    engine_->run<Receipt>([e = engine_.get(), what = std::move(what)](
-                              auto reply) mutable { e->submit(std::move(what), std::move(reply)); },
-                          std::move(done));
+    engine_->run<Submitted>(
+        [e = engine_.get(), what = std::move(what)](auto reply) mutable {
+            e->submit(std::move(what), std::move(reply));
+        },
+        std::move(done));
 }
 
 Result<CallView> Runtime::call(PendingId pending) {
@@ -139,16 +146,16 @@ void Runtime::call(PendingId pending, Completion<CallView> done) {
         std::move(done));
 }
 
-Result<Receipt> Runtime::decide(PendingId pending, Decision decision) {
+Result<Submitted> Runtime::decide(PendingId pending, Decision decision) {
     if (auto refused = refuse_digest(decision)) return *std::move(refused);
-    return engine_->block<Receipt>(
+    return engine_->block<Submitted>(
         [e = engine_.get(), what = runtime::entering(pending, offered(std::move(decision)))](
             auto reply) mutable { e->submit(std::move(what), std::move(reply)); });
 }
-void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> done) {
+void Runtime::decide(PendingId pending, Decision decision, Completion<Submitted> done) {
     auto refused = refuse_digest(decision);
     auto what = runtime::entering(pending, offered(std::move(decision)));
-    engine_->run<Receipt>(
+    engine_->run<Submitted>(
         [e = engine_.get(), refused = std::move(refused),
          what = std::move(what)](auto reply) mutable {
             if (refused) return reply(*std::move(refused));
@@ -157,27 +164,28 @@ void Runtime::decide(PendingId pending, Decision decision, Completion<Receipt> d
         std::move(done));
 }
 
-std::vector<Result<Receipt>> Runtime::submit_all(std::vector<Offer> offers, std::string const& by) {
+std::vector<Result<Submitted>> Runtime::submit_all(std::vector<Offer> offers,
+                                                   std::string const& by) {
     std::size_t const count = offers.size();
     auto entering = entering_all(std::move(offers), by);
-    auto receipts = engine_->block<std::vector<Result<Receipt>>>(
+    auto receipts = engine_->block<std::vector<Result<Submitted>>>(
         [e = engine_.get(), entering = std::move(entering)](auto reply) mutable {
             e->submit_all(std::move(entering), std::move(reply));
         });
     if (receipts) return *std::move(receipts);
-    return std::vector<Result<Receipt>>(count, std::unexpected(receipts.error()));
+    return std::vector<Result<Submitted>>(count, std::unexpected(receipts.error()));
 }
 void Runtime::submit_all(std::vector<Offer> offers, std::string const& by,
-                         std::function<void(std::vector<Result<Receipt>>)> done) {
+                         std::function<void(std::vector<Result<Submitted>>)> done) {
     std::size_t const count = offers.size();
     auto entering = entering_all(std::move(offers), by);
-    engine_->run<std::vector<Result<Receipt>>>(
+    engine_->run<std::vector<Result<Submitted>>>(
         [e = engine_.get(), entering = std::move(entering)](auto reply) mutable {
             e->submit_all(std::move(entering), std::move(reply));
         },
-        [count, done = std::move(done)](Result<std::vector<Result<Receipt>>> receipts) {
+        [count, done = std::move(done)](Result<std::vector<Result<Submitted>>> receipts) {
             if (receipts) return done(*std::move(receipts));
-            done(std::vector<Result<Receipt>>(count, std::unexpected(receipts.error())));
+            done(std::vector<Result<Submitted>>(count, std::unexpected(receipts.error())));
         });
 }
 
@@ -197,20 +205,20 @@ void Runtime::progress(PendingId pending, Json payload, std::string key, std::st
         std::move(done));
 }
 
-Result<Receipt> Runtime::cancel(PendingId pending, std::string by) {
+Result<Submitted> Runtime::cancel(PendingId pending, std::string by) {
     return cancel(pending, CancelOptions{.by = std::move(by)});
 }
-Result<Receipt> Runtime::cancel(PendingId pending, CancelOptions options) {
-    return engine_->block<Receipt>(
+Result<Submitted> Runtime::cancel(PendingId pending, CancelOptions options) {
+    return engine_->block<Submitted>(
         [e = engine_.get(), pending, options = std::move(options)](auto reply) mutable {
             e->cancel(pending, std::move(options), std::move(reply));
         });
 }
-void Runtime::cancel(PendingId pending, std::string by, Completion<Receipt> done) {
+void Runtime::cancel(PendingId pending, std::string by, Completion<Submitted> done) {
     cancel(pending, CancelOptions{.by = std::move(by)}, std::move(done));
 }
-void Runtime::cancel(PendingId pending, CancelOptions options, Completion<Receipt> done) {
-    engine_->run<Receipt>(
+void Runtime::cancel(PendingId pending, CancelOptions options, Completion<Submitted> done) {
+    engine_->run<Submitted>(
         [e = engine_.get(), pending, options = std::move(options)](auto reply) mutable {
             e->cancel(pending, std::move(options), std::move(reply));
         },
@@ -275,14 +283,14 @@ void Runtime::session(SessionId session, Completion<SessionView> done) {
         [e = engine_.get(), session](auto reply) { e->read_view(session, std::move(reply)); },
         std::move(done));
 }
-Result<SessionView> Runtime::rest(SessionId session, Duration limit) {
+Result<SessionView> Runtime::wait_idle(SessionId session, Duration limit) {
     return engine_->block<SessionView>([e = engine_.get(), session, limit](auto reply) {
-        e->rest(session, limit, std::move(reply));
+        e->wait_idle(session, limit, std::move(reply));
     });
 }
-void Runtime::rest(SessionId session, Duration limit, Completion<SessionView> done) {
-    engine_->run<SessionView>([e = engine_.get(), session,
-                               limit](auto reply) { e->rest(session, limit, std::move(reply)); },
+void Runtime::wait_idle(SessionId session, Duration limit, Completion<SessionView> done) {
+    engine_->run<SessionView>([e = engine_.get(), session, limit](
+                                  auto reply) { e->wait_idle(session, limit, std::move(reply)); },
                               std::move(done));
 }
 
@@ -295,7 +303,7 @@ void Runtime::messages(SessionId session, Completion<std::vector<Message>> done)
         [e = engine_.get(), session](auto reply) { e->messages(session, std::move(reply)); },
         std::move(done));
 }
-Result<std::string> Runtime::said(SessionId session) {
+Result<std::string> Runtime::last_reply(SessionId session) {
     auto all = messages(session);
     if (!all) return std::unexpected(std::move(all.error()));
     for (auto it = all->rbegin(); it != all->rend(); ++it) {
@@ -318,11 +326,11 @@ void Runtime::events(SessionId session, Seq after, Completion<std::vector<Event>
 }
 Result<Following> Runtime::follow(SessionId session, Seq after,
                                   std::function<void(Event const&)> observer,
-                                  std::function<void(std::string const&)> said) {
+                                  std::function<void(std::string const&)> on_text) {
     return engine_->block<Following>([e = engine_.get(), session, after,
                                       observer = std::move(observer),
-                                      said = std::move(said)](auto reply) mutable {
-        e->follow(session, after, std::move(observer), std::move(said), std::move(reply));
+                                      on_text = std::move(on_text)](auto reply) mutable {
+        e->follow(session, after, std::move(observer), std::move(on_text), std::move(reply));
     });
 }
 

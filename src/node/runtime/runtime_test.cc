@@ -13,7 +13,7 @@ TEST_F(RuntimeTest, ExternalResult_EndToEnd) {
     auto const asleep = start("job");
     ASSERT_EQ(asleep.pending.size(), 1U);
     PendingCall const& call = asleep.pending[0];
-    EXPECT_EQ(asleep.activity, SessionView::Activity::waiting_async);
+    EXPECT_EQ(asleep.activity, Activity::waiting_async);
     EXPECT_EQ(call.tool, "job");
     EXPECT_EQ(call.external_ref, "job-A");
     EXPECT_EQ(call.reason, PauseReason::tool_result);
@@ -24,7 +24,7 @@ TEST_F(RuntimeTest, ExternalResult_EndToEnd) {
     EXPECT_EQ(receipt->status, CallStatus::completed);
     auto const awake = at_rest(asleep.id);
     EXPECT_TRUE(awake.pending.empty());
-    EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(asleep.id).value(), "Done.");
 
     auto const again = runtime->submit(job, call.id, {"live"});
     ASSERT_TRUE(again);
@@ -41,7 +41,7 @@ TEST_F(RuntimeTest, SecondResult_IsAConflictAndChangesNothing) {
     EXPECT_EQ(code_of(runtime->submit(job, asleep.pending[0].id, {"dead"})), "conflict");
     // A note records the refused result; nothing that the model sees has changed.
     EXPECT_LE(at_rest(asleep.id).head, head + 1);
-    EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(asleep.id).value(), "Done.");
 }
 
 TEST_F(RuntimeTest, Submission_IsDurableWhenItReturns) {
@@ -51,7 +51,7 @@ TEST_F(RuntimeTest, Submission_IsDurableWhenItReturns) {
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
     open();  // the model's reply comes from this process or the previous one
     EXPECT_TRUE(at_rest(asleep.id).pending.empty());
-    EXPECT_EQ(runtime->said(asleep.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(asleep.id).value(), "Done.");
     PendingId unknown = asleep.pending[0].id;
     unknown.nonce[0] ^= 1;
     EXPECT_EQ(code_of(runtime->submit(unknown, output("live"))), "not_found");
@@ -140,13 +140,13 @@ TEST_F(RuntimeTest, ResultOfAnotherTool_IsRefused) {
     EXPECT_EQ(at_rest(call.id.session).pending.size(), 1U);
 }
 
-TEST_F(RuntimeTest, MixedSyncAndAsyncCallsOfOneStep) {
+TEST_F(RuntimeTest, OneStep_SyncAndAsyncCalls_ContinuesAfterAll) {
     open();
     auto const asleep = start("mixed");
     ASSERT_EQ(asleep.pending.size(), 1U);
     EXPECT_EQ(asleep.pending[0].tool, "job");
     ASSERT_TRUE(runtime->submit(job, asleep.pending[0].id, {"live"}));
-    EXPECT_EQ(at_rest(asleep.id).activity, SessionView::Activity::idle);
+    EXPECT_EQ(at_rest(asleep.id).activity, Activity::idle);
 }
 
 TEST_F(RuntimeTest, Question_IsAnsweredByTheNextMessage) {
@@ -164,7 +164,7 @@ TEST_F(RuntimeTest, Expiry_IsReported_LateResultIsRefused) {
     auto const asleep = start("job");
     PendingId const id = asleep.pending.at(0).id;
     wait_while([&] { return !at_rest(asleep.id).pending.empty(); });
-    EXPECT_EQ(at_rest(asleep.id).activity, SessionView::Activity::idle);
+    EXPECT_EQ(at_rest(asleep.id).activity, Activity::idle);
     EXPECT_EQ(count(asleep.id, "expired"), 1U);
     EXPECT_EQ(code_of(runtime->submit(job, id, {"late"})), "expired");
     EXPECT_EQ(count(asleep.id, "note"), 1U);
@@ -188,7 +188,7 @@ TEST_F(RuntimeTest, Cancel_EachKindOfPause_SettlesTheCall) {
         auto const receipt = runtime->cancel(call.id);
         ASSERT_TRUE(receipt) << prompt << ": " << receipt.error().detail;
         EXPECT_EQ(receipt->status, CallStatus::cancelled);
-        EXPECT_EQ(at_rest(call.id.session).activity, SessionView::Activity::idle) << prompt;
+        EXPECT_EQ(at_rest(call.id.session).activity, Activity::idle) << prompt;
         EXPECT_TRUE(runtime->cancel(call.id)->duplicate);
         EXPECT_NE(code_of(runtime->submit(call.id, output("late"))), "") << prompt;
     }
@@ -202,7 +202,7 @@ TEST_F(RuntimeTest, CancelledTurn_CancelsAllItsCalls) {
     ASSERT_TRUE(runtime->cancel(asleep.id));
     auto const now = at_rest(asleep.id);
     EXPECT_TRUE(now.pending.empty());
-    EXPECT_EQ(now.activity, SessionView::Activity::idle);
+    EXPECT_EQ(now.activity, Activity::idle);
 }
 
 TEST_F(RuntimeTest, Authorizer_SeesEachOperationFirst) {
@@ -354,7 +354,7 @@ TEST_F(RuntimeTest, StepLimitAndUsage_SurviveAPause) {
     EXPECT_EQ(view.input_tokens, 300U);
     ASSERT_TRUE(runtime->submit(job, view.pending[0].id, {"live"}));
     view = at_rest(view.id);
-    EXPECT_EQ(view.activity, SessionView::Activity::idle);
+    EXPECT_EQ(view.activity, Activity::idle);
     EXPECT_EQ(view.output_tokens, 30U);
 }
 
@@ -364,8 +364,8 @@ TEST_F(RuntimeTest, ToolThatThrows_ModelSeesItAndTurnContinues) {
     settings.gates.clear();
     open();
     auto const view = start("both steps");
-    EXPECT_EQ(view.activity, SessionView::Activity::idle);
-    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+    EXPECT_EQ(view.activity, Activity::idle);
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "Done.");
 }
 
 TEST_F(RuntimeTest, GateThatThrows_Denies) {
@@ -374,7 +374,7 @@ TEST_F(RuntimeTest, GateThatThrows_Denies) {
     };
     open();
     auto const view = start("guarded");
-    EXPECT_EQ(view.activity, SessionView::Activity::idle);
+    EXPECT_EQ(view.activity, Activity::idle);
     EXPECT_EQ(guarded_runs, 0);
 }
 
@@ -410,7 +410,7 @@ TEST_F(RuntimeTest, Completions_MayBlock) {
     open();
     std::atomic<bool> ended = false;
     runtime->create({.agent = "ops", .prompt = "job"}, [&](Result<SessionId> session) {
-        auto const view = runtime->rest(session.value());
+        auto const view = runtime->wait_idle(session.value());
         ASSERT_TRUE(runtime->submit(job, view->pending.at(0).id, {"live"}));
         ended = true;
     });
@@ -424,7 +424,7 @@ TEST_F(RuntimeTest, EndOfTheRuntime_UnblocksATool) {
     std::string refused;
     settings.tools.back() = tool("guarded_job", [&](Work const&, Call const& call) {
         inside = true;
-        refused = code_of(face.load()->rest(call.session(), Duration(60'000)));
+        refused = code_of(face.load()->wait_idle(call.session(), Duration(60'000)));
         return Outcome{"ran"};
     });
     settings.gates.clear();

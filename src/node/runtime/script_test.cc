@@ -66,7 +66,7 @@ TEST_F(ScriptTest, Text_IsStreamedInPiecesOfWholeCharacters) {
         EXPECT_LE(piece.size(), 3U);
         EXPECT_NE(static_cast<unsigned char>(piece.front()) & 0xC0, 0x80) << piece;
     }
-    EXPECT_EQ(runtime->said(session).value(), "Grüße aus Köln");
+    EXPECT_EQ(runtime->last_reply(session).value(), "Grüße aus Köln");
 }
 
 TEST_F(ScriptTest, Pieces_ComeBeforeTheReply) {
@@ -77,7 +77,7 @@ TEST_F(ScriptTest, Pieces_ComeBeforeTheReply) {
     ASSERT_TRUE(runtime->prompt(session, "hello"));
     EXPECT_TRUE(eventually([&] { return heard.count() != 0; }));
     EXPECT_EQ(heard.all(), "one ");
-    EXPECT_EQ(runtime->said(session).value(), "") << "nothing is durable yet";
+    EXPECT_EQ(runtime->last_reply(session).value(), "") << "nothing is durable yet";
 }
 
 TEST_F(ScriptTest, BrokenStream_IsAskedAgainAndCommittedOnce) {
@@ -87,11 +87,11 @@ TEST_F(ScriptTest, BrokenStream_IsAskedAgainAndCommittedOnce) {
     auto const session = idle();
     auto const following = listen(session);
     ASSERT_TRUE(runtime->prompt(session, "hello"));
-    EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
+    EXPECT_EQ(at_rest(session).activity, Activity::idle);
     EXPECT_EQ(rule.asked(), 2U);
     EXPECT_EQ(count(session, "model_failed"), 1U);
     EXPECT_EQ(count(session, "model_replied"), 1U);
-    EXPECT_EQ(runtime->said(session).value(), "one two three");
+    EXPECT_EQ(runtime->last_reply(session).value(), "one two three");
     bool const came = eventually([&] { return heard.all().starts_with("one two one two"); });
     EXPECT_TRUE(came) << heard.all();
 }
@@ -105,7 +105,7 @@ TEST_F(ScriptTest, Refusal_EndsTheTurn) {
     EXPECT_EQ(count(view.id, "turn_ended"), 1U);
     ASSERT_TRUE(runtime->prompt(view.id, "hello"));
     at_rest(view.id);
-    EXPECT_EQ(runtime->said(view.id).value(), "Fine.");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "Fine.");
     EXPECT_TRUE(own.used_up());
 }
 
@@ -115,7 +115,7 @@ TEST_F(ScriptTest, CancelledTurn_EndsTheDelay) {
     auto const session = runtime->create({.agent = "ops", .prompt = "hello"}).value();
     wait_while([&] { return own.asked() == 0; });
     ASSERT_TRUE(runtime->cancel(session));
-    EXPECT_EQ(at_rest(session).activity, SessionView::Activity::idle);
+    EXPECT_EQ(at_rest(session).activity, Activity::idle);
 }  // the runtime ends here, which waits for the thread
 
 TEST_F(ScriptTest, SpentRule_NextRuleAnswers) {
@@ -124,11 +124,11 @@ TEST_F(ScriptTest, SpentRule_NextRuleAnswers) {
     own.on("hello").says("then");
     play();
     auto const view = start("hello");
-    EXPECT_EQ(runtime->said(view.id).value(), "first");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "first");
     EXPECT_FALSE(own.used_up());
     ASSERT_TRUE(runtime->prompt(view.id, "hello again"));
     at_rest(view.id);
-    EXPECT_EQ(runtime->said(view.id).value(), "then");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "then");
     EXPECT_EQ(first.asked(), 1U);
     EXPECT_TRUE(own.used_up());
 }
@@ -163,7 +163,7 @@ TEST_F(ScriptTest, StreamingModelFunction_ShowsItsPieces) {
     at_rest(session);
     wait_while([&] { return heard.count() < 2; });
     EXPECT_EQ(heard.pieces, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(runtime->said(session).value(), "ab");
+    EXPECT_EQ(runtime->last_reply(session).value(), "ab");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(TurnsTest, Refusal_EndsTheTurnWithoutAskingTheModel) {
     open();
     auto const view = start("the secret");
     EXPECT_EQ(script.asked(), 0U);
-    EXPECT_EQ(view.activity, SessionView::Activity::idle);
+    EXPECT_EQ(view.activity, Activity::idle);
     auto const events = runtime->events(view.id).value();
     bool told = false;
     for (Event const& event : events)
@@ -73,7 +73,7 @@ TEST_F(TurnsTest, Refusal_EndsTheTurnWithoutAskingTheModel) {
         << "not asked, but notified of the end";
     ASSERT_TRUE(runtime->prompt(view.id, "something else"));
     at_rest(view.id);
-    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "Done.");
 }
 
 TEST_F(TurnsTest, AddedContext_IsSeenInAllLaterSteps) {
@@ -126,7 +126,7 @@ TEST_F(TurnsTest, InterceptorThatThrows_BeforeRefusesAfterIsIgnored) {
     EXPECT_EQ(script.asked(), 0U);
     ASSERT_TRUE(runtime->prompt(view.id, "hello"));
     at_rest(view.id);
-    EXPECT_EQ(runtime->said(view.id).value(), "Done.");
+    EXPECT_EQ(runtime->last_reply(view.id).value(), "Done.");
     wait_while([&] { return count(view.id, "turn_told") < 2; });
     EXPECT_EQ(count(view.id, "turn_told"), 2U);
 }

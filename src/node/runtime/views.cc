@@ -1,6 +1,5 @@
 #include "runtime/views.h"
 
-#include "base/enum_words.h"
 #include "json/json.h"
 
 namespace dormouse::runtime {
@@ -33,7 +32,7 @@ PendingCall pending_call(session::Call const& call) {
     out.id = call.pending;
     out.since = pause.since;
     out.deadline = pause.deadline;
-    out.reason = static_cast<PauseReason>(pause.terms.reason);
+    out.reason = pause.terms.reason;
     out.message = pause.terms.message;
     out.form = pause.terms.form;
     out.placeholder = pause.terms.placeholder;
@@ -51,7 +50,7 @@ SessionView session_view(session::State const& state) {
     out.agent = state.agent;
     out.title = shown_title(state);
     out.lifecycle = text(state.lifecycle);
-    out.activity = static_cast<SessionView::Activity>(activity(state));
+    out.activity = activity(state);
     out.head = state.head;
     out.input_tokens = static_cast<std::uint64_t>(state.usage.input_tokens);
     out.output_tokens = static_cast<std::uint64_t>(state.usage.output_tokens);
@@ -61,32 +60,21 @@ SessionView session_view(session::State const& state) {
     if (state.parent) out.parent = state.parent->session;
     for (auto const& [no, task] : state.tasks) {
         if (!task.begun()) continue;
-        out.children.push_back({session::task_id(state.id, no), task.child, task.agent,
-                                static_cast<ChildSession::Status>(task.status)});
+        out.children.push_back(
+            {session::task_id(state.id, no), task.child, task.agent, task.status});
     }
     return out;
 }
 
-Receipt receipt(session::Receipt const& receipt) {
-    Receipt out;
-    out.pending = receipt.pending;
-    out.status = static_cast<CallStatus>(receipt.status);
-    out.digest = digest_text(receipt.digest);
-    out.at = receipt.at;
-    out.by = receipt.by.name;
-    out.seq = receipt.seq;
-    return out;
-}
-
-Receipt receipt(session::Answer const& answer, PendingId const& pending) {
-    Receipt out = answer.receipt ? receipt(*answer.receipt) : Receipt{};
+Submitted submitted(session::Answer const& answer, PendingId const& pending) {
+    Submitted out{answer.receipt.value_or(Receipt{})};
     out.pending = pending;
     out.duplicate = answer.outcome == session::Answer::Outcome::duplicate;
     out.counted = answer.outcome == session::Answer::Outcome::counted;
     return out;
 }
 
-Json closed_extra(session::Receipt const& receipt) {
+Json closed_extra(Receipt const& receipt) {
     SessionId const& session = receipt.pending.session;
     json::Writer out;
     out.begin_object().member("digest", digest_text(receipt.digest)).key("receipt").begin_object();
@@ -105,7 +93,7 @@ CallView call_view(wire::History const& history, wire::PauseView const& pause) {
     out.call.tool = call.spec.tool;
     out.call.input = call.spec.input;
     out.call.input_digest = digest_text(call.spec.input_digest);
-    out.call.reason = static_cast<PauseReason>(pause.terms.reason);
+    out.call.reason = pause.terms.reason;
     out.call.gate = pause.gate;
     out.call.in_doubt = pause.in_doubt;
     out.call.message = pause.terms.message;
@@ -116,7 +104,7 @@ CallView call_view(wire::History const& history, wire::PauseView const& pause) {
     out.call.since = pause.created;
     out.call.deadline = pause.deadline;
     if (!pause.receipt) return out;
-    out.receipt = receipt(*pause.receipt);
+    out.receipt = pause.receipt;
     out.output = pause.what.output;
     out.error = pause.what.error;
     if (pause.receipt->kind == session::SubmissionKind::cancel)
@@ -144,12 +132,5 @@ Event event(SessionId session, wire::Record const& record) {
             Json::trusted(record.data),
             session};
 }
-
-// The enumerations of the public headers equal those of the core.
-static_assert(words_of<PauseReason> == words_of<session::PauseReason>);
-static_assert(words_of<CallStatus> == words_of<session::CallStatus>);
-static_assert(words_of<ChildSession::Status> == words_of<session::TaskStatus>);
-static_assert(words_of<SessionView::Activity> == words_of<session::Activity>);
-static_assert(words_of<PromptOptions::When> == words_of<session::PromptMode>);
 
 }  // namespace dormouse::runtime

@@ -86,7 +86,7 @@ protected:
 
 TEST_F(DeployPreview, Example_RunsEndToEnd) {
     auto const session = runtime->create({.agent = "ops", .prompt = "Deploy main."}).value();
-    auto const waits = runtime->rest(session, Duration(20'000)).value().pending.at(0);
+    auto const waits = runtime->wait_idle(session, Duration(20'000)).value().pending.at(0);
     ASSERT_EQ(service.asked.size(), 1U);
     EXPECT_EQ(service.asked[0].branch, "main");
     EXPECT_EQ(service.asked[0].callback_id, waits.id.text());
@@ -101,8 +101,8 @@ TEST_F(DeployPreview, Example_RunsEndToEnd) {
     EXPECT_EQ(call_back(body, "another-secret").status, 401);
     EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"applied")"));
     EXPECT_TRUE(call_back(body, "shared-secret").body.contains(R"("outcome":"duplicate")"));
-    EXPECT_EQ(runtime->rest(session, Duration(20'000))->pending.size(), 0U);
-    EXPECT_EQ(runtime->said(session).value(), "The preview is there.");
+    EXPECT_EQ(runtime->wait_idle(session, Duration(20'000))->pending.size(), 0U);
+    EXPECT_EQ(runtime->last_reply(session).value(), "The preview is there.");
     EXPECT_EQ(service.asked.size(), 1U);
     auto const messages = testing::exchange(
         url, "GET", "/api/sessions/" + session.text() + "/messages", "", "a-token-of-this-program");

@@ -62,7 +62,7 @@ protected:
     }
     PendingCall waiting() {
         auto const session = runtime->create({.agent = "ops", .prompt = "deploy"}).value();
-        return runtime->rest(session, Duration(20'000)).value().pending.at(0);
+        return runtime->wait_idle(session, Duration(20'000)).value().pending.at(0);
     }
 
     std::string store;
@@ -89,8 +89,8 @@ TEST_F(ServeTest, SessionsOfTheProgram_AreVisibleOverHttp) {
         ask("POST", "/async-tool/result",
             R"({"pendingID":")" + call.id.text() + R"(","result":{"output":{"status":"live"}}})");
     EXPECT_EQ(result.status, 200) << result.body;
-    EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
-    EXPECT_EQ(runtime->said(call.id.session).value(), "Done.");
+    EXPECT_EQ(runtime->wait_idle(call.id.session, Duration(20'000))->pending.size(), 0U);
+    EXPECT_EQ(runtime->last_reply(call.id.session).value(), "Done.");
     // The same receipt through the library.
     EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"})->duplicate);
 }
@@ -111,8 +111,8 @@ TEST_F(ServeTest, SessionMadeOverHttp_IsVisibleToTheProgram) {
     auto const at = made.body.find("ses_");
     auto const session = SessionId::parse(made.body.substr(at, 26));
     ASSERT_TRUE(session) << made.body;
-    EXPECT_TRUE(runtime->rest(*session, Duration(20'000)));
-    EXPECT_EQ(runtime->said(*session).value(), "Done.");
+    EXPECT_TRUE(runtime->wait_idle(*session, Duration(20'000)));
+    EXPECT_EQ(runtime->last_reply(*session).value(), "Done.");
 }
 
 TEST_F(ServeTest, CallbackUrl_WithoutAToken_AcceptsTheResult) {
@@ -124,7 +124,7 @@ TEST_F(ServeTest, CallbackUrl_WithoutAToken_AcceptsTheResult) {
     auto const taken =
         exchange(url, "POST", path, R"({"result":{"output":{"status":"live"}}})", "");
     EXPECT_EQ(taken.status, 200) << taken.body;
-    EXPECT_EQ(runtime->rest(call.id.session, Duration(20'000))->pending.size(), 0U);
+    EXPECT_EQ(runtime->wait_idle(call.id.session, Duration(20'000))->pending.size(), 0U);
     std::string forged = path;
     forged.back() = forged.back() == 'A' ? 'B' : 'A';
     EXPECT_GE(exchange(url, "POST", forged, R"({"error":"no"})", "").status, 400);
@@ -194,7 +194,7 @@ TEST_F(ServeTest, Metrics_CountWhatSessionsDo) {
     auto const call = waiting();
     EXPECT_TRUE(runtime->submit(deploy, call.id, {"live"}));
     EXPECT_FALSE(runtime->submit(deploy, call.id, {"dead"}));
-    ASSERT_TRUE(runtime->rest(call.id.session, Duration(20'000)));
+    ASSERT_TRUE(runtime->wait_idle(call.id.session, Duration(20'000)));
     std::string const text = ask("GET", "/metrics").body;
     EXPECT_EQ(sample(text, R"(dormouse_effects_started_total{kind="tool"})"), "1") << text;
     EXPECT_NE(sample(text, R"(dormouse_effects_started_total{kind="model"})"), "0");

@@ -116,7 +116,7 @@ protected:
 TEST_F(WalkTest, OneLateResult_TakesTheDocumentedPath) {
     open();
     auto const session = runtime->create({.agent = "ops", .prompt = "deploy"}).value();
-    auto const pending = runtime->rest(session, Duration(20'000)).value().pending.at(0).id;
+    auto const pending = runtime->wait_idle(session, Duration(20'000)).value().pending.at(0).id;
     open();  // as a new process would find it
     auto const url = runtime->serve({.listen = "127.0.0.1:0", .token = token}).value();
     trace_sink = note;

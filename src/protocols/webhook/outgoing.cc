@@ -120,7 +120,8 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;
-    if (auto const* const e = std::get_if<InDoubt>(&body)) return e->question.value_or(e->pending);
+    if (auto const* const e = std::get_if<CallInDoubt>(&body))
+        return e->question.value_or(e->pending);
     return std::nullopt;
 }
 

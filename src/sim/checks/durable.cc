@@ -67,11 +67,4 @@ Receipt const* Durable::receipt(PendingId const& pending) const {
     return found == session->receipts.end() ? nullptr : &found->second;
 }
 
-Receipt const* receipt_in(Event const& event) {
-    if (auto const* e = std::get_if<Submitted>(&event.body)) return &e->receipt;
-    if (auto const* e = std::get_if<Expired>(&event.body)) return &e->receipt;
-    if (auto const* e = std::get_if<Cancelled>(&event.body); e && e->receipt) return &*e->receipt;
-    return nullptr;
-}
-
 }  // namespace dormouse::sim

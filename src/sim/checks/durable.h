@@ -55,7 +55,4 @@ private:
     std::uint64_t events_ = 0;
 };
 
-// The receipt in a settling event; nullptr: another event.
-[[nodiscard]] session::Receipt const* receipt_in(session::Event const& event);
-
 }  // namespace dormouse::sim

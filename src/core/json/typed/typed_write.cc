@@ -14,9 +14,9 @@ namespace {
 
 // Writes null for a value without a JSON form, so that the text stays JSON; the text is then not
 // returned.
-class Scribe {
+class TypedWriter {
 public:
-    explicit Scribe(bool by_rules = true) : by_rules_(by_rules) {}
+    explicit TypedWriter(bool by_rules = true) : by_rules_(by_rules) {}
 
     void write(Type const& type, Rule const& rule, void const* object) {
         switch (type.shape) {
@@ -117,16 +117,16 @@ private:
     void map(Type const& type, Rule const& rule, void const* object) {
         check_size(walk, rule, type.access.size(object), "entries");
         struct Context {
-            Scribe& scribe;
+            TypedWriter& writer;
             Type const& type;
         } context{*this, *type.inner};
         out.begin_object();
         type.access.each(object, &context,
                          [](void* raw, std::string const& key, void const* value) {
-                             auto& [scribe, inner] = *static_cast<Context*>(raw);
-                             Walk::Step const step(scribe.walk, key);
-                             scribe.out.key(key);
-                             scribe.write(inner, no_rule, value);
+                             auto& [writer, inner] = *static_cast<Context*>(raw);
+                             Walk::Step const step(writer.walk, key);
+                             writer.out.key(key);
+                             writer.write(inner, no_rule, value);
                          });
         out.end_object();
     }
@@ -177,9 +177,9 @@ private:
 };
 
 std::string spelled(Type const& type, void const* object) {
-    Scribe scribe;
-    scribe.write(type, no_rule, object);
-    return scribe.out.take();
+    TypedWriter writer;
+    writer.write(type, no_rule, object);
+    return writer.out.take();
 }
 
 // The value that {} gives.
@@ -247,10 +247,10 @@ std::uint64_t required_fields(Type const& structure) {
 namespace {
 
 Result<Json> write_ruled(Type const& type, Rule const& rule, void const* object, bool by_rules) {
-    Scribe scribe(by_rules);
-    scribe.write(type, rule, object);
-    if (!scribe.walk.clean()) return std::unexpected(scribe.walk.error());
-    return scribe.out.json();
+    TypedWriter writer(by_rules);
+    writer.write(type, rule, object);
+    if (!writer.walk.clean()) return std::unexpected(writer.walk.error());
+    return writer.out.json();
 }
 
 }  // namespace

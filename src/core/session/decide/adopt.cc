@@ -1,7 +1,9 @@
 #include "session/decide/decider.h"
 
 #include "base/trace.h"
+#include "session/fold.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -10,13 +12,14 @@
 namespace dormouse::session {
 
 void doubt(Decider& d, Call const& call, std::string const& why) {
+    FITS(call.phase == CallPhase::running);
     bool const outside = call.spec.terms.may_pause_for(PauseReason::tool_result);
     bool const asks = call.spec.terms.crash == CrashPolicy::ask;
-    InDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
+    CallInDoubt in_doubt{call.pending, call.spec.terms.crash, std::nullopt, std::nullopt, why};
     if (!outside && !asks) {
         std::string const text = why.empty() ? "outcome unknown" : "outcome unknown: " + why;
         return end_run(d, {call.no, call.attempt, ErrorReason::unknown, {}, text, {}, {}},
-                       sha256(text));
+                       submitted_error(text).digest);
     }
     if (outside) in_doubt.deadline = deadline_of(PauseTerms{}, call.spec.terms, d.at);
     if (asks) {
@@ -29,7 +32,7 @@ void doubt(Decider& d, Call const& call, std::string const& why) {
 
 namespace {
 
-void verdict(Decider& d, Call const& call) {
+void apply_crash_policy(Decider& d, Call const& call) {
     if (call.spec.terms.crash == CrashPolicy::retry) {
         d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
     } else {
@@ -63,7 +66,7 @@ Result<Answer> handle(Decider& d, Adopt const& c) {
     for (auto const& [no, call] : d.state.calls) {
         if (call.phase == CallPhase::running && call.epoch < d.context.epoch) cut_off.push_back(no);
     }
-    for (CallNo no : cut_off) verdict(d, d.state.calls.at(no));
+    for (CallNo no : cut_off) apply_crash_policy(d, d.state.calls.at(no));
     if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.context.epoch) {
         OpenTurn const& turn = *d.state.turn;
         if (turn.terms.program) {

@@ -1,9 +1,9 @@
 #include "session/decide/task.h"
 
 #include "base/trace.h"
+#include "session/fold.h"
 #include "session/limits.h"
-
-#include "base/check.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -40,6 +40,7 @@ bool can_end(State const& state) {
 }
 
 void start_turn(Decider& d) {
+    FITS(!d.state.turn && !d.state.queue.empty());
     QueuedInput const input = d.state.queue.front();
     TurnStarted started{input.turn, input.seq, input.source, d.context.terms, false};
     bool const had = input.source == InputSource::external;
@@ -56,6 +57,7 @@ void start_turn(Decider& d) {
 
 // The mail that woke the session is the input; the rest of the inbox is seen with it.
 void start_mail_turn(Decider& d, InboxItem const& mail) {
+    FITS(!d.state.turn && mail.seq <= d.state.head);
     d.emit(TurnStarted{d.state.turns + 1, mail.seq, InputSource::mail, d.context.terms, false});
 }
 
@@ -74,7 +76,7 @@ void start_ready_calls(Decider& d) {
     // While a slot is free no ready call has a gate left to ask, so the first one may start.
     State const& state = d.state;
     while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
-        CHECK(state.to_gate.empty());
+        FITS(state.to_gate.empty());
         start_tool(d, *state.ready.begin());
     }
 }
@@ -89,6 +91,7 @@ void start_due_retries(Decider& d) {
     for (CallNo no : due) {
         if (d.state.in_work >= d.state.turn->terms.tool_concurrency) return;
         Call const& call = d.state.calls.at(no);
+        FITS(call.phase == CallPhase::retry_wait);
         d.emit(ToolStarted{call.pending, call.attempt + 1, d.context.epoch});
     }
 }
@@ -114,6 +117,7 @@ void cancel_rest(Decider& d) {
 void ask_model(Decider& d) {
     trace();
     OpenTurn const& turn = *d.state.turn;
+    FITS(!turn.request && !turn.retry);
     if (turn.terms.program) return prompt_again(d);
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
@@ -124,6 +128,7 @@ void ask_model(Decider& d) {
 
 void start_tool(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
+    FITS(call.phase == CallPhase::ready && !call.spec.refused);
     auto at_once = call.spec.at_once;
     if (auto stashed = d.at_once.extract(no)) at_once = std::move(stashed.mapped());
     auto const terms = call.spec.terms;
@@ -136,7 +141,7 @@ void start_tool(Decider& d, CallNo no) {
 }
 
 void cancel_call(Decider& d, CallNo no, std::string const& why, std::string const& reason) {
-    static Sha256 const digest = sha256(R"({"error":"cancelled"})");
+    static Sha256 const digest = submitted_error("cancelled").digest;
     Call const& call = d.state.calls.at(no);
     if (call.question) {
         auto question = d.receipt(call.question->pending, SubmissionKind::cancel,
@@ -157,6 +162,7 @@ void cancel_call(Decider& d, CallNo no, std::string const& why, std::string cons
 
 void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std::string const& why,
               std::string const& reason) {
+    FITS(d.state.turn.has_value());
     while (!d.state.calls.empty()) cancel_call(d, d.state.calls.begin()->first, why, reason);
     d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error), reason});
 }

@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/decide/values.h"
 #include "session/limits.h"
 
 #include <map>
@@ -8,11 +9,14 @@ namespace dormouse::session {
 
 namespace {
 
+// REQUIRES: `object` is an object (CHECK).
 Json with_id(Json const& object, std::string const& id) {
-    std::string text(object.text());
-    text.pop_back();
-    text += text == "{" ? "" : ",";
-    return Json::trusted(text + R"("artifactID":")" + id + "\"}");
+    json::View const view(object);
+    CHECK(view.kind() == json::Kind::object);
+    json::Writer out;
+    out.begin_object();
+    view.members([&](std::string_view key, json::View value) { out.member_raw(key, value.raw()); });
+    return out.member("artifactID", id).end_object().json();
 }
 
 std::optional<Error> refuse_together(State const& state, std::uint64_t more) {
@@ -24,6 +28,7 @@ std::optional<Error> refuse_together(State const& state, std::uint64_t more) {
 }
 
 void emit_artifact(Decider& d, CallNo call, Artifact const& artifact) {
+    CHECK(artifact.bytes);
     d.emit(ArtifactEmitted{artifact.name, artifact.mime, artifact.bytes->size(), artifact.digest,
                            call});
     d.artifacts.push_back({d.state.head, artifact.bytes});
@@ -34,8 +39,10 @@ void emit_artifact(Decider& d, CallNo call, Artifact const& artifact) {
 std::optional<Error> refuse_artifacts(State const& state, Attached const& attached) {
     // Plus one: the artifact that holds a large output.
     if (attached.list.size() > limits::artifacts_per_outcome_max + 1)
-        return Error{Code::too_large, "An outcome must have at most 8 artifacts.",
-                     Json::trusted(R"({"limit":"artifacts","max":8})")};
+        return Error{Code::too_large,
+                     "An outcome must have at most " +
+                         std::to_string(limits::artifacts_per_outcome_max) + " artifacts.",
+                     object_json("limit", "artifacts", "max", limits::artifacts_per_outcome_max)};
     std::uint64_t bytes = 0;
     for (Artifact const& artifact : attached.list) {
         if (artifact.bytes->size() > limits::artifact_bytes_max)
@@ -54,8 +61,10 @@ std::optional<Error> refuse_imported(State const& state,
 
 std::optional<Error> refuse_files(State const& state, std::vector<InputFile> const& files) {
     if (files.size() > limits::input_files_max)
-        return Error{Code::too_large, "A prompt must have at most 20 images and files.",
-                     Json::trusted(R"({"limit":"prompt_files","max":20})")};
+        return Error{Code::too_large,
+                     "A prompt must have at most " + std::to_string(limits::input_files_max) +
+                         " images and files.",
+                     object_json("limit", "prompt_files", "max", limits::input_files_max)};
     std::uint64_t bytes = 0;
     for (InputFile const& file : files) {
         if (file.artifact.bytes->size() > limits::input_file_bytes_max)
@@ -69,7 +78,7 @@ std::optional<Error> refuse_files(State const& state, std::vector<InputFile> con
 
 Json keep(Decider& d, CallNo call, Attached const& attached, Json const& output) {
     for (Artifact const& artifact : attached.list) emit_artifact(d, call, artifact);
-    if (!attached.told || attached.list.empty()) return output;
+    if (!attached.described || attached.list.empty()) return output;
     return with_id(output, numbered_id("art_", d.state.id, d.state.head));
 }
 
@@ -79,6 +88,7 @@ Json keep_files(Decider& d, Json const& parts, std::vector<InputFile> const& fil
     std::string out;
     std::size_t copied = 0;
     for (InputFile const& file : files) {
+        CHECK(copied <= file.place && file.place < text.size());
         emit_artifact(d, 0, file.artifact);
         out.append(text, copied, file.place - copied);
         out += R"(,"artifactID":")" + numbered_id("art_", d.state.id, d.state.head) + '"';

@@ -1,12 +1,12 @@
 #include "session/decide/decider.h"
-#include "session/decide/task.h"
+#include "session/decide/values.h"
 #include "session/limits.h"
 
 namespace dormouse::session {
 
 std::unexpected<Error> agent_refused(std::string const& pointer, std::string const& why) {
-    Json extra = Json::trusted("{\"pointer\":" + quoted(pointer) + ",\"why\":" + quoted(why) + "}");
-    return fail(Code::bad_value, (pointer.empty() ? "" : pointer + ": ") + why, std::move(extra));
+    return fail(Code::bad_value, (pointer.empty() ? "" : pointer + ": ") + why,
+                object_json("pointer", pointer, "why", why));
 }
 
 void begin_as_fork(Decider& d, Create::ForkOf const& from) {

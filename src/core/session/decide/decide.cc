@@ -1,22 +1,14 @@
 #include "session/decide/decider.h"
 
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
 #include "session/posts.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dormouse::session {
-
-namespace {
-
-std::optional<Receipt> receipt_in(Event const& event) {
-    if (auto const* e = std::get_if<Submitted>(&event.body)) return e->receipt;
-    if (auto const* e = std::get_if<Expired>(&event.body)) return e->receipt;
-    if (auto const* e = std::get_if<Cancelled>(&event.body)) return e->receipt;
-    return std::nullopt;
-}
-
-}  // namespace
 
 void Decider::emit(Event::Body body) {
     Event event;
@@ -24,7 +16,7 @@ void Decider::emit(Event::Body body) {
     event.at = at;
     event.turn = state.turn ? state.turn->no : 0;
     if (auto const* started = std::get_if<TurnStarted>(&body)) event.turn = started->turn;
-    if (auto const* told = std::get_if<TurnNotified>(&body)) event.turn = told->turn;
+    if (auto const* notified = std::get_if<TurnNotified>(&body)) event.turn = notified->turn;
     if (auto const* update = std::get_if<AgentUpdate>(&body)) event.turn = update->turn;
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
@@ -40,14 +32,15 @@ std::string Decider::idem() const {
 
 std::optional<Receipt> Decider::closed(PendingId const& pending) const {
     for (Event const& event : events) {
-        if (auto receipt = receipt_in(event); receipt && receipt->pending == pending)
-            return receipt;
+        Receipt const* const receipt = receipt_in(event);
+        if (receipt && receipt->pending == pending) return *receipt;
     }
     bool const found = context.found.receipt && context.found.receipt->pending == pending;
     return found ? context.found.receipt : std::nullopt;
 }
 
 PendingId Decider::new_pending(Call const& call) {
+    FITS(call.generation < std::numeric_limits<Generation>::max());
     return {state.id, call.no, call.generation + 1, draw()};
 }
 
@@ -57,6 +50,7 @@ SessionId Decider::new_session() {
 
 Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,
                          Sha256 const& digest) const {
+    FITS(pending.session == state.id);
     Receipt receipt;
     receipt.pending = pending;
     receipt.kind = kind;
@@ -78,7 +72,7 @@ bool is_full(State const& state) { return state.head >= limits::seq_full; }
 
 std::unexpected<Error> journal_full() {
     return fail(Code::too_large, "The session's journal is full; continue in a fork of it.",
-                Json::trusted(R"({"limit":"session_events","max":16777215})"));
+                object_json("limit", "session_events", "max", limits::seq_max));
 }
 
 std::string bytes_text(std::size_t bytes) {
@@ -90,16 +84,14 @@ std::string bytes_text(std::size_t bytes) {
 std::unexpected<Error> over_limit(std::string const& what, std::string_view limit,
                                   std::size_t max) {
     return fail(Code::too_large, what + " must be at most " + bytes_text(max) + ".",
-                Json::trusted(R"({"limit":")" + std::string(limit) + R"(","max":)" +
-                              std::to_string(max) + "}"));
+                object_json("limit", limit, "max", max));
 }
 
 std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
     std::string const from(text(state.lifecycle));
-    std::string const extra = R"({"from":")" + from + R"(","move":")" + std::string(move) + "\"}";
     return fail(Code::wrong_state,
                 "This session is " + from + "; it cannot " + std::string(move) + ".",
-                Json::trusted(extra));
+                object_json("from", from, "move", move));
 }
 
 namespace {

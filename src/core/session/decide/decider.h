@@ -76,6 +76,10 @@ void doubt(Decider& d, Call const& call, std::string const& why);
 // leaves a receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
+// tool.cc: the question about a call in doubt is cancelled, because the call has its outcome. Does
+// nothing if there is no question.
+void supersede_question(Decider& d, Call const& call);
+
 // mail.cc
 [[nodiscard]] Result<Answer> receive_mail(Decider& d, Mail const& mail);
 void bounce_mail(Decider& d, Undelivered const& back, Mail const& mail);

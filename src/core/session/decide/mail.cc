@@ -10,14 +10,14 @@ namespace dormouse::session {
 namespace {
 
 // Whether an earlier mail already wakes the session: the request for it shows later mail, too.
-bool one_wakes_already(State const& state) {
+bool has_waking_mail(State const& state) {
     for (InboxItem const& item : state.inbox) {
         if (item.hold == MailHold::none && item.seq > state.asked_view) return true;
     }
     return false;
 }
 
-constexpr std::string_view unread_text = "Nobody has read it within its time to live.";
+constexpr std::string_view unread_text = "The mail expired unread.";
 
 struct DeliveryPolicy {
     MailHold hold = MailHold::none;
@@ -26,10 +26,10 @@ struct DeliveryPolicy {
 
 // Limits how often one conversation wakes a session, in a minute and in total, so that agents that
 // answer each other become idle.
-DeliveryPolicy verdict(Decider const& d, Mail const& mail) {
+DeliveryPolicy delivery_policy(Decider const& d, Mail const& mail) {
     if (mail.wake == Wake::never) return {MailHold::quiet};
     if (mail.hops >= limits::mail_hops_max) return {MailHold::quarantined};
-    if (one_wakes_already(d.state)) return {};
+    if (has_waking_mail(d.state)) return {};
     ConversationState const* const known = conversation_of(d.state, mail.conversation);
     if (!known) return {};
     if (known->wakes >= limits::mail_wakes_max) return {MailHold::quarantined};
@@ -82,7 +82,7 @@ Result<Answer> take(Decider& d, Mail mail) {
     if (mail.expires && *mail.expires <= d.at) return fail(Code::expired, std::string(unread_text));
     if (state.inbox.size() >= limits::inbox_max) return inbox_full();
     if (mail.wake == Wake::standard) mail.wake = d.context.mail.default_wake;
-    DeliveryPolicy const what = verdict(d, mail);
+    DeliveryPolicy const what = delivery_policy(d, mail);
     d.emit(MailReceived{mail, state.mails + 1, what.hold, what.until, d.idem()});
     Answer answer;
     answer.seq = state.head;

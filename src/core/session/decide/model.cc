@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ template <class Outcome> bool is_current(State const& state, Outcome const& c) {
 }
 
 // Exponential back-off with jitter in the upper half, so that sessions do not retry together.
-Duration retry_delay(Decider& d, std::uint32_t failures, std::optional<Duration> asked) {
-    if (asked) return std::clamp(*asked, Duration(0), limits::retry_after_max);
+Duration retry_delay(Decider& d, std::uint32_t failures, std::optional<Duration> retry_after) {
+    if (retry_after) return std::clamp(*retry_after, Duration(0), limits::retry_after_max);
     Duration const ceiling =
         std::min(limits::retry_max, limits::retry_base * (1 << std::min(failures, 10U)));
     auto const bits = d.draw();
@@ -24,6 +25,7 @@ Duration retry_delay(Decider& d, std::uint32_t failures, std::optional<Duration>
 }
 
 void fail_model(Decider& d, Trouble error, bool may_retry, std::optional<Duration> retry_after) {
+    FITS(d.state.turn && d.state.turn->request);
     OpenTurn const& turn = *d.state.turn;
     bool const again = may_retry && turn.failures + 1 < limits::model_failures_max;
     ModelFailed failed{turn.step, turn.attempt, error, std::nullopt};
@@ -38,6 +40,7 @@ void stash_at_once(Decider& d, ModelReplied& replied) {
     bool const gated = std::ranges::any_of(
         replied.calls, [](CallSpec const& c) { return !c.terms.gates.empty(); });
     if (gated || !d.state.ready.empty() || d.state.lifecycle != Lifecycle::active) return;
+    FITS(d.state.in_work <= d.state.turn->terms.tool_concurrency);
     std::uint32_t slots = d.state.turn->terms.tool_concurrency - d.state.in_work;
     for (std::size_t i = 0; i < replied.calls.size() && slots > 0; ++i) {
         CallSpec& spec = replied.calls[i];
@@ -61,8 +64,8 @@ void refuse_calls(Decider& d, CallNo first) {
     }
 }
 
-std::string too_many_calls(std::size_t asked, std::size_t open, Limits const& limits) {
-    return "The model asked for " + std::to_string(asked) + " calls at once (at most " +
+std::string too_many_calls(std::size_t requested, std::size_t open, Limits const& limits) {
+    return "The model asked for " + std::to_string(requested) + " calls at once (at most " +
            std::to_string(limits.calls_per_reply) + "), " + std::to_string(open) +
            " would be open (at most " + std::to_string(limits.open_calls) + ").";
 }

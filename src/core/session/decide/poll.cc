@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -13,13 +14,14 @@ constexpr Duration day{24 * 3600 * 1000};
 
 // poll_every; longer after each failure, and at least what the service requests.
 Duration delay(Pause const& pause, std::uint32_t failures, std::optional<Duration> retry_after) {
+    FITS(pause.terms.poll_every.has_value());
     Duration const every = *pause.terms.poll_every;
     Duration const most = std::max(every, limits::poll_back_off_max);
     Duration const wait = std::min(most, every * (1 << std::min(failures, 20U)));
     return std::max(wait, std::min(limits::retry_after_max, retry_after.value_or(Duration())));
 }
 
-void not_yet(Decider& d, Call const& call, PollOutcome::NotYet const& answer) {
+void not_yet(Decider& d, Call const& call, NotYet const& answer) {
     std::uint32_t const failures = answer.error.empty() ? 0 : call.pause->poll_failures + 1;
     Duration const wait = is_full(d.state) ? day : delay(*call.pause, failures, answer.retry_after);
     d.emit(Polled{call.pending, d.at + wait, failures, answer.error});
@@ -29,7 +31,7 @@ void not_yet(Decider& d, Call const& call, PollOutcome::NotYet const& answer) {
 Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
     Submission what;
     what.digest = c.digest;
-    if (auto const* done = std::get_if<PollOutcome::Done>(&c.what)) {
+    if (auto const* done = std::get_if<Done>(&c.what)) {
         if (auto const error = refuse_artifacts(d.state, done->attached)) {
             what.error = error->detail + " Nothing of it was kept.";
         } else if (done->output.size() <= d.context.limits.output_bytes) {
@@ -42,7 +44,7 @@ Submission submission_of(Decider& d, CallNo call, PollOutcome const& c) {
                          bytes_text(d.context.limits.output_bytes) + "; nothing of it was kept";
         }
     } else {
-        what.error = std::get<PollOutcome::Failed>(c.what).message;
+        what.error = std::get<Failed>(c.what).message;
     }
     what.kind = SubmissionKind::error;
     return what;
@@ -56,7 +58,7 @@ Result<Answer> handle(Decider& d, PollOutcome const& c) {
     bool const polls = call && call->phase == CallPhase::waiting && call->pending == c.pending &&
                        call->pause->poll_at && call->pause->polled == c.since;
     if (!polls) return done(d);
-    if (auto const* answer = std::get_if<PollOutcome::NotYet>(&c.what)) {
+    if (auto const* answer = std::get_if<NotYet>(&c.what)) {
         not_yet(d, *call, *answer);
         return done(d);
     }

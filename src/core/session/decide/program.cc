@@ -1,4 +1,6 @@
 #include "session/decide/decider.h"
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -59,7 +61,8 @@ Seq message_for(Decider const& d, bool begins) {
     return begins || known == 0 ? d.state.head + 1 : known;
 }
 
-void tell(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn, News const& what) {
+void record_update(Decider& d, std::uint32_t attempt, std::uint32_t number, TurnNo turn,
+                   News const& what) {
     if (what.kind == NewsKind::plan) return d.emit(AgentUpdate{attempt, number, turn, 0, what});
     bool const begins = what.kind == NewsKind::message && what.begins;
     bool const known = attempt != 0 && what.kind == NewsKind::tool &&
@@ -80,18 +83,18 @@ bool opens_turn(State const& state) {
 void notify_late(Decider& d, AgentNews const& c) {
     bool const gone = d.state.lifecycle == Lifecycle::deleted || !d.state.last_turn;
     if (gone || is_full(d.state) || c.what.kind == NewsKind::plan) return;
-    if (!c.by_itself || !opens_turn(d.state)) return tell(d, 0, 0, d.state.last_turn->no, c.what);
+    if (!c.by_itself || !opens_turn(d.state))
+        return record_update(d, 0, 0, d.state.last_turn->no, c.what);
     TurnTerms terms = d.context.terms;
     terms.before.clear();
     terms.after.clear();
     InputReceived input;
     input.turn = d.state.turns + 1;
     input.source = InputSource::external;
-    input.parts = Json::trusted(
-        R"([{"type":"text","text":"[The agent's program went on without a prompt.]"}])");
+    input.parts = text_parts(text_json("[The agent continued without a prompt.]"));
     d.emit(input);
     d.emit(TurnStarted{input.turn, d.state.head, InputSource::external, std::move(terms), false});
-    tell(d, 0, 0, input.turn, c.what);
+    record_update(d, 0, 0, input.turn, c.what);
     end_turn(d, FinishReason::stop, std::nullopt, "");
 }
 
@@ -133,7 +136,7 @@ std::string warning_of_repeat(State const& state, AgentAsk const& c) {
     if (!like) return "";
     return std::string(
                "\nAn approval of the same input, from before the agent's program ended, does "
-               "not hold for this: it may be something else than was shown then.") +
+               "not apply: this request may differ from the approved one.") +
            (may_have_run ? " What was approved may have run already." : "");
 }
 
@@ -145,6 +148,7 @@ void warn_of_repeat(State const& state, AgentAsk& c) {
 }
 
 void ask(Decider& d, std::uint32_t step, CallSpec const& spec, PauseTerms const& terms) {
+    CHECK(spec.ask != 0 && spec.ask_attempt != 0);
     PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
     d.emit(AgentAsked{pending, spec, step, message_for(d, false), with_reminders(d, terms),
                       deadline_of(terms, spec.terms, d.at)});
@@ -178,6 +182,7 @@ void deny(Decider& d, AgentAsk const& c) {
 }  // namespace
 
 void prompt_again(Decider& d) {
+    FITS(d.state.turn && d.state.turn->terms.program && !d.state.turn->request);
     OpenTurn const& turn = *d.state.turn;
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
@@ -186,6 +191,7 @@ void prompt_again(Decider& d) {
 }
 
 void lose_program(Decider& d, Trouble const& error, bool died) {
+    FITS(d.state.turn && d.state.turn->terms.program);
     OpenTurn const& turn = *d.state.turn;
     bool const goes_on = turn.terms.program == OnRestart::resume || turn.program.go_on;
     AgentDetached detached{error, std::nullopt, open_tools(turn), died};
@@ -230,14 +236,14 @@ Result<Answer> handle(Decider& d, AgentNews const& c) {
     std::uint32_t const known = d.state.turn->program.updates;
     if (c.number <= known) return done(d);
     if (c.number > known + 1) return too_early();
-    tell(d, c.attempt, c.number, c.turn, c.what);
+    record_update(d, c.attempt, c.number, c.turn, c.what);
     return done(d);
 }
 
 Result<Answer> handle(Decider& d, AgentReply const& c) {
     if (!is_newest(d.state, c)) return done(d);
     if (c.updates > d.state.turn->program.updates) return too_early();
-    if (c.last) tell(d, c.attempt, c.updates + 1, c.turn, *c.last);
+    if (c.last) record_update(d, c.attempt, c.updates + 1, c.turn, *c.last);
     cancel_asks(d);
     d.emit(AgentReplied{c.step, c.attempt, c.finish, c.usage});
     return done(d);

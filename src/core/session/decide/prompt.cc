@@ -1,4 +1,6 @@
 #include "session/decide/decider.h"
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -18,14 +20,19 @@ Result<Answer> answer_earlier(Decider const& d, Found::Earlier const& earlier) {
     return answer;
 }
 
+Json ids_json(std::vector<PendingId> const& ids) {
+    json::Writer out;
+    out.begin_object().key("ids").begin_array();
+    for (PendingId const& id : ids) out.value(id.text());
+    return out.end_array().end_object().json();
+}
+
 std::unexpected<Error> ambiguous(State const& state) {
-    std::string ids;
-    for (CallNo no : state.message_pauses) {
-        ids += (ids.empty() ? "\"" : ",\"") + state.calls.at(no).pending.text() + "\"";
-    }
+    std::vector<PendingId> open;
+    for (CallNo no : state.message_pauses) open.push_back(state.calls.at(no).pending);
     return fail(Code::ambiguous,
                 "Several questions are open; name the one that this answers in `answers`.",
-                Json::trusted("{\"ids\":[" + ids + "]}"));
+                ids_json(open));
 }
 
 // Settles a pause with continuation `message`: receipt and input in one append.
@@ -51,7 +58,7 @@ Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pendin
         return fail(Code::wrong_kind,
                     "The open question wants an answer of a certain form: submit it as a result of "
                     "the call. To begin a turn with a prompt instead, set `when` to `queue`.",
-                    Json::trusted("{\"ids\":[\"" + pending.text() + "\"]}"));
+                    ids_json({pending}));
     }
     auto settled = submit(d, {pending, what, via, no_delivery, std::nullopt, {}, {}, {}});
     if (!settled || settled->outcome != Answer::Outcome::applied) return settled;
@@ -61,6 +68,7 @@ Result<Answer> answer_pause(Decider& d, Prompt const& c, PendingId const& pendin
 }
 
 void interrupt(Decider& d) {
+    FITS(d.state.turn.has_value());
     OpenTurn const& turn = *d.state.turn;
     if (turn.request || turn.retry) {
         d.emit(ModelFailed{

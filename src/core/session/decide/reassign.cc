@@ -1,4 +1,5 @@
 #include "session/decide/decider.h"
+#include "session/decide/values.h"
 
 #include <algorithm>
 
@@ -31,15 +32,15 @@ bool is_asked(AnswerTerms const& terms, Reassign::To const& to) {
 std::optional<Error> refuse_call(State const& state, Call const& call, PendingId const& pending) {
     if (call.question && call.question->pending == pending)
         return Error{Code::wrong_kind,
-                     "This asks what became of a call; it cannot be reassigned, and everybody who "
-                     "may answer can decide it."};
+                     "A question about a call in doubt cannot be reassigned; anyone who may answer "
+                     "can decide it."};
     if (call.phase != CallPhase::waiting)
         return Error{Code::not_ready, "The call is not waiting yet; try again.", {}, 1000};
     PauseReason const reason = call.pause->terms.reason;
     if (reason == PauseReason::tool_result || reason == PauseReason::handoff) {
-        std::string const word(text(reason));
-        return Error{Code::wrong_kind, "This call does not wait for people (" + word + ").",
-                     Json::trusted("{\"reason\":\"" + word + "\"}")};
+        return Error{Code::wrong_kind,
+                     "This call does not wait for people (" + std::string(text(reason)) + ").",
+                     object_json("reason", text(reason))};
     }
     if (!state.turn) return unknown().error();
     return std::nullopt;
@@ -54,9 +55,8 @@ std::optional<Error> refuse_by(Decider const& d, Call const& call, Reassign cons
     if (asker || !may_answer(terms, by, d.context))
         return Error{Code::not_an_answerer, "You are not among the answerers of this call."};
     if (call.claim && call.claim->until > d.at && call.claim->by != by) {
-        std::string const until = std::to_string(to_ms(call.claim->until));
         return Error{Code::claimed, call.claim->by.name + " has claimed this call.",
-                     Json::trusted("{\"until\":" + until + "}")};
+                     object_json("until", to_ms(call.claim->until))};
     }
     for (Reassign::To const& to : c.to) {
         if (!is_asked(terms, to) || (!is_role(to.name) && to.roles.empty()))
@@ -64,7 +64,7 @@ std::optional<Error> refuse_by(Decider const& d, Call const& call, Reassign cons
                          "\"" + to.name +
                              "\" could not answer this call before. Name people who are asked "
                              "already, or ask an admin to reassign it.",
-                         Json::trusted(R"({"role":"admin"})")};
+                         object_json("role", "admin")};
     }
     return std::nullopt;
 }

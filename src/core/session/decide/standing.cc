@@ -1,6 +1,8 @@
 #include "session/standing.h"
 
 #include "session/decide/decider.h"
+#include "session/decide/values.h"
+#include "session/fold.h"
 
 #include <algorithm>
 
@@ -30,8 +32,7 @@ bool is_about(StandingRule const& rule, State const& state, Call const& call,
 
 std::unexpected<Error> no_rule(std::string const& member, std::string const& why) {
     std::string const pointer = "/rule" + member;
-    return fail(Code::bad_value, pointer + ": " + why,
-                Json::trusted(R"({"pointer":")" + pointer + R"("})"));
+    return fail(Code::bad_value, pointer + ": " + why, object_json("pointer", pointer));
 }
 
 }  // namespace
@@ -73,6 +74,8 @@ std::optional<Error> refuse_rule(Call const& call, Offer const& offer, Actor con
 }
 
 StandingRule rule_of(Decider const& d, Call const& call, Submission const& what) {
+    CHECK(what.rule);
+    FITS(call.pause && call.pause->by_gate && call.pause->terms.definition);
     StandingRule rule;
     rule.session = d.state.id;
     rule.seq = d.state.head + 1;

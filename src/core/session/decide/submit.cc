@@ -1,7 +1,10 @@
 #include "session/decide/decider.h"
 
 #include "base/trace.h"
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -11,8 +14,7 @@ namespace dormouse::session {
 namespace {
 
 std::unexpected<Error> closed_error(Code code, std::string detail, Receipt const& receipt) {
-    return fail(code, std::move(detail),
-                Json::trusted("{\"digest\":\"" + digest_text(receipt.digest) + "\"}"));
+    return fail(code, std::move(detail), object_json("digest", digest_text(receipt.digest)));
 }
 
 // Rule 8: which kinds of submission settle which pause.
@@ -30,7 +32,7 @@ bool fits(PauseReason reason, SubmissionKind kind) {
 std::unexpected<Error> wrong_kind(PauseReason reason) {
     std::string const word(text(reason));
     return fail(Code::wrong_kind, "This call waits for another kind of outcome (" + word + ").",
-                Json::trusted("{\"reason\":\"" + word + "\"}"));
+                object_json("reason", word));
 }
 
 std::optional<Error> refuse_values(Checked const& checked) {
@@ -38,14 +40,14 @@ std::optional<Error> refuse_values(Checked const& checked) {
     if (checked.invalid.is_null()) return std::nullopt;
     return Error{Code::invalid_result,
                  "The outcome does not fit the call's schema; it still waits.",
-                 Json::trusted("{\"errors\":" + std::string(checked.invalid.text()) + "}")};
+                 object_json("errors", checked.invalid)};
 }
 
 // A larger result was stored as an artifact before, unless it exceeds that limit, too.
 std::optional<Error> refuse_output(Limits const& allowed, Submission const& what) {
-    std::size_t const beside = what.title.size() + what.metadata.size() + what.error.size() +
+    std::size_t const others = what.title.size() + what.metadata.size() + what.error.size() +
                                what.reason.size() + what.arguments.size() + what.content.size();
-    if (beside > limits::output_bytes_max) {
+    if (others > limits::output_bytes_max) {
         return over_limit("An outcome without its output (title, metadata, …)", "outcome_bytes",
                           limits::output_bytes_max)
             .error();
@@ -77,8 +79,7 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
             return std::nullopt;
         return Error{Code::invalid_result,
                      "content.action must be run_again, succeeded or give_up.",
-                     Json::trusted(R"({"errors":[{"pointer":"/content/action",)"
-                                   R"("message":"run_again, succeeded or give_up"}]})")};
+                     member_error("/content/action", "run_again, succeeded or give_up")};
     }
     if (call.phase != CallPhase::waiting) return refuse_early(call, offer);
     PauseTerms const& terms = call.pause->terms;
@@ -100,10 +101,9 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
             "The arguments of an agent's own tool cannot be changed; approve or deny it as it is."};
     }
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
-        std::string const shown = digest_text(call.spec.input_digest);
         return Error{Code::input_changed,
                      "The arguments have changed since they were shown to you.",
-                     Json::trusted("{\"inputDigest\":\"" + shown + "\"}")};
+                     object_json("inputDigest", digest_text(call.spec.input_digest))};
     }
     return std::nullopt;
 }
@@ -121,13 +121,12 @@ std::optional<Error> refuse_answer_files(State const& state, Call const& call, O
     if (offer.files.empty()) return std::nullopt;
     std::size_t const most = files_taken(call, offer);
     if (most == 0)
-        return Error{
-            Code::invalid_result, "This call takes no files; it still waits.",
-            Json::trusted(R"({"errors":[{"pointer":"/files","message":"must be left out"}]})")};
+        return Error{Code::invalid_result, "This call takes no files; it still waits.",
+                     member_error("/files", "must be left out")};
     if (offer.files.size() > most) {
-        std::string const max = std::to_string(most);
-        return Error{Code::too_large, "This answer must have at most " + max + " files.",
-                     Json::trusted(R"({"limit":"answer_files","max":)" + max + "}")};
+        return Error{Code::too_large,
+                     "This answer must have at most " + std::to_string(most) + " files.",
+                     object_json("limit", "answer_files", "max", most)};
     }
     return refuse_files(state, offer.files);
 }
@@ -157,6 +156,7 @@ std::optional<Result<Answer>> voted_before(Decider const& d, Call const& call, O
 
 // With `need` above 1 a decision is a vote: the n-th equal vote settles, and so does one denial.
 Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
+    FITS(call.pause && call.pause->terms.answer.need > 1);
     Actor const& by = d.command.by;
     d.emit(Voted{offer.pending, by, offer.what.approved, offer.what.digest, offer.what});
     auto const equal = std::ranges::count_if(
@@ -173,6 +173,7 @@ Result<Answer> vote(Decider& d, Call const& call, Offer const& offer) {
 // Executes the answer to an in-doubt question: content {"action": run_again | succeeded | give_up}.
 void follow_question(Decider& d, CallNo no, Submission const& what) {
     Call const& call = d.state.calls.at(no);
+    FITS(call.in_doubt && !call.question);
     if (what.action == "run_again") {
         // Runs under the same pendingID as soon as a slot is free.
         d.emit(ToolFailed{no, call.attempt, "the attempt was cut off; it is to run again", d.at});
@@ -185,33 +186,28 @@ void follow_question(Decider& d, CallNo no, Submission const& what) {
     }
 }
 
-void supersede(Decider& d, Call const& call) {
-    static Sha256 const digest = sha256(R"({"error":"superseded"})");
-    auto receipt =
-        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
-    receipt.by = {};
-    d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
-}
-
 CallStatus status_of(Submission const& what) {
     return what.kind == SubmissionKind::error ? CallStatus::failed : CallStatus::completed;
 }
 
 // The message that an answer becomes: its text or value, then its files.
 Json answer_parts(Decider& d, Offer const& offer) {
-    std::string const output(offer.what.output.text());
-    std::string parts;
-    if (output != R"("")" || offer.files.empty()) {
-        parts = output.starts_with('"')
-                    ? R"({"type":"text","text":)" + output + "}"
-                    : R"({"type":"data","name":"answer","data":)" + output + "}";
+    Json const& output = offer.what.output;
+    json::View const view(output);
+    bool const is_text = view.kind() == json::Kind::string;
+    json::Writer out;
+    out.begin_array();
+    if (offer.files.empty() || view.string() != "") {
+        out.value(is_text ? object_json("type", "text", "text", output)
+                          : object_json("type", "data", "name", "answer", "data", output));
     }
-    if (offer.files.empty()) return Json::trusted("[" + parts + "]");
-    if (!parts.empty()) parts += ',';
+    // The parts of the files keep their bytes, as `place` counts them: they only move.
+    bool const first = out.text() == "[";
+    std::size_t const before = out.text().size() - (first ? 1 : 0);
+    json::View(offer.file_parts).elements([&](json::View part) { out.raw(part.raw()); });
     std::vector<InputFile> files = offer.files;
-    for (InputFile& file : files) file.place += parts.size();
-    return keep_files(
-        d, Json::trusted("[" + parts + std::string(offer.file_parts.text().substr(1))), files);
+    for (InputFile& file : files) file.place += before;
+    return keep_files(d, out.end_array().json(), files);
 }
 
 }  // namespace
@@ -261,11 +257,12 @@ Result<Answer> answer_closed(Decider& d, PendingId const& pending,
 }
 
 Receipt settle(Decider& d, Call const& call, Offer const& offer) {
+    CHECK(offer.pending.call == call.no && offer.pending.session == d.state.id);
     CallNo const no = call.no;
     bool const question = call.question && call.question->pending == offer.pending;
     bool const message =
         !question && call.pause && call.pause->terms.continuation == Continuation::message;
-    if (call.question && !question) supersede(d, call);
+    if (!question) supersede_question(d, call);
     CallSpec const spec = call.spec;
     std::uint32_t const step = call.step;
     Receipt receipt =
@@ -340,9 +337,8 @@ Result<Answer> handle(Decider& d, Claim const& c) {
         return fail(Code::not_ready, "The call is not waiting yet; try again.");
     bool const taken = call->claim && call->claim->until > d.at && call->claim->by != d.command.by;
     if (taken) {
-        std::string const until = std::to_string(to_ms(call->claim->until));
         return fail(Code::claimed, "Another worker has claimed this call.",
-                    Json::trusted("{\"until\":" + until + "}"));
+                    object_json("until", to_ms(call->claim->until)));
     }
     bool const is_free = !call->claim || call->claim->until <= d.at;
     if (c.time == Duration(0) && is_free) return done(d);

@@ -1,6 +1,9 @@
 #include "session/decide/task.h"
 
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -9,23 +12,14 @@ namespace dormouse::session {
 
 namespace {
 
-Json text_json(std::string const& plain) { return Json::trusted("\"" + plain + "\""); }
-
 // The result of a run, for a call that waited for it.
 Submission outcome_of(Task const& task) {
-    Submission what;
-    if (task.error.empty()) {
-        what.output = task.result.is_null() ? Json::trusted("\"\"") : task.result;
-        what.digest = sha256("{\"output\":" + std::string(what.output.text()) + "}");
-        return what;
-    }
-    what.kind = SubmissionKind::error;
-    what.error = task.error;
-    what.digest = sha256("{\"error\":\"" + task.error + "\"}");
-    return what;
+    if (!task.error.empty()) return submitted_error(task.error);
+    return submitted_result(task.result.is_null() ? text_json("") : task.result);
 }
 
 void settle_by_runtime(Decider& d, Call const& call, Submission what) {
+    CHECK(what.kind == SubmissionKind::result || what.kind == SubmissionKind::error);
     bool const failed = what.kind == SubmissionKind::error;
     Receipt receipt = d.receipt(call.pending, what.kind,
                                 failed ? CallStatus::failed : CallStatus::completed, what.digest);
@@ -46,11 +40,10 @@ std::size_t settle_waiting(Decider& d, TaskNo task, Submission const& what) {
 }
 
 void give_notice(Decider& d, Task const& task) {
-    std::string const says = "Task " + task_id(d.state.id, task.no) + ": " +
-                             std::string(text(task.status)) +
-                             ". Read its output with background_output.";
-    Json const parts =
-        Json::trusted(R"([{"type":"text","text":)" + std::string(text_json(says).text()) + "}]");
+    std::string const notice = "Task " + task_id(d.state.id, task.no) + ": " +
+                               std::string(text(task.status)) +
+                               ". Read its output with background_output.";
+    Json const parts = text_parts(text_json(notice));
     d.emit(InputReceived{
         d.state.turns + 1, InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, task.no});
 }
@@ -68,11 +61,10 @@ TurnNo turn_of_outcomes(State const& state) {
 // The outcome of a call made by the external agent. The input holds the outcome itself, because the
 // agent may have lost the call.
 void give_outcome(Decider& d, Task const& call) {
-    Json const says = call.error.empty() && !call.result.is_null()
-                          ? call.result
-                          : Json::trusted(quoted(call.description + ": " + call.error));
-    Json const parts =
-        Json::trusted(R"([{"type":"text","text":)" + std::string(says.text()) + "}]");
+    Json const outcome = call.error.empty() && !call.result.is_null()
+                             ? call.result
+                             : text_json(call.description + ": " + call.error);
+    Json const parts = text_parts(outcome);
     d.emit(InputReceived{
         turn_of_outcomes(d.state), InputSource::task, PromptMode::queue, parts, {}, {}, {}, 0, 0});
 }
@@ -94,30 +86,25 @@ void begin_waiting(Decider& d) {
 }
 
 void clear_task(Decider& d, TaskNo no, std::string const& why) {
-    if (d.state.tasks.at(no).active()) {
-        Submission what;
-        what.kind = SubmissionKind::error;
-        what.error = why;
-        what.digest = sha256("{\"error\":\"" + why + "\"}");
-        (void)settle_waiting(d, no, what);
-    }
+    if (d.state.tasks.at(no).active()) (void)settle_waiting(d, no, submitted_error(why));
     withdraw_notices(d, no, why);
     d.emit(TaskCleared{no, why});
 }
 
-// `tell`: gives the notice that the session expects, unless a call waited.
-void end_task_run(Decider& d, TaskChanged changed, bool tell) {
+// `notify`: gives the notice that the session expects, unless a call waited.
+void end_task_run(Decider& d, TaskChanged changed, bool notify) {
     TaskNo const no = changed.task;
-    bool const outstanding = tell && d.state.tasks.at(no).notify;
+    FITS(d.state.tasks.at(no).active() && changed.run == d.state.tasks.at(no).run);
+    bool const outstanding = notify && d.state.tasks.at(no).notify;
     d.emit(std::move(changed));
     Task const& task = d.state.tasks.at(no);
-    std::size_t const told = settle_waiting(d, no, outcome_of(task));
+    std::size_t const informed = settle_waiting(d, no, outcome_of(task));
     if (task.by_call) {
         clear_task(d, no, "Its call has ended.");
     } else if (task.is_call()) {
-        if (told == 0 && outstanding) give_outcome(d, task);
+        if (informed == 0 && outstanding) give_outcome(d, task);
         clear_task(d, no, "It has its outcome.");
-    } else if (told == 0 && outstanding) {
+    } else if (informed == 0 && outstanding) {
         give_notice(d, task);
     }
     begin_waiting(d);
@@ -152,22 +139,6 @@ Task const* find(State const& state, TaskNo no, SessionId child) {
 }
 
 }  // namespace
-
-std::string quoted(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string out = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += {'\\', c};
-        } else if (code < 0x20) {
-            out += {'\\', 'u', '0', '0', digits[code >> 4U], digits[code & 15U]};
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
-}
 
 std::string task_id(SessionId const& session, TaskNo task) {
     return numbered_id("tsk_", session, task);
@@ -216,6 +187,7 @@ void child_is_gone(Decider& d, SessionId child, TaskNo no) {
 
 void cancel_task(Decider& d, TaskNo no, std::string const& reason) {
     Task const& task = d.state.tasks.at(no);
+    FITS(task.active());
     std::string const why =
         reason.empty() ? "The task was cancelled." : "The task was cancelled: " + reason;
     TaskChanged changed = end_of(task, TaskStatus::cancelled, why);
@@ -252,17 +224,16 @@ void stop_waiting(Decider& d, TaskNo no, std::string const& reason) {
     cancel_task(d, no, reason);
 }
 
-void wait_is_over(Decider& d, Call const& call) {
+void end_wait_without_result(Decider& d, Call const& call) {
+    FITS(call.phase == CallPhase::waiting && call.pause->terms.task != 0);
     TaskNo const no = call.pause->terms.task;
     Task const& task = d.state.tasks.at(no);
     auto const ms = call.pause->terms.timeout.value_or(Duration()).count();
     std::string const id = task_id(d.state.id, no);
-    Submission what;
-    what.output = text_json("Task " + id + " has not ended within " + std::to_string(ms) +
-                            " ms. You will be notified when it has ended.");
-    what.digest = sha256("{\"output\":" + std::string(what.output.text()) + "}");
+    Json const output = text_json("Task " + id + " has not ended within " + std::to_string(ms) +
+                                  " ms. You will be notified when it has ended.");
     if (!task.notify) expect_notice(d, task);
-    settle_by_runtime(d, call, std::move(what));
+    settle_by_runtime(d, call, submitted_result(output));
 }
 
 void expect_notice(Decider& d, Task const& task) {

@@ -16,7 +16,7 @@ void child_is_gone(Decider& d, SessionId child, TaskNo task);
 
 // The call that waited for this task's run was cancelled, or has expired.
 void stop_waiting(Decider& d, TaskNo task, std::string const& reason);
-void wait_is_over(Decider& d, Call const& call);
+void end_wait_without_result(Decider& d, Call const& call);
 
 // REQUIRES: the task exists and is active.
 void cancel_task(Decider& d, TaskNo task, std::string const& reason);
@@ -26,9 +26,6 @@ void clear_one(Decider& d, TaskNo task, std::string const& why);
 // Withdraws notices that have not begun a turn.
 void withdraw_notices(Decider& d, TaskNo task, std::string const& why);
 void expect_notice(Decider& d, Task const& task);
-
-// A JSON string literal of any text.
-[[nodiscard]] std::string quoted(std::string_view text);
 
 inline constexpr std::string_view session_gone_text =
     "Session expired or was deleted. Start a new background_task to continue.";

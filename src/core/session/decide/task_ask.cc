@@ -1,6 +1,8 @@
 #include "session/decide/task.h"
 
+#include "session/decide/values.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -139,7 +141,7 @@ Replied result_of(Decider& d, Task const& task) {
         withdraw_notices(d, no, "its output was read");
         return fail(Code::wrong_state, std::move(error));
     }
-    Json const result = task.result.is_null() ? Json::trusted("\"\"") : task.result;
+    Json const result = task.result.is_null() ? text_json("") : task.result;
     withdraw_notices(d, no, "its output was read");
     return Reply{.task = no, .output = result};
 }
@@ -153,9 +155,9 @@ Replied output(Decider& d, TaskAsk const& ask) {
     std::string const doing = task.queued != 0                     ? "waits for a place"
                               : task.status == TaskStatus::resumed ? "is resumed"
                                                                    : "is running";
-    std::string const told = task.progress.empty() ? "" : " Progress: " + task.progress;
-    std::string const text =
-        name_of(d, task) + " " + doing + "." + told + " You will be notified when it has ended.";
+    std::string const progress = task.progress.empty() ? "" : " Progress: " + task.progress;
+    std::string const text = name_of(d, task) + " " + doing + "." + progress +
+                             " You will be notified when it has ended.";
     if (!task.notify) expect_notice(d, task);
     return Reply{.task = task.no, .text = text};
 }
@@ -210,7 +212,7 @@ Replied cancel(Decider& d, TaskAsk const& ask) {
     Task const& task = **found;
     if (!task.active()) {
         return fail(Code::wrong_state, "Cannot cancel task: status is '" + word(task.status) + "'.",
-                    Json::trusted(R"({"from":")" + word(task.status) + R"(","move":"cancel"})"));
+                    object_json("from", text(task.status), "move", "cancel"));
     }
     Reply reply{.task = task.no, .text = name_of(d, task) + " is cancelled."};
     cancel_task(d, task.no, ask.reason);
@@ -235,17 +237,18 @@ Replied clear(Decider& d, TaskAsk const& ask) {
 }
 
 Replied list(Decider& d, TaskAsk const& ask) {
-    std::string out = "[";
+    json::Writer out;
+    out.begin_array();
     for (auto const& [no, task] : d.state.tasks) {
         if (!is_open_to(d, task) || (ask.only && task.status != *ask.only)) continue;
-        out += out.size() > 1 ? "," : "";
-        out += R"({"taskID":")" + task_id(d.state.id, no) + R"(","description":)" +
-               quoted(task.description) + R"(,"agentID":)" + quoted(task.agent) + R"(,"status":")" +
-               word(task.status) + R"(","resumeCount":)" + std::to_string(task.run - 1);
-        if (!task.progress.empty()) out += R"(,"progress":)" + quoted(task.progress);
-        out += task.queued != 0 ? R"(,"queued":true})" : "}";
+        out.begin_object().member("taskID", task_id(d.state.id, no));
+        out.member("description", task.description).member("agentID", task.agent);
+        out.member("status", text(task.status)).member("resumeCount", task.run - 1);
+        if (!task.progress.empty()) out.member("progress", task.progress);
+        if (task.queued != 0) out.member("queued", true);
+        out.end_object();
     }
-    return Reply{.output = Json::trusted(out + "]")};
+    return Reply{.output = out.end_array().json()};
 }
 
 // Reports progress of the current run to the parent.
@@ -256,7 +259,7 @@ Replied report(Decider& d, TaskAsk const& ask) {
         return over_limit("A report", "report_bytes", limits::report_bytes_max);
     if (!state.parent || !state.turn || state.turn->run == 0)
         return fail(Code::wrong_state, "This session is not running a task.",
-                    Json::trusted(R"({"from":"idle","move":"report"})"));
+                    object_json("from", "idle", "move", "report"));
     d.emit(RunReported{state.turn->run, ask.description});
     return Reply{.text = "Progress reported."};
 }
@@ -280,8 +283,7 @@ PauseTerms until_end(Decider const& d, TaskAsk const& ask, TaskNo task) {
     PauseTerms terms;
     terms.reason = PauseReason::handoff;
     terms.continuation = Continuation::tool_response;
-    terms.placeholder =
-        Json::trusted(R"({"status":"running","taskID":")" + task_id(d.state.id, task) + "\"}");
+    terms.placeholder = object_json("status", "running", "taskID", task_id(d.state.id, task));
     terms.timeout = ask.timeout;
     terms.task = task;
     return terms;
@@ -293,17 +295,17 @@ void ask_tasks(Decider& d, ToolOutcome const& c, TaskAsk const& ask) {
     CallNo const no = c.pending.call;
     auto const reply = take(d, ask, no);
     if (!reply) {
-        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, reply.error().detail, {}, {}},
-                       c.digest);
+        std::string const& why = reply.error().detail;
+        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, why, {}, {}},
+                       submitted_error(why).digest);
     }
     if (reply->wait) {
         PauseTerms const terms = until_end(d, ask, reply->task);
         return d.emit(CallPaused{c.pending, terms,
                                  deadline_of(terms, d.state.calls.at(no).spec.terms, d.at)});
     }
-    Json const output =
-        reply->output.is_null() ? Json::trusted(quoted(reply->text)) : reply->output;
-    end_run(d, {no, c.attempt, std::nullopt, output, {}, {}, {}}, c.digest);
+    Json const output = reply->output.is_null() ? text_json(reply->text) : reply->output;
+    end_run(d, {no, c.attempt, std::nullopt, output, {}, {}, {}}, submitted_result(output).digest);
 }
 
 Result<Answer> handle(Decider& d, TaskAsk const& c) {

@@ -1,6 +1,9 @@
 #include "session/decide/task.h"
 
+#include "session/decide/values.h"
+#include "session/fold.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 // Rule 9: what is due by a command's time is written first, in its append. A call has expired only
 // once `expired` is durable.
@@ -11,8 +14,8 @@ void give_up_model(Decider& d);  // model.cc
 namespace {
 
 Receipt by_runtime(Decider const& d, Call const& call, SubmissionKind kind, CallStatus status,
-                   std::string_view digested) {
-    Receipt receipt = d.receipt(call.pending, kind, status, sha256(digested));
+                   Sha256 const& digest) {
+    Receipt receipt = d.receipt(call.pending, kind, status, digest);
     receipt.by = {};
     receipt.via = "runtime";
     return receipt;
@@ -20,15 +23,13 @@ Receipt by_runtime(Decider const& d, Call const& call, SubmissionKind kind, Call
 
 // The deadline is the awaited outcome.
 void time_is_up(Decider& d, Call const& call) {
-    Submission what;
-    what.output = Json::trusted("\"done\"");
-    what.digest = sha256(R"({"output":"done"})");
+    Submission what = submitted_result(text_json("done"));
     d.emit(Submitted{
-        by_runtime(d, call, SubmissionKind::result, CallStatus::completed, R"({"output":"done"})"),
-        what});
+        by_runtime(d, call, SubmissionKind::result, CallStatus::completed, what.digest), what});
 }
 
 void expire(Decider& d, CallNo no) {
+    FITS(d.state.calls.at(no).phase == CallPhase::waiting);
     if (Call const& call = d.state.calls.at(no); !call.pause->terms.escalate_to.empty()) {
         PauseTerms const& terms = call.pause->terms;
         return d.emit(
@@ -37,20 +38,20 @@ void expire(Decider& d, CallNo no) {
     if (Call const& call = d.state.calls.at(no); call.question) {
         auto receipt =
             d.receipt(call.question->pending, SubmissionKind::expiry, CallStatus::expired,
-                      sha256(R"({"error":"Tool execution timed out"})"));
+                      submitted_error("Tool execution timed out").digest);
         receipt.by = {};
         d.emit(Cancelled{no, receipt, false, "its call expired"});
     }
     Call const& call = d.state.calls.at(no);
     TaskNo const task = call.pause->terms.task;
     bool const own = task != 0 && d.state.tasks.at(task).by_call;
-    if (task != 0 && !own) return wait_is_over(d, call);
+    if (task != 0 && !own) return end_wait_without_result(d, call);
     OnDeadline const policy = call.pause->terms.on_deadline;
     if (policy == OnDeadline::done) return time_is_up(d, call);
     ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
     if (call.in_doubt) reason = ErrorReason::unknown;
     d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
-                              R"({"error":"Tool execution timed out"})"),
+                              submitted_error("Tool execution timed out").digest),
                    reason});
     if (own) clear_one(d, task, "Its call has expired.");
 }
@@ -60,6 +61,7 @@ void give_up(Decider& d, CallNo no) {
     if (no == 0 && has_time) return;
     if (no == 0) return give_up_model(d);
     Call const& call = d.state.calls.at(no);
+    FITS(call.phase == CallPhase::gating || call.phase == CallPhase::running);
     if (call.phase == CallPhase::gating) {
         std::string const gate = gate_of(call);
         d.emit(GateDecided{no,
@@ -73,12 +75,14 @@ void give_up(Decider& d, CallNo no) {
     auto const seconds = call.spec.terms.time_limit.count() / 1000;
     std::string const why =
         "the tool took longer than its time limit of " + std::to_string(seconds) + " s";
-    end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}}, sha256(why));
+    end_run(d, {no, call.attempt, ErrorReason::failed, {}, why, {}, {}},
+            submitted_error(why).digest);
 }
 
 // Does nothing if the deadline has passed, too.
 void warn(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
+    FITS(call.phase == CallPhase::waiting);
     if (call.pause->deadline && *call.pause->deadline <= d.at) return;
     d.emit(DeadlineNear{call.pending, call.pause->deadline});
 }
@@ -86,6 +90,7 @@ void warn(Decider& d, CallNo no) {
 // One reminder for all that were missed. Does nothing if the deadline has passed, too.
 void remind(Decider& d, CallNo no) {
     Call const& call = d.state.calls.at(no);
+    FITS(call.phase == CallPhase::waiting);
     Pause const& pause = *call.pause;
     if (pause.deadline && *pause.deadline <= d.at) return;
     std::uint32_t const number = pause.reminders + 1;
@@ -106,6 +111,7 @@ void fall_due(Decider& d, Timer const& timer) {
         case TimerKind::remind: return remind(d, timer.call);
         case TimerKind::mail: return mail_is_due(d);
         case TimerKind::model_retry: {
+            FITS(d.state.turn && !d.state.turn->request);
             OpenTurn const& turn = *d.state.turn;
             if (turn.terms.program) return prompt_again(d);
             return d.emit(

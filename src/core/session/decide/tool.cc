@@ -1,5 +1,6 @@
 #include "session/decide/task.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 // Outcomes of tools and gates. The first outcome of any attempt of a tool settles the call; later
 // ones become notes.
@@ -18,24 +19,15 @@ Call* awaiting_outcome(State& state, PendingId const& pending) {
 
 // A repeat of a failure after which the call has already continued: another attempt runs or is
 // scheduled. It must not count as that attempt's outcome.
-bool gone_on_from(Call const& call, ToolOutcome const& c) {
-    auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what);
-    if (!failed || !failed->may_retry) return false;
+bool has_continued_after(Call const& call, ToolOutcome const& c) {
+    auto const* failed = std::get_if<Failed>(&c.what);
+    if (!failed || !failed->nothing_done) return false;
     bool const waits_for_next = call.phase == CallPhase::retry_wait;
     return waits_for_next || (call.phase == CallPhase::running && c.attempt < call.attempt);
 }
 
-void supersede_question(Decider& d, Call const& call) {
-    if (!call.question) return;
-    static Sha256 const digest = sha256(R"({"error":"superseded"})");
-    auto receipt =
-        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
-    receipt.by = {};
-    d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
-}
-
 // Larger outputs were replaced by artifacts before this.
-std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
+std::string too_large(Decider const& d, Done const& outcome) {
     if (outcome.output.size() > d.context.limits.output_bytes) {
         return "the tool's output is larger than " + bytes_text(limits::artifact_bytes_max) +
                "; nothing of it was kept";
@@ -48,10 +40,11 @@ std::string too_large(Decider const& d, ToolOutcome::Done const& outcome) {
     return error ? error->detail + " Nothing of this outcome was kept." : "";
 }
 
-void finish(Decider& d, ToolOutcome const& c, ToolOutcome::Done const& outcome) {
+void finish(Decider& d, ToolOutcome const& c, Done const& outcome) {
     CallNo const no = c.pending.call;
     if (std::string const error = too_large(d, outcome); !error.empty())
-        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, error, {}, {}}, c.digest);
+        return end_run(d, {no, c.attempt, ErrorReason::failed, {}, error, {}, {}},
+                       submitted_error(error).digest);
     Json const output = keep(d, no, outcome.attached, outcome.output);
     end_run(d, {no, c.attempt, std::nullopt, output, {}, outcome.title, outcome.metadata},
             c.digest);
@@ -61,9 +54,8 @@ Duration back_off(std::uint32_t attempt) {
     return std::min(limits::retry_max, limits::retry_base * (1 << attempt));
 }
 
-void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
-                    ToolOutcome::Failed const& failed) {
-    bool const again = failed.may_retry && call.phase == CallPhase::running &&
+void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c, Failed const& failed) {
+    bool const again = failed.nothing_done && call.phase == CallPhase::running &&
                        c.attempt == call.attempt && c.attempt < limits::tool_attempts_max;
     if (!again)
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, failed.message, {}, {}},
@@ -72,8 +64,7 @@ void attempt_failed(Decider& d, Call const& call, ToolOutcome const& c,
 }
 
 // Only the loss of the newest attempt counts.
-void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c,
-                  ToolOutcome::Lost const& lost) {
+void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c, InDoubt const& lost) {
     if (call.phase != CallPhase::running || c.attempt != call.attempt) return;
     if (call.spec.terms.crash != CrashPolicy::retry) return doubt(d, call, lost.message);
     if (c.attempt >= limits::tool_attempts_max) {
@@ -86,17 +77,27 @@ void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c,
 }
 
 void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
-    if (!allowed(terms.reason, terms.continuation) ||
-        !call.spec.terms.may_pause_for(terms.reason)) {
-        std::string const why = "the tool paused for " + std::string(text(terms.reason)) +
-                                " without having declared it";
-        return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}}, c.digest);
+    if (!terms.valid() || !call.spec.terms.may_pause_for(terms.reason)) {
+        std::string const why =
+            "the tool paused for " + std::string(text(terms.reason)) +
+            (terms.valid() ? " without having declared it" : " with terms that do not fit");
+        return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}},
+                       submitted_error(why).digest);
     }
     d.emit(CallPaused{call.pending, with_reminders(d, terms),
                       deadline_of(terms, call.spec.terms, d.at)});
 }
 
 }  // namespace
+
+void supersede_question(Decider& d, Call const& call) {
+    if (!call.question) return;
+    static Sha256 const digest = submitted_error("superseded").digest;
+    auto receipt =
+        d.receipt(call.question->pending, SubmissionKind::cancel, CallStatus::cancelled, digest);
+    receipt.by = {};
+    d.emit(Cancelled{call.no, receipt, false, "superseded by the call's outcome"});
+}
 
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest) {
     Call const& call = d.state.calls.at(outcome.call);
@@ -128,15 +129,15 @@ Result<Answer> handle(Decider& d, ToolOutcome const& c) {
                  "The tool answered after its call was settled.");
         return done(d);
     }
-    if (gone_on_from(*call, c)) return done(d);
-    if (auto const* lost = std::get_if<ToolOutcome::Lost>(&c.what)) {
+    if (has_continued_after(*call, c)) return done(d);
+    if (auto const* lost = std::get_if<InDoubt>(&c.what)) {
         attempt_lost(d, *call, c, *lost);
         return done(d);
     }
     supersede_question(d, *call);
-    if (auto const* outcome = std::get_if<ToolOutcome::Done>(&c.what)) {
+    if (auto const* outcome = std::get_if<Done>(&c.what)) {
         finish(d, c, *outcome);
-    } else if (auto const* failed = std::get_if<ToolOutcome::Failed>(&c.what)) {
+    } else if (auto const* failed = std::get_if<Failed>(&c.what)) {
         attempt_failed(d, *call, c, *failed);
     } else if (auto const* ask = std::get_if<TaskAsk>(&c.what)) {
         ask_tasks(d, c, *ask);
@@ -156,7 +157,7 @@ Result<Answer> handle(Decider& d, GateOutcome const& c) {
     } else if (auto const* deny = std::get_if<GateOutcome::Deny>(&c.what)) {
         d.emit(GateDecided{call.no, c.gate, false, deny->message, std::nullopt, {}});
     } else if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {
-        if (!allowed(terms->reason, terms->continuation)) {
+        if (!terms->valid()) {
             std::string const why = "denied: gate '" + c.gate + "' paused in a way that may not be";
             d.emit(GateDecided{call.no, c.gate, false, why, std::nullopt, {}});
             return done(d);

@@ -121,15 +121,15 @@ public:
     }
     Decision finish(CallNo no, std::string const& output = "done") {
         Call const& call = state.calls.at(no);
-        return outcome(call.pending, call.attempt, ToolOutcome::Done{quoted(output), {}, {}});
+        return outcome(call.pending, call.attempt, Done{quoted(output), {}, {}});
     }
     Decision tool_fails(CallNo no, bool may_retry) {
         Call const& call = state.calls.at(no);
-        return outcome(call.pending, call.attempt, ToolOutcome::Failed{"refused", may_retry});
+        return outcome(call.pending, call.attempt, Failed{"refused", may_retry});
     }
     Decision loses(CallNo no, std::optional<Duration> retry_after = {}) {
         Call const& call = state.calls.at(no);
-        return outcome(call.pending, call.attempt, ToolOutcome::Lost{"no answer", retry_after});
+        return outcome(call.pending, call.attempt, InDoubt{"no answer", retry_after});
     }
     Decision pauses(CallNo no, PauseTerms pause = {}) {
         Call const& call = state.calls.at(no);

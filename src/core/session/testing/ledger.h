@@ -105,7 +105,7 @@ private:
         if (e.terms.continuation == Continuation::reentry) reentry_.insert(e.pending);
     }
     void read(Event const&, GateAsked const& e) { reentry_.insert(e.pending); }
-    void read(Event const&, InDoubt const& e) {
+    void read(Event const&, CallInDoubt const& e) {
         reentry_.erase(e.pending);
         if (e.question) questions_.insert(*e.question);
     }

@@ -119,7 +119,7 @@ private:
         for (Event const& event : session.archive.log) {
             if (auto const* e = std::get_if<ToolStarted>(&event.body)) ids.push_back(e->pending);
             if (auto const* e = std::get_if<GateAsked>(&event.body)) ids.push_back(e->pending);
-            if (auto const* e = std::get_if<InDoubt>(&event.body); e && e->question)
+            if (auto const* e = std::get_if<CallInDoubt>(&event.body); e && e->question)
                 ids.push_back(*e->question);
         }
         if (ids.empty()) return std::nullopt;
@@ -163,9 +163,9 @@ private:
         auto const due = due_polls(session.state, session.now);
         if (due.empty()) return;
         CallNo const no = due.begin()->first.call;
-        if (a % 4 == 0) return (void)session.polled(no, PollOutcome::Failed{"the job failed"});
-        if (a % 4 == 1) return (void)session.polled(no, PollOutcome::Done{quoted("1"), {}, {}});
-        (void)session.polled(no, PollOutcome::NotYet{b % 2 == 0 ? "no answer" : "", {}});
+        if (a % 4 == 0) return (void)session.polled(no, Failed{"the job failed"});
+        if (a % 4 == 1) return (void)session.polled(no, Done{quoted("1"), {}, {}});
+        (void)session.polled(no, NotYet{b % 2 == 0 ? "no answer" : "", {}});
     }
 
     static PauseTerms terms_for(PauseReason reason, std::uint32_t b) {
@@ -220,10 +220,8 @@ private:
         if (!pending) return;
         std::uint32_t const attempt = 1 + b % 2;
         if (b % 5 == 0) return (void)session.outcome(*pending, attempt, PauseTerms{});
-        if (b % 5 == 1)
-            return (void)session.outcome(*pending, attempt,
-                                         ToolOutcome::Failed{"late", b % 2 == 0});
-        (void)session.outcome(*pending, attempt, ToolOutcome::Done{quoted("late"), {}, {}});
+        if (b % 5 == 1) return (void)session.outcome(*pending, attempt, Failed{"late", b % 2 == 0});
+        (void)session.outcome(*pending, attempt, Done{quoted("late"), {}, {}});
     }
 
     void cancel(std::uint32_t a, std::uint32_t b) {
@@ -323,7 +321,7 @@ private:
         if (!session.state.awaiting_gate.empty()) return !session.when(Adopt{}).events.empty();
         if (auto const due = due_polls(session.state, session.now); !due.empty()) {
             CallNo const no = due.begin()->first.call;
-            return said(session.polled(no, PollOutcome::Done{quoted("1"), {}, {}})) == "applied";
+            return said(session.polled(no, Done{quoted("1"), {}, {}})) == "applied";
         }
         if (auto const at = wake_at(session.state)) {
             session.now = std::max(session.now, *at);

@@ -59,9 +59,9 @@ TEST_F(AdoptTest, PolicyNever_ToolCannotPause_IsUnknownAtOnce) {
 TEST_F(AdoptTest, PolicyNever_ToolMayPause_WaitsForTheJobsResult) {
     auto const d = cut_off(job(), CrashPolicy::never);
     EXPECT_EQ(types(d), "in_doubt");
-    EXPECT_EQ(first<InDoubt>(d).pending, run_);
-    EXPECT_EQ(first<InDoubt>(d).question, std::nullopt);
-    EXPECT_EQ(first<InDoubt>(d).deadline, now + limits::pause_timeout_default);
+    EXPECT_EQ(first<CallInDoubt>(d).pending, run_);
+    EXPECT_EQ(first<CallInDoubt>(d).question, std::nullopt);
+    EXPECT_EQ(first<CallInDoubt>(d).deadline, now + limits::pause_timeout_default);
     EXPECT_EQ(types(submit(run_, result("deployed"))), "submitted model_requested");
 }
 
@@ -80,7 +80,7 @@ TEST_F(AdoptTest, PolicyNever_AfterDaysOfDownTime_IsInDoubtNotTimedOut) {
     now += three_days;
     auto const d = restart();
     EXPECT_EQ(types(d), "in_doubt tool_finished");
-    EXPECT_EQ(first<InDoubt>(d).deadline, now + limits::pause_timeout_default);
+    EXPECT_EQ(first<CallInDoubt>(d).deadline, now + limits::pause_timeout_default);
     EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::unknown);
     EXPECT_EQ(first<ToolFinished>(d).error, "outcome unknown");
 }
@@ -96,9 +96,9 @@ TEST_F(AdoptTest, Request_AfterDaysOfDownTime_HasItsFullTimeAgain) {
 TEST_F(AdoptTest, PolicyAsk_AsksUnderAnIdOfItsOwn) {
     auto const d = cut_off(job(), CrashPolicy::ask);
     EXPECT_EQ(types(d), "in_doubt");
-    ASSERT_TRUE(first<InDoubt>(d).question);
-    EXPECT_NE(first<InDoubt>(d).question, run_);
-    EXPECT_EQ(first<InDoubt>(d).question->call, 1U);
+    ASSERT_TRUE(first<CallInDoubt>(d).question);
+    EXPECT_NE(first<CallInDoubt>(d).question, run_);
+    EXPECT_EQ(first<CallInDoubt>(d).question->call, 1U);
     EXPECT_EQ(said(submit(question(), result("x"))), "wrong_kind");
     EXPECT_EQ(said(submit(question(), verdict("shrug"))), "invalid_result");
     EXPECT_EQ(state.waiting, 1U);
@@ -188,7 +188,7 @@ TEST_F(AdoptTest, Deadline_ClosesTheQuestion) {
 TEST_F(AdoptTest, PolicyAsk_ToolCannotPause_WaitsOnlyForThePerson) {
     auto const d = cut_off(plain(), CrashPolicy::ask);
     EXPECT_EQ(types(d), "in_doubt");
-    EXPECT_EQ(first<InDoubt>(d).deadline, std::nullopt);
+    EXPECT_EQ(first<CallInDoubt>(d).deadline, std::nullopt);
     EXPECT_EQ(said(submit(run_, result("x"))), "not_an_answerer");
     EXPECT_EQ(types(submit(question(), verdict("succeeded", "1"))),
               "submitted submitted model_requested");
@@ -197,12 +197,21 @@ TEST_F(AdoptTest, PolicyAsk_ToolCannotPause_WaitsOnlyForThePerson) {
 TEST_F(AdoptTest, FencedNodesToolResult_SettlesTheDoubtWithAReceipt) {
     (void)cut_off(job(), CrashPolicy::ask);
     PendingId const asked = question();
-    auto const d = outcome(run_, 1, ToolOutcome::Done{quoted("it did run"), {}, {}});
+    auto const d = outcome(run_, 1, Done{quoted("it did run"), {}, {}});
     EXPECT_EQ(types(d), "cancelled submitted model_requested");
     EXPECT_EQ(archive.receipts.at(run_).via, "runtime");
     EXPECT_EQ(said(submit(asked, verdict("run_again"))), "cancelled");
     EXPECT_EQ(said(submit(run_, result("another"))), "conflict")
         << "and not unknown: it was listed";
+}
+
+TEST_F(AdoptTest, FencedNodesResult_TooLarge_HasTheDigestOfItsError) {
+    limits.output_bytes = 10;
+    (void)cut_off(job(), CrashPolicy::ask);
+    auto const d = outcome(run_, 1, Done{quoted(std::string(20, 'x')), {}, {}});
+    Submission const what = first<Submitted>(d).what;
+    EXPECT_EQ(what.kind, SubmissionKind::error);
+    EXPECT_EQ(archive.receipts.at(run_).digest, error(what.error).digest);
 }
 
 TEST_F(AdoptTest, FencedNodesToolPause_EndsTheDoubt) {
@@ -215,9 +224,9 @@ TEST_F(AdoptTest, FencedNodesToolPause_EndsTheDoubt) {
 
 TEST_F(AdoptTest, FirstOutcomeOfAnyAttempt_Settles) {
     (void)cut_off(plain(), CrashPolicy::retry);
-    EXPECT_EQ(types(outcome(run_, 1, ToolOutcome::Done{quoted("first"), {}, {}})),
+    EXPECT_EQ(types(outcome(run_, 1, Done{quoted("first"), {}, {}})),
               "tool_finished model_requested");
-    EXPECT_EQ(types(outcome(run_, 2, ToolOutcome::Done{quoted("second"), {}, {}})), "");
+    EXPECT_EQ(types(outcome(run_, 2, Done{quoted("second"), {}, {}})), "");
 }
 
 TEST_F(AdoptTest, CrashDuringTheSecondRun_IsInDoubtAgain) {
@@ -226,12 +235,12 @@ TEST_F(AdoptTest, CrashDuringTheSecondRun_IsInDoubtAgain) {
     (void)submit(first_question, verdict("run_again"));
     auto const d = restart();
     EXPECT_EQ(types(d), "in_doubt");
-    EXPECT_EQ(first<InDoubt>(d).pending, run_);
+    EXPECT_EQ(first<CallInDoubt>(d).pending, run_);
     EXPECT_NE(question(), first_question);
     EXPECT_EQ(types(submit(run_, result("deployed"))), "cancelled submitted model_requested");
 }
 
-TEST_F(AdoptTest, OnlyUnfinishedRunsAreResolved) {
+TEST_F(AdoptTest, SeveralRuns_SomeFinished_OnlyUnfinishedAreResolved) {
     asks_for({with_policy(plain(), CrashPolicy::retry), job(),
               with_policy(plain(), CrashPolicy::retry)});
     (void)finish(1);

@@ -23,8 +23,7 @@ protected:
 TEST_F(ArtifactTest, Outcome_ArtifactsPrecedeIt_OutputNamesTheLast) {
     asks_for({plain()});
     auto const d =
-        outcome(pending(1), 1,
-                ToolOutcome::Done{json("{}"), {}, {}, {{artifact("a"), artifact("bc")}, true}});
+        outcome(pending(1), 1, Done{json("{}"), {}, {}, {{artifact("a"), artifact("bc")}, true}});
     EXPECT_EQ(types(d), "artifact_emitted artifact_emitted tool_finished model_requested");
     ASSERT_EQ(d.artifacts.size(), 2U);
     EXPECT_EQ(d.artifacts[1].seq, d.events[1].seq);
@@ -60,14 +59,14 @@ TEST_F(ArtifactTest, TitleAndMetadata_HaveALimitOfTheirOwn) {
     EXPECT_EQ(said(submit(pending(1), error(text))), "too_large");
     EXPECT_EQ(said(submit(pending(1), result("x"))), "applied");
     (void)reply({plain()});
-    auto const d = outcome(pending(2), 1, ToolOutcome::Done{json("1"), text, {}, {}});
+    auto const d = outcome(pending(2), 1, Done{json("1"), text, {}, {}});
     EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
 }
 
 TEST_F(ArtifactTest, ToolOutcome_TooManyArtifacts_Fails) {
     asks_for({plain()});
-    auto const d = outcome(pending(1), 1,
-                           ToolOutcome::Done{json("{}"), {}, {}, {std::vector(10, artifact("x"))}});
+    auto const d =
+        outcome(pending(1), 1, Done{json("{}"), {}, {}, {std::vector(10, artifact("x"))}});
     EXPECT_EQ(types(d), "tool_finished model_requested");
     EXPECT_EQ(first<ToolFinished>(d).error_reason, ErrorReason::failed);
     EXPECT_TRUE(d.artifacts.empty());
@@ -106,7 +105,7 @@ protected:
     }
 };
 
-TEST_F(FilesOfPromptTest, AreStoredInTheAppendOfTheirMessage) {
+TEST_F(FilesOfPromptTest, Files_OfAPrompt_AreStoredInItsAppend) {
     (void)create();
     auto const d = when(with_files());
     EXPECT_EQ(types(d),

@@ -152,7 +152,7 @@ TEST_F(CancelTest, All_DropsTheQueueAndKeepsTheSessionActive) {
     EXPECT_EQ(types(prompt("four")), "input_received turn_started model_requested");
 }
 
-TEST_F(CancelTest, NothingToCancelWritesNothing) {
+TEST_F(CancelTest, Cancel_NothingOpen_WritesNothing) {
     (void)create();
     EXPECT_EQ(types(cancel_turn()), "");
     EXPECT_EQ(types(cancel_all()), "");

@@ -41,7 +41,7 @@ protected:
 
 class EveryMove : public LifecycleTest, public ::testing::WithParamInterface<MoveRow> {};
 
-TEST_P(EveryMove, IsAllowedOrRefusedWithBothNames) {
+TEST_P(EveryMove, Move_FromEveryStatus_IsAllowedOrRefusedByName) {
     auto const& row = GetParam();
     be(row.from);
     auto const d = move(row.move);

@@ -15,7 +15,7 @@ protected:
     }
 };
 
-TEST_F(LimitsTest, PromptText) {
+TEST_F(LimitsTest, PromptText_OverTheLimit_IsRefused) {
     limits.prompt_bytes = 10;
     (void)create();
     Prompt large;
@@ -29,7 +29,7 @@ TEST_F(LimitsTest, PromptText) {
     EXPECT_EQ(said(when(large)), "applied");
 }
 
-TEST_F(LimitsTest, QueuedPrompts) {
+TEST_F(LimitsTest, QueuedPrompts_OverTheLimit_AreRefused) {
     limits.queue = 1;
     (void)create();
     (void)prompt("first");
@@ -37,21 +37,21 @@ TEST_F(LimitsTest, QueuedPrompts) {
     EXPECT_EQ(said(prompt("third")), "queue_full");
 }
 
-TEST_F(LimitsTest, CallsPerReply) {
+TEST_F(LimitsTest, CallsOfAReply_OverTheLimit_FailTheTurn) {
     limits.calls_per_reply = 1;
     (void)create();
     (void)prompt("go");
     EXPECT_EQ(types(reply({job(), job()})), "model_failed turn_ended");
 }
 
-TEST_F(LimitsTest, OpenCalls) {
+TEST_F(LimitsTest, OpenCalls_OverTheLimit_FailTheTurn) {
     limits.open_calls = 1;
     (void)create();
     (void)prompt("go");
     EXPECT_EQ(types(reply({job(), job()})), "model_failed turn_ended");
 }
 
-TEST_F(LimitsTest, ResultOutput) {
+TEST_F(LimitsTest, ResultOutput_OverTheLimit_IsRefused) {
     limits.output_bytes = 10;
     waits_for_a_job();
     (void)pauses(1, pause_for(PauseReason::tool_result));
@@ -59,7 +59,7 @@ TEST_F(LimitsTest, ResultOutput) {
     EXPECT_EQ(said(submit(pending(1), result(std::string(8, 'x')))), "applied");
 }
 
-TEST_F(LimitsTest, Progress) {
+TEST_F(LimitsTest, Progress_TooFast_IsRefused) {
     limits.progress_per_second = 1;
     limits.progress_per_call = 2;
     waits_for_a_job();

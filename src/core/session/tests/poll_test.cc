@@ -18,7 +18,7 @@ protected:
     }
     [[nodiscard]] std::size_t due() const { return due_polls(state, now).size(); }
     Decision not_yet(std::string const& error = {}, std::optional<Duration> retry_after = {}) {
-        return polled(1, PollOutcome::NotYet{error, retry_after});
+        return polled(1, NotYet{error, retry_after});
     }
     [[nodiscard]] Duration next() const { return *call(1).pause->poll_at - now; }
 };
@@ -47,7 +47,7 @@ TEST_F(PollTest, NotYet_SetsTheNextTime) {
 TEST_F(PollTest, Result_SettlesTheCall) {
     polls();
     now += every;
-    auto const d = polled(1, PollOutcome::Done{quoted("live"), "T", {}});
+    auto const d = polled(1, Done{quoted("live"), "T", {}});
     EXPECT_EQ(types(d), "submitted model_requested");
     EXPECT_EQ(first<Submitted>(d).receipt.via, "poll");
     EXPECT_EQ(first<Submitted>(d).what.output, quoted("live"));
@@ -57,7 +57,7 @@ TEST_F(PollTest, Result_SettlesTheCall) {
 TEST_F(PollTest, FailedJob_SettlesTheCall) {
     polls();
     now += every;
-    auto const d = polled(1, PollOutcome::Failed{"it broke"});
+    auto const d = polled(1, Failed{"it broke"});
     EXPECT_EQ(first<Submitted>(d).what.kind, SubmissionKind::error);
     EXPECT_EQ(first<Submitted>(d).what.error, "it broke");
 }
@@ -109,9 +109,7 @@ TEST_F(PollTest, SettledCall_IgnoresThePoll) {
     PendingId const asked = pending(1);
     (void)submit(asked, result("pushed"));
     EXPECT_EQ(due(), 0U);
-    EXPECT_EQ(
-        types(when(PollOutcome{asked, since, PollOutcome::Done{quoted("polled"), {}, {}}, {}})),
-        "");
+    EXPECT_EQ(types(when(PollOutcome{asked, since, Done{quoted("polled"), {}, {}}, {}})), "");
 }
 
 TEST_F(PollTest, RepeatedOutcome_CountsOnce) {
@@ -119,8 +117,7 @@ TEST_F(PollTest, RepeatedOutcome_CountsOnce) {
     now += every;
     Seq const since = call(1).pause->polled;
     (void)not_yet("no answer");
-    EXPECT_EQ(types(when(PollOutcome{pending(1), since, PollOutcome::NotYet{"no answer", {}}, {}})),
-              "");
+    EXPECT_EQ(types(when(PollOutcome{pending(1), since, NotYet{"no answer", {}}, {}})), "");
     EXPECT_EQ(call(1).pause->poll_failures, 1U);
 }
 

@@ -306,7 +306,7 @@ TEST(Program, Approval_OfAnotherToolWithTheSameInput_AsksAgainAndSaysSo) {
     Decision const other = given.asks(1);
     EXPECT_EQ(types(other), "agent_asked");
     std::string const& message = first<AgentAsked>(other).terms.message;
-    EXPECT_NE(message.find("does not hold for this"), std::string::npos);
+    EXPECT_NE(message.find("does not apply: this request may differ"), std::string::npos);
     EXPECT_EQ(message.find("may have run already"), std::string::npos) << "it was dead";
     given.shown = "look at it";
     EXPECT_EQ(types(given.asks(2)), "agent_granted") << "that is still what was approved";
@@ -321,7 +321,7 @@ TEST(Program, Approval_SentForAnotherTool_SaysItMayHaveRun) {
     (void)given.restart();
     given.shown = "delete it";
     std::string const message = first<AgentAsked>(given.asks(1)).terms.message;
-    EXPECT_NE(message.find("does not hold for this"), std::string::npos);
+    EXPECT_NE(message.find("does not apply: this request may differ"), std::string::npos);
     EXPECT_NE(message.find("may have run already"), std::string::npos);
 }
 
@@ -336,8 +336,9 @@ TEST(Program, Approval_WithoutShownDigest_FitsNoLaterRequest) {
         given.shown = now;
         Decision const again = given.asks(1);
         EXPECT_EQ(types(again), "agent_asked") << now;
-        EXPECT_NE(first<AgentAsked>(again).terms.message.find("does not hold for this"),
-                  std::string::npos);
+        EXPECT_NE(
+            first<AgentAsked>(again).terms.message.find("does not apply: this request may differ"),
+            std::string::npos);
         EXPECT_EQ(given.broken(), "");
     }
 }

@@ -163,7 +163,7 @@ TEST_F(TaskTest, ResumedRun_Fails_IsCompletedWithItsError) {
 
 // Requirement D7: the four texts.
 
-TEST_F(TaskTest, TaskNotFound) {
+TEST_F(TaskTest, Resume_UnknownTask_SaysNotFound) {
     with_task();
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, "tsk_7"))), "Task not found: tsk_7");
     Decision const d = when(ask(TaskAsk::What::resume, ""));
@@ -171,7 +171,7 @@ TEST_F(TaskTest, TaskNotFound) {
     EXPECT_TRUE(d.events.empty());
 }
 
-TEST_F(TaskTest, TaskNotCompleted) {
+TEST_F(TaskTest, Resume_RunningTask_SaysNotCompleted) {
     with_task();
     EXPECT_EQ(error_in(tool_asks(ask(TaskAsk::What::resume, task_id_of(1)))),
               "Cannot resume task: status is 'running'. Only completed tasks can be resumed.");
@@ -185,7 +185,7 @@ TEST_F(TaskTest, TaskNotCompleted) {
               "Cannot resume task: status is 'cancelled'. Only completed tasks can be resumed.");
 }
 
-TEST_F(TaskTest, TaskAlreadyResuming) {
+TEST_F(TaskTest, Resume_ResumedTask_SaysItIsResuming) {
     with_task();
     (void)ends(1, 1, "first");
     resume(1);
@@ -196,7 +196,7 @@ TEST_F(TaskTest, TaskAlreadyResuming) {
     EXPECT_EQ(state.tasks.at(1).run, 2u);
 }
 
-TEST_F(TaskTest, SessionExpired) {
+TEST_F(TaskTest, Resume_ChildGone_SaysSessionExpired) {
     std::string const text =
         "Session expired or was deleted. Start a new background_task to continue.";
     with_task();

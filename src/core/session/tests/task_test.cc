@@ -230,5 +230,34 @@ TEST_F(TaskTest, BlockingCall_Crash_ChangesNothing) {
     EXPECT_EQ(types(ends(1, 1, "found it")), "task_changed submitted model_requested");
 }
 
+// Receipts are compared by the digest of the canonical form.
+
+TEST_F(TaskTest, FailedRun_ErrorWithQuotes_HasTheCanonicalDigest) {
+    with_task();
+    (void)tool_asks(blocking(TaskAsk::What::output, task_id_of(1)));
+    Decision const d = ends(1, 1, "", FinishReason::error, "no \"a\\b\"\n");
+    EXPECT_EQ(first<Submitted>(d).what.error, "no \"a\\b\"\n");
+    EXPECT_EQ(first<Submitted>(d).receipt.digest, sha256(R"({"error":"no \"a\\b\"\n"})"));
+    EXPECT_EQ(first<Submitted>(d).what.digest, sha256(R"({"error":"no \"a\\b\"\n"})"));
+}
+
+TEST_F(TaskTest, EndedRun_EscapedResult_HasTheCanonicalDigest) {
+    with_task();
+    (void)tool_asks(blocking(TaskAsk::What::output, task_id_of(1)));
+    Decision const d = ends(1, 1, R"(a\/b)");
+    EXPECT_EQ(output_in(d), R"("a\/b")");
+    EXPECT_EQ(first<Submitted>(d).receipt.digest, sha256(R"({"output":"a/b"})"));
+}
+
+TEST_F(TaskTest, Cancel_ReasonWithQuotes_HasTheCanonicalDigest) {
+    with_task();
+    (void)tool_asks(blocking(TaskAsk::What::output, task_id_of(1)));
+    TaskAsk cancel = ask(TaskAsk::What::cancel, task_id_of(1));
+    cancel.reason = R"(see "C:\x")";
+    Decision const d = when(cancel);
+    EXPECT_EQ(first<Submitted>(d).receipt.digest,
+              sha256(R"({"error":"The task was cancelled: see \"C:\\x\""})"));
+}
+
 }  // namespace
 }  // namespace dormouse::session::testing

@@ -10,7 +10,7 @@ constexpr Duration day = limits::pause_timeout_default;
 
 class TimeTest : public SessionTest {
 protected:
-    PauseTerms waits(Duration time, OnDeadline policy = OnDeadline::tell) {
+    PauseTerms waits(Duration time, OnDeadline policy = OnDeadline::expire) {
         PauseTerms terms;
         terms.timeout = time;
         terms.on_deadline = policy;

@@ -62,14 +62,13 @@ TEST_F(ToolTest, Attempts_AreBounded) {
 TEST_F(ToolTest, RepeatedFailure_IsNotThatOfTheNextAttempt) {
     asks_for({plain()});
     PendingId const key = pending(1);
-    ToolOutcome::Failed const failed{"refused", true};
+    Failed const failed{"refused", true};
     EXPECT_EQ(types(outcome(key, 1, failed)), "tool_failed");
     EXPECT_EQ(types(outcome(key, 1, failed)), "");
     EXPECT_EQ(types(later(limits::retry_max)), "tool_started");
     EXPECT_EQ(types(outcome(key, 1, failed)), "");
     EXPECT_TRUE(find_effect<RunTool>());
-    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("late"), {}, {}})),
-              "tool_finished model_requested")
+    EXPECT_EQ(types(outcome(key, 1, Done{quoted("late"), {}, {}})), "tool_finished model_requested")
         << "what it did achieve settles the call";
 }
 
@@ -128,14 +127,32 @@ TEST_F(ToolTest, ForbiddenPair_IsAnErrorForTheModel) {
     EXPECT_EQ(types(pauses(1, wrong)), "tool_finished model_requested");
 }
 
+TEST_F(ToolTest, PauseTerms_ThatDoNotFit_AreAnErrorForTheModel) {
+    PauseTerms polled, files, nobody;
+    polled.continuation = Continuation::reentry;
+    polled.poll_every = Duration(1'000);
+    files.files = 1;
+    nobody.answer.need = 0;
+    for (PauseTerms const& wrong : {polled, files, nobody}) {
+        EXPECT_FALSE(wrong.valid());
+        *static_cast<Given*>(this) = Given();
+        asks_for({job()});
+        Decision const d = pauses(1, wrong);
+        EXPECT_EQ(types(d), "tool_finished model_requested");
+        EXPECT_EQ(first<ToolFinished>(d).error,
+                  "the tool paused for tool_result with terms that do not fit");
+    }
+    EXPECT_TRUE(PauseTerms().valid());
+}
+
 TEST_F(ToolTest, OutcomeAfterACancel_IsANoteOncePerDigest) {
     asks_for({job(), job()});
     PendingId const key = pending(1);
     (void)cancel_call(key);
-    auto const late = outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}});
+    auto const late = outcome(key, 1, Done{quoted("x"), {}, {}});
     EXPECT_EQ(types(late), "note");
     EXPECT_EQ(first<Note>(late).about, "late_outcome");
-    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}})), "");
+    EXPECT_EQ(types(outcome(key, 1, Done{quoted("x"), {}, {}})), "");
 }
 
 TEST_F(ToolTest, OutcomeAfterAnEarlyResult_IsANote) {
@@ -154,7 +171,7 @@ TEST_F(ToolTest, TimeLimit_EndsTheRun_LaterOutcomeChangesNothing) {
     auto const d = later(Duration(5'000));
     EXPECT_EQ(types(d), "tool_finished model_requested");
     EXPECT_EQ(first<ToolFinished>(d).error, "the tool took longer than its time limit of 5 s");
-    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Done{quoted("x"), {}, {}})), "");
+    EXPECT_EQ(types(outcome(key, 1, Done{quoted("x"), {}, {}})), "");
 }
 
 TEST_F(ToolTest, Output_OverOneMebibyte_IsAnErrorForTheModel) {
@@ -253,8 +270,8 @@ TEST_F(ToolTest, LostOutcome_PolicyNever_ToolMayPause_WaitsForTheJob) {
     PendingId const key = pending(1);
     auto const d = loses(1);
     EXPECT_EQ(types(d), "in_doubt");
-    EXPECT_EQ(first<InDoubt>(d).why, "no answer");
-    EXPECT_EQ(first<InDoubt>(d).deadline, now + limits::pause_timeout_default);
+    EXPECT_EQ(first<CallInDoubt>(d).why, "no answer");
+    EXPECT_EQ(first<CallInDoubt>(d).deadline, now + limits::pause_timeout_default);
     EXPECT_EQ(types(submit(key, result("deployed"))), "submitted model_requested");
 }
 
@@ -274,11 +291,11 @@ TEST_F(ToolTest, LostOutcome_OfAnOlderAttempt_IsIgnored) {
     asks_for({with_policy(plain(), CrashPolicy::retry)});
     PendingId const key = pending(1);
     (void)loses(1);
-    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Lost{"twice", {}})), "");
+    EXPECT_EQ(types(outcome(key, 1, InDoubt{"twice", {}})), "");
     (void)later(limits::retry_max);
-    EXPECT_EQ(types(outcome(key, 1, ToolOutcome::Lost{"late", {}})), "");
+    EXPECT_EQ(types(outcome(key, 1, InDoubt{"late", {}})), "");
     EXPECT_EQ(types(finish(1)), "tool_finished model_requested");
-    EXPECT_EQ(types(outcome(key, 2, ToolOutcome::Lost{"later", {}})), "");
+    EXPECT_EQ(types(outcome(key, 2, InDoubt{"later", {}})), "");
 }
 
 }  // namespace

@@ -234,19 +234,16 @@ struct HistoryFold {
             PauseView& pause = close(*e.receipt);
             pause.what.reason = e.reason;
             bool const question_only =
-                pause.terms.reason == PauseReason::elicitation && call.waiting_besides(pause);
+                pause.terms.reason == PauseReason::elicitation && call.has_other_open_pause(pause);
             if (question_only) return;
         }
         settle(e.call);
         call.error = ErrorReason::cancelled;
         call.error_text = e.reason.empty() ? "cancelled" : "cancelled: " + e.reason;
     }
-    void operator()(InDoubt const& e) const {
-        PauseTerms terms;
+    void operator()(CallInDoubt const& e) const {
         CallView& call = h.calls_.at(e.pending.call);
-        if (!call.spec.terms.may_pause_for(PauseReason::tool_result))
-            terms.reason = PauseReason::handoff;
-        open(e.pending, terms, e.deadline, "");
+        open(e.pending, in_doubt_terms(call.spec.terms), e.deadline, "");
         call.pauses.back().in_doubt = true;
         if (!e.question) return;
         PauseTerms asked;
@@ -270,8 +267,9 @@ struct HistoryFold {
         h.forked_ = h.forked_.is_null() ? e.messages : joined(h.forked_, e.messages);
         if (e.from != SessionId()) h.forked_from_ = e.from;
     }
-    // REQUIRES: both arrays are not empty.
     static Json joined(Json const& some, Json const& more) {
+        if (some.text() == "[]") return more;
+        if (more.text() == "[]") return some;
         std::string out(some.text());
         out.back() = ',';
         return Json::trusted(out.append(more.text().substr(1)));
@@ -538,7 +536,7 @@ struct Seen {
     bool operator()(Claimed const& e) const { return has(e.pending.call); }
     bool operator()(Expired const& e) const { return has(e.receipt.pending.call); }
     bool operator()(Cancelled const& e) const { return has(e.call); }
-    bool operator()(InDoubt const& e) const { return has(e.pending.call); }
+    bool operator()(CallInDoubt const& e) const { return has(e.pending.call); }
     template <class Other> bool operator()(Other const&) const { return true; }
 
 private:

@@ -78,7 +78,7 @@ struct CallView {
     std::vector<std::pair<Seq, Json>> placeholders;  // of its pauses
 
     [[nodiscard]] bool waiting() const;  // one of its pauses is open
-    [[nodiscard]] bool waiting_besides(PauseView const& pause) const;
+    [[nodiscard]] bool has_other_open_pause(PauseView const& pause) const;
     [[nodiscard]] Json placeholder() const;  // of the newest pause; {"status":"pending"} if none
     [[nodiscard]] Json placeholder_at(Seq seq) const;
     [[nodiscard]] Json input_at(Seq seq) const;  // REQUIRES: the call existed at `seq`

@@ -26,7 +26,7 @@ bool CallView::waiting() const {
     return settled == 0 && open;
 }
 
-bool CallView::waiting_besides(PauseView const& pause) const {
+bool CallView::has_other_open_pause(PauseView const& pause) const {
     return std::ranges::any_of(pauses,
                                [&](PauseView const& p) { return &p != &pause && !p.receipt; });
 }
@@ -91,7 +91,7 @@ struct Touched {
     void operator()(Cancelled const& e) const {
         if (e.receipt) out.push_back(e.receipt->pending);
     }
-    void operator()(InDoubt const& e) const {
+    void operator()(CallInDoubt const& e) const {
         out.push_back(e.pending);
         if (e.question) out.push_back(*e.question);
     }

@@ -1,5 +1,6 @@
 #include "wire/journal/record.h"
 
+#include "base/check.h"
 #include "base/trace.h"
 #include "json/json.h"
 #include "json/stored.h"
@@ -77,6 +78,7 @@ Result<RecordPtr> unpack_one(SessionId const& session, Seq seq, std::int64_t sin
 
 RecordPtr record(SessionId const& session, Event event) {
     trace();
+    CHECK(event.seq > 0);
     json::Writer out;
     write_event_data(out, session, event);
     return std::make_shared<Record const>(Record{std::move(event), out.take()});
@@ -110,8 +112,11 @@ void begin_record(std::string& out, SessionId const& session, Record const& reco
 std::string pack(SessionId const& session, std::vector<RecordPtr> const& records) {
     std::string out = "[";
     std::int64_t since_ms = 0;
+    Seq last = 0;
     for (RecordPtr const& record : records) {
         bool const first = out.size() == 1;
+        CHECK(first || record->event.seq == last + 1);
+        last = record->event.seq;
         if (!first) out += ',';
         begin_record(out, session, *record, since_ms);
         if (first) since_ms = to_ms(record->event.at);
@@ -123,6 +128,7 @@ std::string pack(SessionId const& session, std::vector<RecordPtr> const& records
 
 std::string pack_base(State const& state, Time at, Seq first,
                       std::vector<RecordPtr> const& records) {
+    CHECK(first <= state.head);
     std::string out = "[[\"" + std::string(base_type) + "\"," + std::to_string(to_ms(at)) + ",";
     out += write_state(state) + "," + std::to_string(base_format) + "]";
     for (Seq seq = first; seq < state.head; ++seq) out += ",null";

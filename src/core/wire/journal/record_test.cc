@@ -285,8 +285,8 @@ std::vector<Event> one_of_each() {
     add(ToolFailed{9, 2, "busy", at(2'000)});
     auto const more = [&](Event::Body body) { add(std::move(body)); };
     add_pause_events(more);
-    add(InDoubt{pending(1), CrashPolicy::ask, pending(2), at(9'000), "lost", Duration(70'000),
-                Duration(80'000)});
+    add(CallInDoubt{pending(1), CrashPolicy::ask, pending(2), at(9'000), "lost", Duration(70'000),
+                    Duration(80'000)});
     add(Note{9, 2, "conflict", sha256("other"), 3, "Offered after."});
     add(TurnEnded{3, FinishReason::error, {1, 2, 3}, Trouble{"step_limit", "50"}});
     add(StatusChanged{Lifecycle::active, Lifecycle::paused, "asked"});

@@ -71,7 +71,7 @@ void put_aside(Json& output, Attached& attached, std::size_t output_bytes) {
         output = std::move(brief);
     if (output.size() <= output_bytes || output.size() > limits::artifact_bytes_max) return;
     attached.list.push_back(whole(output));
-    attached.told = true;
+    attached.described = true;
     // An escaped character can take six bytes.
     output = excerpt(*attached.list.back().bytes,
                      std::min(limits::excerpt_bytes_max, output_bytes / 16));
@@ -87,19 +87,19 @@ void spill(Command& command, std::size_t output_bytes) {
         return;
     }
     if (auto* poll = std::get_if<PollOutcome>(&command.body)) {
-        auto* const done = std::get_if<PollOutcome::Done>(&poll->what);
+        auto* const done = std::get_if<Done>(&poll->what);
         if (done) put_aside(done->output, done->attached, output_bytes);
         return;
     }
     auto* const outcome = std::get_if<ToolOutcome>(&command.body);
-    auto* const done = outcome ? std::get_if<ToolOutcome::Done>(&outcome->what) : nullptr;
+    auto* const done = outcome ? std::get_if<Done>(&outcome->what) : nullptr;
     if (done) put_aside(done->output, done->attached, output_bytes);
 }
 
 namespace {
 
 Artifact const* put_aside(Submit const& submit) {
-    return submit.attached.told ? &submit.attached.list.back() : nullptr;
+    return submit.attached.described ? &submit.attached.list.back() : nullptr;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(Spill, LongText_IsStoredAsTextWithHeadAndTail) {
     Submit const submit = spilled(Json::trusted(json::quote(text)), 1'024);
     ASSERT_EQ(submit.attached.list.size(), 1U);
     Artifact const& artifact = submit.attached.list.front();
-    EXPECT_TRUE(submit.attached.told);
+    EXPECT_TRUE(submit.attached.described);
     EXPECT_EQ(*artifact.bytes, text);
     EXPECT_EQ(artifact.digest, sha256(text));
     EXPECT_EQ(artifact.mime, "text/plain; charset=utf-8");
@@ -93,10 +93,10 @@ TEST(Spill, Decision_IsUnchanged) {
 TEST(Spill, PollOutcome_IsMoved) {
     Command command;
     Json const output = Json::trusted(json::quote(std::string(2'000, 'x')));
-    command.body = PollOutcome{{}, 1, PollOutcome::Done{output, {}, {}}, {}};
+    command.body = PollOutcome{{}, 1, Done{output, {}, {}}, {}};
     spill(command, 1'024);
-    auto const& done = std::get<PollOutcome::Done>(std::get<PollOutcome>(command.body).what);
-    EXPECT_TRUE(done.attached.told);
+    auto const& done = std::get<Done>(std::get<PollOutcome>(command.body).what);
+    EXPECT_TRUE(done.attached.described);
     EXPECT_EQ(*done.attached.list.at(0).bytes, std::string(2'000, 'x'));
     EXPECT_LE(done.output.size(), 1'024U);
 }
@@ -104,10 +104,10 @@ TEST(Spill, PollOutcome_IsMoved) {
 TEST(Spill, ToolOutcome_IsMoved) {
     Command command;
     Json const output = Json::trusted(json::quote(std::string(2'000, 'x')));
-    command.body = ToolOutcome{{}, 1, ToolOutcome::Done{output, {}, {}}, {}};
+    command.body = ToolOutcome{{}, 1, Done{output, {}, {}}, {}};
     spill(command, 1'024);
-    auto const& done = std::get<ToolOutcome::Done>(std::get<ToolOutcome>(command.body).what);
-    EXPECT_TRUE(done.attached.told);
+    auto const& done = std::get<Done>(std::get<ToolOutcome>(command.body).what);
+    EXPECT_TRUE(done.attached.described);
     EXPECT_LT(done.output.size(), 1'024U);
 }
 

@@ -23,10 +23,10 @@ bool goes_on(Event::Body const& body) {
 
 std::string_view outcome_word(ToolOutcome const& outcome) {
     struct Word {
-        std::string_view operator()(ToolOutcome::Done const&) const { return "done"; }
-        std::string_view operator()(ToolOutcome::Failed const&) const { return "failed"; }
+        std::string_view operator()(Done const&) const { return "done"; }
+        std::string_view operator()(Failed const&) const { return "failed"; }
         std::string_view operator()(PauseTerms const&) const { return "paused"; }
-        std::string_view operator()(ToolOutcome::Lost const&) const { return "lost"; }
+        std::string_view operator()(InDoubt const&) const { return "lost"; }
         std::string_view operator()(TaskAsk const&) const { return "done"; }
     };
     return std::visit(Word{}, outcome.what);

@@ -62,7 +62,7 @@ struct EventLine {
                                   {"code", event.error.code},
                                   {"retry", event.retry_at.has_value()}});
     }
-    void operator()(InDoubt const& event) const {
+    void operator()(CallInDoubt const& event) const {
         log.warn("a tool's outcome is in doubt",
                  {{"sessionID", session}, {"pendingID", event.pending.text()}});
     }

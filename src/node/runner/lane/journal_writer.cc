@@ -8,12 +8,14 @@
 namespace dormouse::runner {
 
 void JournalWriter::append(port::Append append, Done done) {
+    CHECK(done);
     waiting_.emplace_back(std::move(append), std::move(done));
     if (!std::exchange(busy_, true)) loop_.post(scope_.guard([this] { commit(); }));
 }
 
 void JournalWriter::commit() {
     trace();
+    CHECK(busy_ && !waiting_.empty());
     std::vector<port::Append> appends;
     std::vector<Done> dones;
     while (!waiting_.empty() && appends.size() < batch_max) {
@@ -30,7 +32,7 @@ void JournalWriter::commit() {
 }
 
 void JournalWriter::finish(std::vector<Done> dones, std::vector<Result<void>> results) {
-    CHECK(results.size() == dones.size());
+    CHECK(busy_ && results.size() == dones.size());
     for (std::size_t i = 0; i < dones.size(); ++i) dones[i](std::move(results[i]));
     busy_ = !waiting_.empty();  // the lanes have reopened, and what waited for them is queued
     if (busy_) commit();

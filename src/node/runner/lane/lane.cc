@@ -91,6 +91,7 @@ bool Lane::repairs() const {
 }
 
 void Lane::load() {
+    CHECK(shut_);
     bool const rebuilt = repairs();
     port::ask(
         host_.journal(),
@@ -117,6 +118,7 @@ void Lane::loaded(Result<LoadedSession> result) {
 
 void Lane::take_up_state(LoadedSession read) {
     trace();
+    CHECK(shut_);  // nobody reads the state while it is replaced
     state_ = std::move(read.state);
     snapshot_seq_ = read.snapshot_seq;
     wake_known_ = read.wake_known;
@@ -164,6 +166,7 @@ void Lane::look_up() {
 }
 
 void Lane::look_up_closed() {
+    CHECK(shut_ && state_);
     std::vector<std::pair<std::size_t, Wanted>> questions;
     for (std::size_t i = 0; i < inbox_.size(); ++i) {
         Request& request = inbox_[i];
@@ -213,6 +216,8 @@ void Lane::decide_batch() {
 }
 
 void Lane::decide_waiting() {
+    CHECK(shut_ && state_);
+    CHECK(fresh_.empty() && leaving_.empty());  // no append of this session is under way
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = host_.epoch();
@@ -379,6 +384,7 @@ void Lane::send(Draft draft) {
     State const& state = *state_;
     CHECK(state.head <= limits::seq_max);
     port::Append& append = draft.append;
+    CHECK(!draft.records.empty() && state.head == append.after + draft.records.size());
     append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()),
                     wire::pack(id_, draft.records)};
     append.wake_at = wake_at(state);
@@ -406,6 +412,7 @@ void Lane::send(Draft draft) {
 
 // Rows that this append itself adds are newer than those read from the journal.
 void Lane::rebuild_rows(port::Append& append) {
+    CHECK(rows_);
     append.rows_rebuilt = true;
     append.rebuilt_after = state_->base.through;
     auto const rows = *std::exchange(rows_, {});
@@ -428,6 +435,7 @@ void Lane::committed(Result<void> durable) {
 }
 
 void Lane::take_up_commit() {
+    CHECK(shut_ && state_ && !fresh_.empty());
     remember(fresh_);
     if (std::exchange(cut_, false)) forget_cut();
     take_up_rules();
@@ -459,6 +467,7 @@ void call(port::Fn<void()>& wake) {
 
 void Lane::release() {
     trace();
+    CHECK(shut_ && state_ && fresh_.empty());
     for (Answered& out : std::exchange(leaving_, {})) {
         if (out.on_read) {
             bool const exists =
@@ -515,6 +524,7 @@ void Lane::forget(Error const& error) {
 }
 
 void Lane::reopen() {
+    CHECK(shut_ && leaving_.empty());
     shut_ = false;
     if (!inbox_.empty()) return turn();
     if (state_) {

@@ -9,6 +9,7 @@
 // release (answers, readers, effects) → reopen. A submission whose values take long to check waits
 // outside the inbox (set_aside). Everything here runs on the loop.
 
+#include "base/check.h"
 #include "port/effects.h"
 #include "runner/lane/journal_writer.h"
 #include "runner/read/reading.h"
@@ -127,12 +128,16 @@ public:
 
     [[nodiscard]] SessionId id() const { return id_; }
     // Durable. REQUIRES: called from a read or a wake.
-    [[nodiscard]] session::State const& state() const { return *state_; }
+    [[nodiscard]] session::State const& state() const {
+        CHECK(state_);
+        return *state_;
+    }
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
     // The newest records, oldest first; all records if recent_from_start(), which REQUIRES what
     // state() does.
     [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }
     [[nodiscard]] bool recent_from_start() const {
+        CHECK(state_);
         if (state_->base.through != 0) return false;
         return recent_.empty() || recent_.front()->event.seq == 1;
     }

@@ -1,5 +1,6 @@
 #include "runner/lane/lane.h"
 
+#include "base/check.h"
 #include "base/trace.h"
 #include "runner/read/read_view.h"
 
@@ -29,6 +30,7 @@ void fit(Host& host, port::ModelRequest& request) {
 
 void Lane::dispatch() {
     trace();
+    CHECK(state_ && fresh_.empty());  // effects leave only after their intent is durable
     bool const over =
         state_->lifecycle == Lifecycle::completed || state_->lifecycle == Lifecycle::deleted;
     if (over) host_.effects().ended(id_, state_->agent);
@@ -60,6 +62,7 @@ void Lane::dispatch() {
 }
 
 void Lane::start(Effect const& effect) {
+    CHECK(running_.contains(effect.id));
     auto done = [&host = host_, session = id_, id = effect.id](Command::Body outcome) {
         host.offer(session, id, std::move(outcome));
     };
@@ -80,6 +83,7 @@ void Lane::start(Effect const& effect) {
 }
 
 std::optional<Time> Lane::model_until() const {
+    CHECK(state_);
     if (!state_->turn || !state_->turn->request) return std::nullopt;
     return host_.effects().model_until(id_, {state_->turn->request->since, 0});
 }
@@ -96,6 +100,7 @@ std::optional<Time> Lane::time_of(Timer const& timer) const {
 }
 
 std::optional<Time> Lane::next_time() const {
+    CHECK(state_);
     bool const active = state_->lifecycle == Lifecycle::active;
     std::optional<Time> next;
     for (Timer const& timer : state_->timers) {

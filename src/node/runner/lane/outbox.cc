@@ -1,5 +1,6 @@
 #include "runner/lane/outbox.h"
 
+#include "base/check.h"
 #include "runner/read/reading.h"
 #include "runner/repair/unreadable.h"
 #include "wire/post_json.h"
@@ -17,7 +18,10 @@ Outbox::Outbox(World world, Send send, Delivered on_delivered)
 void Outbox::add(std::vector<port::OutboxRow> posts) {
     if (settled_ != doubts_) return;  // the scan finds them, in order with earlier ones
     if (known_.size() + posts.size() > known_max) return doubt();
-    for (port::OutboxRow& post : posts) enqueue(std::move(post), true);
+    for (port::OutboxRow& post : posts) {
+        CHECK(post.kind == "session");
+        enqueue(std::move(post), true);
+    }
 }
 
 void Outbox::enqueue(port::OutboxRow post, bool is_stored) {
@@ -61,6 +65,7 @@ void Outbox::begin(Pair const& pair) {
 
 // Posted to the loop: what starts here may be answered at once.
 void Outbox::begin_next() {
+    CHECK(on_their_way_ > 0);
     --on_their_way_;
     if (ready_.empty()) return;
     world_.loop.post(scope_.guard([this] {

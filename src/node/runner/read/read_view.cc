@@ -1,5 +1,6 @@
 #include "runner/read/read_view.h"
 
+#include "base/check.h"
 #include "runner/lane/memory_short.h"
 #include "runner/read/reading.h"
 
@@ -27,6 +28,7 @@ Result<wire::RecordPtr> read_one(port::JournalStore& store, SessionId session, S
 
 // Prepends as many older records as there are. REQUIRES: there are older ones.
 Result<void> read_back(port::JournalStore& store, wire::JournalEnd const& end, Records& records) {
+    CHECK(records.empty() || records.front()->event.seq > end.base + 1);
     Seq const to = records.empty() ? end.head : records.front()->event.seq - 1;
     Seq const count = std::max<Seq>(first_read_back, records.size());
     Seq const from = to > end.base + count ? to - count + 1 : end.base + 1;

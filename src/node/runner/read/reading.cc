@@ -45,13 +45,6 @@ Result<wire::RecordPtr> read_record(port::JournalStore& store, SessionId session
     return records->front();
 }
 
-Receipt const* receipt_in(Event const& event) {
-    if (auto const* e = std::get_if<Submitted>(&event.body)) return &e->receipt;
-    if (auto const* e = std::get_if<Expired>(&event.body)) return &e->receipt;
-    if (auto const* e = std::get_if<Cancelled>(&event.body); e && e->receipt) return &*e->receipt;
-    return nullptr;
-}
-
 Result<void> find_receipt(port::JournalStore& store, SessionId session, PendingId const& pending,
                           Found& found) {
     auto row = store.pending(session, pending.call, pending.generation);

@@ -104,7 +104,7 @@ TEST_F(LargeCommandTest, LargeOutput_OfATool_IsCheckedByAWorker) {
     command(session, prompt("please"));
     effects.reply({session::testing::job()});
     loop.run();
-    effects.finish(ToolOutcome::Done{.output = Json::trusted("\"" + large + "\"")});
+    effects.finish(Done{.output = Json::trusted("\"" + large + "\"")});
     loop.run();
     ASSERT_EQ(workers.waiting(), 1u);
     std::size_t const before = stored(session).head;

@@ -48,11 +48,11 @@ TEST_F(Polling, Poll_RunsOnceEachIntervalAndWritesNothing) {
     loop.advance(60'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U) << "it has not answered yet";
     EXPECT_EQ(journal.commits.size(), commits);
-    answer(PollOutcome::NotYet{});
+    answer(NotYet{});
     EXPECT_EQ(journal.commits.size(), commits + 1);
     loop.advance(every + 2'000 * one_ms);
     EXPECT_EQ(effects.polled.size(), 1U);
-    answer(PollOutcome::Done{quoted("live"), {}, {}});
+    answer(Done{quoted("live"), {}, {}});
     EXPECT_TRUE(stored(session).calls.empty());
     loop.advance(10 * every);
     EXPECT_TRUE(effects.polled.empty());
@@ -88,7 +88,7 @@ TEST_F(Polling, ResultFromElsewhere_StopsThePoll) {
               "applied");
     ASSERT_FALSE(effects.stopped.empty());
     EXPECT_EQ(effects.stopped.back(), poll.id);
-    answer(PollOutcome::Done{quoted("polled"), {}, {}});
+    answer(Done{quoted("polled"), {}, {}});
     EXPECT_EQ(stored(session).turn->request->attempt, 1U) << "the model was asked once";
 }
 

@@ -65,7 +65,7 @@ protected:
         return at_rest(*session);
     }
     SessionView at_rest(SessionId session) {
-        auto view = runtime->rest(session, Duration(20'000));
+        auto view = runtime->wait_idle(session, Duration(20'000));
         EXPECT_TRUE(view) << view.error().detail;
         return *view;
     }
