@@ -28,11 +28,11 @@ public:
     }
     // Answers all who wait. An error leaves the earlier value.
     void put(Duration now, std::expected<T, std::string> got) {
+        Answer answer = std::unexpected(got ? std::string() : got.error());
         if (got) {
-            value_ = std::make_shared<T const>(*std::move(got));
+            answer = value_ = std::make_shared<T const>(*std::move(got));
             fetched_ = now;
         }
-        Answer const answer = got ? Answer(value_) : std::unexpected(got.error());
         for (Done& done : std::exchange(waiting_, {})) done(answer);
     }
 

@@ -66,7 +66,7 @@ TEST(Metadata, OtherTexts_AreRefused) {
         EXPECT_FALSE(parse_metadata(bad, issuer)) << bad;
 }
 
-TEST(Issuer, Issuer_MustBeHttpsExceptOnThisMachine) {
+TEST(Issuer, NotHttps_IsRefusedExceptOnThisMachine) {
     for (std::string_view const good :
          {"https://id.example.org", "https://id.example.org/", "https://id.example.org/a/b",
           "http://127.0.0.1:3000", "http://localhost:3000/x", "http://[::1]:3000"})
