@@ -14,6 +14,8 @@
 
 namespace dormouse {
 
+// Other files of this library use these names for other things.
+namespace p256 {
 namespace {
 
 template <auto free> struct FreeBy {
@@ -70,13 +72,14 @@ P256Signature plain(std::vector<unsigned char> const& der) {
 }
 
 }  // namespace
+}  // namespace p256
 
 std::optional<P256Point> p256_public(P256Secret const& secret) {
-    Group const group = curve();
-    Number const number = number_of(secret);
+    p256::Group const group = p256::curve();
+    p256::Number const number = p256::number_of(secret);
     BIGNUM const* const order = EC_GROUP_get0_order(group.get());
     if (BN_is_zero(number.get()) || BN_cmp(number.get(), order) >= 0) return std::nullopt;
-    Point const point(EC_POINT_new(group.get()));
+    p256::Point const point(EC_POINT_new(group.get()));
     CHECK(point && EC_POINT_mul(group.get(), point.get(), number.get(), nullptr, nullptr, nullptr));
     P256Point out{};
     CHECK(EC_POINT_point2oct(group.get(), point.get(), POINT_CONVERSION_UNCOMPRESSED, out.data(),
@@ -89,8 +92,8 @@ std::optional<P256Point> parse_p256_point(std::string_view bytes) {
     if (bytes.size() != out.size() || bytes.front() != POINT_CONVERSION_UNCOMPRESSED)
         return std::nullopt;
     std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
-    Group const group = curve();
-    Point const point(EC_POINT_new(group.get()));
+    p256::Group const group = p256::curve();
+    p256::Point const point(EC_POINT_new(group.get()));
     // OpenSSL refuses what is not on the curve.
     bool const valid =
         EC_POINT_oct2point(group.get(), point.get(), out.data(), out.size(), nullptr) == 1;
@@ -98,12 +101,12 @@ std::optional<P256Point> parse_p256_point(std::string_view bytes) {
 }
 
 // The x coordinate of the peer's point times the secret (SEC 1, 3.3.1). OpenSSL's EVP interface
-// checks both keys again each time, which costs five times as much.
+// checks both keys again each time, which costs several times as much.
 Sha256 p256_agree(P256Secret const& own, P256Point const& peer) {
-    Group const group = curve();
-    Number const number = number_of(own);
-    Point const point(EC_POINT_new(group.get()));
-    Number const x(BN_new());
+    p256::Group const group = p256::curve();
+    p256::Number const number = p256::number_of(own);
+    p256::Point const point(EC_POINT_new(group.get()));
+    p256::Number const x(BN_new());
     CHECK(point && x);
     CHECK(EC_POINT_oct2point(group.get(), point.get(), peer.data(), peer.size(), nullptr) == 1);
     CHECK(EC_POINT_mul(group.get(), point.get(), nullptr, point.get(), number.get(), nullptr) == 1);
@@ -116,8 +119,8 @@ Sha256 p256_agree(P256Secret const& own, P256Point const& peer) {
 }
 
 P256Signature es256(P256Secret const& secret, std::string_view text) {
-    Key const key = key_of(secret);
-    Digest const context(EVP_MD_CTX_new());
+    p256::Key const key = p256::key_of(secret);
+    p256::Digest const context(EVP_MD_CTX_new());
     CHECK(context &&
           EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) == 1);
     auto const* const bytes = reinterpret_cast<unsigned char const*>(text.data());
@@ -126,7 +129,7 @@ P256Signature es256(P256Secret const& secret, std::string_view text) {
     std::vector<unsigned char> der(length);
     CHECK(EVP_DigestSign(context.get(), der.data(), &length, bytes, text.size()) == 1);
     der.resize(length);
-    return plain(der);
+    return p256::plain(der);
 }
 
 }  // namespace dormouse
