@@ -102,7 +102,7 @@ std::string hex_of(std::string const& text) {
 }
 
 // NIST's GCM example, test case 2 of the GCM specification.
-TEST(AesGcm, KnownAnswer) {
+TEST(AesGcm, ZeroKeyAndNonce_GiveTheKnownAnswers) {
     EXPECT_EQ(hex_of(aes128_gcm({}, {}, "")), "58e2fccefa7e3061367f1d57a4e7455a");
     EXPECT_EQ(hex_of(aes128_gcm({}, {}, std::string(16, '\0'))),
               "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf");
