@@ -71,7 +71,7 @@ void enter_phase(State& state, Call const& call) {
 }  // namespace
 
 void add_call(State& state, Call call) {
-    FITS(call.phase == CallPhase::ready);
+    FITS(call.phase == CallPhase::ready || call.phase == CallPhase::waiting);
     enter_phase(state, call);
     CallNo const no = call.no;
     FITS(state.calls.emplace(no, std::move(call)).second);

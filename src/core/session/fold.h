@@ -32,7 +32,7 @@ struct Misfit : std::logic_error {
 
 [[nodiscard]] Call& call_of(State& state, CallNo no);  // REQUIRES: the call is open
 
-void add_call(State& state, Call call);  // REQUIRES: its phase is ready
+void add_call(State& state, Call call);  // REQUIRES: it is ready or waits
 void set_phase(State& state, Call& call, CallPhase phase);
 // For a call just placed by a snapshot: enters `phase` without leaving another one.
 void restore_phase(State& state, Call& call, CallPhase phase);
