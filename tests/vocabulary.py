@@ -33,12 +33,12 @@ SCHEMAS = [
     ('PromptRequest.when', 'PromptMode', [], [None]),
     ('Token.role', 'Role', ['anyone'], []),
     ('TokenRequest.role', 'Role', ['anyone'], []),
-    ('Delivery.state', 'PostState', [], []),
+    ('Delivery.state', 'OutboxState', [], []),
 ]
 PARAMETERS = [
     ('/async-tool/pending', 'status', 'CallState'),
     ('/async-tool/pending', 'reason', 'PauseReason'),
-    ('/api/deliveries', 'state', 'PostState'),
+    ('/api/deliveries', 'state', 'OutboxState'),
 ]
 # Sections of docs/reference/http.md that name each word, but those that are left out.
 SECTIONS = [
