@@ -1,6 +1,6 @@
 #include "sim/simulation.h"
 
-#include "sim/check_end.h"
+#include "sim/checks/end_checks.h"
 #include "sim/clients.h"
 #include "sim/process.h"
 

@@ -45,12 +45,15 @@ Json json_of(std::vector<ConfigPlace> const& places, std::string const& data,
     out.member("file", maybe(find_config(places))).key("places").begin_array();
     for (ConfigPlace const& place : places) {
         out.begin_object().member("path", place.path).member("from", place.from);
-        out.member("exists", there(place.path)).end_object();
+        out.member("exists", exists(place.path)).end_object();
     }
     out.end_array().end_object().key("data").begin_object();
-    out.member("path", maybe(data)).member("from", from).member("exists", there(data)).end_object();
+    out.member("path", maybe(data))
+        .member("from", from)
+        .member("exists", exists(data))
+        .end_object();
     out.key("token").begin_object().member("path", maybe(token.path)).member("from", token.from);
-    out.member("exists", token.from.starts_with('$') || there(token.path));
+    out.member("exists", token.from.starts_with('$') || exists(token.path));
     return out.end_object().end_object().json();
 }
 

@@ -60,7 +60,7 @@ void check_sessions(Durable const& durable, Findings& findings) {
         Lifecycle const lifecycle = session.state.lifecycle;
         bool const over = lifecycle == Lifecycle::completed || lifecycle == Lifecycle::deleted;
         bool const unread = over && !session.state.inbox.empty();
-        if (!ledger.is_idle() && !unread) findings.add("session: something was never consumed");
+        if (!ledger.at_rest() && !unread) findings.add("session: something was never consumed");
         std::string const broken = testing::broken_of(session.state);
         if (!broken.empty()) findings.add("session: " + broken);
     }
