@@ -37,7 +37,7 @@ protected:
             }};
         programs->open_terminal(std::move(ask), [this](Result<port::AttachInfo> entry) {
             entry ? add("open") : add("closed:" + std::string(info(entry.error().code).text));
-            if (entry) info = *std::move(entry);
+            if (entry) attached = *std::move(entry);
             if (!entry) why = entry.error().detail;
         });
         loop.run();
@@ -109,7 +109,7 @@ protected:
     Settings own = settings(http);
     std::unique_ptr<ExternalAgents> programs =
         std::make_unique<ExternalAgents>(own, processes, loop);
-    port::AttachInfo info;
+    port::AttachInfo attached;
     std::string said, why;
 };
 
@@ -120,12 +120,12 @@ TEST_F(ScreenTest, Attach_NoProcess_StartsItWithoutPrompt) {
     processes.answer("session/resume", "{}");
     EXPECT_EQ(taken(), "open");
     EXPECT_EQ(processes.methods(), "initialize session/resume");
-    EXPECT_EQ(info.url, "http://127.0.0.1:4711");
-    EXPECT_EQ(info.command,
+    EXPECT_EQ(attached.url, "http://127.0.0.1:4711");
+    EXPECT_EQ(attached.command,
               (std::vector<std::string>{"/bin/opencode", "attach", "http://127.0.0.1:4711",
                                         "--session", "s1", "--dir", "/srv/app"}));
-    EXPECT_EQ(info.password, "s3cr3t-word");
-    EXPECT_EQ(info.lease, Duration(20'000));
+    EXPECT_EQ(attached.password, "s3cr3t-word");
+    EXPECT_EQ(attached.lease, Duration(20'000));
     attach();
     EXPECT_EQ(taken(), "open") << "the process runs already";
     EXPECT_EQ(processes.all.size(), 1U);
