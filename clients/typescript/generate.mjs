@@ -82,7 +82,8 @@ text += 'export interface Operations {\n';
 for (const [path, methods] of Object.entries(api.paths)) {
   for (const [method, operation] of Object.entries(methods)) {
     if (!operation.operationId) continue;
-    table.push([operation.operationId, method.toUpperCase(), path]);
+    const keyed = parameters(operation, methods.parameters ?? [], 'header').includes('Idempotency-Key');
+    table.push([operation.operationId, method.toUpperCase(), path, keyed]);
     text +=
       `${comment(operation.summary, '  ')}  ${operation.operationId}: {\n` +
       `    path: ${parameters(operation, methods.parameters ?? [], 'path')};\n` +
@@ -91,7 +92,8 @@ for (const [path, methods] of Object.entries(api.paths)) {
       `    answer: ${answer(operation)};\n  };\n`;
   }
 }
-text += '}\n\nexport const operations: Record<keyof Operations, readonly [string, string]> = {\n';
-for (const [id, method, path] of table) text += `  ${id}: ['${method}', '${path}'],\n`;
+// Method, path, and whether it takes an Idempotency-Key.
+text += '}\n\nexport const operations: Record<keyof Operations, readonly [string, string, boolean]> = {\n';
+for (const [id, method, path, keyed] of table) text += `  ${id}: ['${method}', '${path}', ${keyed}],\n`;
 text += '};\n';
 writeFileSync(target, text);
