@@ -82,7 +82,8 @@ def write_package(folder):
     for path, text in generate.package().items():
         target = pathlib.Path(folder, NAME, path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+        if not target.exists() or target.read_text() != text:
+            target.write_text(text)
 
 
 if __name__ == '__main__':

@@ -1,4 +1,5 @@
 """Drives a client library through clients/behaviour: one process, one client."""
+import hashlib
 import itertools
 import json
 import os
@@ -35,12 +36,23 @@ def build_python():
     return target
 
 
+def typescript_digest():
+    source = CLIENTS / 'typescript'
+    files = [*sorted((source / 'src').glob('*.ts')), source / 'generate.mjs', source / 'package.json',
+             source / 'tsconfig.json', ROOT / 'src/http/resources/operations/openapi.json']
+    written = [path for path in files if not path.name.endswith('.gen.ts')]
+    return hashlib.sha256(b''.join(path.read_bytes() for path in written)).hexdigest()
+
+
 def build_typescript():
     """The folder in which `import 'dormouse'` finds the built package."""
     source = CLIENTS / 'typescript'
     with npm.locked(source):
-        done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        stamp, digest = source / 'dist/.digest', typescript_digest()
+        if not stamp.exists() or stamp.read_text() != digest:
+            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+            stamp.write_text(digest)
     modules = BUILT / 'typescript/node_modules'
     modules.mkdir(parents=True, exist_ok=True)
     link = modules / 'dormouse'

@@ -19,10 +19,11 @@ def response(status, body='', media='application/json', headers=''):
 
 class Hostile:
     """`answers`: bytes for the first, the second … request; the last again and again. An answer may
-    be a function of the socket."""
+    be a function of the socket. `by_path`: {what the path contains: answer}."""
 
-    def __init__(self, *answers):
-        self.answers, self.requests, self.lock = list(answers), [], threading.Lock()
+    def __init__(self, *answers, by_path=None):
+        self.answers, self.by_path = list(answers), by_path or {}
+        self.requests, self.lock = [], threading.Lock()
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
         self.base = f'http://127.0.0.1:{self.port}'
@@ -43,7 +44,7 @@ class Hostile:
             while request := self._request(accepted):
                 with self.lock:
                     self.requests.append(request)
-                    answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+                    answer = self._answer(request.split(' ')[1])
                 if callable(answer):
                     answer(accepted)
                     break
@@ -51,6 +52,12 @@ class Hostile:
         except OSError:
             pass  # the client ended the connection
         accepted.close()
+
+    def _answer(self, path):
+        for part, answer in self.by_path.items():
+            if part in path:
+                return answer
+        return self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
 
     def _request(self, accepted):
         data = b''

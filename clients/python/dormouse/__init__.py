@@ -1,7 +1,8 @@
 """Client of Dormouse: agent sessions that sleep while their tools work, and wake exactly once."""
 from . import refusals, types
+from ._artifact import Artifact
 from ._async.changes import AsyncChanges
-from ._async.client import Artifact, AsyncClient
+from ._async.client import AsyncClient
 from ._async.stream import AsyncEventStream
 from ._sync.changes import Changes
 from ._sync.client import Client

@@ -6,6 +6,7 @@ import urllib.parse
 from typing import Any, AsyncIterator, Dict, List, Literal, NamedTuple, Optional, Tuple, Union
 
 from .. import types
+from .._artifact import Artifact
 from .._deadline import Deadline
 from .._operations import OPERATIONS
 from .._settings import (
@@ -27,12 +28,6 @@ SETTLED = ('completed', 'failed', 'expired', 'cancelled')
 
 PromptInput = Union[str, List[types.InputPart]]
 When = Literal['queue', 'steer', 'interrupt', 'reject']
-
-
-class Artifact(NamedTuple):
-    bytes: bytes
-    mime: str  # media type, such as text/plain
-    digest: str  # SHA-256 in hex
 
 
 class AsyncClient:
