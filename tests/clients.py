@@ -25,7 +25,6 @@ class Library:
     """The tests; a class for each library follows."""
 
     library = ''
-    cancels = True
 
     @classmethod
     def setUpClass(cls):
@@ -335,7 +334,7 @@ class Library:
         client.call('deleteSession', 'ses_x')
         self.assertEqual(len(server.requests), 2)
 
-    # ---- time-outs and cancellation
+    # ---- time-outs
 
     def test_server_that_does_not_answer_is_a_time_out(self):
         _, client = self.hostile(lambda accepted: accepted.recv(1))
@@ -358,22 +357,6 @@ class Library:
         with self.assertRaises(ClientError) as raised:
             events.item()
         self.assertEqual(raised.exception.kind, 'ConnectionFailed')
-
-    def test_cancelled_calls_and_iterators_end(self):
-        if not self.cancels:
-            self.skipTest('the blocking client has time limits only')
-        client = self.driven()
-        session = self.asleep(client)
-        waiting = client.begin('wait', session['activity']['pendingID'])
-        events = client.iterate('events', session['id'])
-        events.item()
-        for one in (waiting, events):
-            one.cancel()
-            with self.assertRaises(ClientError) as raised:
-                while True:
-                    one.next()
-            self.assertEqual(raised.exception.kind, 'cancelled')
-        self.assertEqual(client.call('me')['role'], 'admin')
 
     # ---- servers that misbehave
 
@@ -468,7 +451,25 @@ class Library:
         self.assertIn('last-event-id: 2', server.requests[1].lower())
 
 
-class TypeScript(Library, unittest.TestCase):
+class Cancellable(Library):
+    """The blocking client has time limits only."""
+
+    def test_cancelled_calls_and_iterators_end(self):
+        client = self.driven()
+        session = self.asleep(client)
+        waiting = client.begin('wait', session['activity']['pendingID'])
+        events = client.iterate('events', session['id'])
+        events.item()
+        for one in (waiting, events):
+            one.cancel()
+            with self.assertRaises(ClientError) as raised:
+                while True:
+                    one.next()
+            self.assertEqual(raised.exception.kind, 'cancelled')
+        self.assertEqual(client.call('me')['role'], 'admin')
+
+
+class TypeScript(Cancellable, unittest.TestCase):
     library = 'typescript'
 
     @classmethod
@@ -480,15 +481,13 @@ class TypeScript(Library, unittest.TestCase):
 
 class Python(Library, unittest.TestCase):
     library = 'python'
-    cancels = False
 
     def check_class(self, error, code):
         self.assertEqual(error.class_, ''.join(word.capitalize() for word in code.split('_')))
 
 
-class PythonAsync(Python):
+class PythonAsync(Cancellable, Python):
     library = 'python-async'
-    cancels = True
 
 
 if __name__ == '__main__':
