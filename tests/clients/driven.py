@@ -53,14 +53,19 @@ def build_typescript():
             done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
             stamp.write_text(digest)
-    modules = BUILT / 'typescript/node_modules'
-    modules.mkdir(parents=True, exist_ok=True)
-    link = modules / 'dormouse'
-    if not link.is_symlink():
-        link.symlink_to(source)
+    link_packages(BUILT / 'typescript', {'dormouse': source})
     driver = BUILT / 'typescript/driver.mjs'
     driver.write_bytes((CLIENTS / 'behaviour/driver.mjs').read_bytes())
     return driver
+
+
+def link_packages(folder, packages):
+    """Programs in the folder find these packages: {name: its folder}."""
+    modules = folder / 'node_modules'
+    modules.mkdir(parents=True, exist_ok=True)
+    for name, target in packages.items():
+        if not (modules / name).is_symlink():
+            (modules / name).symlink_to(target)
 
 
 def command_of(library):

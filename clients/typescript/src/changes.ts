@@ -33,18 +33,24 @@ export class Changes implements AsyncIterable<PendingCall> {
     this.cursor = since;
   }
 
+  /** Fixes where it begins, if that is now; iterating does this too. */
+  async start(): Promise<void> {
+    this.cursor ??= asOf(await this.ask({ limit: 1 }, 0));
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<PendingCall, void, undefined> {
-    if (this.cursor === null) this.cursor = asOf(await this.ask({ limit: 1 }, 0));
+    await this.start();
     for (;;) {
-      const first: Answered<'listPending'> = await this.ask({ changedSince: this.cursor, limit: 200 }, WAIT_S);
+      const since = this.cursor ?? 0;
+      const first: Answered<'listPending'> = await this.ask({ changedSince: since, limit: 200 }, WAIT_S);
       const calls = [...first.value.items];
       for (let next = first.value.next; next !== null; ) {
-        const page: Answered<'listPending'> = await this.ask({ changedSince: this.cursor, limit: 200, cursor: next }, 0);
+        const page: Answered<'listPending'> = await this.ask({ changedSince: since, limit: 200, cursor: next }, 0);
         calls.push(...page.value.items);
         next = page.value.next;
       }
       for (const call of calls.reverse()) if (this.isNew(call)) yield call;
-      this.cursor = asOf(first) || this.cursor;
+      this.cursor = asOf(first) || since;
     }
   }
 
