@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The packages of the client libraries: what is built can be installed into an empty folder, without
-a network, and used; the reference pages have every method."""
+"""The packages of the client libraries: what is built can be installed into an empty folder,
+without a network, and used; the reference pages have every method."""
 import os
 import pathlib
 import re
@@ -34,13 +34,14 @@ try {
 '''
 USE_PYTHON = '''
 import asyncio
+import os
 import dormouse
 client = dormouse.Client()
 session = client.wait_session(client.create_session("demo", prompt="hello")["id"])
 for message in client.list_messages(session["id"]):
     print(message["role"])
 try:
-    asyncio.run(dormouse.AsyncClient(%r, "wrong").me())
+    asyncio.run(dormouse.AsyncClient(os.environ["DORMOUSE_URL"], "wrong").me())
 except dormouse.refusals.Unauthenticated as error:
     print(isinstance(error, dormouse.Refusal), error.code)
 '''
@@ -78,7 +79,8 @@ class TypeScriptPackage(Installed):
         packed = run('npm', 'pack', '--silent', '--pack-destination', self.folder,
                      cwd=CLIENTS / 'typescript').split()[-1]
         (self.folder / 'package.json').write_text('{"type": "module"}')
-        run('npm', 'install', '--offline', '--no-audit', '--no-fund', f'./{packed}', cwd=self.folder)
+        run('npm', 'install', '--offline', '--no-audit', '--no-fund', f'./{packed}',
+            cwd=self.folder)
         found = self.folder / 'node_modules'
         self.assertEqual([path.name for path in found.iterdir() if path.is_dir()], ['dormouse'])
         names = {path.name for path in (found / 'dormouse').rglob('*') if path.is_file()}
@@ -115,7 +117,8 @@ class PythonPackage(Installed):
             leave_out('pip is not installed (tools/setup.sh test)')
 
     def pip(self, *arguments):
-        run(sys.executable, '-m', 'pip', '--isolated', '--disable-pip-version-check', '--no-cache-dir',
+        run(sys.executable, '-m', 'pip', '--isolated', '--disable-pip-version-check',
+            '--no-cache-dir',
             *arguments, cwd=self.folder, PIP_NO_INDEX='1', HOME=str(self.folder))
 
     def test_wheel_is_built_without_network_and_used(self):
@@ -124,7 +127,7 @@ class PythonPackage(Installed):
         self.pip('install', '--no-index', '--target', self.folder / 'site', wheel)
         site = self.folder / 'site/dormouse'
         self.assertTrue((site / 'py.typed').exists())
-        (self.folder / 'use.py').write_text(USE_PYTHON.replace('%r', 'dormouse._settings.url_from_environment()'))
+        (self.folder / 'use.py').write_text(USE_PYTHON)
         said = run(sys.executable, 'use.py', cwd=self.folder,
                    PYTHONPATH=str(self.folder / 'site'), **self.served())
         self.assertEqual(said.lower().splitlines(), SAID)
@@ -132,7 +135,8 @@ class PythonPackage(Installed):
     def test_wheels_of_the_same_sources_are_equal(self):
         for name in ('one', 'two'):
             (self.folder / name).mkdir()
-            run(sys.executable, '-c', f'import backend; backend.build_wheel({str(self.folder / name)!r})',
+            run(sys.executable, '-c',
+                f'import backend; backend.build_wheel({str(self.folder / name)!r})',
                 cwd=CLIENTS / 'python')
         one, two = (self.folder.glob(f'{name}/*.whl') for name in ('one', 'two'))
         path, other = next(one), next(two)
@@ -146,8 +150,10 @@ class PythonPackage(Installed):
             cwd=CLIENTS / 'python')
         archive, = self.folder.glob('*.tar.gz')
         self.pip('wheel', '--no-index', '--no-deps', '-w', self.folder / 'from-source', archive)
-        self.pip('wheel', '--no-index', '--no-deps', '-w', self.folder / 'from-tree', CLIENTS / 'python')
-        one, two = (next(self.folder.glob(f'{name}/*.whl')) for name in ('from-source', 'from-tree'))
+        self.pip('wheel', '--no-index', '--no-deps', '-w', self.folder / 'from-tree',
+                 CLIENTS / 'python')
+        one, two = (next(self.folder.glob(f'{name}/*.whl')) for name in ('from-source',
+                                                                         'from-tree'))
         self.assertEqual(one.read_bytes(), two.read_bytes())
 
 
@@ -174,7 +180,8 @@ class Pages(unittest.TestCase):
         built = build_python() / 'dormouse/_sync'
         for name in ('client', 'http', 'stream', 'changes'):
             text = (built / f'{name}.py').read_text()
-            self.assertIsNone(re.search(r'\b(async|await|asyncio|Async\w+|Awaitable\[)', text), name)
+            self.assertIsNone(re.search(r'\b(async|await|asyncio|Async\w+|Awaitable\[)', text),
+                              name)
 
 
 if __name__ == '__main__':

@@ -42,7 +42,8 @@ class Hooks(Case):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         states = queue.Queue()
-        threading.Thread(target=lambda: [states.put(json.loads(line)) for line in process.stdout],
+        threading.Thread(target=lambda: [states.put(json.loads(line))
+                                         for line in process.stdout if line.strip()],
                          daemon=True).start()
         return process, states
 
@@ -70,7 +71,8 @@ class Hooks(Case):
         self.assertEqual(seen[-1]['texts'], ['deploy shop', 'deploy shop: {"status":"live"}'])
         self.assertEqual({one['error'] for one in seen}, {None})
         self.server.prompt(session, 'hello')
-        last = self.until(states, lambda one: one['texts'][-1] == 'You said: hello' and not one['draft'])
+        last = self.until(states,
+                          lambda one: one['texts'][-1] == 'You said: hello' and not one['draft'])
         self.assertLessEqual({one['draft'] for one in last}, {'', 'You said: hello'})
         process.stdin.write('unmount\n')
         process.stdin.flush()
@@ -81,7 +83,8 @@ class Hooks(Case):
         process, states = self.page(session)
         two = self.until(states, lambda one: len(one['calls']) == 2)[-1]['calls']
         self.server.result(two[0], 1)
-        self.assertEqual(self.until(states, lambda one: len(one['calls']) == 1)[-1]['calls'], [two[1]])
+        self.assertEqual(self.until(states, lambda one: len(one['calls']) == 1)[-1]['calls'],
+                         [two[1]])
         self.server.result(two[1], 1)
         self.until(states, lambda one: one['calls'] == [])
         self.server.prompt(session, 'deploy C')

@@ -18,7 +18,8 @@ from hostile import Hostile, problem, response  # noqa: E402
 
 TOKEN = 'token-that-nobody-may-see'
 SHORT_MS = 1000
-HEADERS = ('HTTP/1.1 200 OK\r\n' + ''.join(f'x-{n}: {"y" * 100}\r\n' for n in range(10000))).encode()
+LINES = ''.join(f'x-{n}: {"y" * 100}\r\n' for n in range(10000))
+HEADERS = f'HTTP/1.1 200 OK\r\n{LINES}'.encode()
 
 
 class Library:
@@ -113,7 +114,8 @@ class Library:
         for method, approved in (('approve', True), ('deny', False)):
             session = self.asleep(client, 'approve cleanup')
             call = client.call('getPending', session['activity']['pendingID'], view='inbox')
-            error = self.fails('Refusal', client, method, {**call, 'inputDigest': 'sha256:' + '0' * 64})
+            error = self.fails('Refusal', client, method,
+                               {**call, 'inputDigest': 'sha256:' + '0' * 64})
             self.assertEqual(error.code, 'input_changed')
             client.call(method, call, reason='because')
             decision = client.call('wait', call['id'])['decision']
@@ -224,7 +226,8 @@ class Library:
         client.call('waitSession', session)
         texts = [part['text'] for message in client.all('listMessages', session)
                  if message['role'] == 'user' for part in message['parts']]
-        self.assertEqual(sorted(texts), sorted(f'text {b} {n}' for b in range(3) for n in range(10)))
+        self.assertEqual(sorted(texts),
+                         sorted(f'text {b} {n}' for b in range(3) for n in range(10)))
 
     def test_events_come_once_across_kills(self):
         client = self.driven()
@@ -391,7 +394,8 @@ class Library:
         self.assertEqual(len(server.requests), 1)
 
     def test_what_is_not_the_api_is_unexpected(self):
-        answers = [response(200, '<html>hello', 'text/html'), response(200, '{', 'application/json'),
+        answers = [response(200, '<html>hello', 'text/html'),
+                   response(200, '{', 'application/json'),
                    response(200, b'"\xff"', 'application/json'),
                    response(404, '<html>', 'text/html'), b'SSH-2.0-OpenSSH\r\n\r\n']
         _, client = self.hostile(*answers)

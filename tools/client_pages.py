@@ -41,37 +41,43 @@ def arguments_of(text):
 def typescript_rows():
     """[(group, method, text)] of the class Client."""
     rows, group = [], ''
-    text = (TYPESCRIPT / 'client.ts').read_text()
-    body = text[text.index('export class Client'):]
+    core, text = ((TYPESCRIPT / f'{name}.ts').read_text() for name in ('caller', 'client'))
+    core = core[core.index('export class Caller'):]
+    core = core[:core.index('protected async *pages')]
+    body = core + text[text.index('export class Client'):]
     pattern = re.compile(
         r'^  // ---- (?P<group>[^\n]*)$|^  ' + COMMENT.replace('((', '(?P<about>(', 1)
         + r'(?:override )?(?:async )?\*?(?P<name>\w+)(?:<[^(]*>)?\(', re.S | re.M)
     for match in pattern.finditer(body):
         if match['group']:
             group = match['group']
-        elif match['name'] not in ('attempt',):
+        else:
             rest = body[match.end():]
             rest = rest[:re.search(r'\): |\) \{', rest).start()]
             shown = ', '.join(arguments_of(rest))
             rows.append((group, f'{match["name"]}({shown})', one_line(match['about'])))
-    return [row for row in rows if row[0] != 'how calls are repeated']
+    return rows
 
 
 def python_rows():
     """[(group, method, text)] of the class AsyncClient; Client has the same."""
     text = (PYTHON / '_async/client.py').read_text()
-    groups = [(text[:at.start()].count('\n') + 1, at[1]) for at in re.finditer(r'    # ---- (.*)', text)]
-    tree = ast.parse(text)
-    made = next(node for node in tree.body
-                if isinstance(node, ast.ClassDef) and node.name == 'AsyncClient')
+    groups = [(text[:at.start()].count('\n') + 1, at[1]) for at in re.finditer(r'    # ---- (.*)',
+                                                                               text)]
+    core = ast.parse((PYTHON / '_async/caller.py').read_text())
+    made = [node for tree in (core, ast.parse(text)) for node in tree.body
+            if isinstance(node, ast.ClassDef) and node.name in ('AsyncCaller', 'AsyncClient')]
     rows = []
-    for node in made.body:
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name.startswith('_'):
+    for kind, node in ((one.name, member) for one in made for member in one.body):
+        if not isinstance(node,
+                          (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name.startswith('_'):
             continue
-        named = [one.arg for one in node.args.args[1:]] + [f'{one.arg}=' for one in node.args.kwonlyargs
-                                                           if one.arg != 'timeout_ms']
-        group = ([name for line, name in groups if line < node.lineno] or ['calls'])[-1]
-        rows.append((group, f'{node.name}({", ".join(named)})', one_line(ast.get_docstring(node) or '')))
+        named = [one.arg for one in node.args.args[1:]]
+        named += [f'{one.arg}=' for one in node.args.kwonlyargs if one.arg != 'timeout_ms']
+        above = [name for line, name in groups if line < node.lineno and kind == 'AsyncClient']
+        group = (above or ['calls'])[-1]
+        rows.append((group, f'{node.name}({", ".join(named)})',
+                     one_line(ast.get_docstring(node) or '')))
     return rows
 
 
@@ -79,14 +85,16 @@ def table(rows):
     lines, last = [], None
     for group, method, text in rows:
         if group != last:
-            lines += ['', f'### {(group or "calls").capitalize()}', '', '| method | |', '| --- | --- |']
+            lines += ['', f'### {(group or "calls").capitalize()}', '', '| method | |',
+                      '| --- | --- |']
             last = group
         lines.append(f'| `{method}` | {text} |')
     return '\n'.join(lines).strip() + '\n'
 
 
 def typescript_errors():
-    rows = [(name, one_line(text)) for text, name in CLASS.findall((TYPESCRIPT / 'errors.ts').read_text())]
+    rows = [(name, one_line(text)) for text,
+            name in CLASS.findall((TYPESCRIPT / 'errors.ts').read_text())]
     return rows
 
 
@@ -97,7 +105,8 @@ def python_errors():
 
 
 def errors_table(rows):
-    return '| class | |\n| --- | --- |\n' + ''.join(f'| `{name}` | {text} |\n' for name, text in rows)
+    return '| class | |\n| --- | --- |\n' + ''.join(f'| `{name}` | {text} |\n' for name,
+                                                    text in rows)
 
 
 def filled(page, parts):

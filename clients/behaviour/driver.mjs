@@ -12,11 +12,18 @@ function described(error, cancelled) {
   const { name, message, code, status, next, remedy, retryAfterMs } = error;
   const kind = cancelled ? 'cancelled' : name;
   const known = { code, status, next, remedy, retryAfterMs };
-  return { kind, message, ...(name === 'Refusal' ? known : { status }), shown: inspect(error, { depth: 9 }) };
+  return {
+    kind,
+    message,
+    ...(name === 'Refusal' ? known : { status }),
+    shown: inspect(error, { depth: 9 }),
+  };
 }
 
 const plain = (value) =>
-  value?.bytes instanceof Uint8Array ? { ...value, bytes: Buffer.from(value.bytes).toString('base64') } : value;
+  value?.bytes instanceof Uint8Array
+    ? { ...value, bytes: Buffer.from(value.bytes).toString('base64') }
+    : value;
 
 async function iterate({ id, iterate, args = [], options = {} }, signal) {
   const items = client[iterate](...args, { ...options, signal });
@@ -32,7 +39,10 @@ async function handle(line) {
       client = new Client(line.new);
       write({ id: line.id, value: null });
     } else if (line.show) {
-      write({ id: line.id, value: inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client) });
+      write({
+        id: line.id,
+        value: inspect(client, { depth: 9, showHidden: true }) + JSON.stringify(client),
+      });
     } else if (line.cancel) {
       running.get(line.cancel)?.abort();
       write({ id: line.id, value: null });
@@ -40,7 +50,10 @@ async function handle(line) {
       await iterate(line, controller.signal);
     } else {
       const options = { ...line.options, signal: controller.signal };
-      write({ id: line.id, value: plain(await client[line.call](...(line.args ?? []), options)) ?? null });
+      write({
+        id: line.id,
+        value: plain(await client[line.call](...(line.args ?? []), options)) ?? null,
+      });
     }
   } catch (error) {
     write({ id: line.id, error: described(error, controller.signal.aborted) });

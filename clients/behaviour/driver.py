@@ -65,7 +65,8 @@ class Driver:
 
     def begin(self, line):
         name = line.get('call') or line['iterate']
-        return getattr(self.client, snake(name))(*line.get('args', []), **named(line.get('options', {})))
+        return getattr(self.client, snake(name))(*line.get('args', []),
+                                                 **named(line.get('options', {})))
 
     def run(self, line):
         try:
@@ -76,7 +77,8 @@ class Driver:
             else:
                 items = self.begin(line)
                 for item in items:
-                    write({'id': line['id'], 'item': item, 'cursor': getattr(items, 'cursor', None)})
+                    write({'id': line['id'], 'item': item,
+                           'cursor': getattr(items, 'cursor', None)})
                 write({'id': line['id'], 'end': True})
         except Exception as error:
             write({'id': line['id'], 'error': described(error)})
@@ -93,7 +95,8 @@ class Driver:
             else:
                 items = self.begin(line)
                 async for item in items:
-                    write({'id': line['id'], 'item': item, 'cursor': getattr(items, 'cursor', None)})
+                    write({'id': line['id'], 'item': item,
+                           'cursor': getattr(items, 'cursor', None)})
                 write({'id': line['id'], 'end': True})
         except (Exception, asyncio.CancelledError) as error:
             write({'id': line['id'], 'error': described(error)})

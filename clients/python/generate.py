@@ -16,6 +16,7 @@ WORDS = (
     (r'\bawait ', ''),
     (r'\bAwaitable\[(\w+)\]', r'\1'),
     (r'\bAsyncClient\b', 'Client'),
+    (r'\bAsyncCaller\b', 'Caller'),
     (r'\bAsyncEventStream\b', 'EventStream'),
     (r'\bAsyncChanges\b', 'Changes'),
     (r'\bAsyncIterator\b', 'Iterator'),
@@ -138,7 +139,8 @@ def operations_module(api):
             keyed = any(one.get('$ref', '').endswith('/key')
                         for one in operation.get('parameters', []))
             rows += f'    {operation["operationId"]!r}: ({method.upper()!r}, {path!r}, {keyed}),\n'
-    return MADE + f'# Method, path, whether it takes an Idempotency-Key.\nOPERATIONS = {{\n{rows}}}\n'
+    about = '# Method, path, whether it takes an Idempotency-Key.\n'
+    return f'{MADE}{about}OPERATIONS = {{\n{rows}}}\n'
 
 
 def package():
@@ -149,7 +151,7 @@ def package():
         for path in sorted(SOURCE.rglob('*'))
         if path.suffix == '.py' or path.name == 'py.typed'
     }
-    for name in ('http', 'client', 'stream', 'changes'):
+    for name in ('http', 'caller', 'client', 'stream', 'changes'):
         found[f'_sync/{name}.py'] = blocking(found[f'_async/{name}.py'])
     found['types.py'] = types_module(api)
     found['refusals.py'] = refusals_module(api)

@@ -38,7 +38,8 @@ def build_python():
 
 def typescript_digest():
     source = CLIENTS / 'typescript'
-    files = [*sorted((source / 'src').glob('*.ts')), source / 'generate.mjs', source / 'package.json',
+    files = [*sorted((source / 'src').glob('*.ts')), source / 'generate.mjs',
+             source / 'package.json',
              source / 'tsconfig.json', ROOT / 'src/http/resources/operations/openapi.json']
     written = [path for path in files if not path.name.endswith('.gen.ts')]
     return hashlib.sha256(b''.join(path.read_bytes() for path in written)).hexdigest()
@@ -50,7 +51,8 @@ def build_typescript():
     with npm.locked(source):
         stamp, digest = source / 'dist/.digest', typescript_digest()
         if not stamp.exists() or stamp.read_text() != digest:
-            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True, text=True)
+            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
+                                  text=True)
             assert done.returncode == 0, done.stdout + done.stderr
             stamp.write_text(digest)
     link_packages(BUILT / 'typescript', {'dormouse': source})

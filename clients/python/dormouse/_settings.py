@@ -38,7 +38,8 @@ def address_of(url: str) -> Address:
     parts = urllib.parse.urlsplit(url)
     unwanted = parts.username or parts.password or parts.query or parts.fragment
     if parts.scheme not in ('http', 'https') or not parts.hostname or unwanted:
-        raise DormouseError('url must be an http or https URL without credentials, query and fragment')
+        raise DormouseError(
+            'url must be an http or https URL without credentials, query and fragment')
     if re.search(r'[\x00-\x20\x7f-\uffff]', url):
         raise DormouseError('url must consist of visible ASCII characters')
     secure = parts.scheme == 'https'

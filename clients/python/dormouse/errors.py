@@ -14,8 +14,8 @@ class DormouseError(Exception):
 
 
 class Refusal(DormouseError):
-    """The server refused the request. Its class says why: one of `dormouse.refusals` for each code of
-    docs/errors. `problem` is the whole problem document."""
+    """The server refused the request. Its class says why: one of `dormouse.refusals` for each
+    code of docs/errors. `problem` is the whole problem document."""
 
     def __init__(self, status: int, problem: Dict[str, Any], retry_after: Optional[float]):
         text = problem.get('detail') or problem.get('title') or f'The server answered {status}.'

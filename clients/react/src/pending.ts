@@ -30,8 +30,14 @@ function changed(calls: PendingCall[], call: PendingCall): PendingCall[] {
   return known ? calls.map((one) => (one.id === call.id ? call : one)) : [call, ...calls];
 }
 
-/** The open calls of a session or a project, kept current. Use `client.approve`, `deny` and `submitResult` on them. */
-export function usePendingCalls(client: Client, options: PendingCallsOptions = {}): PendingCallsState {
+/**
+ * The open calls of a session or a project, kept current. Use `client.approve`, `deny` and
+ * `submitResult` on them.
+ */
+export function usePendingCalls(
+  client: Client,
+  options: PendingCallsOptions = {},
+): PendingCallsState {
   const [state, setState] = useState<PendingCallsState>(START);
   const { sessionID, project, tool, view } = options;
   useEffect(() => {

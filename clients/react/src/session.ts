@@ -24,13 +24,17 @@ function put<Item extends { id: string }>(items: Item[], item: Item): Item[] {
 
 function withPart(messages: Message[], part: Part): Message[] {
   return messages.map((message) =>
-    message.id === part.messageID ? { ...message, parts: put(message.parts as Part[], part) } : message,
+    message.id === part.messageID
+      ? { ...message, parts: put(message.parts as Part[], part) }
+      : message,
   );
 }
 
 /** The offset counts bytes of UTF-8: what is known before it stays. */
 function drafted(draft: string, delta: Delta): string {
-  return delta.kind === 'text' ? text.decode(bytes.encode(draft).slice(0, delta.offset)) + delta.text : draft;
+  return delta.kind === 'text'
+    ? text.decode(bytes.encode(draft).slice(0, delta.offset)) + delta.text
+    : draft;
 }
 
 /** true for an event about a pending call. */
@@ -45,15 +49,20 @@ function applied(state: SessionState, item: StreamItem): SessionState {
   const object = (item as Event).object as Record<string, unknown> | null | undefined;
   const draft = item.type === 'model_replied' || item.type === 'turn_ended' ? '' : state.draft;
   if (!object) return { ...state, draft };
-  if ('parts' in object) return { ...state, draft, messages: put(state.messages, object as unknown as Message) };
+  if ('parts' in object)
+    return { ...state, draft, messages: put(state.messages, object as unknown as Message) };
   if ('messageID' in object && 'type' in object) {
     return { ...state, draft, messages: withPart(state.messages, object as unknown as Part) };
   }
-  if ('agentID' in object && 'activity' in object) return { ...state, draft, session: object as unknown as Session };
+  if ('agentID' in object && 'activity' in object)
+    return { ...state, draft, session: object as unknown as Session };
   return { ...state, draft };
 }
 
-/** A session, its messages and the reply that is being written, kept current across restarts of the server. */
+/**
+ * A session, its messages and the reply that is being written, kept current across restarts of the
+ * server.
+ */
 export function useSession(client: Client, sessionID: string): SessionState {
   const [state, setState] = useState<SessionState>(START);
   useEffect(() => {
@@ -65,14 +74,20 @@ export function useSession(client: Client, sessionID: string): SessionState {
     const load = async (): Promise<Session> => {
       const session = await client.getSession(sessionID, { signal });
       const messages: Message[] = [];
-      for await (const message of client.listMessages(sessionID, { signal })) messages.push(message);
+      for await (const message of client.listMessages(sessionID, { signal }))
+        messages.push(message);
       set((before) => ({ ...before, session, messages }));
       return session;
     };
     const follow = async (): Promise<void> => {
       set(() => START);
       const { seq } = await load();
-      const events = client.events(sessionID, { after: seq, view: 'objects', deltas: true, signal });
+      const events = client.events(sessionID, {
+        after: seq,
+        view: 'objects',
+        deltas: true,
+        signal,
+      });
       for await (const item of events) {
         // A call that pauses or settles changes the part of a message, which only the list has.
         if (item.type === 'reset' || isCall(item)) await load();

@@ -17,15 +17,19 @@ function Page() {
   const { session, messages, draft, error } = useSession(client, sessionID);
   const pending = usePendingCalls(client, { sessionID });
   const parts = messages.flatMap((message) => message.parts);
-  return h('pre', null, JSON.stringify({
-    activity: session?.activity.type ?? null,
-    texts: parts.filter((part) => part.type === 'text').map((part) => part.text),
-    tools: parts.filter((part) => part.type === 'tool').map((part) => part.state.status),
-    draft,
-    error: error?.message ?? pending.error?.message ?? null,
-    loading: pending.loading,
-    calls: pending.calls.map((call) => call.id),
-  }));
+  return h(
+    'pre',
+    null,
+    JSON.stringify({
+      activity: session?.activity.type ?? null,
+      texts: parts.filter((part) => part.type === 'text').map((part) => part.text),
+      tools: parts.filter((part) => part.type === 'tool').map((part) => part.state.status),
+      draft,
+      error: error?.message ?? pending.error?.message ?? null,
+      loading: pending.loading,
+      calls: pending.calls.map((call) => call.id),
+    }),
+  );
 }
 
 const root = createRoot(document.getElementById('root'));

@@ -2,7 +2,8 @@ import { ConnectionFailed, ResponseTooLarge } from './errors.js';
 
 /** All bytes of a response. ResponseTooLarge if there are more than `max`; the rest is not read. */
 export async function readBytes(response: Response, max: number): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = (): ResponseTooLarge => new ResponseTooLarge(`The answer must be at most ${max} bytes.`);
+  const tooLarge = (): ResponseTooLarge =>
+    new ResponseTooLarge(`The answer must be at most ${max} bytes.`);
   const announced = Number(response.headers.get('content-length') ?? 0);
   if (announced > max) {
     await response.body?.cancel().catch(() => {});
@@ -20,7 +21,8 @@ export async function readBytes(response: Response, max: number): Promise<Uint8A
       pieces.push(value);
     }
   } catch (error) {
-    if (error instanceof TypeError) throw new ConnectionFailed('The connection ended before the answer did.');
+    if (error instanceof TypeError)
+      throw new ConnectionFailed('The connection ended before the answer did.');
     throw error;
   } finally {
     await reader?.cancel().catch(() => {});

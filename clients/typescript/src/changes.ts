@@ -5,7 +5,10 @@ const WAIT_S = 50;
 const KNOWN_MAX = 10_000;
 
 export interface ChangesOptions {
-  /** Cursor of an earlier iterator, or ms since the epoch; 0: all calls that are kept. Default: from now on. */
+  /**
+   * Cursor of an earlier iterator, or ms since the epoch; 0: all calls that are kept. Default:
+   * from now on.
+   */
   since?: number | null;
   /** Only of this session; else of the project. */
   sessionID?: string;
@@ -20,7 +23,10 @@ export interface ChangesOptions {
 type Query = { changedSince?: number; cursor?: string; limit: number };
 type Ask = (query: Query, waitS: number) => Promise<Answered<'listPending'>>;
 
-/** Pending calls that change, oldest change first. Every change comes, also across restarts of the server. */
+/**
+ * Pending calls that change, oldest change first. Every change comes, also across restarts of the
+ * server.
+ */
 export class Changes implements AsyncIterable<PendingCall> {
   /** Give it as `since` to a later iterator. It moves once all changes of an answer were taken. */
   cursor: number | null;
@@ -42,10 +48,16 @@ export class Changes implements AsyncIterable<PendingCall> {
     await this.start();
     for (;;) {
       const since = this.cursor ?? 0;
-      const first: Answered<'listPending'> = await this.ask({ changedSince: since, limit: 200 }, WAIT_S);
+      const first: Answered<'listPending'> = await this.ask(
+        { changedSince: since, limit: 200 },
+        WAIT_S,
+      );
       const calls = [...first.value.items];
-      for (let next = first.value.next; next !== null; ) {
-        const page: Answered<'listPending'> = await this.ask({ changedSince: since, limit: 200, cursor: next }, 0);
+      for (let next = first.value.next; next !== null;) {
+        const page: Answered<'listPending'> = await this.ask(
+          { changedSince: since, limit: 200, cursor: next },
+          0,
+        );
         calls.push(...page.value.items);
         next = page.value.next;
       }

@@ -1,42 +1,12 @@
-import { operations, type Operations } from './api.gen.js';
+import type { Operations } from './api.gen.js';
 import type * as Api from './api.gen.js';
 import { readBytes } from './body.js';
-import { Deadline } from './deadline.js';
-import { ConnectionFailed, Refusal, UnexpectedResponse } from './errors.js';
-import { HttpClient, search, type Answered, type HttpOptions, type Request } from './http.js';
+import { Caller, newKey, type CallOptions, type KeyedOptions, type Settings } from './caller.js';
 import { Changes, type ChangesOptions } from './changes.js';
+import { search } from './http.js';
 import { EventStream } from './stream.js';
 
-const WAIT_S = 50; // the longest `wait` of the server
-const GRACE_MS = 30_000; // for an answer, beside what the server waits
-const PAUSE_MS = [100, 200, 500, 1000, 2000, 5000];
 const BATCH = 1000;
-// Operations without a key that change nothing when they are repeated.
-const REPEATABLE = new Set<string>([
-  'submitResult', 'submitResults', 'submitError', 'submitDecision', 'submitProgress', 'cancelPending',
-  'claimPending', 'reassignPending', 'patchSession', 'cancelSession', 'cancelTask', 'attachSession', 'importMore',
-]);
-
-export interface ClientOptions extends HttpOptions {
-  /** Where sessions are made and lists are read. Default: `default`. */
-  project?: string;
-  /** Limit of one call, with its repetitions, in ms. Default: 60000. */
-  timeoutMs?: number;
-  /** How long waits and iterators endure a server that does not answer, in ms. Default: 300000. */
-  outageMs?: number;
-}
-
-export interface CallOptions {
-  /** Ends the call: it throws the signal's reason. */
-  signal?: AbortSignal;
-  /** Limit in ms; else TimedOut. */
-  timeoutMs?: number;
-}
-
-export interface KeyedOptions extends CallOptions {
-  /** The same key with the same body is done once. Default: a new one for each call, kept over its repetitions. */
-  idempotencyKey?: string;
-}
 
 /** A text, or parts: texts, images, files. */
 export type PromptInput = string | Api.InputPart[];
@@ -64,15 +34,9 @@ export interface Artifact {
   digest: string;
 }
 
-type Settings = { timeoutMs?: number | null; signal?: AbortSignal; waitS?: number };
-
 const inputOf = (input: PromptInput): Api.Input =>
   (typeof input === 'string' ? { text: input } : { parts: input }) as Api.Input;
 const idOf = (call: string | { id: string }): string => (typeof call === 'string' ? call : call.id);
-
-// Browsers have crypto.randomUUID only on pages that came over TLS.
-const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 function split<T extends Settings & { idempotencyKey?: string }>(options: T) {
   const { timeoutMs, signal, idempotencyKey, ...rest } = options;
@@ -83,31 +47,12 @@ function split<T extends Settings & { idempotencyKey?: string }>(options: T) {
 /**
  * Sessions, prompts, pending calls, results, tasks and mail of one server.
  *
- * Each call is repeated, within `timeoutMs`, when the connection fails or the server asks to come back later
- * (`Retry-After` is obeyed), if repeating it changes nothing: reads, submissions, and what has an idempotency key.
- * Throws Refusal (the server says no), ConnectionFailed, TimedOut, ResponseTooLarge or UnexpectedResponse.
+ * Each call is repeated, within `timeoutMs`, when the connection fails or the server asks to come
+ * back later (`Retry-After` is obeyed), if repeating it changes nothing: reads, submissions, and
+ * what has an idempotency key. Throws Refusal (the server says no), ConnectionFailed, TimedOut,
+ * ResponseTooLarge or UnexpectedResponse.
  */
-export class Client extends HttpClient {
-  readonly project: string;
-  private readonly timeoutMs: number;
-  private readonly outageMs: number;
-
-  constructor(options: ClientOptions = {}) {
-    super(options);
-    this.project = options.project ?? 'default';
-    this.timeoutMs = options.timeoutMs ?? 60_000;
-    this.outageMs = options.outageMs ?? 300_000;
-  }
-
-  /** Any operation of `openapi.json` by its name, repeated as all calls are; for what has no method. */
-  override async call<Name extends keyof Operations>(
-    name: Name,
-    request: Request<Name> = {},
-    options: CallOptions = {},
-  ): Promise<Operations[Name]['answer']> {
-    return (await this.repeated(name, request, { signal: request.signal, ...options })).value;
-  }
-
+export class Client extends Caller {
   // ---- sessions
 
   /** Makes a session of an agent; with `prompt` its first turn begins. Returns the Session. */
@@ -122,7 +67,13 @@ export class Client extends HttpClient {
     const { project, prompt, ...more } = rest;
     const body = { agentID, ...more, ...(prompt === undefined ? {} : { prompt: inputOf(prompt) }) };
     const path = { project: project ?? this.project };
-    return (await this.repeated('createSession', { path, headers, body: body as Body<'createSession'> }, settings)).value;
+    return (
+      await this.repeated(
+        'createSession',
+        { path, headers, body: body as Body<'createSession'> },
+        settings,
+      )
+    ).value;
   }
 
   /** The Session. */
@@ -135,11 +86,18 @@ export class Client extends HttpClient {
     options: CallOptions & { project?: string; state?: string; q?: string; alias?: string } = {},
   ): AsyncGenerator<Api.Session, void, undefined> {
     const { project, timeoutMs, signal, ...query } = options;
-    return this.pages<Api.Session>('listSessions', { project: project ?? this.project }, query, { timeoutMs, signal });
+    return this.pages<Api.Session>('listSessions', { project: project ?? this.project }, query, {
+      timeoutMs,
+      signal,
+    });
   }
 
   /** Changes title, alias or labels. Returns the Session. */
-  updateSession(sessionID: string, changes: Api.PatchRequest, options: CallOptions = {}): Promise<Api.Session> {
+  updateSession(
+    sessionID: string,
+    changes: Api.PatchRequest,
+    options: CallOptions = {},
+  ): Promise<Api.Session> {
     return this.call('patchSession', { path: { id: sessionID }, body: changes }, options);
   }
 
@@ -148,7 +106,10 @@ export class Client extends HttpClient {
     await this.call('deleteSession', { path: { id: sessionID } }, options);
   }
 
-  /** Completes it: open calls, the turn and the queue are cancelled. Not repeated after a lost connection. */
+  /**
+   * Completes it: open calls, the turn and the queue are cancelled. Not repeated after a lost
+   * connection.
+   */
   endSession(sessionID: string, options: CallOptions = {}): Promise<Api.Session> {
     return this.call('endSession', { path: { id: sessionID }, body: {} }, options);
   }
@@ -158,7 +119,9 @@ export class Client extends HttpClient {
     return this.call('resumeSession', { path: { id: sessionID }, body: {} }, options);
   }
 
-  /** A session whose last turn failed asks the model again. Not repeated after a lost connection. */
+  /**
+   * A session whose last turn failed asks the model again. Not repeated after a lost connection.
+   */
   retrySession(sessionID: string, options: CallOptions = {}): Promise<Api.Session> {
     return this.call('retrySession', { path: { id: sessionID }, body: {} }, options);
   }
@@ -169,7 +132,9 @@ export class Client extends HttpClient {
     options: KeyedOptions & { seq?: number; title?: string } = {},
   ): Promise<Api.Session> {
     const { settings, headers, rest } = split(options);
-    return (await this.repeated('forkSession', { path: { id: sessionID }, headers, body: rest }, settings)).value;
+    return (
+      await this.repeated('forkSession', { path: { id: sessionID }, headers, body: rest }, settings)
+    ).value;
   }
 
   /** Cancels the open turn and its calls; with `all` also the queue. Returns the Session. */
@@ -179,10 +144,17 @@ export class Client extends HttpClient {
   ): Promise<Api.Session> {
     const { all, reason, ...settings } = options;
     const body = { ...(all ? { all } : {}), ...(reason === undefined ? {} : { reason }) };
-    return this.call('cancelSession', { path: { id: sessionID }, body: body as Api.CancelRequest }, settings);
+    return this.call(
+      'cancelSession',
+      { path: { id: sessionID }, body: body as Api.CancelRequest },
+      settings,
+    );
   }
 
-  /** Waits until it is idle, or sleeps because calls are open. Returns the Session. No limit without `timeoutMs`. */
+  /**
+   * Waits until it is idle, or sleeps because calls are open. Returns the Session. No limit
+   * without `timeoutMs`.
+   */
   waitSession(sessionID: string, options: CallOptions = {}): Promise<Api.Session> {
     return this.waited('getSession', { path: { id: sessionID } }, options, ({ value }) =>
       ['idle', 'waiting_async'].includes(value.activity.type),
@@ -190,12 +162,18 @@ export class Client extends HttpClient {
   }
 
   /** Messages, oldest first. */
-  listMessages(sessionID: string, options: CallOptions = {}): AsyncGenerator<Api.Message, void, undefined> {
+  listMessages(
+    sessionID: string,
+    options: CallOptions = {},
+  ): AsyncGenerator<Api.Message, void, undefined> {
     return this.pages<Api.Message>('listMessages', { id: sessionID }, {}, options);
   }
 
   /** Turns, oldest first. */
-  listTurns(sessionID: string, options: CallOptions = {}): AsyncGenerator<Api.Turn, void, undefined> {
+  listTurns(
+    sessionID: string,
+    options: CallOptions = {},
+  ): AsyncGenerator<Api.Turn, void, undefined> {
     return this.pages<Api.Turn>('listTurns', { id: sessionID }, {}, options);
   }
 
@@ -209,10 +187,14 @@ export class Client extends HttpClient {
   ): Promise<Api.Accepted> {
     const { settings, headers, rest } = split(options);
     const body = { ...inputOf(input), ...rest } as Api.PromptRequest;
-    return (await this.repeated('prompt', { path: { id: sessionID }, headers, body }, settings)).value as Api.Accepted;
+    return (await this.repeated('prompt', { path: { id: sessionID }, headers, body }, settings))
+      .value as Api.Accepted;
   }
 
-  /** Sends a prompt and waits until its turn has ended or sleeps. Returns the Turn. No limit without `timeoutMs`. */
+  /**
+   * Sends a prompt and waits until its turn has ended or sleeps. Returns the Turn. No limit
+   * without `timeoutMs`.
+   */
   async run(
     sessionID: string,
     input: PromptInput,
@@ -221,27 +203,44 @@ export class Client extends HttpClient {
     const { settings, headers, rest } = split(options);
     const body = { ...inputOf(input), ...rest } as Api.PromptRequest;
     // The same key again is the same prompt: the server waits for the turn that it began.
-    const turn = await this.waited('prompt', { path: { id: sessionID }, headers, body }, settings, (one) => one.status === 200);
+    const turn = await this.waited(
+      'prompt',
+      { path: { id: sessionID }, headers, body },
+      settings,
+      (one) => one.status === 200,
+    );
     return turn as Api.Turn;
   }
 
   // ---- events
 
-  /** Events of a session, from its first or from `after`; continues across restarts of the server. */
+  /**
+   * Events of a session, from its first or from `after`; continues across restarts of the server.
+   */
   events(sessionID: string, options: EventsOptions = {}): EventStream {
     const { view, children } = options;
-    return this.stream(`/api/sessions/${encodeURIComponent(sessionID)}/events${search({ view, children })}`, options);
+    return this.stream(
+      `/api/sessions/${encodeURIComponent(sessionID)}/events${search({ view, children })}`,
+      options,
+    );
   }
 
-  /** Events of all sessions of a project; `after: 'now'` begins with the next one. Cursors are opaque texts. */
+  /**
+   * Events of all sessions of a project; `after: 'now'` begins with the next one. Cursors are
+   * opaque texts.
+   */
   projectEvents(options: Omit<EventsOptions, 'children'> & { project?: string } = {}): EventStream {
     const now = options.after === 'now' ? 'now' : undefined;
+    const query = { project: options.project ?? this.project, view: options.view };
     const path = (cursor: string | null): string =>
-      `/api/events${search({ project: options.project ?? this.project, view: options.view, after: cursor ? undefined : now })}`;
+      `/api/events${search({ ...query, after: cursor ? undefined : now })}`;
     return this.stream(path, now ? { ...options, after: null } : options);
   }
 
-  private stream(path: string | ((cursor: string | null) => string), options: EventsOptions): EventStream {
+  private stream(
+    path: string | ((cursor: string | null) => string),
+    options: EventsOptions,
+  ): EventStream {
     return new EventStream({
       after: options.after === undefined || options.after === null ? null : String(options.after),
       deltas: options.deltas ?? false,
@@ -258,7 +257,10 @@ export class Client extends HttpClient {
 
   // ---- pending calls
 
-  /** Pending calls, newest first; without `status` those that are open. Of `sessionID`, else of the project. */
+  /**
+   * Pending calls, newest first; without `status` those that are open. Of `sessionID`, else of the
+   * project.
+   */
   listPending(
     options: CallOptions & {
       sessionID?: string;
@@ -272,23 +274,37 @@ export class Client extends HttpClient {
   ): AsyncGenerator<Api.PendingCall, void, undefined> {
     const { timeoutMs, signal, ...query } = options;
     const where = query.sessionID ? {} : { project: query.project ?? this.project };
-    return this.pages<Api.PendingCall>('listPending', {}, { ...query, ...where }, { timeoutMs, signal });
+    return this.pages<Api.PendingCall>(
+      'listPending',
+      {},
+      { ...query, ...where },
+      { timeoutMs, signal },
+    );
   }
 
   /** The PendingCall. */
-  getPending(pendingID: string, options: CallOptions & { view?: 'inbox' } = {}): Promise<Api.PendingCall> {
+  getPending(
+    pendingID: string,
+    options: CallOptions & { view?: 'inbox' } = {},
+  ): Promise<Api.PendingCall> {
     const { view, ...settings } = options;
     return this.call('getPending', { path: { id: pendingID }, query: { view } }, settings);
   }
 
-  /** Waits until the call is settled. Returns the PendingCall with its outcome. No limit without `timeoutMs`. */
+  /**
+   * Waits until the call is settled. Returns the PendingCall with its outcome. No limit without
+   * `timeoutMs`.
+   */
   wait(pendingID: string, options: CallOptions = {}): Promise<Api.PendingCall> {
     return this.waited('getPending', { path: { id: pendingID } }, options, ({ value }) =>
       ['completed', 'failed', 'expired', 'cancelled'].includes(value.status),
     );
   }
 
-  /** Pending calls that change, as an endless iterator: a long poll by `changedSince` that continues by `cursor`. */
+  /**
+   * Pending calls that change, as an endless iterator: a long poll by `changedSince` that
+   * continues by `cursor`.
+   */
   changes(options: ChangesOptions = {}): Changes {
     const { since, signal, ...query } = options;
     const where = query.sessionID ? {} : { project: query.project ?? this.project };
@@ -301,7 +317,10 @@ export class Client extends HttpClient {
     );
   }
 
-  /** Approves the call as it was shown: its `inputDigest` is sent. Options: reason, arguments, content, rule. */
+  /**
+   * Approves the call as it was shown: its `inputDigest` is sent. Options: reason, arguments,
+   * content, rule.
+   */
   approve(
     call: { id: string; inputDigest: string },
     options: CallOptions & Omit<Api.DecisionRequest, 'pendingID' | 'approved' | 'inputDigest'> = {},
@@ -317,17 +336,29 @@ export class Client extends HttpClient {
     return this.decide(call, false, options);
   }
 
-  private decide(call: { id: string; inputDigest: string }, approved: boolean, options: CallOptions): Promise<Api.SubmissionAnswer> {
+  private decide(
+    call: { id: string; inputDigest: string },
+    approved: boolean,
+    options: CallOptions,
+  ): Promise<Api.SubmissionAnswer> {
     const { timeoutMs, signal, ...rest } = options;
     const body = { pendingID: call.id, approved, inputDigest: call.inputDigest, ...rest };
-    return this.call('submitDecision', { body: body as Api.DecisionRequest }, { timeoutMs, signal });
+    return this.call(
+      'submitDecision',
+      { body: body as Api.DecisionRequest },
+      { timeoutMs, signal },
+    );
   }
 
   /** Submits the result of a call, or the answer to a question. `output`: any JSON value. */
   submitResult(
     pendingID: string,
     output: unknown,
-    options: CallOptions & { title?: string; metadata?: unknown; files?: Api.ResultRequest['files'] } = {},
+    options: CallOptions & {
+      title?: string;
+      metadata?: unknown;
+      files?: Api.ResultRequest['files'];
+    } = {},
   ): Promise<Api.SubmissionAnswer> {
     const { timeoutMs, signal, files, ...rest } = options;
     const body = { pendingID, result: { output, ...rest }, ...(files ? { files } : {}) };
@@ -335,11 +366,18 @@ export class Client extends HttpClient {
   }
 
   /** Submits an error as the outcome of a call. */
-  submitError(pendingID: string, error: string, options: CallOptions = {}): Promise<Api.SubmissionAnswer> {
+  submitError(
+    pendingID: string,
+    error: string,
+    options: CallOptions = {},
+  ): Promise<Api.SubmissionAnswer> {
     return this.call('submitError', { body: { pendingID, error } }, options);
   }
 
-  /** Submits many results and errors, 1000 a request. Returns one {pendingID, status, answer, problem} for each. */
+  /**
+   * Submits many results and errors, 1000 a request. Returns one {pendingID, status, answer,
+   * problem} for each.
+   */
   async submitResults(
     items: Api.BatchRequest['items'],
     options: CallOptions = {},
@@ -352,24 +390,40 @@ export class Client extends HttpClient {
     return answers;
   }
 
-  /** Reports progress of a call: any JSON value of up to 64 KiB. `key`: the same key again changes nothing. */
+  /**
+   * Reports progress of a call: any JSON value of up to 64 KiB. `key`: the same key again changes
+   * nothing.
+   */
   submitProgress(
     pendingID: string,
     payload: unknown,
     options: CallOptions & { key?: string } = {},
   ): Promise<Api.ProgressAnswer> {
     const { key, ...settings } = options;
-    return this.call('submitProgress', { body: { pendingID, payload, key: key ?? newKey() } }, settings);
+    return this.call(
+      'submitProgress',
+      { body: { pendingID, payload, key: key ?? newKey() } },
+      settings,
+    );
   }
 
-  /** Claims a call for one of several workers, for `forMs` (default 60000; 0 releases it). Returns the PendingCall. */
-  claim(pendingID: string, options: CallOptions & { forMs?: number } = {}): Promise<Api.PendingCall> {
+  /**
+   * Claims a call for one of several workers, for `forMs` (default 60000; 0 releases it). Returns
+   * the PendingCall.
+   */
+  claim(
+    pendingID: string,
+    options: CallOptions & { forMs?: number } = {},
+  ): Promise<Api.PendingCall> {
     const { forMs, ...settings } = options;
     const body = forMs === undefined ? {} : { forMs };
     return this.call('claimPending', { path: { id: pendingID }, body }, settings);
   }
 
-  /** Asks other people: 1 to 20 names, or `role:answer`, `role:operate`, `role:admin`. Returns the PendingCall. */
+  /**
+   * Asks other people: 1 to 20 names, or `role:answer`, `role:operate`, `role:admin`. Returns the
+   * PendingCall.
+   */
   reassign(pendingID: string, to: string[], options: CallOptions = {}): Promise<Api.PendingCall> {
     return this.call('reassignPending', { path: { id: pendingID }, body: { to } }, options);
   }
@@ -394,28 +448,50 @@ export class Client extends HttpClient {
   ): Promise<Api.Task> {
     const { settings, headers, rest } = split(options);
     const body = { agentID, prompt, ...rest };
-    return (await this.repeated('startTask', { path: { id: sessionID }, headers, body }, settings)).value;
+    return (await this.repeated('startTask', { path: { id: sessionID }, headers, body }, settings))
+      .value;
   }
 
   /** Tasks of a session, oldest first; with `tree` each has `tasks`. */
-  async listTasks(sessionID: string, options: CallOptions & { tree?: boolean } = {}): Promise<Api.Task[]> {
+  async listTasks(
+    sessionID: string,
+    options: CallOptions & { tree?: boolean } = {},
+  ): Promise<Api.Task[]> {
     const { tree, ...settings } = options;
-    return (await this.call('listTasks', { path: { id: sessionID }, query: { tree } }, settings)).items;
+    return (await this.call('listTasks', { path: { id: sessionID }, query: { tree } }, settings))
+      .items;
   }
 
   /** Sends a further message to a completed task. Returns the Task. */
   async resumeTask(taskID: string, message: string, options: KeyedOptions = {}): Promise<Api.Task> {
     const { settings, headers } = split(options);
-    return (await this.repeated('resumeTask', { path: { id: taskID }, headers, body: { message } }, settings)).value;
+    return (
+      await this.repeated(
+        'resumeTask',
+        { path: { id: taskID }, headers, body: { message } },
+        settings,
+      )
+    ).value;
   }
 
-  /** Waits until the task's run has ended. Returns the Task with its result. No limit without `timeoutMs`. */
+  /**
+   * Waits until the task's run has ended. Returns the Task with its result. No limit without
+   * `timeoutMs`.
+   */
   waitTask(taskID: string, options: CallOptions = {}): Promise<Api.Task> {
-    return this.waited('getTaskOutput', { path: { id: taskID } }, options, (one) => one.status === 200);
+    return this.waited(
+      'getTaskOutput',
+      { path: { id: taskID } },
+      options,
+      (one) => one.status === 200,
+    );
   }
 
   /** Cancels the run of a task. Returns the Task; nothing for a call, which is cleared with it. */
-  cancelTask(taskID: string, options: CallOptions & { reason?: string } = {}): Promise<Api.Task | undefined> {
+  cancelTask(
+    taskID: string,
+    options: CallOptions & { reason?: string } = {},
+  ): Promise<Api.Task | undefined> {
     const { reason, ...settings } = options;
     const body = reason === undefined ? {} : { reason };
     return this.call('cancelTask', { path: { id: taskID }, body }, settings);
@@ -428,7 +504,10 @@ export class Client extends HttpClient {
 
   // ---- mail
 
-  /** Sends mail to one or more sessions (ids or aliases); without `to` to every alias of the project. */
+  /**
+   * Sends mail to one or more sessions (ids or aliases); without `to` to every alias of the
+   * project.
+   */
   async sendMail(
     text: string,
     options: KeyedOptions & { project?: string } & Omit<Api.MailRequest, 'text'> = {},
@@ -436,7 +515,8 @@ export class Client extends HttpClient {
     const { settings, headers, rest } = split(options);
     const { project, ...more } = rest;
     const query = { project: project ?? this.project };
-    return (await this.repeated('sendMail', { query, headers, body: { text, ...more } }, settings)).value;
+    return (await this.repeated('sendMail', { query, headers, body: { text, ...more } }, settings))
+      .value;
   }
 
   /** The state of a mail, for each receiver. */
@@ -453,7 +533,11 @@ export class Client extends HttpClient {
     let after: string | number | null | undefined = first;
     do {
       const query = { after, status, limit: 200 } as Operations['listInbox']['query'];
-      const page: Api.Inbox = await this.call('listInbox', { path: { id: sessionID }, query }, settings);
+      const page: Api.Inbox = await this.call(
+        'listInbox',
+        { path: { id: sessionID }, query },
+        settings,
+      );
       yield* page.items;
       after = page.next;
     } while (after !== null);
@@ -486,120 +570,4 @@ export class Client extends HttpClient {
   explain(id: string, options: CallOptions = {}): Promise<Api.Explanation> {
     return this.call('explain', { path: { id } }, options);
   }
-
-  // ---- how calls are repeated
-
-  private async *pages<Item>(
-    name: 'listSessions' | 'listMessages' | 'listTurns' | 'listPending',
-    path: Record<string, string>,
-    query: Record<string, string | number | boolean | undefined>,
-    options: CallOptions,
-  ): AsyncGenerator<Item, void, undefined> {
-    let cursor: string | null = null;
-    do {
-      const request = { path, query: { limit: 200, ...query, cursor: cursor ?? undefined } } as Request<typeof name>;
-      const page: { items: unknown[]; next: string | null } = await this.call(name, request, options);
-      yield* page.items as Item[];
-      cursor = page.next;
-    } while (cursor !== null);
-  }
-
-  /** Asks with `wait` until `isDone`, or until the caller's limit. */
-  private async waited<Name extends 'getSession' | 'getPending' | 'getTaskOutput' | 'prompt'>(
-    name: Name,
-    request: Request<Name>,
-    options: Settings,
-    isDone: (answer: Answered<Name>) => boolean,
-  ): Promise<Operations[Name]['answer']> {
-    const deadline = new Deadline(options.timeoutMs ?? null, options.signal);
-    try {
-      for (;;) {
-        const waitS = Math.min(WAIT_S, Math.ceil(deadline.left / 1000));
-        const query = { ...request.query, wait: waitS } as Request<Name>['query'];
-        const settings = { signal: deadline.signal, waitS, timeoutMs: waitS * 1000 + this.outageMs };
-        const answer = await this.repeated(name, { ...request, query }, settings);
-        if (isDone(answer)) return answer.value;
-        deadline.check();
-      }
-    } catch (error) {
-      if (deadline.signal.aborted) deadline.check();
-      throw error;
-    } finally {
-      deadline.end();
-    }
-  }
-
-  private repeated<Name extends keyof Operations>(
-    name: Name,
-    request: Request<Name>,
-    settings: Settings,
-  ): Promise<Answered<Name>> {
-    const [method, , keyed] = operations[name];
-    const key: Record<string, string> = keyed ? { 'idempotency-key': newKey() } : {};
-    const headers = { ...key, ...request.headers };
-    const repeatable = keyed || method === 'GET' || method === 'DELETE' || REPEATABLE.has(name);
-    let sent = 0;
-    return this.retried(repeatable, settings, async (signal) => {
-      try {
-        sent += 1;
-        return await this.request(name, { ...request, headers, signal });
-      } catch (error) {
-        // The first of two deletions succeeded, and its answer was lost.
-        const gone = error instanceof Refusal && [404, 410].includes(error.status);
-        if (sent === 1 || method !== 'DELETE' || name === 'cancelPending' || !gone) throw error;
-        return { status: 204, headers: new Headers(), value: undefined as Operations[Name]['answer'] };
-      }
-    });
-  }
-
-  private async retried<T>(
-    repeatable: boolean,
-    settings: Settings,
-    once: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const deadline = new Deadline(settings.timeoutMs ?? this.timeoutMs, settings.signal);
-    try {
-      deadline.check();
-      for (let tries = 0; ; tries += 1) {
-        try {
-          return await this.attempt(deadline, settings.waitS ?? 0, once);
-        } catch (error) {
-          deadline.check();
-          const pause = pauseBefore(error, tries, repeatable);
-          if (pause === null || pause >= deadline.left) throw error;
-          await deadline.sleep(pause);
-        }
-      }
-    } finally {
-      deadline.end();
-    }
-  }
-
-  /** One attempt; a server that does not answer at all counts as one that cannot be reached. */
-  private async attempt<T>(deadline: Deadline, waitS: number, once: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const limit = new Deadline(waitS * 1000 + GRACE_MS, deadline.signal);
-    try {
-      return await once(limit.signal);
-    } catch (error) {
-      if (limit.expired) throw new ConnectionFailed(`No answer within ${waitS * 1000 + GRACE_MS} ms.`);
-      throw error;
-    } finally {
-      limit.end();
-    }
-  }
 }
-
-/** Milliseconds to wait before the call is repeated; null: it is not. */
-function pauseBefore(error: unknown, tries: number, repeatable: boolean): number | null {
-  const backOff = (PAUSE_MS[Math.min(tries, PAUSE_MS.length - 1)] ?? 0) * (0.75 + Math.random() / 2);
-  if (error instanceof ConnectionFailed) return repeatable ? backOff : null;
-  if (error instanceof UnexpectedResponse) {
-    const passing = [429, 502, 503, 504].includes(error.status) && repeatable;
-    return passing ? Math.max((error.retryAfter ?? 0) * 1000, backOff) : null;
-  }
-  if (!(error instanceof Refusal) || error.next !== 'retry') return null;
-  // 429: nothing was done. After 408 or 503 that is not certain.
-  const passing = error.status === 429 || (repeatable && [408, 503].includes(error.status));
-  return passing ? (error.retryAfterMs ?? backOff) : null;
-}
-

@@ -12,7 +12,10 @@ export class DormouseError extends Error {
   override name = 'DormouseError';
 }
 
-/** The server refused the request: its problem document. `code` says why (docs/errors), `next` what to do. */
+/**
+ * The server refused the request: its problem document. `code` says why (docs/errors), `next` what
+ * to do.
+ */
 export class Refusal extends DormouseError {
   override name = 'Refusal';
   constructor(
@@ -60,7 +63,10 @@ export class ResponseTooLarge extends DormouseError {
   override name = 'ResponseTooLarge';
 }
 
-/** What answered does not speak this API: HTML, another media type, a redirect, or a value that is not JSON. */
+/**
+ * What answered does not speak this API: HTML, another media type, a redirect, or a value that is
+ * not JSON.
+ */
 export class UnexpectedResponse extends DormouseError {
   override name = 'UnexpectedResponse';
   constructor(

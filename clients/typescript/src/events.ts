@@ -7,8 +7,8 @@ export interface ServerSentEvent {
 }
 
 /**
- * Reads Server-Sent Events from a body, as the HTML standard says; `onByte` is called for each piece.
- * ResponseTooLarge if one event has more than `max` characters.
+ * Reads Server-Sent Events from a body, as the HTML standard says; `onByte` is called for each
+ * piece. ResponseTooLarge if one event has more than `max` characters.
  */
 export async function* parseEvents(
   body: ReadableStream<Uint8Array>,
@@ -19,7 +19,11 @@ export async function* parseEvents(
   const decoder = new TextDecoder();
   let rest = '';
   let size = 0;
-  let frame: { id: string | null; event: string; data: string[] } = { id: null, event: '', data: [] };
+  let frame: { id: string | null; event: string; data: string[] } = {
+    id: null,
+    event: '',
+    data: [],
+  };
   try {
     for (;;) {
       const { done, value } = await reader.read();

@@ -32,7 +32,9 @@ export interface Answered<Name extends keyof Operations> {
 }
 
 function fill(template: string, values: Record<string, unknown>): string {
-  return template.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(String(values[key])));
+  return template.replace(/\{(\w+)\}/g, (_, key: string) =>
+    encodeURIComponent(String(values[key])),
+  );
 }
 
 /** A query string; members without a value are left out. */
@@ -53,14 +55,23 @@ function checkedBase(base: string): string {
   } catch {
     throw new DormouseError('base must be a URL such as http://127.0.0.1:3676');
   }
-  if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new DormouseError('base must be an http or https URL without credentials, query and fragment');
+  if (
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.username ||
+    url.password ||
+    url.search ||
+    url.hash
+  ) {
+    throw new DormouseError(
+      'base must be an http or https URL without credentials, query and fragment',
+    );
   }
   return base.replace(/\/+$/, '');
 }
 
 function isMedia(response: Response, ...types: string[]): boolean {
-  const type = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const type =
+    (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return types.includes(type);
 }
 
@@ -103,7 +114,12 @@ export class HttpClient {
     const headers = new Headers(init.headers);
     if (this.#token) headers.set('authorization', `Bearer ${this.#token}`);
     const request = this.fetch ?? fetch;
-    return request(this.base + path, { credentials: 'same-origin', redirect: 'manual', ...init, headers });
+    return request(this.base + path, {
+      credentials: 'same-origin',
+      redirect: 'manual',
+      ...init,
+      headers,
+    });
   }
 
   /** As `raw`, but refusals, redirects and lost connections are errors. */
@@ -116,7 +132,10 @@ export class HttpClient {
     }
     if (response.type === 'opaqueredirect' || REDIRECTS.includes(response.status)) {
       await response.body?.cancel().catch(() => {});
-      throw new UnexpectedResponse(response.status, 'The server answered with a redirect, which is not followed.');
+      throw new UnexpectedResponse(
+        response.status,
+        'The server answered with a redirect, which is not followed.',
+      );
     }
     if (!response.ok) throw await this.refusal(response);
     return response;
@@ -142,7 +161,11 @@ export class HttpClient {
       }
     }
     await response.body?.cancel().catch(() => {});
-    return new UnexpectedResponse(response.status, `Status ${response.status} without a problem document.`, after);
+    return new UnexpectedResponse(
+      response.status,
+      `Status ${response.status} without a problem document.`,
+      after,
+    );
   }
 
   /** A text without the token, should what answers repeat it. */
@@ -151,18 +174,28 @@ export class HttpClient {
   }
 
   /** Status, headers and value of one operation. */
-  async request<Name extends keyof Operations>(name: Name, request: Request<Name> = {}): Promise<Answered<Name>> {
+  async request<Name extends keyof Operations>(
+    name: Name,
+    request: Request<Name> = {},
+  ): Promise<Answered<Name>> {
     const [method, template] = operations[name];
     const headers: Record<string, string> = { accept: 'application/json', ...request.headers };
     if (request.body !== undefined) headers['content-type'] = 'application/json';
-    const response = await this.good(fill(template, request.path ?? {}) + search(request.query ?? {}), {
-      method,
-      headers,
-      body: request.body === undefined ? undefined : JSON.stringify(request.body),
-      signal: request.signal,
-    });
+    const response = await this.good(
+      fill(template, request.path ?? {}) + search(request.query ?? {}),
+      {
+        method,
+        headers,
+        body: request.body === undefined ? undefined : JSON.stringify(request.body),
+        signal: request.signal,
+      },
+    );
     const value = response.status === 204 ? undefined : await this.json(response);
-    return { status: response.status, headers: response.headers, value: value as Operations[Name]['answer'] };
+    return {
+      status: response.status,
+      headers: response.headers,
+      value: value as Operations[Name]['answer'],
+    };
   }
 
   private async json(response: Response): Promise<unknown> {
@@ -170,7 +203,10 @@ export class HttpClient {
       await response.body?.cancel().catch(() => {});
       throw new UnexpectedResponse(response.status, 'The answer is not application/json.');
     }
-    return parse(decoded(await readBytes(response, this.maxBytes), response.status), response.status);
+    return parse(
+      decoded(await readBytes(response, this.maxBytes), response.status),
+      response.status,
+    );
   }
 
   /** The answer of an operation of `openapi.json`, by its name. */

@@ -1,14 +1,7 @@
 export type * from './api.gen.js';
 export { Changes, type ChangesOptions } from './changes.js';
-export {
-  Client,
-  type Artifact,
-  type CallOptions,
-  type ClientOptions,
-  type EventsOptions,
-  type KeyedOptions,
-  type PromptInput,
-} from './client.js';
+export { type CallOptions, type ClientOptions, type KeyedOptions } from './caller.js';
+export { Client, type Artifact, type EventsOptions, type PromptInput } from './client.js';
 export {
   ConnectionFailed,
   DormouseError,

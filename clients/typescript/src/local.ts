@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Client, type ClientOptions } from './client.js';
+import type { ClientOptions } from './caller.js';
+import { Client } from './client.js';
 
 function storedToken(env: Record<string, string | undefined>): string | undefined {
   const data = env.XDG_DATA_HOME || join(env.HOME || homedir(), '.local/share');
@@ -14,9 +15,9 @@ function storedToken(env: Record<string, string | undefined>): string | undefine
 }
 
 /**
- * A Client as the command line finds its server: `$DORMOUSE_URL`, else http://127.0.0.1:3676; the token of
- * `$DORMOUSE_TOKEN`, else of the data directory. `options` come first; with `base` no token is looked for, so that it
- * goes to no other server.
+ * A Client as the command line finds its server: `$DORMOUSE_URL`, else http://127.0.0.1:3676; the
+ * token of `$DORMOUSE_TOKEN`, else of the data directory. `options` come first; with `base` no
+ * token is looked for, so that it goes to no other server.
  */
 export function localClient(options: ClientOptions = {}): Client {
   const env = process.env;

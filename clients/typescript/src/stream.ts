@@ -42,11 +42,15 @@ export interface StreamSettings {
 }
 
 /**
- * The events of a session or a project, as an async iterator. It reconnects by its cursor, also across restarts of
- * the server: no event is lost or repeated. Leaving the loop ends the connection.
+ * The events of a session or a project, as an async iterator. It reconnects by its cursor, also
+ * across restarts of the server: no event is lost or repeated. Leaving the loop ends the
+ * connection.
  */
 export class EventStream implements AsyncIterable<StreamItem> {
-  /** Where to continue: give it as `after` to a later stream. Moves when the event after this one is asked for. */
+  /**
+   * Where to continue: give it as `after` to a later stream. Moves when the event after this one
+   * is asked for.
+   */
   cursor: string | null;
   private seen = new Set<string>();
   private failures = 0;
@@ -81,7 +85,10 @@ export class EventStream implements AsyncIterable<StreamItem> {
     };
     try {
       const response = await this.settings.connect(this.cursor, controller.signal);
-      if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+      if (
+        !response.headers.get('content-type')?.startsWith('text/event-stream') ||
+        !response.body
+      ) {
         throw new UnexpectedResponse(response.status, 'The answer is not text/event-stream.');
       }
       for await (const frame of parseEvents(response.body, heard, this.settings.maxBytes)) {
@@ -114,7 +121,9 @@ export class EventStream implements AsyncIterable<StreamItem> {
     this.failures = 0;
     this.failing = null;
     if (['delta', 'reset', 'bye'].includes(frame.event)) {
-      return frame.event === 'delta' && !this.settings.deltas ? null : { ...data, type: frame.event };
+      return frame.event === 'delta' && !this.settings.deltas
+        ? null
+        : { ...data, type: frame.event };
     }
     const event = data as unknown as Event;
     const key = `${event.sessionID} ${event.seq}`;
@@ -133,7 +142,10 @@ export class EventStream implements AsyncIterable<StreamItem> {
   /** Waits before the next connection, or throws if that cannot help. */
   private async failed(error: unknown): Promise<void> {
     const refused = error instanceof Refusal && error.status !== 429 && error.status !== 503;
-    const foreign = error instanceof DormouseError && !(error instanceof ConnectionFailed) && !(error instanceof Refusal);
+    const foreign =
+      error instanceof DormouseError &&
+      !(error instanceof ConnectionFailed) &&
+      !(error instanceof Refusal);
     const passing = error instanceof UnexpectedResponse && [502, 503, 504].includes(error.status);
     if (refused || (foreign && !passing)) throw error;
     this.failing ??= Date.now();

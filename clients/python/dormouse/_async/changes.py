@@ -11,13 +11,14 @@ KNOWN_MAX = 10_000
 
 
 class AsyncChanges:
-    """Pending calls that change, oldest change first: an endless asynchronous iterator. Every change
-    comes, also across restarts of the server."""
+    """Pending calls that change, oldest change first: an endless asynchronous iterator. Every
+    change comes, also across restarts of the server."""
 
     cursor: Optional[int]
     """Give it as `since` to a later iterator. It moves once all changes of an answer were taken."""
 
-    def __init__(self, since: Optional[int], ask: 'Callable[[Dict[str, Any], int], Awaitable[Any]]'):
+    def __init__(self, since: Optional[int],
+                 ask: 'Callable[[Dict[str, Any], int], Awaitable[Any]]'):
         self.cursor = since
         self._ask = ask
         self._next_cursor = since

@@ -17,7 +17,8 @@ class Connection:
         self._loop = asyncio.get_running_loop()
 
     @classmethod
-    async def open(cls, to: Address, tls: Optional[ssl.SSLContext], limit: Deadline) -> 'Connection':
+    async def open(cls, to: Address, tls: Optional[ssl.SSLContext],
+                   limit: Deadline) -> 'Connection':
         try:
             opening = asyncio.open_connection(to.host, to.port, ssl=tls)
             return cls(*await asyncio.wait_for(opening, limit.seconds))

@@ -102,7 +102,8 @@ class AsyncEventStream:
         if self._response is None:
             self._response = await self._connect(self.cursor, Deadline(SILENCE_MS))
             if self._response.media_type != 'text/event-stream':
-                raise UnexpectedResponse(self._response.status, 'The answer is not text/event-stream.')
+                raise UnexpectedResponse(self._response.status,
+                                         'The answer is not text/event-stream.')
             self._pieces = self._response.pieces()
             self._frames = Frames(self._max)
         self._response.limit = Deadline(SILENCE_MS)
@@ -123,7 +124,8 @@ class AsyncEventStream:
         self._failures = 0
         self._failing = None
         if frame.event in ('delta', 'reset', 'bye'):
-            return None if frame.event == 'delta' and not self._deltas else {**data, 'type': frame.event}
+            return None if frame.event == 'delta' and not self._deltas else {**data,
+                                                                             'type': frame.event}
         if key in self._seen:
             return None
         self._seen.add(key)
