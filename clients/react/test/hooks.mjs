@@ -1,4 +1,4 @@
-// The hooks in jsdom against a real server. Each step prints what the page shows; tests/client_react.py reads it.
+// The hooks in jsdom against a real server. Each state of the page is a line of JSON.
 import { createInterface } from 'node:readline';
 import { JSDOM } from 'jsdom';
 
