@@ -324,7 +324,7 @@ class Library:
         self.assertEqual((error.code, error.retryAfterMs), ('rate_limited', 60000))
         self.assertEqual(len(server.requests), 1)
 
-    def test_what_cannot_be_repeated_is_sent_once(self):
+    def test_unrepeatable_calls_are_sent_once(self):
         server, client = self.hostile(problem(503, 'store_unavailable', 'retry', 100))
         self.fails('Refusal', client, 'endSession', 'ses_x')
         self.assertEqual(len(server.requests), 1)
@@ -393,7 +393,7 @@ class Library:
         self.fails('UnexpectedResponse', client, 'getSession', 'ses_x', timeoutMs=5000)
         self.assertEqual(len(server.requests), 1)
 
-    def test_what_is_not_the_api_is_unexpected(self):
+    def test_answers_of_another_service_are_unexpected(self):
         answers = [response(200, '<html>hello', 'text/html'),
                    response(200, '{', 'application/json'),
                    response(200, b'"\xff"', 'application/json'),
