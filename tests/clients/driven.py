@@ -49,11 +49,13 @@ def build_typescript():
     """The folder in which `import 'dormouse'` finds the built package."""
     source = CLIENTS / 'typescript'
     with npm.locked(source):
-        stamp, digest = source / 'dist/.digest', typescript_digest()
-        if not stamp.exists() or stamp.read_text() != digest:
+        stamp, digest = BUILT / 'typescript.digest', typescript_digest()
+        built = stamp.exists() and (source / 'dist/index.js').exists()
+        if not built or stamp.read_text() != digest:
             done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
                                   text=True)
             assert done.returncode == 0, done.stdout + done.stderr
+            stamp.parent.mkdir(parents=True, exist_ok=True)
             stamp.write_text(digest)
     link_packages(BUILT / 'typescript', {'dormouse': source})
     driver = BUILT / 'typescript/driver.mjs'

@@ -150,12 +150,17 @@ class Pool:
             raise
 
     async def _connection(self, limit: Deadline) -> Connection:
-        while self._idle:
-            connection = self._idle.pop()
+        while (connection := self._take()) is not None:
             if not connection.stale:
                 return connection
             connection.close()
         return await Connection.open(self._to, self._tls, limit)
+
+    def _take(self) -> Optional[Connection]:
+        try:
+            return self._idle.pop()  # another thread may have taken the last one
+        except IndexError:
+            return None
 
     def put_back(self, connection: Connection, keep: bool) -> None:
         if keep and len(self._idle) < IDLE_MAX:
@@ -164,5 +169,5 @@ class Pool:
             connection.close()
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        while (connection := self._take()) is not None:
+            connection.close()
