@@ -227,6 +227,14 @@ class Shell:
         except (urllib.error.URLError, OSError):
             return False
 
+    def add_clients(self):
+        """The sources of the client libraries, as a checkout has them."""
+        checkout, api = self.own / 'dormouse', 'src/http/resources/operations/openapi.json'
+        unwanted = shutil.ignore_patterns('node_modules', 'dist', '__pycache__')
+        shutil.copytree(ROOT / 'clients', checkout / 'clients', ignore=unwanted)
+        (checkout / api).parent.mkdir(parents=True)
+        shutil.copy(ROOT / api, checkout / api)
+
     def clean(self):
         if self.process:
             try:
@@ -243,9 +251,12 @@ class Page:
         self.name, self.ran, self.compared, self.left_out = name, 0, 0, []
 
     def run(self):
-        blocks = blocks_of((ROOT / self.name).read_text())
+        text = (ROOT / self.name).read_text()
+        blocks = blocks_of(text)
         shell = Shell()
         try:
+            if re.search(r'\bclients/(python|typescript)\b', text):
+                shell.add_clients()
             for before, block in zip([None, *blocks], blocks):
                 try:
                     self.step(shell, before, block)

@@ -13,7 +13,8 @@ const api = JSON.parse(readFileSync(source, 'utf8'));
 
 const name = (ref) => ref.split('/').pop();
 const key = (text) => (/^[A-Za-z_$][\w$]*$/.test(text) ? text : JSON.stringify(text));
-const comment = (text, pad) => (text ? `${pad}/** ${text.replaceAll('*/', '* /').trim()} */\n` : '');
+const comment = (text, pad) =>
+  text ? `${pad}/** ${text.replaceAll('*/', '* /').trim()} */\n` : '';
 
 function object(schema, pad) {
   const required = new Set(schema.required ?? []);
@@ -46,7 +47,10 @@ function type(schema, pad = '') {
   const all = (schema.allOf ?? []).filter((one) => !one.if);
   if (all.length > 0) return all.map((one) => type(one, pad)).join(' & ');
   if (!schema.type) return 'unknown';
-  return [schema.type].flat().map((kind) => single(kind, schema, pad)).join(' | ');
+  return [schema.type]
+    .flat()
+    .map((kind) => single(kind, schema, pad))
+    .join(' | ');
 }
 
 const resolve = (thing, group) => (thing.$ref ? api.components[group][name(thing.$ref)] : thing);
@@ -82,7 +86,10 @@ text += 'export interface Operations {\n';
 for (const [path, methods] of Object.entries(api.paths)) {
   for (const [method, operation] of Object.entries(methods)) {
     if (!operation.operationId) continue;
-    table.push([operation.operationId, method.toUpperCase(), path]);
+    const keyed = parameters(operation, methods.parameters ?? [], 'header').includes(
+      'Idempotency-Key',
+    );
+    table.push([operation.operationId, method.toUpperCase(), path, keyed]);
     text +=
       `${comment(operation.summary, '  ')}  ${operation.operationId}: {\n` +
       `    path: ${parameters(operation, methods.parameters ?? [], 'path')};\n` +
@@ -91,7 +98,10 @@ for (const [path, methods] of Object.entries(api.paths)) {
       `    answer: ${answer(operation)};\n  };\n`;
   }
 }
-text += '}\n\nexport const operations: Record<keyof Operations, readonly [string, string]> = {\n';
-for (const [id, method, path] of table) text += `  ${id}: ['${method}', '${path}'],\n`;
+// Method, path, and whether it takes an Idempotency-Key.
+text +=
+  '}\n\nexport const operations: Record<keyof Operations, readonly [string, string, boolean]> = {\n';
+for (const [id, method, path, keyed] of table)
+  text += `  ${id}: ['${method}', '${path}', ${keyed}],\n`;
 text += '};\n';
 writeFileSync(target, text);

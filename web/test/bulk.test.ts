@@ -47,7 +47,15 @@ describe('bulk', () => {
         };
         void server.handle(incoming, {
           writeHead: (given: number) => (status = given),
-          end: (given: string) => done(new Response(given, { status })),
+          end: (given: string) =>
+            done(
+              new Response(given, {
+                status,
+                headers: {
+                  'content-type': status < 400 ? 'application/json' : 'application/problem+json',
+                },
+              }),
+            ),
         });
       });
     });

@@ -60,7 +60,8 @@ class Server {
   }
   answer(url: string, init: RequestInit): Response {
     const query = new URL(url, 'http://x').searchParams;
-    if (query.has('limit')) return new Response('{}');
+    if (query.has('limit'))
+      return new Response('{}', { headers: { 'content-type': 'application/json' } });
     const cursor = new Headers(init.headers).get('last-event-id');
     this.asked.push(cursor ?? query.get('after') ?? '');
     let own: ReadableStreamDefaultController<Uint8Array>;

@@ -13,7 +13,15 @@ function answer(url: string, init: RequestInit = {}): Promise<Response> {
       { url, method: init.method ?? 'GET', headers: {} },
       {
         writeHead: (given: number) => (status = given),
-        end: (given: string) => done(new Response(given, { status })),
+        end: (given: string) =>
+          done(
+            new Response(given, {
+              status,
+              headers: {
+                'content-type': status < 400 ? 'application/json' : 'application/problem+json',
+              },
+            }),
+          ),
         write: () => {},
         on: () => {},
         destroy: () => {},

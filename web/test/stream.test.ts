@@ -1,4 +1,4 @@
-import { Client } from 'dormouse-client';
+import { HttpClient } from 'dormouse-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Stream, TRIES, delay, type LinkState } from '../src/lib/stream';
 
@@ -16,7 +16,7 @@ function run(answers: (() => Response | Promise<Response>)[]) {
   const asked: (string | null)[] = [];
   const states: LinkState[] = [];
   const seen: number[] = [];
-  const client = new Client({
+  const client = new HttpClient({
     fetch: (_, init) => {
       asked.push(new Headers(init?.headers).get('last-event-id'));
       const next = answers.shift();

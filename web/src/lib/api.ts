@@ -1,6 +1,6 @@
-import { Client, Refusal } from 'dormouse-client';
+import { HttpClient, Refusal } from 'dormouse-client';
 
-export const client = new Client();
+export const client = new HttpClient();
 
 export interface Trouble {
   title: string;

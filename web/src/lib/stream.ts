@@ -1,6 +1,6 @@
 // A stream of events that comes back by its cursor. Nothing is lost or shown twice: the server goes on after the
 // last id, and an event that is known already is dropped by its number.
-import { parseEvents, type Client, type Event } from 'dormouse-client';
+import { parseEvents, type HttpClient, type Event } from 'dormouse-client';
 
 export type LinkState =
   | { kind: 'connecting' }
@@ -16,7 +16,7 @@ export interface Frame {
 }
 
 export interface StreamOptions {
-  client: Client;
+  client: HttpClient;
   path: string;
   after: string | null;
   onFrame: (frame: Frame) => void;
