@@ -96,7 +96,7 @@ class Programs(Contract):
 
 
 class OnePrompt(Programs):
-    def test_it_is_stored_forwarded_and_answered(self):
+    def test_prompt_is_stored_forwarded_and_answered(self):
         session = self.create('hello')
         self.assertEqual(self.text(session), ['hello', 'You said: hello (1 messages)'])
         for message in self.server.messages(session):
@@ -110,7 +110,7 @@ class OnePrompt(Programs):
         self.assertLess(types.index('input_received'), types.index('agent_prompted'))
         self.assertEqual(types[-3:], ['agent_update', 'agent_replied', 'turn_ended'])
 
-    def test_the_process_and_the_conversation_continue(self):
+    def test_process_and_the_conversation_continue(self):
         session = self.create('one')
         self.assertStatus(self.server.prompt(session, 'two'), 200)
         self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
@@ -148,7 +148,7 @@ class OnePrompt(Programs):
         self.server.prompt(session, 'title Other')
         self.assertEqual(self.server.session(session)['title'], 'Mine')
 
-    def test_a_long_answer_is_whole(self):
+    def test_long_answer_is_whole(self):
         session = self.create('big 300000')
         self.assertEqual(self.server.said(session), 'x' * 300000)
 
@@ -206,7 +206,7 @@ class OnePrompt(Programs):
         self.assertNotIn('hang', self.log('prompt')[1]['text'])
         self.assertEqual(len(self.log('initialize')), 1)
 
-    def test_it_gets_its_own_environment_and_folder(self):
+    def test_agent_gets_its_own_environment_and_folder(self):
         self.create('hello')
         (begun,) = self.log('initialize')
         self.assertIn('FAKE_STATE', begun['environment'])
@@ -214,7 +214,7 @@ class OnePrompt(Programs):
         self.assertFalse([n for n in begun['environment'] if n.startswith('DORMOUSE')])
         self.assertEqual(self.log('session/new')[0]['cwd'], str(self.work.resolve()))
 
-    def test_a_folder_outside_of_its_roots_is_refused(self):
+    def test_folder_outside_of_its_roots_is_refused(self):
         (self.work / 'out').symlink_to('/')
         for cwd in ('/', str(self.work / '..'), str(self.work / 'out/etc'), '/no/such'):
             body = {'agentID': 'fake', 'cwd': cwd}
@@ -256,7 +256,7 @@ class OnePrompt(Programs):
 
 
 class Deaths(Programs):
-    def test_a_prompt_that_was_not_delivered_is_sent_again(self):
+    def test_prompt_that_was_not_delivered_is_sent_again(self):
         session = self.create('vanish once')
         self.ended(session)
         self.assertEqual(self.prompts(), ['vanish once', 'vanish once'])
@@ -314,7 +314,7 @@ class Deaths(Programs):
         self.server.post(f'/api/sessions/{session}/cancel')
         self.ended(session)
 
-    def test_the_server_is_killed_and_the_turn_continues(self):
+    def test_server_is_killed_and_the_turn_continues(self):
         session = self.begin('hang')
         wait_for(lambda: self.prompts() == ['hang'], what='prompt')
         pid = self.log('initialize')[0]['pid']
@@ -325,7 +325,7 @@ class Deaths(Programs):
         self.ended(session)
         self.assertEqual(len([m for m in self.server.messages(session) if m['role'] == 'user']), 1)
 
-    def test_the_conversation_continues_after_a_kill_while_idle(self):
+    def test_conversation_continues_after_a_kill_while_idle(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -437,7 +437,7 @@ class Forgetful(Programs):
 class Resuming(Programs):
     flags = ('--resume',)
 
-    def test_it_is_resumed_without_a_replay(self):
+    def test_session_is_resumed_without_a_replay(self):
         session = self.create('one')
         self.server.restart()
         self.assertStatus(self.server.prompt(session, 'two'), 200)
@@ -448,7 +448,7 @@ class Resuming(Programs):
 class Login(Programs):
     flags = ('--login',)
 
-    def test_the_error_names_what_was_not_passed(self):
+    def test_error_names_what_was_not_passed(self):
         session = self.create('hello')
         error = self.server.turns(session)[0]['error']
         self.assertEqual(error['code'], 'agent_login')
@@ -460,7 +460,7 @@ class SigningIn(Programs):
     flags = ('--login',)
     more = 'auth_method = "key"'
 
-    def test_by_the_configured_login(self):
+    def test_configured_login_signs_in(self):
         session = self.create('hello')
         self.assertEqual(self.server.said(session), 'You said: hello (1 messages)')
 

@@ -91,7 +91,7 @@ class Face(Case):
 
 
 class Talking(Face):
-    def test_it_says_what_it_can(self):
+    def test_agent_reports_its_capabilities(self):
         editor = self.editor()
         self.assertEqual(editor.capabilities['protocolVersion'], 1)
         can = editor.capabilities['agentCapabilities']
@@ -101,7 +101,7 @@ class Talking(Face):
         self.assertEqual(editor.close(), 0)
         editor.fits()
 
-    def test_a_prompt_ends_with_its_turn_and_text_comes_before(self):
+    def test_prompt_ends_with_its_turn_and_text_comes_before(self):
         editor = self.editor()
         session = editor.new('/home/me/project')
         self.assertEqual(self.end(editor, editor.say(session, 'hello')), 'end_turn')
@@ -124,7 +124,7 @@ class Talking(Face):
         parts = self.server.messages(session)[0]['parts']
         self.assertEqual([p['type'] for p in parts], ['text', 'image', 'text', 'text'])
 
-    def test_a_tool_that_takes_days_holds_the_prompt_open(self):
+    def test_tool_that_takes_days_holds_the_prompt_open(self):
         editor = self.editor()
         session = editor.new()
         end = editor.say(session, 'deploy api')
@@ -143,14 +143,14 @@ class Talking(Face):
         self.assertIn('deploy api: {"url":"https://x"}', editor.said(session))
         editor.fits()
 
-    def test_a_tool_that_fails(self):
+    def test_tool_that_fails(self):
         editor = self.editor()
         session = editor.new()
         self.assertEqual(self.end(editor, editor.say(session, 'fail')), 'end_turn')
         self.assertEqual(editor.updates(session, 'tool_call_update')[-1]['status'], 'failed')
         editor.fits()
 
-    def test_a_question_ends_the_prompt_and_the_next_one_answers(self):
+    def test_question_ends_the_prompt_and_the_next_one_answers(self):
         editor = self.editor()
         session = editor.new()
         self.assertEqual(self.end(editor, editor.say(session, 'ask Which region?')), 'end_turn')
@@ -183,7 +183,7 @@ class Talking(Face):
 
 
 class Approvals(Face):
-    def test_the_editor_decides(self):
+    def test_editor_decides(self):
         def answer(method, params):
             return {'outcome': {'outcome': 'selected', 'optionId': choice}}
 
@@ -212,7 +212,7 @@ class Approvals(Face):
         self.assertEqual(self.end(editor, editor.say(session, 'hi')), 'end_turn')
         editor.fits()
 
-    def test_it_is_asked_again_when_the_session_is_opened_again(self):
+    def test_question_is_asked_again_when_the_session_is_reopened(self):
         first = self.editor()
         session = first.new()
         first.say(session, 'approve cleanup')
@@ -259,7 +259,7 @@ class Lasting(Face):
         self.assertRegex(some[0]['updatedAt'], r'^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$')
         editor.fits()
 
-    def test_the_server_is_killed_in_mid_turn(self):
+    def test_server_is_killed_in_mid_turn(self):
         editor = self.editor()
         session = editor.new()
         end = editor.say(session, 'deploy api')
@@ -270,7 +270,7 @@ class Lasting(Face):
         self.assertEqual(editor.said(session), 'deploy api: live', 'once')
         self.assertEqual(len(editor.updates(session, 'tool_call')), 1)
 
-    def test_a_prompt_while_the_server_is_away_is_taken_once(self):
+    def test_prompt_while_the_server_is_away_is_taken_once(self):
         editor = self.editor()
         session = editor.new()
         self.server.kill()
@@ -279,7 +279,7 @@ class Lasting(Face):
         self.assertEqual(self.end(editor, end), 'end_turn')
         self.assertEqual(len(self.server.turns(session)), 1)
 
-    def test_a_session_that_is_deleted_ends_its_prompt(self):
+    def test_session_that_is_deleted_ends_its_prompt(self):
         editor = self.editor()
         session = editor.new()
         end = editor.say(session, 'deploy api')
@@ -414,7 +414,7 @@ class Questions(Tools, Face):
         eventually(lambda: 'ran' in self.server.said(self.session), 'the end')
         editor.fits()
 
-    def test_a_form_where_the_editor_shows_some(self):
+    def test_form_where_the_editor_shows_some(self):
         editor = self.loaded({'action': 'accept', 'content': {'action': 'give_up'}},
                              elicitation={'form': {}})
         (asked,) = editor.requests
@@ -433,7 +433,7 @@ class Questions(Tools, Face):
         editor.until(lambda: 'was rejected' in editor.said(self.session), 'why')
         self.assertEqual(len(self.open()), 1)
 
-    def test_the_protocols_own_library_shows_it(self):
+    def test_protocols_own_library_shows_it(self):
         done = subprocess.run(
             ['node', 'form.mjs', BINARY, f'http://127.0.0.1:{self.server.port}',
              self.server.directory, self.session,
@@ -446,7 +446,7 @@ class Questions(Tools, Face):
 
 
 class Peers(Face):
-    def test_the_protocols_own_library(self):
+    def test_protocols_own_library(self):
         done = subprocess.run(
             ['node', 'editor.mjs', BINARY, f'http://127.0.0.1:{self.server.port}',
              self.server.directory],

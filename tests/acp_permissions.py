@@ -83,7 +83,7 @@ class OwnTools(Programs):
 
 
 class Permissions(Programs):
-    def test_an_approval_lets_it_run_once(self):
+    def test_approval_lets_it_run_once(self):
         session = self.begin('ask deploy')
         call = self.asked(session)
         self.assertEqual((call['reason'], call['tool']), ('approval', 'acp:execute'))
@@ -199,7 +199,7 @@ class Gated(Programs):
         }
         return who.post('/async-tool/decision', body)
 
-    def test_the_permission_is_what_the_gate_says(self):
+    def test_permission_is_what_the_gate_says(self):
         alice, bob, carol = self.people()
         session = self.begin('ask deploy')
         call = self.asked(session)
@@ -249,7 +249,7 @@ class GatedTwice(Programs):
         self.assertEqual(self.ran(), ['deploy'])
         self.assertEqual(self.log('permission')[0]['outcome']['outcome'], 'selected')
 
-    def test_a_denial_ends_it(self):
+    def test_denial_ends_it(self):
         for before in (0, 1):
             session = self.begin('ask deploy')
             for _ in range(before):

@@ -58,21 +58,21 @@ class Sandboxed(Confined):
     def test_temporary_files_have_a_place(self):
         self.assertEqual(self.shown('echo $TMPDIR; mktemp >/dev/null && echo made'), '/tmp\nmade')
 
-    def test_it_works_in_its_folder_and_writes_nowhere_else(self):
+    def test_agent_writes_in_its_folder_only(self):
         outside = ROOT / 'build/outside'
         self.assertIn('Read-only', self.shown(f'touch {outside}'))
         self.assertEqual(self.shown('touch made; ls made; pwd'), f'made\n{self.work.resolve()}')
         self.assertTrue((self.work / 'made').exists())
         self.assertFalse(outside.exists())
 
-    def test_the_servers_data_and_its_processes_are_hidden(self):
+    def test_servers_data_and_its_processes_are_hidden(self):
         self.assertEqual(self.shown(f'cat {self.server.directory}/token | wc -c'),
                          f'cat: {self.server.directory}/token: No such file or directory\n0')
         self.assertEqual(self.shown(f'ls /proc/{self.server.process.pid} >/dev/null && echo seen'),
                          f"ls: cannot access '/proc/{self.server.process.pid}': "
                          'No such file or directory')
 
-    def test_it_ends_with_the_server(self):
+    def test_sandbox_ends_with_the_server(self):
         session = self.begin('hang')
         wait_for(lambda: self.prompts() == ['hang'], what='prompt')
         children = children_of(self.server.process.pid)
@@ -209,7 +209,7 @@ class OneProject(Programs):
         self.assertIn('set sandbox = "bwrap"', said.stdout + said.stderr)
         self.assertEqual(self.check('sandbox = "bwrap"').returncode, 0)
 
-    def test_a_user_of_its_own_separates_no_projects(self):
+    def test_user_of_its_own_separates_no_projects(self):
         said = self.check('run_as = "nobody"')
         self.assertNotEqual(said.returncode, 0)
         self.assertIn('acp has no sandbox', said.stdout + said.stderr)
@@ -224,7 +224,7 @@ class AsAUser(Confined):
         for folder in (self.folder, self.state, self.work):
             folder.chmod(0o777)
 
-    def test_it_has_that_users_rights(self):
+    def test_agent_has_the_rights_of_its_user(self):
         if os.geteuid() != 0:
             error = self.server.turns(self.create('hello'))[0]['error']
             return self.assertIn('a server that runs as root', error['message'])
@@ -257,7 +257,7 @@ class AsAUser(Confined):
         self.assertEqual(self.called(session, 'fs/write_text_file', path=made, content='x'), {})
         self.assertNotEqual(pathlib.Path(made).stat().st_uid, 0)
 
-    def test_a_folder_that_became_a_link_is_not_followed(self):
+    def test_folder_that_became_a_link_is_not_followed(self):
         if os.geteuid() != 0:
             return self.skipTest('run_as needs root')
         session = self.create('hello')
@@ -270,7 +270,7 @@ class AsAUser(Confined):
         self.assertIn('leads out', answer['message'])
         self.assertEqual(list(outside.iterdir()), [])
 
-    def test_it_can_gain_no_rights(self):
+    def test_sandbox_gains_no_rights(self):
         if os.geteuid() != 0:
             return self.skipTest('run_as needs root')
         self.assertIn('NoNewPrivs:\t1', self.shown('grep NoNewPrivs /proc/self/status'))
@@ -280,7 +280,7 @@ class AsAUser(Confined):
 class NoSuchUser(Programs):
     more = 'run_as = "nobody-at-all"'
 
-    def test_it_is_unavailable_and_says_why(self):
+    def test_agent_is_unavailable_and_says_why(self):
         error = self.server.turns(self.create('hello'))[0]['error']
         self.assertEqual(error['code'], 'agent_unavailable')
         self.assertIn('unknown user nobody-at-all', error['message'])

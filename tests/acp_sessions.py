@@ -44,7 +44,7 @@ class Deleting(Keeping):
         self.assertStatus(self.server.prompt(other, 'three'), 200)
         self.assertEqual(self.server.said(other), 'You said: three (3 messages)')
 
-    def test_a_fork_has_a_session_of_its_own_and_keeps_it(self):
+    def test_fork_has_a_session_of_its_own_and_keeps_it(self):
         session = self.create('one')
         fork = self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
         self.assertIsNone(self.server.session(fork)['acpSessionID'])

@@ -152,7 +152,7 @@ class Workplace(Programs):
             answer = self.called(session, 'terminal/create', command='true', cwd=cwd)
             self.assertIn('outside', answer['message'])
 
-    def test_a_terminal_shows_both_outputs_and_its_end(self):
+    def test_terminal_shows_both_outputs_and_its_end(self):
         session = self.create('run pwd; echo wrong >&2; exit 3')
         self.assertEqual(
             json.loads(self.server.said(session)),

@@ -45,7 +45,7 @@ class Asks(Tools):
 
 
 class Forms(Asks):
-    def test_an_answer_that_does_not_fit_names_where(self):
+    def test_answer_that_does_not_fit_names_where(self):
         session, call = self.asks(schema=FORM)
         self.assertEqual(call['schema'], FORM)
         for output, pointer in (
@@ -60,21 +60,21 @@ class Forms(Asks):
         self.server.at_rest(session)
         self.assertIn('{"count":3,"region":"eu"}', self.server.said(session))
 
-    def test_a_prompt_is_no_answer_to_a_form(self):
+    def test_prompt_is_no_answer_to_a_form(self):
         session, call = self.asks(schema=FORM)
         path = f'/api/sessions/{session}/prompt'
         problem = self.assertProblem(self.server.post(path, {'text': '3'}), 422, 'wrong_kind')
         self.assertEqual(problem['ids'], [call['id']])
         self.assertStatus(self.server.post(path, {'text': 'later', 'when': 'queue'}), 202)
 
-    def test_a_schema_that_is_none_fails_the_call(self):
+    def test_schema_that_is_none_fails_the_call(self):
         made = self.server.create('ask ' + json.dumps({
             'question': 'Q?', 'schema': {'properties': {'a': {'$ref': '#/none'}}},
         }))
         self.assertEqual(self.server.open_calls(made['id']), [])
         self.assertIn('the schema of the answer', self.server.said(made['id']))
 
-    def test_the_page_without_script_takes_json(self):
+    def test_page_without_script_takes_json(self):
         session, call = self.asks(schema=FORM)
         bob = Person(self.server, 'bob')
         page = bob.get(call['id'])

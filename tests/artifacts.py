@@ -40,7 +40,7 @@ class Artifacts(Case):
 
 
 class Kept(Artifacts):
-    def test_a_long_result_is_whole_after_a_kill_and_settles_once(self):
+    def test_long_result_is_whole_after_a_kill_and_settles_once(self):
         session, pending = self.waiting()
         self.server.restart()
         applied = self.assertStatus(self.server.result(pending, TEXT), 200)

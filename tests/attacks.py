@@ -342,7 +342,7 @@ class Refusals(Raw):
                 self.server.call(method, path)
         self.assertEqual(self.server.session(session['id'])['seq'], session['seq'])
 
-    def test_a_configuration_in_the_working_folder_is_not_read(self):
+    def test_configuration_in_the_working_folder_is_not_read(self):
         """CVE-2025-59536, 2026-21852, 2025-61260: files in the working folder were obeyed."""
         with tempfile.TemporaryDirectory(prefix='dormouse-hostile-') as folder:
             for name in ('dormouse.toml', '.dormouse.toml', '.env', 'config.toml'):
@@ -378,7 +378,7 @@ class Refusals(Raw):
 
 
 class Contents(Raw):
-    def test_a_result_cannot_name_anything_but_its_call(self):
+    def test_result_cannot_name_anything_but_its_call(self):
         """CVE-2025-14987, GHSA-2xcp-x87w-q377, CVE-2026-5199: outcomes aimed elsewhere."""
         mine, other = (self.server.create(f'deploy {x}') for x in 'AB')
         call = self.server.open_calls(mine['id'])[0]['id']
@@ -516,7 +516,7 @@ class Slow(Raw):
             client.close()
         self.server.client = self.server.new_client()
 
-    def test_a_million_headers_are_not_kept(self):
+    def test_million_headers_are_not_kept(self):
         """CVE-2025-52887."""
         with socket.create_connection(('127.0.0.1', self.server.port), timeout=20) as client:
             client.sendall(b'GET / HTTP/1.1\r\n')

@@ -45,7 +45,7 @@ class Bad(Case):
 
 
 class Json(Bad):
-    def test_what_is_not_json(self):
+    def test_body_that_is_not_json(self):
         for raw in (
             b'',
             b'{',
@@ -124,7 +124,7 @@ class Json(Bad):
             self.assertProblem(self.output(b'"' + raw + b'"'), 400, 'bad_json')
             self.assertProblem(self.output(b'{"' + raw + b'":1}'), 400, 'bad_json')
 
-    def test_a_byte_order_mark_and_other_encodings(self):
+    def test_byte_order_mark_and_other_encodings(self):
         text = json.dumps({'agentID': 'demo'})
         for raw in (b'\xef\xbb\xbf' + text.encode(), text.encode('utf-16'), text.encode('utf-32')):
             answer = self.server.call('POST', '/api/projects/default/sessions', raw=raw)
@@ -335,7 +335,7 @@ class Large(Bad):
             )
             self.assertTrue(reply.startswith(b'HTTP/1.1 4'), (size, reply[:200]))
 
-    def test_what_is_not_http(self):
+    def test_bytes_that_are_not_http(self):
         for raw in (
             b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
             b'GET /\r\n\r\n',
@@ -415,7 +415,7 @@ class Start(Bad):
         self.server.start()
         return spoilt
 
-    def test_a_second_server_on_the_directory(self):
+    def test_second_server_on_the_directory(self):
         said = self.refused('--data', self.server.directory, '--listen', '127.0.0.1:0')
         self.assertIn('in use', said)
         self.assertIn(str(self.server.process.pid), said)
@@ -425,7 +425,7 @@ class Start(Bad):
         self.assertNotEqual(ended.returncode, 0)
         self.assertIn('in use', ended.stderr)
 
-    def test_a_port_in_use(self):
+    def test_port_in_use(self):
         other = pathlib.Path(self.server.own, 'other')
         said = self.refused('--data', other, '--listen', f'127.0.0.1:{self.server.port}')
         self.assertIn(str(self.server.port), said)
@@ -451,7 +451,7 @@ class Start(Bad):
             said = self.refused('--data', other, '--listen', address, exits=6)
             self.assertIn('--insecure', said)
 
-    def test_a_newer_database(self):
+    def test_newer_database(self):
         spoilt = self.copy()
         self.make_newer(spoilt)
         before = (spoilt / 'dormouse.db').read_bytes()
@@ -480,7 +480,7 @@ class Start(Bad):
             self.refused('--data', spoilt, '--listen', '127.0.0.1:0')
             self.assertEqual((spoilt / 'dormouse.db').read_bytes(), content)
 
-    def test_a_damaged_record_is_found(self):
+    def test_damaged_record_is_found(self):
         spoilt = self.copy()
         path = spoilt / 'dormouse.db'
         content = bytearray(path.read_bytes())
@@ -494,7 +494,7 @@ class Start(Bad):
         self.assertEqual(ended.returncode, 1, ended)
         self.assertIn(self.id, ended.stdout + ended.stderr)
 
-    def test_a_directory_that_is_a_file(self):
+    def test_directory_that_is_a_file(self):
         other = pathlib.Path(self.server.own, 'file')
         other.write_text('mine')
         self.refused('--data', other, '--listen', '127.0.0.1:0')

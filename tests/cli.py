@@ -137,7 +137,7 @@ class MainJob(Cli):
         self.dm('result', call['id'], 'other', exits=CONFLICT)
         self.assertIn('deploy A: live', self.dm('show', session))
 
-    def test_the_commands_it_prints_work_when_pasted(self):
+    def test_commands_it_prints_work_when_pasted(self):
         said, session, call = self.asleep()
         line = next(
             line.strip()
@@ -153,11 +153,11 @@ class MainJob(Cli):
             self.server.at_rest(session)
             self.assertTrue(self.server.said(session).startswith('deploy A: '))
 
-    def test_a_turn_that_ends_is_done(self):
+    def test_turn_that_ends_is_done(self):
         said = self.dm('prompt', 'hello')
         self.assertIn('You said: hello', said)
 
-    def test_the_text_may_come_from_standard_input(self):
+    def test_text_may_come_from_standard_input(self):
         self.assertIn('You said: from a pipe', self.dm('prompt', '-', stdin='from a pipe'))
 
     def test_continuing_a_session(self):
@@ -272,7 +272,7 @@ class Settling(Cli):
         self.server.at_rest(session)
         self.assertIn('{"done":"Y","runs":1}', self.server.said(session))
 
-    def test_the_wrong_kind_says_what_to_do(self):
+    def test_wrong_kind_says_what_to_do(self):
         _, _, call = self.asleep('approve X')
         ended = run(
             'result',
@@ -286,7 +286,7 @@ class Settling(Cli):
         self.assertEqual(ended.returncode, USAGE)
         self.assertIn('approve', ended.stderr)
 
-    def test_a_question_is_answered_by_a_prompt(self):
+    def test_question_is_answered_by_a_prompt(self):
         _, session, call = self.asleep('ask Q?')
         said = self.dm('prompt', '-s', session, '--answers', call['id'], 'yes')
         self.assertIn('ask_human Q?: yes', said)
@@ -342,7 +342,7 @@ class Settling(Cli):
 
 
 class OnATerminal(Cli):
-    def test_an_artifact_is_shown_without_its_control_characters(self):
+    def test_artifact_is_shown_without_its_control_characters(self):
         _, session, call = self.asleep()
         self.server.result(call['id'], 'a\x1b[2Jb\n' * 85_000)
         self.server.at_rest(session)
@@ -453,7 +453,7 @@ class Others(Cli):
         self.dm('prompt', '-s', session, 'more', exits=CONFLICT)
         self.assertIn('You said: more', self.dm('prompt', '-s', session, '--reopen', 'more'))
 
-    def test_a_turn_that_fails_and_one_that_is_cancelled(self):
+    def test_turn_that_fails_and_one_that_is_cancelled(self):
         _, session, _ = self.asleep()
         follows = subprocess.Popen(
             [BINARY, 'prompt', '-s', session, '--when', 'queue', 'hello', *self.where()],
@@ -483,7 +483,7 @@ class Reaching(Cli):
         self.dm('prompt', 'x', exits=UNREACHABLE)
         self.server.start()
 
-    def test_a_wrong_token(self):
+    def test_wrong_token(self):
         self.dm('sessions', exits=NOT_ALLOWED, env=environment(DORMOUSE_TOKEN='wrong'))
 
     def test_address_and_token_from_the_environment(self):
@@ -536,7 +536,7 @@ class Reaching(Cli):
 
 
 class Demo(Cli):
-    def test_the_demo_shows_the_main_job_and_ends(self):
+    def test_demo_shows_the_main_job_and_ends(self):
         ended = run('demo', timeout=30, env=environment(HOME=''))
         self.assertEqual(ended.returncode, DONE, ended)
         self.assertIn('killed', ended.stdout)

@@ -134,7 +134,7 @@ class Reading(Cli):
         self.server.at_rest(session)
         self.assertEqual(self.objects('prompt', '-s', session, 'hello')[0]['status'], 'ended')
 
-    def test_a_problem_with_json_is_its_document(self):
+    def test_problem_with_json_is_its_document(self):
         where = [
             '--server',
             f'http://127.0.0.1:{self.server.port}',
@@ -171,7 +171,7 @@ class Reading(Cli):
 
 
 class Ids(Cli):
-    def test_a_unique_beginning_is_enough(self):
+    def test_unique_beginning_is_enough(self):
         _, session, call = self.asleep()
         self.assertIn(session, self.dm('show', session[:-3]))
         self.assertIn(session, self.dm('show', session[4:12]))
@@ -245,7 +245,7 @@ class Watching(Cli):
         _, errors = watch.communicate(timeout=10)
         self.assertEqual((watch.returncode, errors), (INTERRUPTED, ''))
 
-    def test_a_line_for_each_change(self):
+    def test_line_for_each_change(self):
         _, session, call = self.asleep()
         watch = self.watch()
         line = watch.stdout.readline()
@@ -284,7 +284,7 @@ class Watching(Cli):
         self.assertIn(timer['id'], watch.stdout.readline())
         self.interrupted(watch)
 
-    def test_it_outlives_the_server(self):
+    def test_watch_outlives_the_server(self):
         _, session, call = self.asleep()
         watch = self.watch()
         watch.stdout.readline()
@@ -295,7 +295,7 @@ class Watching(Cli):
         self.assertIn('completed', watch.stdout.readline())
         self.interrupted(watch)
 
-    def test_it_draws_on_a_terminal(self):
+    def test_watch_draws_on_a_terminal(self):
         _, session, call = self.asleep()
         screen = Terminal('watch', *self.where(), columns=70, rows=10)
         screen.until(call['id'][-5:])

@@ -17,7 +17,7 @@ class Tasks(Cli):
         listed = self.server.get(f'/api/sessions/{session}/tasks').json
         self.assertEqual(self.objects('tasks', session), [listed])
 
-    def test_a_task_from_its_start_to_its_end(self):
+    def test_task_from_its_start_to_its_end(self):
         session = self.server.create()['id']
         [task] = self.objects('tasks', session, '--start', 'hello', '--description', 'greet')
         self.assertEqual((task['agentID'], task['description']), ('demo', 'greet'))

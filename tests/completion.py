@@ -93,7 +93,7 @@ class Completion(Case):
         self.assertEqual(self.bash('tail', 'ses_'), [])
         self.server.start()
 
-    def test_the_tab_key(self):
+    def test_tab_key(self):
         for shell, flags, set_up in (
             ('bash', ['--norc', '--noprofile', '-i'], ''),
             ('zsh', ['-f', '-i'], 'autoload -U compinit; compinit -u -D; '),
@@ -142,7 +142,7 @@ class Manual(Case):
     def tearDown(self):
         pass
 
-    def test_the_page_is_read_without_a_warning(self):
+    def test_page_is_read_without_a_warning(self):
         page = run('man')
         self.assertEqual((page.returncode, page.stderr), (0, ''))
         for program in (
@@ -155,7 +155,7 @@ class Manual(Case):
                 ended = subprocess.run(program, input=page.stdout, capture_output=True, text=True)
                 self.assertEqual((ended.returncode, ended.stdout + ended.stderr), (0, ''))
 
-    def test_it_names_every_command(self):
+    def test_completion_names_every_command(self):
         page = run('man').stdout
         listed = run('--help').stdout.split('Subcommands:')[1]
         for line in listed.splitlines():

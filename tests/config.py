@@ -47,18 +47,18 @@ class Init(Folder):
         self.assertIn(f'{path} is valid', self.dm('config', 'check').stdout)
         self.assertIn('agent      demo ', self.dm('config', 'check').stdout)
 
-    def test_it_never_overwrites(self):
+    def test_init_never_overwrites(self):
         path = self.write('# mine\n')
         refused = self.dm('config', 'init', path, exits=2)
         self.assertIn('was not changed', refused.stderr)
         self.assertEqual(path.read_text(), '# mine\n')
 
-    def test_it_prints_to_standard_output(self):
+    def test_init_prints_to_standard_output(self):
         text = self.dm('config', 'init', '-').stdout
         self.assertIn('#[[agent]]', text)
         self.assertEqual(self.dm('config', 'check', self.write(text)).stderr, '')
 
-    def test_a_folder_that_cannot_be_made_is_reported(self):
+    def test_folder_that_cannot_be_made_is_reported(self):
         self.write('', 'file')
         refused = self.dm('config', 'init', self.folder / 'file/d.toml', exits=1)
         self.assertIn('cannot write', refused.stderr)
@@ -85,13 +85,13 @@ class Check(Folder):
         self.assertTrue(report['ok'])
         self.assertEqual([a['id'] for a in report['agents']], ['demo', 'demo-each'])
 
-    def test_a_file_that_is_missing(self):
+    def test_file_that_is_missing(self):
         refused = self.dm('config', 'check', self.folder / 'none.toml', exits=2)
         self.assertIn('none.toml: cannot be read: No such file', refused.stderr)
         refused = self.dm('config', 'check', self.folder, exits=2)
         self.assertIn('it is a folder', refused.stderr)
 
-    def test_a_secret_is_never_shown(self):
+    def test_secret_is_never_shown(self):
         path = self.write(
             '[[model]]\nid = "m"\nkind = "scripted"\nheaders = { A = { env = "SECRET" }, '
             '"b b" = "hunter2" }\napi_key_env = "hunter2-is-my-key"\n'
@@ -126,7 +126,7 @@ class Check(Folder):
         report = json.loads(self.dm('config', 'check', path, '--json').stdout)
         self.assertEqual(sorted(report['tools']), ['ask_human', 't'])
 
-    def test_what_this_machine_lacks_is_a_warning(self):
+    def test_missing_program_is_a_warning(self):
         hook = 'secret_env = "S_HOOK"\nevents = ["turn_ended"]\n'
         path = self.write(
             '[server]\nwebhook_hosts = ["Ok.Internal"]\n'
@@ -194,7 +194,7 @@ class Found(Folder):
     def place(self, **env):
         return json.loads(self.dm('paths', '--json', **env).stdout)['config']
 
-    def test_the_first_place_wins(self):
+    def test_first_place_wins(self):
         self.assertIsNone(self.place()['file'])
         own = self.write('', 'etc/dormouse/dormouse.toml')
         self.assertEqual(self.place()['file'], str(own))
@@ -223,14 +223,14 @@ class Documents(Folder):
         for section in {key['section'] for key in keys}:
             self.assertRegex(page, rf'(?m)^## `\[+{re.escape(section)}\]+`$')
 
-    def test_the_list_for_people_has_every_key(self):
+    def test_list_for_people_has_every_key(self):
         keys = json.loads(self.dm('config', 'keys', '--json').stdout)
         lines = self.dm('config', 'keys').stdout.splitlines()
         self.assertEqual(
             [line.split()[0] for line in lines], [f'{k["section"]}.{k["name"]}' for k in keys]
         )
 
-    def test_the_example_has_every_key(self):
+    def test_example_has_every_key(self):
         example = self.dm('config', 'init', '-').stdout
         shown = set(re.findall(r'^#(\w+) = ', example, re.M))
         keys = json.loads(self.dm('config', 'keys', '--json').stdout)
@@ -258,7 +258,7 @@ class Started(Folder):
 
 
 class Serve(Started):
-    def test_a_mistake_starts_nothing(self):
+    def test_mistake_starts_nothing(self):
         path = self.write('[limits]\nconnections = 0\nheartbeat = 3\n')
         for arguments, env in ((['--config', path], {}), ([], {'DORMOUSE_CONFIG': str(path)})):
             lines = self.refused(*arguments, **env).splitlines()
@@ -266,7 +266,7 @@ class Serve(Started):
             self.assertIn(f'{path}:2: [limits] connections is 0; write a whole number', lines[0])
             self.assertIn('nothing was started', lines[2])
 
-    def test_a_named_file_must_be_there(self):
+    def test_named_file_must_be_there(self):
         self.assertIn('cannot be read', self.refused('--config', self.folder / 'none'))
         none = str(self.folder / 'none')
         self.assertIn('cannot be read', self.refused(DORMOUSE_CONFIG=none))
@@ -305,7 +305,7 @@ class Serve(Started):
         self.assertFalse((pathlib.Path(server.directory) / 'dormouse.db').exists())
         self.assertEqual(server.get('/healthz').status, 200)
 
-    def test_the_file_says_where_to_listen(self):
+    def test_file_says_where_to_listen(self):
         taken = self.server('').port
         path = self.write(f'[server]\nlisten = "127.0.0.1:{taken}"\n', 'taken.toml')
         data = self.folder / 'data'
@@ -318,7 +318,7 @@ class Serve(Started):
         self.assertIn('--insecure', ended.stderr)
         self.assertFalse((self.folder / 'data').exists())
 
-    def test_the_public_url_is_an_allowed_host_and_origin(self):
+    def test_public_url_is_an_allowed_host_and_origin(self):
         server = self.server(
             '[server]\npublic_url = "https://dm.example.org"\n'
             'allowed_hosts = ["other.example.org"]\n'
@@ -333,7 +333,7 @@ class Serve(Started):
             self.assertEqual(server.get('/healthz', Origin=origin).status, status, origin)
         server.finish()
 
-    def test_the_token_of_the_environment_is_valid_at_each_start(self):
+    def test_token_of_the_environment_is_valid_at_each_start(self):
         server = self.server('', DORMOUSE_TOKEN='from-outside')
         for _ in range(2):
             client = Client(server.port, 'from-outside')
@@ -360,7 +360,7 @@ class Tools(Started):
         path = self.write('#!/bin/sh\n' + text, 'tool.sh')
         path.chmod(0o755)
 
-    def test_a_program_is_a_tool_of_an_agent(self):
+    def test_program_is_a_tool_of_an_agent(self):
         self.script('cat > /dev/null; echo \'{"shipped": true}\'\n')
         server = self.server(TOOL + AGENT.replace('"ask_human"', '"dep*"'))
         session = server.create('deploy A', agent='ops')['id']
@@ -368,7 +368,7 @@ class Tools(Started):
         self.assertEqual(server.said(session), 'deploy A: {"shipped":true}')
         server.finish()
 
-    def test_a_gate_stays_before_it(self):
+    def test_gate_stays_before_it(self):
         self.script('cat > /dev/null; echo shipped\n')
         server = self.server(
             TOOL
@@ -383,7 +383,7 @@ class Tools(Started):
         self.assertEqual(server.said(session), 'deploy A: shipped')
         server.finish()
 
-    def test_a_program_sees_only_what_it_may(self):
+    def test_program_sees_only_what_it_may(self):
         self.script('cat > /dev/null; echo "$SECRET-$SHOWN"\n')
         server = self.server(
             TOOL + 'env_allow = ["SHOWN"]\n' + AGENT.replace('"ask_human"', '"deploy"'),
@@ -414,7 +414,7 @@ class Tools(Started):
         self.assertIn('callback URL that only this machine reaches', server.tail())
         server.finish()
 
-    def test_a_hundred_tools_cost_a_tenth_of_a_second_of_the_processor(self):
+    def test_hundred_tools_cost_a_tenth_of_a_cpu_second(self):
         self.script('')
         self.write('{"type": "object", "properties": {"target": {"type": "string"}}}', 's.json')
         text = '[server]\ndemo = false\n' + ''.join(

@@ -29,7 +29,7 @@ class Crash(Case):
 
 
 class InMidRun(Crash):
-    def test_a_tool_that_may_run_again_does(self):
+    def test_tool_that_may_run_again_does(self):
         session = self.server.create('sleepy 600ms', wait=0)['id']
         self.wait_for_event(session, 'tool_started')
         self.server.restart()
@@ -42,7 +42,7 @@ class InMidRun(Crash):
         self.assertLess(started[0]['epoch'], started[1]['epoch'])
         self.assertEqual(self.count(session, 'tool_finished'), 1)
 
-    def test_a_tool_that_must_not_run_again_does_not(self):
+    def test_tool_that_must_not_run_again_does_not(self):
         session = self.server.create('sleepy-never 600ms', wait=0)['id']
         self.wait_for_event(session, 'tool_started')
         self.server.restart()
@@ -76,7 +76,7 @@ class InMidRun(Crash):
             )
             self.assertEqual(self.count(session, 'tool_started'), 1)
 
-    def test_a_cancelled_tool_stays_cancelled(self):
+    def test_cancelled_tool_stays_cancelled(self):
         session = self.server.create('sleepy 1s', wait=0)['id']
         self.wait_for_event(session, 'tool_started')
         self.server.post(f'/api/sessions/{session}/cancel')
@@ -91,7 +91,7 @@ class WhileAsleep(Crash):
         session = self.server.create(text)['id']
         return session, self.server.open_calls(session)
 
-    def test_a_sleeping_session_is_the_same_after_a_kill(self):
+    def test_sleeping_session_is_the_same_after_a_kill(self):
         session, calls = self.asleep('deploy A and B')
         before = (
             self.server.session(session),
@@ -110,7 +110,7 @@ class WhileAsleep(Crash):
         )
         self.assertEqual(after, before, 'nothing in doubt, nothing written')
 
-    def test_a_result_wakes_it_after_the_restart(self):
+    def test_result_wakes_it_after_the_restart(self):
         session, (call,) = self.asleep()
         self.server.restart()
         self.assertEqual(self.server.result(call['id'], 'live')['outcome'], 'applied')
@@ -126,7 +126,7 @@ class WhileAsleep(Crash):
         self.assertFalse(answer['duplicate'])
         self.assertSaid(session, 'deploy A: live')
 
-    def test_an_acknowledged_result_survives_the_kill_at_once(self):
+    def test_acknowledged_result_survives_the_kill_at_once(self):
         for number in range(10):
             session, (call,) = self.asleep(f'deploy t{number}')
             receipt = self.server.result(call['id'], number)['receipt']
@@ -143,7 +143,7 @@ class WhileAsleep(Crash):
             requests = [e for e in self.server.events(session) if e['type'] == 'model_replied']
             self.assertEqual(len(requests), 2, 'the result was used by one committed step')
 
-    def test_a_deadline_that_passed_while_down_has_passed(self):
+    def test_deadline_that_passed_while_down_has_passed(self):
         session, (call,) = self.asleep('deploy A within 1m')
         self.server.restart(down=61)
         # Whether or not a timer already runs.
@@ -158,7 +158,7 @@ class WhileAsleep(Crash):
         self.server.restart(down=61)
         self.assertSaid(session, 'deploy A failed: Tool execution timed out')
 
-    def test_a_deadline_still_ahead_is_kept_to_the_millisecond(self):
+    def test_deadline_still_ahead_is_kept_to_the_millisecond(self):
         session, (call,) = self.asleep('deploy A within 90s')
         self.server.restart()
         (after,) = self.server.open_calls(session)
@@ -168,7 +168,7 @@ class WhileAsleep(Crash):
         self.assertGreaterEqual(expired['receipt']['at'], call['timeout'])
         self.assertLess(expired['receipt']['at'], call['timeout'] + 1500)
 
-    def test_a_wait_continues_across_a_restart(self):
+    def test_wait_continues_across_a_restart(self):
         session, (call,) = self.asleep('wait 1h')
         self.server.restart()
         self.assertEqual(self.server.open_calls(session)[0]['timeout'], call['timeout'])
@@ -176,7 +176,7 @@ class WhileAsleep(Crash):
         wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
         self.assertSaid(session, 'wait_for 1h: done')
 
-    def test_a_wait_that_ended_while_down_is_done(self):
+    def test_wait_that_ended_while_down_is_done(self):
         session, _ = self.asleep('wait 1m')
         self.server.restart(down=61)
         wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
@@ -200,7 +200,7 @@ class WhileAsleep(Crash):
         ]
         self.assertEqual(texts, ['deploy A: live'] + [f'You said: n{n}' for n in range(5)])
 
-    def test_an_approval_across_restarts_at_each_step(self):
+    def test_approval_across_restarts_at_each_step(self):
         session, (asked,) = self.asleep('approve-deploy web')
         self.server.restart()
         self.server.decide(asked, True)
@@ -214,7 +214,7 @@ class WhileAsleep(Crash):
         self.server.restart()
         self.assertSaid(session, 'approve_deploy web: live')
 
-    def test_an_allowed_tool_runs_at_most_once(self):
+    def test_allowed_tool_runs_at_most_once(self):
         """Killed right after the decision: the tool ran once, or the model is told that this is
         unknown."""
         for number in range(10):
@@ -231,7 +231,7 @@ class WhileAsleep(Crash):
             )
             self.assertLessEqual(self.count(session, 'tool_started'), 1)
 
-    def test_a_partly_settled_step(self):
+    def test_partly_settled_step(self):
         session, calls = self.asleep('deploy A and B and C')
         for number, call in enumerate(calls):
             self.server.result(call['id'], number)
@@ -249,7 +249,7 @@ class WhileAsleep(Crash):
         self.assertEqual((shown['status'], shown['progressCount']), ('processing', 1))
         self.server.result(call['id'], 1)
 
-    def test_a_deleted_session_stays_deleted(self):
+    def test_deleted_session_stays_deleted(self):
         session, (call,) = self.asleep()
         self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         self.server.restart()
@@ -258,7 +258,7 @@ class WhileAsleep(Crash):
         self.assertEqual(self.server.items('/api/projects/default/sessions'), [])
         self.assertEqual(self.server.items('/async-tool/pending'), [])
 
-    def test_a_fork_is_whole_after_a_restart(self):
+    def test_fork_is_whole_after_a_restart(self):
         session, (call,) = self.asleep()
         answer = self.server.post(f'/api/sessions/{session}/fork', {})
         fork = self.assertStatus(answer, 201)['id']
@@ -281,7 +281,7 @@ class WhileAsleep(Crash):
 class OnTheWay(Crash):
     """Killed during a request: it happened whole or not at all."""
 
-    def test_a_create_without_answer_happened_once_or_not(self):
+    def test_create_without_answer_happened_once_or_not(self):
         for number in range(15):
             key = f'"k{number}"'
             body = {'agentID': 'demo', 'title': key, 'prompt': {'text': 'deploy A'}}
@@ -323,7 +323,7 @@ class OnTheWay(Crash):
 class Graceful(Crash):
     """SIGTERM: readyz 503, streams get bye, the log file is truncated, exit 0 within 10 s."""
 
-    def test_it_ends_at_once_with_nothing_to_do(self):
+    def test_idle_server_ends_at_once(self):
         self.server.create('deploy A')
         self.assertEqual(self.server.term(within=3), 0)
         wal = pathlib.Path(self.server.directory, 'dormouse.db-wal')
@@ -331,7 +331,7 @@ class Graceful(Crash):
         self.server.verify()
         self.server.start()
 
-    def test_it_ends_in_time_with_everything_open(self):
+    def test_busy_server_ends_in_time(self):
         session = self.server.create('deploy A')['id']
         (call,) = self.server.open_calls(session)
         busy = [self.server.create('sleepy 30s', wait=0)['id'] for _ in range(6)]
@@ -395,7 +395,7 @@ class Graceful(Crash):
         self.server.start()
         self.assertSaid(session, 'deploy A: live')
 
-    def test_the_token_file_is_for_its_owner_alone_and_stays(self):
+    def test_token_file_is_for_its_owner_alone_and_stays(self):
         token = pathlib.Path(self.server.directory, 'token')
         before = token.read_text()
         self.assertEqual(os.stat(token).st_mode & 0o777, 0o600)

@@ -50,7 +50,7 @@ class Deploy(Demo):
         )
         self.assertEqual(self.server.turns(session)[0]['usage']['steps'], 2)
 
-    def test_a_string_stays_as_it_is_and_other_json_is_compact(self):
+    def test_string_stays_as_it_is_and_other_json_is_compact(self):
         for output, line in [
             ('two\nlines "quoted"', 'two\nlines "quoted"'),
             ('', ''),
@@ -90,7 +90,7 @@ class Deploy(Demo):
             _, (call,) = self.ask(f'deploy A within {text}')
             self.assertEqual(call['timeout'] - call['time']['created'], ms)
 
-    def test_a_turn_that_is_cancelled_says_nothing(self):
+    def test_turn_that_is_cancelled_says_nothing(self):
         session, (call,) = self.ask('deploy A')
         self.server.post(f'/api/sessions/{session}/cancel')
         self.assertEqual(self.server.turns(session)[0]['finishReason'], 'cancelled')
@@ -100,7 +100,7 @@ class Deploy(Demo):
 
 
 class Approve(Demo):
-    def test_what_is_allowed_runs_once(self):
+    def test_allowed_tool_runs_once(self):
         session, (call,) = self.ask('approve X')
         self.assertPauses(call, 'dangerous', {'action': 'X'}, 'approval')
         self.assertEqual(call['timeout'], None)
@@ -147,7 +147,7 @@ class Approve(Demo):
         self.assertProblem(self.server.decide(call, False), 409, 'conflict')
         self.assertSaid(session, 'dangerous X: {"done":"X","runs":1}')
 
-    def test_an_approval_and_then_the_job_are_two_pauses_of_one_call(self):
+    def test_approval_and_then_the_job_are_two_pauses_of_one_call(self):
         session, (asked,) = self.ask('approve-deploy web')
         self.assertPauses(asked, 'approve_deploy', {'target': 'web'}, 'approval')
         self.server.decide(asked, True)
@@ -163,7 +163,7 @@ class Approve(Demo):
         self.server.result(job['id'], 'live')
         self.assertSaid(session, 'approve_deploy web: live')
 
-    def test_a_denied_deployment_never_starts(self):
+    def test_denied_deployment_never_starts(self):
         session, (asked,) = self.ask('approve-deploy web')
         self.server.decide(asked, False, reason='frozen')
         self.assertSaid(session, 'approve_deploy web failed: denied: frozen')
@@ -193,7 +193,7 @@ class Ask(Demo):
         self.server.result(call['id'], 'yes')
         self.assertSaid(session, 'ask_human Q?: yes')
 
-    def test_the_same_answer_again_is_a_duplicate_and_another_a_conflict(self):
+    def test_same_answer_is_a_duplicate_another_a_conflict(self):
         session, (call,) = self.ask('ask Q?')
         self.server.prompt(session, 'yes', answers=call['id'])
         again = self.server.result(call['id'], 'yes')
@@ -256,7 +256,7 @@ class Others(Demo):
         del usage['cachedTokens'], usage['reasoningTokens']
         self.assertEqual(usage, {'inputTokens': 1, 'outputTokens': 4, 'steps': 1})
 
-    def test_a_session_continues_turn_after_turn(self):
+    def test_session_continues_turn_after_turn(self):
         session, (call,) = self.ask('deploy A')
         self.server.result(call['id'], 1)
         self.server.at_rest(session)
@@ -323,7 +323,7 @@ class Each(Demo):
         self.assertEqual(self.server.at_rest(session)['activity'], {'type': 'idle'})
         self.assertEqual(sorted(self.lines(session)), sorted(f'deploy t{n}: ok' for n in range(20)))
 
-    def test_a_mixture_of_outcomes(self):
+    def test_mixture_of_outcomes(self):
         session, (a, b, c) = self.ask('deploy A and B and C within 700ms')
         self.server.error(a['id'], 'broke')
         self.server.delete(f'/async-tool/pending/{b["id"]}')

@@ -90,7 +90,7 @@ class Disk(Case):
         self.server.start()
         self.assertAllThere(accepted)
 
-    def test_a_start_on_a_full_disk_says_so(self):
+    def test_start_on_a_full_disk_says_so(self):
         self.server.term()
         self.fill()
         other = pathlib.Path(self.place, 'other')

@@ -64,7 +64,7 @@ def findings(root):
     return found
 
 
-def test_the_documents_use_plain_words():
+def test_documents_use_plain_words():
     assert main() == 0
 
 

@@ -25,7 +25,7 @@ class EventsPage(unittest.TestCase):
     def setUpClass(cls):
         cls.fields = fields_of(WIRE_TESTS)
 
-    def test_the_page_has_the_fields_of_each_event(self):
+    def test_page_has_the_fields_of_each_event(self):
         page = PAGE.read_text()
         self.assertTrue(with_tables(page, self.fields['events']) == page, AGAIN)
         for event in self.fields['events']:

@@ -120,7 +120,7 @@ MIXED_SHOWN = [
 
 
 class Kept(Files):
-    def test_an_image_and_a_file_are_kept_beside_their_message(self):
+    def test_image_and_a_file_are_kept_beside_their_message(self):
         session = self.server.create()['id']
         turn = self.assertStatus(self.send(session, MIXED_PARTS), 200)
         self.assertEqual(turn['finishReason'], 'stop')
@@ -144,7 +144,7 @@ class Kept(Files):
         # The bytes are in no record.
         self.assertNotIn(image()['data'], json.dumps(events))
 
-    def test_a_session_may_begin_with_one_and_with_nothing_else(self):
+    def test_session_may_begin_with_one_and_with_nothing_else(self):
         answer = self.server.post(
             '/api/projects/default/sessions?wait=20',
             {'agentID': 'demo', 'prompt': {'parts': [image()]}},
@@ -156,7 +156,7 @@ class Kept(Files):
             self.types(session)[:3], ['session_created', 'artifact_emitted', 'input_received']
         )
 
-    def test_a_repeat_with_its_key_keeps_it_once(self):
+    def test_repeat_with_its_key_keeps_it_once(self):
         session = self.server.create()['id']
         body = {'parts': [said('hi'), image()]}
         first, second = (
@@ -167,7 +167,7 @@ class Kept(Files):
         self.server.at_rest(session)
         self.assertEqual(self.types(session).count('artifact_emitted'), 1)
 
-    def test_a_fork_has_its_own_and_it_goes_with_its_session(self):
+    def test_fork_has_its_own_and_it_goes_with_its_session(self):
         session = self.server.create()['id']
         self.send(session, [said('one'), image()])
         self.send(session, [said('two'), image(png(3, 3))])
@@ -188,7 +188,7 @@ class Kept(Files):
             self.assertProblem(self.fetch(gone), 404, 'not_found')
         self.assertEqual(self.fetch(self.shown(second)[1]['artifactID']).raw, SMALL)
 
-    def test_a_queued_one_is_kept_while_it_waits(self):
+    def test_queued_one_is_kept_while_it_waits(self):
         session = self.server.create('deploy A')['id']
         answer = self.send(session, [image()], wait=0, when='queue')
         self.assertStatus(answer, 202)
@@ -198,7 +198,7 @@ class Kept(Files):
 
 
 class Answers(Files):
-    def test_a_question_takes_text_only(self):
+    def test_question_takes_text_only(self):
         session = self.server.create('ask what colour?')['id']
         (call,) = self.server.open_calls(session)
         for more in ({}, {'answers': call['id']}):

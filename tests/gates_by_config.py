@@ -14,7 +14,7 @@ ask = "Deploy {input.target}?"
 %s
 '''
 
-    def test_a_person_is_asked_before_a_tool_of_the_pattern(self):
+    def test_person_is_asked_before_a_tool_of_the_pattern(self):
         self.serve(self.command('echo "$(cat)"') + self.gate % '')
         call = self.waiting()
         self.assertEqual((call['reason'], call['message']), ('approval', 'Deploy A?'))
@@ -22,7 +22,7 @@ ask = "Deploy {input.target}?"
         self.server.at_rest(self.session)
         self.assertIn('{"target":"B"}', self.server.said(self.session))
 
-    def test_when_asks_only_for_calls_that_may_fit(self):
+    def test_condition_asks_only_for_calls_that_may_fit(self):
         when = 'when = { "/target" = { pattern = "^A" } }'
         self.serve(self.command('echo ran') + self.gate % when)
         self.assertStatus(self.server.decide(self.waiting(), False, reason='no'), 200)
@@ -45,14 +45,14 @@ ask = "Deploy {input.target}?"
         self.assertStatus(self.server.decide(call, True), 200)
         self.ends_with('deploy A: ran')
 
-    def test_at_the_deadline_the_call_is_denied(self):
+    def test_call_is_denied_at_the_deadline(self):
         self.serve(self.command('echo ran') + self.gate % 'timeout = "1s"\non_expiry = "deny"')
         self.waiting()
         eventually(lambda: not self.server.open_calls(self.session), 'the gate expires')
         self.server.at_rest(self.session)
         self.assertIn('failed', self.server.said(self.session))
 
-    def test_at_its_deadline_others_are_asked(self):
+    def test_others_are_asked_at_the_deadline(self):
         self.serve(self.command('echo ran') + self.gate %
                    'answerers = ["first"]\ntimeout = "1s"\non_expiry = "escalate:env"',
                    DORMOUSE_TOKEN='second')
@@ -89,7 +89,7 @@ ask = "Deploy {input.target}?"
         self.configure(tools, agent)
         self.server.start()
 
-    def test_a_decision_waits_for_its_gate_to_come_back(self):
+    def test_decision_waits_for_its_gate_to_come_back(self):
         one = 'tool_concurrency = 1\n'
         tool = self.command('[ "$(cat)" = \'{"target":"A"}\' ] && sleep 30; echo ran')
         self.serve(tool + self.gate % '', one)
@@ -157,7 +157,7 @@ class Polls(Tools):
     def asked(self, job='run-1'):
         return len([path for path, *_ in self.service.requests if path == '/jobs/' + job])
 
-    def test_it_is_asked_until_it_is_done(self):
+    def test_poll_is_repeated_until_done(self):
         self.job((200, {'done': False}), (503, b'busy'), (200, {'done': True, 'result': 'live'}))
         self.serve(self.polled('headers = { Authorization = { env = "TOK" } }'), TOK='s3cret')
         call = self.waiting()
@@ -171,7 +171,7 @@ class Polls(Tools):
         self.assertEqual(headers['Authorization'], 's3cret')
         self.assertNotIn('s3cret', json.dumps(self.server.events(self.session)))
 
-    def test_it_survives_a_kill(self):
+    def test_poll_survives_a_kill(self):
         self.job((200, {'done': False}), (200, {'done': True, 'result': [1]}))
         self.serve(self.polled())
         self.waiting()
@@ -180,7 +180,7 @@ class Polls(Tools):
         self.ends_with('deploy A: [1]')
         self.assertEqual([path for path, *_ in self.service.requests].count('/deploy'), 1)
 
-    def test_a_result_from_elsewhere_ends_it(self):
+    def test_result_from_elsewhere_ends_it(self):
         self.job((200, {'done': False}))
         self.serve(self.polled())
         call = self.waiting()

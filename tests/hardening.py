@@ -49,7 +49,7 @@ class Hardening(unittest.TestCase):
         self.assertIn('GNU_STACK', [name for name, _ in segments])
         self.assertEqual([name for name, flags in segments if 'W' in flags and 'E' in flags], [])
 
-    def test_tables_of_functions_are_bound_at_the_start_and_read_only(self):
+    def test_function_tables_are_bound_at_start_and_read_only(self):
         self.assertIn('GNU_RELRO', readelf('--segments'))
         self.assertRegex(readelf('--dynamic'), r'BIND_NOW|FLAGS_1.*NOW')
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The objects of the HTTP API (docs/reference/http.md), each with all of its members."""
+"""The objects of the HTTP API (docs/reference/http-objects.md), each with all of its members."""
 import unittest
 import urllib.parse
 
@@ -46,14 +46,14 @@ class Objects(Contract):
         now = self.server.session(session)
         return now if now['messageCount'] > 1 and now['activity']['type'] == 'busy' else None
 
-    def test_a_prompt_is_202_with_its_turn(self):
+    def test_prompt_is_202_with_its_turn(self):
         session = self.server.create()
         answer = self.assertStatus(self.server.prompt(session['id'], 'hello', wait=0), 202)
         self.assertShape(answer.json, ACCEPTED)
         self.assertIsNone(answer['queuedBehind'])
         self.assertTrue(answer['messageID'].endswith(f'_{answer["seq"]}'))
 
-    def test_a_queued_prompt_says_behind_what(self):
+    def test_queued_prompt_says_behind_what(self):
         session, call = self.waiting()
         (turn,) = self.server.turns(session['id'])
         path = f'/api/sessions/{session["id"]}/prompt'
@@ -111,7 +111,7 @@ class Objects(Contract):
         self.assertEqual(states[0]['metadata'], {'k': [1]})
         self.assertEqual(states[3]['output'], {'status': 'queued', 'target': 'D'})
 
-    def test_a_pending_call_with_all_its_members(self):
+    def test_pending_call_with_all_its_members(self):
         session, call = self.waiting()
         self.assertShape(call, PENDING)
         (turn,) = self.server.turns(session['id'])
@@ -120,7 +120,7 @@ class Objects(Contract):
         self.assertEqual(call['callID'], message['parts'][0]['callID'])
         self.assertEqual((call['tool'], call['input']), ('deploy', {'target': 'A'}))
         digest = 'sha256:b036ba8d5d066c7896b84aced286f17130a153cd8b3064c2791613f1ba0fa453'
-        self.assertEqual(call['inputDigest'], digest)  # as in docs/reference/http.md
+        self.assertEqual(call['inputDigest'], digest)  # as in docs/reference/http-objects.md
         self.assertEqual(call['timeout'] - call['time']['created'], 24 * 3_600_000)
         self.assertTrue(call['id'].startswith('pnd_' + session['id'][4:]))
         one = self.server.get(f'/async-tool/pending/{call["id"]}')
@@ -194,7 +194,7 @@ class Objects(Contract):
         again = self.assertStatus(self.server.delete(f'/async-tool/pending/{second["id"]}'), 200)
         self.assertTrue(again['duplicate'])
 
-    def test_a_decision(self):
+    def test_decision(self):
         session, call = self.waiting('approve X')
         self.assertShape(call, PENDING)
         self.assertEqual((call['reason'], call['continuation']), ('approval', 'reentry'))
@@ -258,7 +258,7 @@ class Objects(Contract):
             'wrong repository',
         )
 
-    def test_a_cancel_reason_is_text_of_a_kilobyte(self):
+    def test_cancel_reason_is_text_of_a_kilobyte(self):
         session, call = self.waiting()
         path = f'/api/sessions/{session["id"]}/cancel'
         for reason in ('x' * 1_001, 7, ['x']):
@@ -281,7 +281,7 @@ class Objects(Contract):
         self.assertEqual([t['status'] for t in self.server.turns(session['id'])][0], 'ended')
         self.assertEqual(self.server.said(session['id']), '')
 
-    def test_a_fork_has_the_past_and_nothing_open(self):
+    def test_fork_has_the_past_and_nothing_open(self):
         session, call = self.waiting()
         path = f'/api/sessions/{session["id"]}/fork'
         answer = self.assertStatus(

@@ -20,7 +20,7 @@ from shapes import (
 
 
 class Queries(Contract):
-    def test_a_parameter_that_is_unknown_is_refused_on_every_route(self):
+    def test_parameter_that_is_unknown_is_refused_on_every_route(self):
         for method, path in ROUTES:
             if path.startswith('/c/'):
                 continue  # a secret path answers nothing before it is known
@@ -40,7 +40,7 @@ class Queries(Contract):
             answer = self.server.get(path)
             self.assertProblem(answer, 400, 'unknown_field', field=field, nearest=near)
 
-    def test_a_parameter_is_given_once(self):
+    def test_parameter_is_given_once(self):
         answer = self.server.get('/async-tool/pending?limit=5&limit=6')
         self.assertProblem(answer, 400, 'bad_value', pointer='?limit')
 
@@ -131,7 +131,7 @@ class Changed(Contract):
         everything, _ = self.changed(0, project='default')
         self.assertEqual({one['id'] for one in everything}, {call['id'], other['id']})
 
-    def test_a_change_ends_the_wait(self):
+    def test_change_ends_the_wait(self):
         session, call = self.waiting()
         for n, scope in enumerate(self.scopes(session)):
             _, as_of = self.changed(0, **scope)
@@ -147,7 +147,7 @@ class Changed(Contract):
             self.assertEqual([one['progressCount'] for one in reader.end()['items']], [n + 1])
             reader.close()
 
-    def test_a_project_waits_for_its_first_call(self):
+    def test_project_waits_for_its_first_call(self):
         told = []
         reader = Client(self.server.port, self.server.token)
         thread = threading.Thread(
@@ -160,7 +160,7 @@ class Changed(Contract):
         self.assertEqual([one['projectID'] for one in told[0]['items']], ['mine'])
         reader.close()
 
-    def test_the_time_runs_out_with_an_empty_list(self):
+    def test_time_runs_out_with_an_empty_list(self):
         reader = self.server.new_client()
         self.addCleanup(reader.close)
         reader.begin(f'/async-tool/pending?changedSince={2**50}&wait=30')
@@ -197,7 +197,7 @@ class Changed(Contract):
         thread.join()
         self.assertEqual({one: 'completed' for one in wanted}, seen)
 
-    def test_it_survives_a_restart(self):
+    def test_cursor_survives_a_restart(self):
         _, call = self.waiting()
         _, as_of = self.changed(0)
         self.server.result(call['id'], 'x')
@@ -273,7 +273,7 @@ class Objects(Contract):
         self.assertEqual(self.server.get(f'{path}?view=events').json,
                          self.server.get(path).json)
 
-    def test_a_stream_has_them_too_and_continues(self):
+    def test_stream_has_them_too_and_continues(self):
         session, call = self.waiting()
         path = f'/api/sessions/{session["id"]}/events?view=objects'
         with Events(self.server, path) as stream:
@@ -307,7 +307,7 @@ class FarBehind(Contract):
             self.server.session(session, wait=20)
         return session
 
-    def test_a_slow_reader_gets_it_all_and_memory_stays_bounded(self):
+    def test_slow_reader_gets_it_all_and_memory_stays_bounded(self):
         session = self.long_session()
         self.server.restart()  # nothing of it is in memory
         head = self.server.session(session)['seq']

@@ -37,7 +37,7 @@ class BadRequests(Contract):
             return path.replace('{}', self.session['id'].replace('ses_', numbered) + '_1')
         return path.replace('{}', kind['id'])
 
-    def test_what_is_not_json_is_bad_json_on_every_route(self):
+    def test_invalid_json_is_bad_json_on_every_route(self):
         for path in self.POSTS:
             answer = self.server.call('POST', self.path(path), raw=b'{"a":')
             self.assertProblem(answer, 400, 'bad_json', next='fix')
@@ -48,7 +48,7 @@ class BadRequests(Contract):
             problem = self.assertProblem(answer, 400, 'bad_value', pointer='')
             self.assertIsInstance(problem['why'], str)
 
-    def test_an_unknown_field_is_named_on_every_route(self):
+    def test_unknown_field_is_named_on_every_route(self):
         for path in self.POSTS:
             answer = self.server.post(self.path(path), {'zzzzzz': 1})
             self.assertProblem(answer, 400, 'unknown_field', field='/zzzzzz', nearest=None)
@@ -203,7 +203,7 @@ class BadRequests(Contract):
         answer = self.server.call('PATCH', path, {'title': 'x'}, {'If-Match': '"1"'})
         self.assertProblem(answer, 412, 'precondition_failed')
 
-    def test_a_body_must_be_json_and_say_so(self):
+    def test_body_must_be_json_and_say_so(self):
         for kind in (
             'text/plain',
             'application/x-www-form-urlencoded',
@@ -285,7 +285,7 @@ class BadRequests(Contract):
             answer = client.call('POST', path, raw=b' ' * (size + 1))
             self.assertProblem(answer, 413, 'too_large')
 
-    def test_a_large_text_within_the_limit_is_taken(self):
+    def test_large_text_within_the_limit_is_taken(self):
         session = self.server.create()
         answer = self.server.prompt(session['id'], 'x' * (1 << 20))
         self.assertStatus(answer, 200)
@@ -419,7 +419,7 @@ class Missing(Contract):
         self.assertEqual(self.server.items('/api/projects/default/sessions'), [])
         self.assertEqual(self.server.items('/async-tool/pending'), [])
 
-    def test_a_projects_lists_show_only_its_own(self):
+    def test_projects_lists_show_only_its_own(self):
         here, there = self.server.create('deploy A'), self.server.create('deploy B', project='two')
         for project, session in (('default', here), ('two', there)):
             items = self.server.items(f'/api/projects/{project}/sessions')

@@ -27,7 +27,7 @@ class Conflicts(Contract):
             self.assertIsNone(mismatch(problem['receipt'], RECEIPT))
             self.assertEqual(problem['receipt']['id'], won['id'])
 
-    def test_an_error_is_idempotent_too(self):
+    def test_error_is_idempotent_too(self):
         session, call = self.waiting()
         self.assertFalse(self.server.error(call['id'], 'x')['duplicate'])
         self.assertTrue(self.server.error(call['id'], 'x')['duplicate'])
@@ -41,7 +41,7 @@ class Conflicts(Contract):
             problem = self.assertProblem(answer, 409, 'cancelled')
             self.assertEqual(problem['receipt']['kind'], 'cancel')
 
-    def test_what_expired_is_410(self):
+    def test_expired_call_is_410(self):
         session, call = self.waiting('deploy A within 300ms')
         done = self.server.get(f'/async-tool/pending/{call["id"]}?wait=10')
         self.assertEqual((done['status'], done['error']), ('expired', 'Tool execution timed out'))
@@ -90,7 +90,7 @@ class Conflicts(Contract):
         self.server.at_rest(session['id'])
         self.assertEqual(self.server.said(session['id']), 'deploy A: late')
 
-    def test_a_prompt_with_two_open_questions_is_ambiguous(self):
+    def test_prompt_with_two_open_questions_is_ambiguous(self):
         session, first = self.waiting('ask one?')
         self.server.prompt(session['id'], 'ask two?', when='steer')
         ids = [call['id'] for call in self.server.open_calls(session['id'])]
@@ -101,7 +101,7 @@ class Conflicts(Contract):
         self.assertStatus(self.server.prompt(session['id'], 'yes', wait=0, answers=ids[0]), 202)
         self.server.prompt(session['id'], 'no', answers=ids[1])
 
-    def test_a_decision_is_bound_to_what_was_shown(self):
+    def test_decision_is_bound_to_what_was_shown(self):
         session, call = self.waiting('approve X')
         other = {**call, 'inputDigest': 'sha256:' + '0' * 64}
         problem = self.assertProblem(self.server.decide(other, True), 409, 'input_changed')
@@ -130,7 +130,7 @@ class Conflicts(Contract):
         session, call = self.waiting('wait 1h')
         self.assertProblem(self.server.result(call['id'], 1), 403, 'not_an_answerer')
 
-    def test_a_running_tool_that_takes_no_outcome_is_not_ready(self):
+    def test_running_tool_that_takes_no_outcome_is_not_ready(self):
         session = self.server.create('sleepy 1s', wait=0)
         events = wait_for(
             lambda: [e for e in self.server.events(session['id']) if e['type'] == 'tool_started']
@@ -142,7 +142,7 @@ class Conflicts(Contract):
         self.server.at_rest(session['id'])
         self.assertEqual(self.server.said(session['id']), 'sleepy 1s: slept 1s')
 
-    def test_a_queue_has_a_limit(self):
+    def test_queue_has_a_limit(self):
         session, call = self.waiting()
         for number in range(100):
             self.assertStatus(self.server.prompt(session['id'], f'{number}', wait=0), 202)
@@ -189,7 +189,7 @@ class TwoTokens(Contract):
         two = self.other.post(path, body, Idempotency_Key='k')
         self.assertNotEqual(one['id'], two['id'])
 
-    def test_the_receipt_says_who(self):
+    def test_receipt_says_who(self):
         session, call = self.waiting()
         answer = self.other.post(
             '/async-tool/result', {'pendingID': call['id'], 'result': {'output': 1}}
@@ -248,7 +248,7 @@ class Keys(Contract):
         path = f'/api/sessions/{session["id"]}/fork'
         self.assertKeyed(path, {'seq': 5}, {'seq': 6}, lambda a: a['id'])
 
-    def test_a_key_of_one_session_means_nothing_in_another(self):
+    def test_key_of_one_session_means_nothing_in_another(self):
         one, two = self.server.create(), self.server.create()
         for session in (one, two):
             path = f'/api/sessions/{session["id"]}/prompt?wait=20'
@@ -273,7 +273,7 @@ class Keys(Contract):
         self.assertEqual({a.status for a in found}, {201})
         self.assertEqual(len({a['id'] for a in found}), 1)
 
-    def test_a_key_outlives_a_restart(self):
+    def test_key_outlives_a_restart(self):
         path, body = '/api/projects/default/sessions', {'agentID': 'demo'}
         first = self.server.post(path, body, Idempotency_Key='k')
         self.server.restart()
@@ -282,7 +282,7 @@ class Keys(Contract):
 
 
 class Conditional(Contract):
-    def test_the_etag_is_the_sequence_number(self):
+    def test_etag_is_the_sequence_number(self):
         session = self.server.create('hello')
         path = f'/api/sessions/{session["id"]}'
         answer = self.server.get(path)
@@ -298,7 +298,7 @@ class Conditional(Contract):
         self.assertStatus(self.server.get(path, If_None_Match=etag), 200)
         self.assertEqual(self.server.session(session['id'])['title'], 'x')
 
-    def test_a_patch_of_one_member_leaves_the_other(self):
+    def test_patch_of_one_member_leaves_the_other(self):
         session = self.server.create(title='T', labels={'a': 'b'})
         path = f'/api/sessions/{session["id"]}'
         one = self.assertStatus(self.server.call('PATCH', path, {'title': 'U'}), 200)
@@ -415,7 +415,7 @@ class Waits(Contract):
     def settle(self, call):
         self.assertStatus(self.server.result(call['id'], 1), 200)
 
-    def test_a_prompt_waits_until_its_turn_ends_or_sleeps(self):
+    def test_prompt_waits_until_its_turn_ends_or_sleeps(self):
         session = self.server.create()
         ended = self.server.prompt(session['id'], 'sleepy 500ms')
         self.assertShape(self.assertStatus(ended, 200).json, TURN)
@@ -424,7 +424,7 @@ class Waits(Contract):
         self.assertShape(sleeps.json, TURN)
         self.assertEqual(sleeps['status'], 'waiting')
 
-    def test_a_prompt_whose_time_is_up_is_202_with_the_turn(self):
+    def test_prompt_whose_time_is_up_is_202_with_the_turn(self):
         session = self.server.create()
         path = f'/api/sessions/{session["id"]}/prompt?wait=10'
         client = self.asks(path, {'text': 'sleepy 20s'})
@@ -435,14 +435,14 @@ class Waits(Contract):
         self.server.advance(10)
         self.server.at_rest(session['id'])
 
-    def test_a_queued_prompt_waits_for_its_own_turn(self):
+    def test_queued_prompt_waits_for_its_own_turn(self):
         session, call = self.waiting()
         client = self.asks(f'/api/sessions/{session["id"]}/prompt?wait=20', {'text': 'after'})
         self.settle(call)
         self.assertEqual(self.assertStatus(client.end(), 200)['status'], 'ended')
         self.assertEqual(self.server.said(session['id']), 'You said: after')
 
-    def test_a_pending_call_waits_until_it_is_settled(self):
+    def test_pending_call_waits_until_it_is_settled(self):
         _, call = self.waiting()
         path = f'/async-tool/pending/{call["id"]}?wait=20'
         client = self.asks(path)
@@ -450,7 +450,7 @@ class Waits(Contract):
         self.assertEqual(client.end()['status'], 'completed')
         self.assertEqual(self.server.get(path)['status'], 'completed')
 
-    def test_a_pending_call_that_stays_open_is_reported_when_time_is_up(self):
+    def test_pending_call_still_open_is_reported_at_the_limit(self):
         _, call = self.waiting()
         client = self.asks(f'/async-tool/pending/{call["id"]}?wait=10')
         self.server.advance(9)
@@ -464,7 +464,7 @@ class Waits(Contract):
         self.assertEqual(now['activity'], {'type': 'idle'})
         self.assertEqual(self.server.said(session['id']), 'sleepy 500ms: slept 500ms')
 
-    def test_a_list_of_a_session_waits_for_a_call(self):
+    def test_list_of_a_session_waits_for_a_call(self):
         session = self.server.create()
         client = self.asks(f'/async-tool/pending?sessionID={session["id"]}&wait=20')
         self.server.prompt(session['id'], 'deploy A')

@@ -156,7 +156,7 @@ class IntoAProgram(Programs):
 
 
 class Forms(Import):
-    def test_the_database_as_it_is_being_written(self):
+    def test_database_as_it_is_being_written(self):
         self.database()
         done = self.run_import(self.folder)
         self.assertIn('imported 1, there already 0', done.stdout)
@@ -167,20 +167,20 @@ class Forms(Import):
         self.assertEqual(sorted(f.name for f in self.folder.iterdir() if 'shm' not in f.name),
                          ['opencode.db', 'opencode.db-wal'], 'nothing was changed there')
 
-    def test_the_older_tree(self):
+    def test_older_tree(self):
         self.tree()
         self.run_import(self.folder)
         session, = self.sessions()
         self.assertEqual(session['labels']['source'], 'opencode:ses_tree', 'the name, not the text')
         self.assertWhole(session)
 
-    def test_an_exported_file(self):
+    def test_exported_file(self):
         self.run_import(self.exported())
         session, = self.sessions()
         self.assertEqual(session['title'], 'Exported')
         self.assertWhole(session)
 
-    def test_a_folder_with_both(self):
+    def test_folder_with_both(self):
         self.database()
         self.tree()
         self.assertIn('imported 2', self.run_import(self.folder).stdout)
@@ -287,7 +287,7 @@ class Files(Import):
         for i, message in enumerate(self.server.messages(session['id'])):
             self.assertEqual(self.artifact(message['parts'][0]).raw, bytes([i]) * (4 << 20))
 
-    def test_the_route_takes_bytes_and_no_addresses(self):
+    def test_route_takes_bytes_and_no_addresses(self):
         path = '/api/projects/default/import'
         good = {'type': 'file', 'mime': 'text/plain', 'data': 'eA=='}
         for more in ({'url': 'https://example.org/'}, {'data': '*'}, {'data': None},
@@ -320,7 +320,7 @@ class Again(Import):
         self.assertIn('ses_two', done.stderr)
         self.assertEqual(len(self.sessions()), 2)
 
-    def test_a_dry_run_changes_nothing(self):
+    def test_dry_run_changes_nothing(self):
         self.database()
         done = self.run_import(self.folder, '--dry-run')
         self.assertIn('ses_one  2 messages  Title 0', done.stdout)
@@ -339,14 +339,14 @@ class Mistakes(Import):
         self.assertIn('imported 1', done.stdout)
         self.assertWhole(self.sessions()[0])
 
-    def test_a_row_that_is_no_json(self):
+    def test_row_that_is_no_json(self):
         base = self.database()
         base.execute("INSERT INTO part VALUES ('p', 'ses_onemsg_1', 'ses_one', 0, 0, 'x')")
         base.commit()
         self.assertIn('part p', self.run_import(self.folder, status=1).stderr)
         self.assertWhole(self.sessions()[0])
 
-    def test_a_path_that_holds_no_sessions(self):
+    def test_path_that_holds_no_sessions(self):
         self.run_import(self.folder / 'none', status=3)
         self.assertIn('neither', self.run_import(self.folder, status=2).stderr)
         file = self.folder / 'x.json'
@@ -358,7 +358,7 @@ class Mistakes(Import):
         base.close()
         self.assertIn('opencode', self.run_import(self.folder / 'other.db', status=2).stderr)
 
-    def test_a_long_transcript_comes_in_parts_once(self):
+    def test_long_transcript_comes_in_parts_once(self):
         def write(last):
             file = self.folder / 'long.json'
             file.write_text(json.dumps({

@@ -40,7 +40,7 @@ class Mail(Case):
 
 
 class Scenarios(Mail):
-    def test_an_idle_agent_is_woken_by_the_answer_and_sees_it(self):
+    def test_idle_agent_is_woken_by_the_answer_and_sees_it(self):
         """Scenario 1: A asks and goes idle, B answers, A resumes."""
         alice, bob = self.named('alice'), self.named('bob')
         self.server.prompt(alice, 'tell bob tell alice forty-two')
@@ -54,7 +54,7 @@ class Scenarios(Mail):
         self.assertEqual(mail['from'], {'sessionID': bob, 'alias': 'bob'})
         self.assertEqual((mail['number'], mail['hops'], mail['status']), (1, 1, 'read'))
 
-    def test_a_busy_agent_sees_it_with_its_next_request(self):
+    def test_busy_agent_sees_it_with_its_next_request(self):
         """Scenario 2: A stays active; its turn does not end before it has read the mail."""
         alice = self.named('alice')
         turn = self.server.prompt(alice, 'sleepy 1s', wait=0)['turnID']
@@ -168,7 +168,7 @@ class Scenarios(Mail):
             self.assertEqual(self.texts(one), ['hello all'])
         self.assertEqual(self.texts(alice), [])
 
-    def test_a_key_sends_once(self):
+    def test_key_sends_once(self):
         alice, bob = self.named('alice'), self.named('bob')
         for number, sender in enumerate(({}, {'from': alice})):
             body = {**sender, 'to': 'bob', 'text': 'once'}
@@ -216,7 +216,7 @@ class Scenarios(Mail):
             thread.join()
         self.assertEqual(sorted(answer.status for answer in answers), [201] + [409] * 7)
 
-    def test_what_is_wrong_is_refused_and_changes_nothing(self):
+    def test_invalid_mail_is_refused_and_changes_nothing(self):
         alice = self.named('alice')
         seq = self.server.session(alice)['seq']
         for body in (
@@ -241,7 +241,7 @@ class Scenarios(Mail):
         self.assertProblem(self.server.post('/api/mail/mail_x/release', {}), 404, 'not_found')
         self.assertEqual(self.server.session(alice)['seq'], seq)
 
-    def test_a_kill_right_after_the_answer_loses_nothing(self):
+    def test_kill_right_after_the_answer_loses_nothing(self):
         alice, bob = self.named('alice'), self.named('bob')
         for i in range(5):
             answer = self.mail(**{'from': alice, 'to': 'bob', 'text': f'mail {i}'})
@@ -250,7 +250,7 @@ class Scenarios(Mail):
         wait_for(lambda: self.inbox(bob)['read'] == 5, what='all of it read')
         self.assertEqual(self.texts(bob), [f'mail {i}' for i in range(5)])
 
-    def test_the_command_line(self):
+    def test_command_line(self):
         alice = self.named('alice')
 
         def dm(*words):
@@ -285,7 +285,7 @@ class Policy(Mail):
         self.arguments = ('--config', str(config))
         super().setUp()
 
-    def test_e7_a_parent_is_woken_by_mail_that_arrives_at_its_child(self):
+    def test_e7_parent_is_woken_by_mail_that_arrives_at_its_child(self):
         parent = self.server.create()['id']
         body = {'agentID': 'demo', 'prompt': 'hello', 'description': 'look'}
         task = self.server.post(f'/api/sessions/{parent}/tasks', body).json
@@ -312,7 +312,7 @@ class Policy(Mail):
         self.server.at_rest(parent)
         self.assertEqual(len(self.inbox(parent)['items']), 1)
 
-    def test_e8_the_policy_of_a_project_says_what_mail_without_resume_does(self):
+    def test_e8_project_policy_decides_mail_without_resume(self):
         calm = self.named('cal', project='calm')
         posted = self.server.post('/api/mail?project=calm', {'to': 'cal', 'text': 'quiet'})
         self.assertEqual(posted['receivers'][0]['status'], 'delivered')

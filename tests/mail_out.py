@@ -218,7 +218,7 @@ class Notifications(Mailed):
         # bob has another project, carol only reads
         self.assertEqual(len(self.server.items('/api/deliveries')), 1)
 
-    def test_refused_mail_is_not_repeated_and_a_busy_server_is_asked_again(self):
+    def test_refused_mail_ends_busy_server_is_asked_again(self):
         self.smtp.answers['RCPT'] = '450 try later'
         self.ask()
         self.assertIn('450', self.failed()['lastError'])

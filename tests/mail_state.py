@@ -91,7 +91,7 @@ class State(Mail):
             self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         self.assertEqual(self.hanging(), [], 'what lay in a session that is deleted')
 
-    def test_the_command_line(self):
+    def test_command_line(self):
         self.names = {name: self.named(name) for name in ('alice', 'bob')}
 
         def dm(*words):

@@ -69,7 +69,7 @@ class Face(Case):
 
 
 class Talking(Face):
-    def test_it_says_what_it_is(self):
+    def test_server_reports_its_name(self):
         program = self.program()
         self.assertEqual(program.hello['protocolVersion'], '2025-06-18')
         self.assertEqual(program.hello['capabilities'], {'tools': {}})
@@ -112,7 +112,7 @@ class Talking(Face):
         program.until(lambda: program.answers.get(None), 'a refusal')
         self.assertEqual(self.server.items(f'/api/sessions/{self.session}/tasks'), [])
 
-    def test_a_batch_is_answered_as_one(self):
+    def test_batch_is_answered_as_one(self):
         program = self.program(version='2025-03-26')
         program.send_raw(json.dumps([
             {'jsonrpc': '2.0', 'id': 'a', 'method': 'ping'},
@@ -127,7 +127,7 @@ class Talking(Face):
 
 
 class Calls(Face):
-    def test_the_outcome_is_a_later_message_and_wakes_the_session(self):
+    def test_outcome_is_a_later_message_and_wakes_the_session(self):
         text = self.program().call('deploy', target='api')
         self.assertIn('deploy {"target":"api"}', text)
         self.assertIn('tsk_', text)
@@ -173,7 +173,7 @@ class Calls(Face):
         program.call('fail')
         self.assertIn('fail {} failed', self.told(2)[1])
 
-    def test_a_person_is_asked(self):
+    def test_person_is_asked(self):
         self.program().call('ask_human', question='Which region?')
         call, = self.waiting()
         self.assertEqual((call['reason'], call['message']), ('user_input', 'Which region?'))
@@ -254,7 +254,7 @@ class Crashes(Face):
         self.told(1)
         self.assertEqual(self.server.items('/async-tool/pending?project=default'), [])
 
-    def test_a_call_while_the_server_is_away_is_made_once(self):
+    def test_call_while_the_server_is_away_is_made_once(self):
         program = self.program()
         program.tools()
         self.server.kill()
@@ -265,7 +265,7 @@ class Crashes(Face):
 
 
 class Tasks(Face):
-    def test_a_task_from_its_start_to_its_end(self):
+    def test_task_from_its_start_to_its_end(self):
         program = self.program()
         started = program.call('background_task', description='look', prompt='deploy api',
                                agent='demo')
@@ -285,7 +285,7 @@ class Tasks(Face):
         self.assertIn('cleared: 1', program.call('background_clear'))
         self.assertIn('not found', program.fails('background_output', task_id=task))
 
-    def test_a_block_has_its_time(self):
+    def test_block_has_its_time(self):
         program = self.program()
         task = program.call('background_task', description='x', prompt='deploy api',
                             agent='demo').split()[2].rstrip('.')

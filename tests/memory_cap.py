@@ -142,7 +142,7 @@ class MemoryCap(Case):
         for thread in threads:
             thread.join()
 
-    def test_of_many_long_sessions_ends_no_process(self):
+    def test_load_of_many_long_sessions_ends_no_process(self):
         def drive(number):
             for i in range(25):
                 pending = self.long_session(900_000)
@@ -154,7 +154,7 @@ class MemoryCap(Case):
         self.assertLessEqual({k for k in self.answers if k not in (200, 201)}, REFUSED)
         self.all_acknowledged_are_there()
 
-    def test_of_readers_and_writers_of_large_values_ends_no_process(self):
+    def test_load_of_large_values_ends_no_process(self):
         pendings = [p for p in (self.long_session(200_000) for _ in range(20)) if p]
         self.assertTrue(pendings)
         for pending in pendings:

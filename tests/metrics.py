@@ -61,7 +61,7 @@ class MetricsCase(Case):
 
 
 class Metrics(MetricsCase):
-    def test_values_follow_a_pause_a_result_a_duplicate_and_a_conflict(self):
+    def test_values_follow_pause_result_duplicate_and_conflict(self):
         self.assertEqual(self.value('dormouse_pending_calls'), 0)
         session, pending = self.waiting()
         before = self.values()
@@ -98,7 +98,7 @@ class Metrics(MetricsCase):
         self.assertEqual(grew('dormouse_http_requests_total', code='2xx', **result), 2)
         self.assertEqual(grew('dormouse_http_requests_total', code='4xx', **result), 1)
 
-    def test_an_expiry_is_counted_and_so_is_what_comes_after_it(self):
+    def test_expiry_is_counted_and_so_is_what_comes_after_it(self):
         session, pending = self.waiting('deploy A within 400ms')
         wait_for(lambda: self.value('dormouse_calls_settled_total', status='expired') == 1)
         self.assertStatus(self.server.result(pending, 'late'), 410)
@@ -113,7 +113,7 @@ class Metrics(MetricsCase):
         self.assertEqual(values['dormouse_pending_calls', ()], 3)
         self.assertEqual(values['dormouse_calls_paused_total', (('reason', 'tool_result'),)], 0)
 
-    def test_it_needs_the_token(self):
+    def test_metrics_need_the_token(self):
         stranger = Client(self.server.port, None)
         self.addCleanup(stranger.close)
         self.assertProblem(stranger.get('/metrics'), 401, 'unauthenticated')
@@ -171,7 +171,7 @@ class Log(MetricsCase):
             [(r['route'], r['status']) for r in answered], [('/async-tool/result', 409)]
         )
 
-    def test_it_holds_no_token_and_no_path(self):
+    def test_metrics_have_no_token_and_no_path(self):
         self.server.get('/c/very-secret')
         self.server.get('/nowhere/very-secret?token=very-secret')
         self.server.call('GET', '/healthz', headers={'Authorization': 'Bearer very-secret'})

@@ -147,7 +147,7 @@ url_env = "S_SLACK"
 class Deadlines(Sent):
     more = 'timeout = "10m"\nwarn_before = "8m"\n'
 
-    def test_a_warning_comes_before_the_deadline_and_survives_a_crash(self):
+    def test_warning_precedes_the_deadline_and_survives_a_crash(self):
         session, pending = self.job()
         self.server.restart()
         self.server.advance(120)

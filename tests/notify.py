@@ -297,7 +297,7 @@ slack = "U4"
             names = [e['action_id'] for e in actions['elements']]
             self.assertEqual(names, ['open'] if n > 1 else ['approve', 'deny', 'open'])
 
-    def test_of_two_who_press_at_once_one_wins(self):
+    def test_first_of_two_presses_wins(self):
         call = self.ask()
         value = self.button('deny')
         threads = [

@@ -44,19 +44,19 @@ def program(name, *arguments, timeout=120):
 
 
 class Document(Case):
-    def test_the_server_gives_the_file_that_is_checked_in(self):
+    def test_server_gives_the_file_that_is_checked_in(self):
         answer = self.server.get('/openapi.json')
         self.assertStatus(answer, 200)
         self.assertEqual(answer.headers['Content-Type'], 'application/json')
         self.assertEqual(answer.raw, DOCUMENT.read_bytes())
 
-    def test_it_has_every_route_and_no_other(self):
+    def test_document_has_every_route_and_no_other(self):
         paths = json.loads(DOCUMENT.read_text())['paths']
         told = {(m.upper(), re.sub(r'\{\w+\}', '{}', p))
                 for p, item in paths.items() for m in item if m in METHODS}
         self.assertEqual(told, set(http_contract.ROUTES))
 
-    def test_it_has_every_query_parameter_and_no_other(self):
+    def test_document_has_every_query_parameter_and_no_other(self):
         source = (ROOT / 'src/http/resources/routes.cc').read_text()
         constants = dict(re.findall(r'constexpr std::string_view (\w+) =\s*"([^"]*)"', source))
         rows = re.findall(
@@ -79,7 +79,7 @@ class Document(Case):
                 place = method.upper(), re.sub(r'\{\w+\}', '{}', path)
                 self.assertEqual(told, taken[place], place)
 
-    def test_it_has_every_code_and_no_other(self):
+    def test_document_has_every_code_and_no_other(self):
         schemas = json.loads(DOCUMENT.read_text())['components']['schemas']
         pages = {p.stem for p in (ROOT / 'docs/errors').glob('*.md')} - {'README'}
         self.assertEqual(set(schemas['Code']['enum']), pages)
@@ -96,7 +96,7 @@ class Redocly(Case):
         totals = json.loads(report.stdout[report.stdout.index('{'):])['totals']
         self.assertEqual((totals['errors'], totals['warnings']), (0, 0), report.stdout)
 
-    def test_the_flows_run_as_written(self):
+    def test_flows_run_as_written(self):
         report = program(
             'redocly', 'respect', 'flows.arazzo.yaml', '--input', f'token={self.server.token}',
             '--server', f'dormouse=http://127.0.0.1:{self.server.port}',
@@ -247,7 +247,7 @@ class Prism(unittest.TestCase):
         self.assertTrue(result.wasSuccessful())
         self.assertGreater(CheckedClient.counted, 100)
 
-    def test_it_finds_a_member_that_is_missing(self):
+    def test_missing_member_is_found(self):
         document = json.loads(DOCUMENT.read_text())
         document['components']['schemas']['Session']['required'].append('planted')
         with tempfile.NamedTemporaryFile('w', suffix='.json') as file:

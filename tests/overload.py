@@ -80,7 +80,7 @@ class Overload(Case):
 
 
 class Bodies(Overload):
-    def test_of_unknown_clients_stay_within_a_tenth(self):
+    def test_bodies_of_unknown_clients_stay_within_a_tenth(self):
         self.started()
         before = self.resident_mib()
         signed = 'X-Webhook-Signature: sha256=' + '0' * 64
@@ -90,7 +90,7 @@ class Bodies(Overload):
         self.assertLess(self.resident_mib() - before, 120)
         self.assertIn('"code":"overloaded"', self.said(clients[0]).replace('": "', '":"'))
 
-    def test_that_no_route_accepts_are_refused_by_their_head(self):
+    def test_unknown_bodies_are_refused_by_their_head(self):
         self.started()
         reader = self.server.post('/api/tokens', {'name': 'r', 'role': 'read'})['secret']
         reads = f'Authorization: Bearer {reader}'
@@ -122,7 +122,7 @@ class Bodies(Overload):
         (call,) = self.server.open_calls(session['id'])
         self.assertStatus(self.server.result(call['id'], 'x' * 100_000), 200)
 
-    def test_that_are_large_delay_no_other(self):
+    def test_large_answers_delay_no_other(self):
         self.started()
         session = self.server.create('deploy A')
         (call,) = self.server.open_calls(session['id'])
@@ -131,7 +131,7 @@ class Bodies(Overload):
         raw = json.dumps({'pendingID': call['id'], 'result': {'output': many}}).encode()
         self.hold_up_nobody('/async-tool/result', raw, {409})
 
-    def test_of_prompts_delay_no_other(self):
+    def test_bodies_of_prompts_delay_no_other(self):
         self.started()
         session = self.server.create()
         parts = [{'type': 'text', 'text': f'part {i}'} for i in range(150_000)]
@@ -139,7 +139,7 @@ class Bodies(Overload):
         self.assertGreater(len(raw), 4 * MIB)
         self.hold_up_nobody(f'/api/sessions/{session["id"]}/prompt', raw, {413})
 
-    def test_of_imports_delay_no_other(self):
+    def test_bodies_of_imports_delay_no_other(self):
         self.started()
         keys = {f'key{i}': i for i in range(200)}
         call = {'type': 'tool', 'tool': 'x', 'input': keys, 'output': 1}
@@ -148,7 +148,7 @@ class Bodies(Overload):
         self.assertGreater(len(raw), 4 * MIB)
         self.hold_up_nobody('/api/projects/default/import', raw, {201, 413})
 
-    def test_of_webhooks_delay_no_other(self):
+    def test_bodies_of_webhooks_delay_no_other(self):
         self.started()
         body = {'pendingID': 'none', 'result': {'output': {f'k{i}': i for i in range(60_000)}}}
         raw = json.dumps(body).encode()
@@ -192,7 +192,7 @@ class Answers(Overload):
         (state,) = [p['state'] for p in parts if p['type'] == 'tool']
         return f'/api/artifacts/{state["artifactID"]}'
 
-    def test_that_are_not_read_take_little_memory(self):
+    def test_unread_answers_take_little_memory(self):
         self.started()
         path = self.artifact()
         self.server.get(path)  # what one download uses was in use before
@@ -206,7 +206,7 @@ class Answers(Overload):
         whole = self.server.new_client().get(path)
         self.assertEqual(len(whole.raw), 7 * MIB)
 
-    def test_that_are_not_read_end_over_the_budget(self):
+    def test_unread_answers_end_over_the_budget(self):
         self.started(f'buffer_bytes = {16 * MIB}')
         path = self.artifact()
         head = self.head(path, 0, self.with_token(), method='GET')
@@ -222,7 +222,7 @@ class Answers(Overload):
         open_now = int(re.search(r'dormouse_http_connections (\d+)', log)[1])
         return open_now < len(clients)
 
-    def test_to_head_have_their_length_and_no_bytes(self):
+    def test_answers_to_head_have_a_length_and_no_bytes(self):
         self.started()
         path = self.artifact()
         answer = self.server.call('HEAD', path)

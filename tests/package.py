@@ -112,7 +112,7 @@ class Package(unittest.TestCase):
     def found(self, pattern):
         return sorted(self.prefix.rglob(pattern))
 
-    def test_a_project_finds_it_with_cmake(self):
+    def test_project_finds_it_with_cmake(self):
         home = pathlib.Path(self.folder.name, 'cmake')
         home.mkdir()
         (home / 'CMakeLists.txt').write_text(PROJECT % EXAMPLE)
@@ -187,7 +187,7 @@ class Package(unittest.TestCase):
     def compiler():
         return [f'-DCMAKE_CXX_COMPILER={CXX}']
 
-    def test_a_project_finds_it_with_pkg_config(self):
+    def test_project_finds_it_with_pkg_config(self):
         [config] = self.found('dormouse.pc')
         flags = self.run_tool('pkg-config', '--cflags', '--libs', 'dormouse',
                               PKG_CONFIG_PATH=str(config.parent)).split()
@@ -221,7 +221,7 @@ class Package(unittest.TestCase):
         self.assertEqual([name for kind, name in shown if kind == 'u'], [])
         return '\n'.join(name for _, name in shown)
 
-    def test_the_library_shows_its_interface_and_nothing_else(self):
+    def test_library_shows_its_interface_and_nothing_else(self):
         shown = self.shown_by('libdormouse')
         self.assertIn('dormouse::v0::Runtime::open', shown)
         self.assertNotIn('Runtime::serve', shown)
@@ -241,7 +241,7 @@ class Package(unittest.TestCase):
         self.run_tool('dpkg', '-x', archives[0], root)
         return root / 'usr/include'
 
-    def test_a_program_with_another_boost_keeps_its_own(self):
+    def test_program_with_another_boost_keeps_its_own(self):
         include = self.asio_of_debian()
         source = pathlib.Path(self.folder.name, 'asio_user.cc')
         source.write_text(ASIO_USER)
@@ -253,7 +253,7 @@ class Package(unittest.TestCase):
             self.run_tool(CXX, f'-I{include}', '-w', source, *flags, '-o', program)
             self.assertEqual(self.run_tool(program), 'Boost 107400, rang Good.\n', name)
 
-    def test_a_program_that_serves_links_the_other_library(self):
+    def test_program_that_serves_links_the_other_library(self):
         source = ROOT / 'examples' / 'embedding_with_server.cc'
         home = pathlib.Path(self.folder.name, 'serving')
         home.mkdir()

@@ -141,7 +141,7 @@ class WithMock(Case):
 
 
 class Asked:
-    def test_a_reply_is_streamed_and_stored_and_the_model_asked_once(self):
+    def test_reply_is_streamed_and_stored_and_the_model_asked_once(self):
         session = self.server.create(agent='ops')['id']
         with Events(self.server, f'/api/sessions/{session}/events') as events:
             self.server.prompt(session, 'hello')
@@ -331,7 +331,7 @@ class BuiltIn:
         message = self.server.messages(self.session)[1]
         return [p['state'] for p in message['parts'] if p['type'] == 'tool']
 
-    def test_a_file_and_a_list_are_kept_over_a_kill(self):
+    def test_file_and_a_list_are_kept_over_a_kill(self):
         kept, todo = self.states('report')
         self.server.restart()
         artifact = kept['artifactID']
@@ -360,7 +360,7 @@ class BuiltIn:
 
 
 class Failing:
-    def test_the_time_of_the_next_try_is_durable(self):
+    def test_time_of_the_next_try_is_durable(self):
         session = self.create('limited', wait=0)
         self.wait_for(session, 'model_failed')
         (failed,) = self.data(session, 'model_failed')
@@ -406,7 +406,7 @@ class Failing:
         self.assertEqual(len(self.data(session, 'model_failed')), 1)
         self.assertEqual(len(self.peer.asked('cut')), 2)
 
-    def test_a_crash_while_the_model_speaks_asks_it_again(self):
+    def test_crash_while_the_model_speaks_asks_it_again(self):
         session = self.create('slow', wait=0)
         wait_for(lambda: self.peer.asked('slow'), what='the first request')
         self.server.restart()
@@ -415,7 +415,7 @@ class Failing:
         self.assertEqual(self.types(session).count('model_replied'), 1)
         self.assertEqual(len(self.peer.asked('slow')), 2)
 
-    def test_a_cancelled_turn_ends_its_request(self):
+    def test_cancelled_turn_ends_its_request(self):
         session = self.create('slow', wait=0)
         wait_for(lambda: self.peer.asked('slow'), what='the first request')
         self.server.post(f'/api/sessions/{session}/cancel')

@@ -41,7 +41,7 @@ class Repair(Damaged, Case):
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'deploy A: live')
 
-    def test_a_journal_that_is_damaged_is_named_and_left_alone(self):
+    def test_journal_that_is_damaged_is_named_and_left_alone(self):
         session = self.server.create('deploy A')['id']
         other = self.server.create('deploy B')['id']
         self.server.while_down(

@@ -27,8 +27,10 @@ ADVISORIES = '''
 2026-25593 2025-59536 2026-21852 2025-61260 2026-25725 2025-53773 2026-45372 2026-45352 2025-52887
 2026-22776 2026-31870 2026-29076 2026-46527 2025-66577 2026-29085 2026-33128 2026-44217 2024-1135
 2024-23452 2025-55315 2023-38697'''.split()
-# `one_test`, `another_test` in `src/core/session/some_test.cc`
-PROOF = re.compile(r'((?:`\w+`, )*`\w+`) in `([\w./-]+)`')
+# `one_test`, `another_test` in `src/core/session/some_test.cc`; tests in the browser have titles:
+# "a title", "another" in `web/test/browser/some.spec.ts`
+NAME = r'(?:`\w+`|"[^"]+")'
+PROOF = re.compile(rf'((?:{NAME}, )*{NAME}) in `([\w./-]+)`')
 COUNTS = re.compile(r'^Now: (\d+) done, (\d+) partly, (\d+) open\.$', re.M)
 
 
@@ -41,8 +43,8 @@ def check_proofs(root, name, text, found):
         if content is None:
             found.append(f'{name}: there is no {file}')
             continue
-        for test in re.findall(r'\w+', tests):
-            if re.search(rf'\b{test}\b', content):
+        for test in re.findall(r'[`"]([^`"]+)[`"](?:, |$)', tests):
+            if re.search(rf'\b{re.escape(test)}\b', content):
                 proofs += 1
             else:
                 found.append(f'{name}: {file} has no {test}')

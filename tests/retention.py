@@ -39,7 +39,7 @@ class Retention(Case):
         env = {'DORMOUSE_TOKEN': self.server.token}
         return run('--server', url, 'retention', *flags, env=env)
 
-    def test_a_dry_run_counts_and_changes_nothing(self):
+    def test_dry_run_counts_and_changes_nothing(self):
         others = self.others()
         old = self.ended(3)
         for _ in range(2):
@@ -69,7 +69,7 @@ class Retention(Case):
         self.server.at_rest(waiting)
         self.assertEqual(self.server.said(waiting), 'deploy A: live')
 
-    def test_a_kill_in_the_middle_leaves_each_whole_or_gone(self):
+    def test_kill_in_the_middle_leaves_each_whole_or_gone(self):
         waiting, active = self.others()
         left = set(self.ended(200))
         for _ in range(3):
@@ -172,7 +172,7 @@ class Audit(Lines, Case):
         self.server.term()
         self.assertEqual(self.verified().returncode, 0, self.verified().stdout)
 
-    def test_a_beginning_that_is_just_missing_is_found(self):
+    def test_beginning_that_is_just_missing_is_found(self):
         self.ended(3)
         self.server.term()
         self.assertEqual(self.verified().returncode, 0)

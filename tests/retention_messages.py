@@ -133,7 +133,7 @@ class ByHand(Cutting):
         self.assertEqual(self.texts(session)[-3:], ['deploy A', 'queued 0', 'queued 1'])
         self.assertStatus(self.server.result(call['id'], 'live'), 200)  # a repeat meets its receipt
 
-    def test_the_view_for_sql_shows_what_is_left(self):
+    def test_view_for_sql_shows_what_is_left(self):
         session = self.server.create()['id']
         self.talk(session, 60)
         self.cut(messagesPerSession=100)
@@ -145,7 +145,7 @@ class ByHand(Cutting):
         self.assertIsNotNone(database.execute(query, [session]).fetchone())
         database.close()
 
-    def test_a_kill_in_the_middle_leaves_the_whole_or_the_rest(self):
+    def test_kill_in_the_middle_leaves_the_whole_or_the_rest(self):
         sessions = [self.server.create()['id'] for _ in range(6)]
         for session in sessions:
             self.talk(session, 56)
@@ -200,7 +200,7 @@ class ByHand(Cutting):
         self.cut(messageAgeMs=0, sessionID=session)
         self.assertEqual(self.texts(session), ['new 4'], 'the newest stays')
 
-    def test_a_journal_that_is_too_large_loses_its_oldest_turns(self):
+    def test_journal_that_is_too_large_loses_its_oldest_turns(self):
         session, small = self.server.create()['id'], self.server.create('hi')['id']
         word = 'x' * 4_000
         self.talk(session, 40, word)
@@ -233,7 +233,7 @@ class ByHand(Cutting):
         self.assertEqual(self.texts(session), ['deploy A', 'queued 0', 'queued 1'])
         self.assertEqual(self.session(session)['messageCount'], len(self.messages(session)))
 
-    def test_the_command_takes_an_age_and_a_size(self):
+    def test_command_takes_an_age_and_a_size(self):
         session, other = self.server.create()['id'], self.server.create()['id']
         for one in (session, other):
             self.talk(one, 6)

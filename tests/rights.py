@@ -313,7 +313,7 @@ class Life(Rights):
         self.assertProblem(client.get('/api/agents'), 401, 'unauthenticated')
         self.assertNotIn(name, [t['id'] for t in self.server.get('/api/tokens')['items']])
 
-    def test_what_was_acknowledged_survives_sigkill(self):
+    def test_acknowledged_change_survives_sigkill(self):
         kept, _ = self.token('kept', 'read')
         gone, name = self.token('gone', 'read')
         self.assertStatus(self.server.delete(f'/api/tokens/{name}'), 204)

@@ -99,7 +99,7 @@ class Made(Rules):
         self.assertEqual(decided['by'], 'token:first')
         self.assertIsNotNone(self.asked(), 'another session')
 
-    def test_rule_of_the_project_answers_in_each_session_of_its_agent(self):
+    def test_project_rule_answers_in_each_session_of_its_agent(self):
         self.serve()
         self.allow(self.asked())
         self.assertIsNone(self.asked())

@@ -58,7 +58,7 @@ class SignIn(Case):
         self.assertEqual({ask().status for _ in range(40)}, {401, 429})
         self.assertProblem(self.browser().post('/sign-in/link', {}), 400, 'bad_value')
 
-    def test_of_many_at_once_one_wins(self):
+    def test_first_of_many_sign_ins_wins(self):
         code, _ = self.link()
         statuses = []
         threads = [
@@ -88,7 +88,7 @@ class SignIn(Case):
         self.assertStatus(self.browser().get('/api/agents', Cookie=cookie), 200)
         self.assertStatus(self.spend(unspent), 200)
 
-    def test_with_a_cookie_only_pages_of_this_server_change_something(self):
+    def test_cookie_of_another_page_changes_nothing(self):
         code, _ = self.link(role='operate')
         cookie = self.cookie(code)
         path = '/api/projects/default/sessions'
@@ -108,7 +108,7 @@ class SignIn(Case):
         self.assertStatus(self.browser().post(path, body, Cookie=cookie, Origin=self.own()), 201)
         self.assertStatus(self.browser().get(path, Cookie=cookie), 200)
 
-    def test_a_cookie_has_the_role_and_projects_of_its_link(self):
+    def test_cookie_has_the_role_and_projects_of_its_link(self):
         code, _ = self.link(role='read', projects=['a'])
         cookie = self.cookie(code)
         self.assertStatus(self.browser().get('/api/projects/a/sessions', Cookie=cookie), 200)
@@ -150,7 +150,7 @@ class SignIn(Case):
             self.assertEqual(answer['next'], leads_to)
         self.assertStatus(self.browser().get('/sign-in?next=/a/x'), 200)
 
-    def test_a_get_with_a_cookie_changes_nothing(self):
+    def test_get_with_a_cookie_changes_nothing(self):
         code, _ = self.link(role='admin')
         cookie = self.cookie(code)
         session = self.server.create('approve A')['id']
@@ -175,12 +175,12 @@ class SignIn(Case):
         code, _ = self.link()
         self.assertStatus(self.spend(code), 200)
 
-    def test_a_link_expires(self):
+    def test_link_expires(self):
         code, link = self.link(ttlMs=60_000)
         self.server.advance(link['expires'] / 1000 - self.server.time())
         self.assertStatus(self.spend(code), 401)
 
-    def test_the_command_prints_the_link_alone(self):
+    def test_command_prints_the_link_alone(self):
         done = run(
             'link',
             'alice',

@@ -44,7 +44,7 @@ class Streams(Case):
         self.server.prompt(session, 'hello')
         return session
 
-    def test_the_head_is_sent_at_once(self):
+    def test_head_is_sent_at_once(self):
         session = self.server.create()['id']
         stream = self.stream(session, last_event_id=1)
         for line in (
@@ -68,7 +68,7 @@ class Streams(Case):
         for frame in frames:  # the same bytes, not only the same values
             self.assertIn(frame.raw.split(b'data: ', 1)[1], page)
 
-    def test_it_resumes_exactly_after_any_event(self):
+    def test_stream_resumes_exactly_after_any_event(self):
         session = self.busy_session()
         whole = self.journal(session)
         for after in range(len(whole) + 1):
@@ -106,7 +106,7 @@ class Streams(Case):
             [f.raw for f in self.journal(session)], [r for r in raw[0] if r.startswith(b'id: ')]
         )
 
-    def test_a_silent_stream_gets_a_comment(self):
+    def test_silent_stream_gets_a_comment(self):
         """Every 15 s, so that no proxy closes the connection."""
         session = self.server.create()['id']
         with Events(self.server, f'/api/sessions/{session}/events', 1) as stream:
@@ -120,7 +120,7 @@ class Streams(Case):
                 received += stream.socket.recv(65536)
         self.assertEqual(received, b'retry: 1000\n\n:\n\n', 'a comment is no event')
 
-    def test_an_event_is_sent_as_it_happens(self):
+    def test_event_is_sent_as_it_happens(self):
         session = self.server.create()['id']
         stream = self.stream(session)
         stream.until(lambda f: f.id == 1)

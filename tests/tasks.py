@@ -49,7 +49,7 @@ class Tasks(Contract):
 
 
 class OverHttp(Tasks):
-    def test_a_task_is_a_session_of_its_own(self):
+    def test_task_is_a_session_of_its_own(self):
         parent = self.server.create()['id']
         task = self.ended(self.start(parent))
         self.assertEqual(task['status'], 'completed')
@@ -94,7 +94,7 @@ class OverHttp(Tasks):
         again = self.assertProblem(self.resume(done, 'x'), 409, 'task_resuming')
         self.assertEqual(again['detail'], RESUMING)
 
-    def test_a_task_that_is_missing(self):
+    def test_task_that_is_missing(self):
         parent = self.server.create()['id']
         known = self.start(parent)['taskID']
         for unknown in ('tsk_1', 'nonsense', known[:-1] + '9', known[:-1] + '0'):
@@ -106,7 +106,7 @@ class OverHttp(Tasks):
             path = f'/api/tasks/{unknown}/output'
             self.assertProblem(self.server.get(path), 404, 'not_found')
 
-    def test_a_child_that_was_deleted(self):
+    def test_child_that_was_deleted(self):
         parent = self.server.create()['id']
         task = self.ended(self.start(parent))
         self.assertStatus(self.server.delete(f'/api/sessions/{task["sessionID"]}'), 204)
@@ -118,7 +118,7 @@ class OverHttp(Tasks):
         problem = self.assertProblem(self.resume(task, 'x'), 410, 'task_session_gone')
         self.assertEqual(problem['detail'], GONE)
 
-    def test_a_child_that_is_deleted_while_it_runs(self):
+    def test_child_that_is_deleted_while_it_runs(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
         wait_for(lambda: self.server.get(f'/api/sessions/{task["sessionID"]}').status == 200)
@@ -146,7 +146,7 @@ class OverHttp(Tasks):
         problem = self.assertProblem(self.resume(task, 'x'), 404, 'not_found')
         self.assertEqual(problem['detail'], f'Task not found: {task["taskID"]}')
 
-    def test_a_repeated_request_starts_one(self):
+    def test_repeated_request_starts_one(self):
         parent = self.server.create()['id']
         body = {'agentID': 'demo', 'prompt': 'hello'}
         first, again = (
@@ -241,7 +241,7 @@ class OfParents(Tasks):
         self.server.result(call['id'], 'live')
         self.assertEqual(len(self.told(parent)), 1)
 
-    def test_the_end_of_a_parent_ends_its_children(self):
+    def test_end_of_a_parent_ends_its_children(self):
         parent = self.server.create()['id']
         task = self.start(parent, 'deploy A')
         self.child_waits(task['sessionID'])
@@ -289,7 +289,7 @@ class Progress(Tasks):
             self.assertEqual(self.server.post(report, bad).status, 400, bad)
         self.assertProblem(self.server.post(report, {'text': 'x' * 4097}), 413, 'too_large')
 
-    def test_the_tree_of_tasks(self):
+    def test_tree_of_tasks(self):
         parent = self.server.create()['id']
         top = self.start(parent, 'background deploy A')
         wait_for(lambda: len(self.tree(parent)) == 1 and self.tree(parent)[0]['tasks'])
@@ -369,7 +369,7 @@ class WhatUsersOfOthersReport(Tasks):
     """The five known complaints about background tasks of other systems, each as a regression test.
     """
 
-    def test_an_idle_parent_is_woken_by_the_end_of_its_task(self):
+    def test_idle_parent_is_woken_by_the_end_of_its_task(self):
         parent = self.server.create('hello')['id']
         self.assertEqual(self.server.session(parent)['activity']['type'], 'idle')
         task = self.start(parent)
@@ -440,7 +440,7 @@ class WhatUsersOfOthersReport(Tasks):
         for one in (announced, task['taskID']):
             self.assertIn(self.server.get(f'/api/tasks/{one}/output').status, (200, 202))
 
-    def test_a_second_output_does_not_overwrite_the_first(self):
+    def test_second_output_does_not_overwrite_the_first(self):
         """Both end while the parent waits for something else."""
         parent = self.server.create('deploy A')['id']
         first, second = self.start(parent, 'one'), self.start(parent, 'two')

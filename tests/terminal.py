@@ -43,7 +43,7 @@ class Descriptors(Cli):
         log = self.server.tail()
         self.assertNotIn('bad_request', log)
 
-    def test_a_server_with_closed_descriptors_keeps_its_files(self):
+    def test_server_with_closed_descriptors_keeps_its_files(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-closed-'))
         self.addCleanup(subprocess.run, ['rm', '-rf', folder])
         data = folder / 'data'
@@ -162,7 +162,7 @@ class Dying(Cli):
         self.server = Server('--config', str(config))
         self.addCleanup(self.server.clean)
 
-    def test_a_prompt_ends_with_the_reason_and_says_how_to_continue(self):
+    def test_prompt_ends_with_the_reason_and_says_how_to_continue(self):
         ended = run('prompt', 'hello', '--agent', 'dies', *self.where(), timeout=30)
         self.assertEqual(ended.returncode, FAILED, ended)
         session = re.match(r'ses_\S+', ended.stdout)[0]
@@ -183,7 +183,7 @@ class Advice(Cli):
         self.assertEqual(ended.returncode, exits, ended)
         return ended.stderr
 
-    def test_a_queued_prompt_says_behind_what(self):
+    def test_queued_prompt_says_behind_what(self):
         _, session, call = self.asleep()
         said = self.dm('prompt', 'hello', '-s', session, exits=SLEEPS)
         self.assertIn(f'queued behind {call["turnID"]}\n', said)
@@ -243,7 +243,7 @@ class Advice(Cli):
         token = re.search(r'dormouse token revoke (\S+)', ended.stderr)[1]
         self.assertIn('revoked', self.dm('token', 'revoke', token))
 
-    def test_a_dry_run_of_an_import_looks_for_its_agent(self):
+    def test_dry_run_of_an_import_looks_for_its_agent(self):
         export = pathlib.Path(self.server.own, 'export.json')
         export.write_text('{"info": {"id": "ses_1"}, "messages": []}')
         said = self.told('import', export, '--agent', 'nobody', '--dry-run')

@@ -175,7 +175,7 @@ class Tls(Case):
                 context.wrap_socket(plain)
         server.finish()
 
-    def test_tls_1_2_has_forward_secrecy_and_authenticated_ciphers_only(self):
+    def test_tls_1_2_has_authenticated_ciphers_only(self):
         server = self.tls()
         for ciphers, taken in (
             ('AES128-SHA', False),
@@ -218,7 +218,7 @@ class Tls(Case):
             one.close()
         server.finish()
 
-    def test_the_rest_of_a_record_is_waited_for(self):
+    def test_rest_of_a_record_is_waited_for(self):
         server = self.tls()
         received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
         stream = ssl.create_default_context(cafile=server.cert).wrap_bio(
@@ -316,7 +316,7 @@ class Tls(Case):
         self.assertNotIn(server.token, untrusted.stderr + named.stderr + plain.stderr)
         server.finish()
 
-    def test_a_cookie_is_secure(self):
+    def test_cookie_is_secure(self):
         server = self.tls()
         code = server.post('/api/links', {'name': 'a', 'role': 'read'})['url'].split('#')[1]
         answer = server.post('/sign-in', {'code': code})
@@ -398,7 +398,7 @@ class Proxied(Case):
         flood(lambda i: {'pendingID': unknown.format(i + 1), 'result': {'output': 1}})
         server.finish()
 
-    def test_on_the_machine_itself_a_valid_token_is_not_limited(self):
+    def test_valid_token_on_loopback_is_not_limited(self):
         server = self.server(
             '[limits]\nsubmissions_per_token_per_s = 20\nsubmissions_per_call_per_s = 5\n'
         )

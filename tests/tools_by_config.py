@@ -171,7 +171,7 @@ class Programs(Tools):
         self.serve(self.command('echo no such target >&2; exit 3'))
         self.assertEqual(self.say(), 'deploy A failed: exit status 3: no such target')
 
-    def test_a_long_output_is_kept_whole_and_one_beyond_8_MiB_is_an_error(self):
+    def test_long_output_is_whole_beyond_8_mib_an_error(self):
         self.serve(self.command('yes line | head -c 2000000'))
         self.assertIn('"truncated":true', self.say())
         self.assertEqual(self.artifact() + b'\n', b'line\n' * 400_000)
@@ -199,13 +199,13 @@ class Programs(Tools):
         self.assertNotIn(url.rsplit('/', 1)[1], self.server.tail() + json.dumps(other[1]))
         self.assertEqual(call_back(url + 'x', {'error': 'no'})[0], 404)
 
-    def test_a_callback_that_comes_before_the_script_ends_wins(self):
+    def test_callback_that_comes_before_the_script_ends_wins(self):
         self.serve(self.command(
             'curl -sS -H content-type:application/json -d \'{"result":{"output":"early"}}\' '
             '"$DORMOUSE_CALLBACK_URL" > "$0.out" 2>&1; exit 75'))
         self.assertEqual(self.say(), 'deploy A: early')
 
-    def test_a_capability_as_a_token_is_for_its_own_call_alone(self):
+    def test_capability_as_a_token_is_for_its_own_call_alone(self):
         self.serve(self.command('echo "$DORMOUSE_CALLBACK_URL" > "$0.url"; exit 75'))
         call = self.waiting()
         token = (self.folder / 'deploy.sh.url').read_text().strip().rsplit('/', 1)[1]
@@ -218,7 +218,7 @@ class Programs(Tools):
         self.assertEqual(self.server.get('/async-tool/pending/' + call['id'])['receipt']['by']
                          ['type'], 'capability')
 
-    def test_the_key_of_callback_urls_outlives_a_kill(self):
+    def test_key_of_callback_urls_outlives_a_kill(self):
         self.serve(self.command('echo "$DORMOUSE_CALLBACK_URL" > "$0.url"; exit 75'))
         self.waiting()
         self.assertEqual(
@@ -228,7 +228,7 @@ class Programs(Tools):
         self.assertEqual(call_back(url, {'result': {'output': 'still'}})[0], 200)
         self.ends_with('deploy A: still')
 
-    def test_a_hang_follows_its_crash_policy(self):
+    def test_hang_follows_its_crash_policy(self):
         self.serve(self.command('sleep 1000', more='time_limit = "1s"\ncrash = "never"'))
         call = self.waiting()
         self.assertTrue(call['inDoubt'])
@@ -239,11 +239,11 @@ class Programs(Tools):
         self.serve(self.command('exit 75', more='later = "never"'))
         self.assertIn('failed: the program reports that its result comes later', self.say())
 
-    def test_a_flood_is_ended(self):
+    def test_flood_is_ended(self):
         self.serve(self.command('yes'))
         self.assertIn('exceeded its output limit', self.say())
 
-    def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_call(self):
+    def test_grandchild_that_holds_the_pipe_does_not_hold_the_call(self):
         self.serve(self.command('sleep 1000 & echo $! > "$0.pid"; echo done'))
         self.assertEqual(self.say(), 'deploy A: done')
         pid = int((self.folder / 'deploy.sh.pid').read_text())
@@ -257,7 +257,7 @@ class Programs(Tools):
 
         eventually(gone, 'the grandchild is ended')
 
-    def test_a_program_killed_by_a_signal_is_run_again_under_the_same_key(self):
+    def test_program_killed_by_a_signal_runs_again_same_key(self):
         self.serve(self.command(
             'echo "$DORMOUSE_IDEMPOTENCY_KEY" >> "$0.keys"\n'
             '[ "$DORMOUSE_ATTEMPT" = 1 ] && kill -9 $$\n'
@@ -279,7 +279,7 @@ class Programs(Tools):
 
 
 class Services(Tools):
-    def test_what_it_is_sent_and_its_result(self):
+    def test_service_gets_its_request_and_gives_a_result(self):
         self.service.answer = lambda handler, body: handler.say(
             200, {'title': 'T', 'output': json.loads(body)['input'], 'metadata': {'n': 1}})
         self.serve(self.http('headers = { Authorization = { env = "TOK", prefix = "Bearer " } }'),
@@ -294,7 +294,7 @@ class Services(Tools):
         self.assertNotIn('s3cret', json.dumps(self.server.events(self.session)))
         self.assertNotIn('s3cret', self.server.tail())
 
-    def test_a_sigkill_while_the_service_works_and_the_result_by_callback(self):
+    def test_sigkill_during_the_service_result_by_callback(self):
         begun = threading.Event()
         go_on = threading.Event()
 
@@ -320,7 +320,7 @@ class Services(Tools):
         self.ends_with('deploy A: it was done')
         self.assertEqual(len(self.service.requests), 1, 'never means never')
 
-    def test_a_retry_tool_waits_as_long_as_a_503_asks_for(self):
+    def test_retry_tool_waits_as_long_as_a_503_asks_for(self):
         def answer(handler, body):
             if json.loads(body)['attempt'] == 1:
                 handler.say(503, b'busy', Retry_After='30')
@@ -344,7 +344,7 @@ class Services(Tools):
         self.assertStatus(self.server.result(call['id'], {'url': 'u'}), 200)
         self.ends_with('deploy A: {"url":"u"}')
 
-    def test_a_retry_after_may_be_a_date(self):
+    def test_retry_after_may_be_a_date(self):
         def answer(handler, body):
             if json.loads(body)['attempt'] == 1:
                 at = email.utils.formatdate(self.server.time() + 30, usegmt=True)
@@ -381,14 +381,14 @@ class Services(Tools):
         self.serve(self.http())
         self.assertIn('body that is not JSON', self.say())
 
-    def test_a_long_answer_is_kept_whole(self):
+    def test_long_answer_is_kept_whole(self):
         lines = 'line\n' * 400_000
         self.service.answer = lambda handler, body: handler.say(200, {'output': lines})
         self.serve(self.http())
         self.assertIn('"truncated":true', self.say())
         self.assertEqual(self.artifact(), lines.encode())
 
-    def test_a_flood(self):
+    def test_flood(self):
         def answer(handler, body):
             handler.send_response(200)
             handler.send_header('Content-Length', str(1 << 30))

@@ -130,7 +130,7 @@ class Doors(Validated):
         self.assertEqual(items[2]['problem']['code'], 'validator_unavailable')
         self.assertEqual(len(self.asked()), 3, 'an error is no result')
 
-    def test_a_callback_url(self):
+    def test_callback_url(self):
         self.serve(self.later())
         self.waiting()
         self.assertRefused(*call_back(self.url(), {'result': {'output': 'dead'}}))
@@ -139,7 +139,7 @@ class Doors(Validated):
         self.assertEqual(call_back(self.url(), {'result': {'output': 'live'}})[0], 200)
         self.ends_with('deploy A: live')
 
-    def test_a_signed_webhook(self):
+    def test_signed_webhook(self):
         self.serve(SOURCE + self.later(), S_CI=WHSEC)
         pending = self.waiting()['id']
 
@@ -159,7 +159,7 @@ class Doors(Validated):
         self.assertStatus(send('live', 'd3'), 200)
         self.assertEqual(len(self.asked()), 3, 'a delivery that comes twice')
 
-    def test_the_command_line(self):
+    def test_command_line(self):
         self.serve(self.later())
         pending = self.waiting()['id']
         url = f'http://127.0.0.1:{self.server.port}'
@@ -196,7 +196,7 @@ class Doors(Validated):
         self.assertStatus(say('live'), 200)
         self.ends_with('deploy A: live')
 
-    def test_a_poll(self):
+    def test_poll(self):
         answers = ['odd', 'live']
 
         def answer(handler, body):
@@ -253,7 +253,7 @@ class Failures(Validated):
         self.assertNotIn('s3cret', log, 'nothing that it wrote')
         self.assertEqual(self.counted(), {'fits': 1, 'misfit': 0, 'failed': 5, 'refused': 0})
 
-    def test_the_configuration_is_checked(self):
+    def test_configuration_is_checked(self):
         path = self.configure(self.later())
         check = run('config', 'check', str(path))
         self.assertEqual(check.returncode, 0, check.stdout + check.stderr)

@@ -40,19 +40,19 @@ PARAMETERS = [
     ('/async-tool/pending', 'reason', 'PauseReason'),
     ('/api/deliveries', 'state', 'OutboxState'),
 ]
-# Sections of docs/reference/http.md that name each word, but those that are left out.
+# Sections of docs/reference/http*.md that name each word, but those that are left out.
 SECTIONS = [
-    ('### Session', 'Lifecycle', ['none', 'deleted']),
-    ('### Session', 'Activity', []),
-    ('### Turn', 'FinishReason', []),
-    ('### Message', 'InputSource', ['timer']),
-    ('### Message', 'ErrorReason', []),
-    ('### PendingCall', 'CallState', []),
-    ('### PendingCall', 'PauseReason', []),
-    ('### PendingCall', 'Continuation', []),
-    ('### Task', 'TaskStatus', []),
-    ('### Receipt', 'SubmissionKind', []),
-    ('### Receipt', 'ActorType', []),
+    ('## Session', 'Lifecycle', ['none', 'deleted']),
+    ('## Session', 'Activity', []),
+    ('## Turn', 'FinishReason', []),
+    ('## Message', 'InputSource', ['timer']),
+    ('## Message', 'ErrorReason', []),
+    ('## PendingCall', 'CallState', []),
+    ('## PendingCall', 'PauseReason', []),
+    ('## PendingCall', 'Continuation', []),
+    ('## Task', 'TaskStatus', []),
+    ('## Receipt', 'SubmissionKind', []),
+    ('## Receipt', 'ActorType', []),
     ('### `GET /async-tool/pending`', 'CallState', []),
 ]
 
@@ -85,7 +85,7 @@ class Vocabulary(unittest.TestCase):
             self.assertEqual(set(found['enum']), expected, place)
             self.assertEqual(len(found['enum']), len(expected), place)
 
-    def test_a_failed_part_lists_the_words_of_the_program(self):
+    def test_failed_part_lists_the_words_of_the_program(self):
         lists = [state['properties']['reason']['enum']
                  for state in self.document['components']['schemas']['ToolState']['oneOf']
                  if 'reason' in state['properties']]
@@ -98,14 +98,14 @@ class Vocabulary(unittest.TestCase):
                      if one.get('name') == parameter]
             self.assertEqual(lists, [self.words[name]], path)
 
-    def test_the_reference_names_each_word(self):
-        page = (ROOT / 'docs/reference/http.md').read_text()
+    def test_reference_names_each_word(self):
+        pages = ''.join(path.read_text() for path in sorted(ROOT.glob('docs/reference/http*.md')))
         for heading, name, less in SECTIONS:
-            section = re.split(r'\n##', page.split(f'\n{heading}\n')[1])[0]
+            section = re.split(r'\n##', pages.split(f'\n{heading}\n')[1])[0]
             for word in {*self.words[name]} - {*less}:
                 self.assertRegex(section, rf'[`"]{word}[`"]', heading)
 
-    def test_the_glossary_lists_the_reasons(self):
+    def test_glossary_lists_the_reasons(self):
         row = re.search(r'\n\| reason \|([^\n]*)', (ROOT / 'docs/glossary.md').read_text())[1]
         self.assertEqual(re.findall(r'`(\w+)`', row), self.words['PauseReason'])
 

@@ -132,7 +132,7 @@ class Signed(Webhooks):
         )
         self.assertStatus(self.signed(self.outcome(pending), secret=OLD), 200)
 
-    def test_a_forged_signature_changes_nothing(self):
+    def test_forged_signature_changes_nothing(self):
         session, pending = self.deploy()
         raw = json.dumps(self.outcome(pending)).encode()
         good = standard(WHSEC, raw)
@@ -171,7 +171,7 @@ class Signed(Webhooks):
             self.assertAlmostEqual(answer['skewMs'], -off * 1000, delta=30_000)
         self.assertStatus(self.signed(self.outcome(pending), seconds=int(time.time()) - 200), 200)
 
-    def test_a_delivery_id_with_another_body_is_refused_in_every_session(self):
+    def test_delivery_id_with_another_body_is_refused(self):
         _, first = self.deploy()
         session, second = self.deploy('deploy B')
         self.assertStatus(self.signed(self.outcome(first), id='d1'), 200)
@@ -185,12 +185,12 @@ class Signed(Webhooks):
         self.assertProblem(self.signed(self.outcome(first, 'else'), id='d2'), 409, 'conflict')
         self.assertStatus(self.signed(self.outcome(second), id='d3'), 200)
 
-    def test_a_source_without_a_secret_is_missing(self):
+    def test_source_without_a_secret_is_missing(self):
         _, pending = self.deploy()
         for source in ('unset', 'nobody', 'default', 'ci/more'):
             self.assertStatus(self.signed(self.outcome(pending), source=source), 404)
 
-    def test_a_source_settles_results_of_its_project_and_tools_only(self):
+    def test_source_settles_results_of_its_project_and_tools_only(self):
         _, pending = self.deploy()
         self.assertProblem(self.signed(self.outcome(pending), source='elsewhere'), 404, 'not_found')
         session = self.server.create('approve X')['id']

@@ -88,7 +88,7 @@ webhook_secret_env = "S_JOB"
         self.assertNotIn('shared-secret', whole)
         self.assertNotIn('shared-secret', self.server.log.read_text())
 
-    def test_a_secret_signs_for_its_own_call_only(self):
+    def test_secret_signs_for_its_own_call_only(self):
         session = self.server.create('deploy main', agent='ops')['id']
         self.server.open_calls(session)
         for body in ({'error': 'e'}, {'pendingID': 'x', 'error': 'e'}, []):
@@ -198,7 +198,7 @@ class Floods(Webhooks):
                 thread.join()
         self.assertLessEqual(set(refused), {401, 429})
 
-    def test_the_calls_own_secret_is_limited_too(self):
+    def test_calls_own_secret_is_limited_too(self):
         statuses = [
             self.post('127.0.0.4', '', b'{"pendingID":"x"}', {'X-Webhook-Signature': 'x'}).status
             for _ in range(40)

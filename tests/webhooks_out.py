@@ -186,7 +186,7 @@ class Outcomes(Sent):
         (delivery,) = self.in_state('delivered')
         self.assertEqual((delivery['attempts'], delivery['lastStatus']), (2, 204))
 
-    def test_a_redirect_is_a_failure_and_410_ends_it(self):
+    def test_redirect_is_a_failure_and_410_ends_it(self):
         self.receiver.answer = lambda received: (302, {'Location': self.receiver.url + '/other'})
         _, pending = self.job()
         self.server.result(pending, 'x')

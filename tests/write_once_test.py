@@ -119,7 +119,7 @@ class WriteOnce(unittest.TestCase):
             for order in itertools.permutations(history):
                 self.assertIsNotNone(wrong(list(order)), name)
 
-    def test_it_agrees_with_a_search_of_all_orders(self):
+    def test_checker_agrees_with_a_search_of_all_orders(self):
         draw = random.Random(1)
         told = {True: 0, False: 0}
         for _ in range(6000):

@@ -53,7 +53,7 @@ class Lint(unittest.TestCase):
             keys.append(self.key())
         self.assertEqual(len(set(keys)), len(keys))
 
-    def test_a_checkout_elsewhere_has_the_same_keys(self):
+    def test_checkout_elsewhere_has_the_same_keys(self):
         here = self.key(COMMAND.replace('/src', f'{self.root}/src'))
         self.setUp()
         self.assertEqual(here, self.key(COMMAND.replace('/src', f'{self.root}/src')))
@@ -66,7 +66,7 @@ class Lint(unittest.TestCase):
         (self.root / 'src/a.h').unlink()
         self.assertIsNone(self.key())
 
-    def test_a_stamp_is_kept_for_a_month_after_its_last_use(self):
+    def test_stamp_is_kept_for_a_month_after_its_last_use(self):
         stamps = lint.Stamps(self.root / 'stamps')
         stamps.add('a')
         stamps.add(None)
@@ -82,7 +82,7 @@ class Lint(unittest.TestCase):
         self.assertEqual([len(some) for some in found], [3, 2, 1])
         self.assertEqual(sorted(sum(found, [])), sorted(flags))
 
-    def test_flags_are_what_is_left_without_the_compiler_the_source_and_the_object(self):
+    def test_flags_exclude_compiler_source_and_object(self):
         command = f'/usr/bin/ccache {COMMAND} -DX="a b"'
         self.assertEqual(lint.flags_of(command, '/src/a.cc'), ('-O0', '-DX=a b'))
 

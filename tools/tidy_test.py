@@ -42,7 +42,7 @@ class Tidy(unittest.TestCase):
     def expect_none(self, code, name='src/io/x.cc'):
         self.assertEqual(self.findings({name: code}), [])
 
-    def test_a_clean_tree_has_no_findings(self):
+    def test_clean_tree_has_no_findings(self):
         self.assertEqual(self.findings({}), [])
 
     def test_document_and_build_must_agree(self):
@@ -62,7 +62,7 @@ class Tidy(unittest.TestCase):
         self.expect('not in the repository', '// By design/' + '02, rule 3.\n')
         self.expect_none('// By docs/design/rules.md, rule 3.\n')
 
-    def test_a_layer_in_a_group_is_found_there(self):
+    def test_layer_in_a_group_is_found_there(self):
         grouped = BUILD.replace('add_layer(io ', 'add_layer(io IN node ')
         tree = {'src/node/io/x.cc': '#include "io/a.h"\n#include "app/a.h"\n'}
         found = self.findings(tree, build=grouped)
@@ -93,7 +93,7 @@ class Tidy(unittest.TestCase):
         self.expect('is for tests', '#include <gtest/gtest.h>\n')
         self.expect_none('#include <gtest/gtest.h>\n#include <unistd.h>\n', 'src/base/x_test.cc')
 
-    def test_a_source_includes_its_own_header_first(self):
+    def test_source_includes_its_own_header_first(self):
         tree = {'src/io/x.h': '#pragma once\n', 'src/io/x.cc': '#include <vector>\n'}
         (found,) = self.findings(tree)
         self.assertEqual(found, 'src/io/x.cc:1: a source includes its own header first')
@@ -121,7 +121,7 @@ class Tidy(unittest.TestCase):
         self.expect('over 600 lines', ';\n' * 601)
         self.expect_none(';\n' * 600)
 
-    def test_a_program_that_nobody_can_start(self):
+    def test_program_that_nobody_can_start(self):
         self.expect('never run', '#!/usr/bin/env python3\n', 'tests/x.py')
 
     def test_banned_words(self):
@@ -165,7 +165,7 @@ class Tidy(unittest.TestCase):
             self.expect_none(f'{macro}(Io, Loop_Reads{end}', 'src/io/x_test.cc')
         self.expect('at most 60', f'def test_{"x" * 56}():\n    pass\n', 'tests/x.py')
         self.expect('begin with its subject', 'def test_it_reads():\n    pass\n', 'tests/x.py')
-        self.expect('begin with its subject', 'def test_a1_the_end():\n    pass\n', 'tests/x.py')
+        self.expect('begin with its subject', 'def test_a1_end():\n    pass\n', 'tests/x.py')
         self.expect_none('def test_reader_reads():\n    pass\n', 'tests/x.py')
         self.expect('at most 60', f"  it('{'x' * 61}', f);\n", 'web/test/x.test.ts')
 

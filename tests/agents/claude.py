@@ -52,7 +52,7 @@ class Sandboxed(Claude):
         self.assertEqual(written['numStartups'], 3)
         self.assertGreater(len(written), 1, 'it could not write them')
 
-    def test_a_folder_of_its_own_that_is_elsewhere_is_let_in(self):
+    def test_folder_of_its_own_that_is_elsewhere_is_let_in(self):
         own = {**self.variables(), 'CLAUDE_CONFIG_DIR': str(self.home / 'elsewhere')}
         self.server.term()
         self.serve(real_agent.entry('coder', self.command, own, self.more), own)

@@ -123,19 +123,19 @@ class RealAgent(Played):
         self.assertEqual(self.marker(), 'ran\n')
         self.assertIn('the tool has run', self.server.said(session))
 
-    def test_what_is_denied_does_not_run(self):
+    def test_denied_tool_does_not_run(self):
         session = self.server.create(agent='coder')['id']
         self.assertStatus(self.server.decide(self.asked(session), False), 200)
         self.rested(session)
         self.assertEqual(self.marker(), '')
 
-    def test_an_approval_after_its_death_lets_it_run_once(self):
+    def test_approval_after_its_death_lets_it_run_once(self):
         session = self.server.create(agent='coder')['id']
         call = self.asked(session)
         self.kill()
         self.allowed(session, call)
 
-    def test_an_approval_after_the_death_of_all_lets_it_run_once(self):
+    def test_approval_after_the_death_of_all_lets_it_run_once(self):
         session = self.server.create(agent='coder')['id']
         call = self.asked(session)
         self.server.restart()

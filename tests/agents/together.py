@@ -42,10 +42,10 @@ class Together(real_agent.Played):
         turns = self.server.turns(session)
         self.assertEqual([turn['cause']['type'] for turn in turns], ['prompt', 'task'])
 
-    def test_it_is_woken_by_the_outcome(self):
+    def test_agent_is_woken_by_the_outcome(self):
         self.woken_once(self.begin())
 
-    def test_a_kill_of_all_in_between_loses_and_doubles_nothing(self):
+    def test_kill_of_all_in_between_loses_and_doubles_nothing(self):
         session = self.begin()
         wait_for(lambda: self.server.items(f'/api/sessions/{session}/tasks'), LIMIT_S, 'the task')
         self.server.restart()

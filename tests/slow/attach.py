@@ -185,7 +185,7 @@ class Typing(Attach):
             self.server.advance(5)
         self.assertEqual(self.typed(session), ['remember TOKEN-99'])
 
-    def test_a_session_without_a_prompt_begins_on_the_screen(self):
+    def test_session_without_a_prompt_begins_on_the_screen(self):
         session = self.server.create(agent='coder')['id']
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -212,7 +212,7 @@ class Typing(Attach):
 
 
 class Lease(Attach):
-    def test_it_stays_awake_while_the_screen_is_open_and_no_longer(self):
+    def test_agent_stays_awake_while_its_screen_is_open(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -228,7 +228,7 @@ class Lease(Attach):
                  20, 'the end of the screen without its command')
         wait_for(lambda: not self.programs(), LEASE_S + 3 * IDLE_S + 10, 'its sleep')
 
-    def test_when_the_program_dies_the_screen_is_closed(self):
+    def test_screen_closes_when_the_program_dies(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -237,7 +237,7 @@ class Lease(Attach):
         self.assertEqual(terminal.end(LEASE_S), 1)
         self.assertIn('was restarted', terminal.shown)
 
-    def test_a_server_that_comes_back_closes_it_too(self):
+    def test_server_that_comes_back_closes_it_too(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -247,7 +247,7 @@ class Lease(Attach):
 
 
 class Secrets(Attach):
-    def test_the_password_is_in_the_environment_of_the_screen_alone(self):
+    def test_password_is_in_the_environment_of_the_screen_alone(self):
         session = self.asleep()
         terminal = self.attach(session)
         terminal.until('the screen of')
@@ -284,12 +284,12 @@ class Refusals(Attach):
         self.server.prompt(session, 'again TOKEN-2')
         self.assertStatus(self.attach_to(session), 200)
 
-    def test_a_session_that_has_ended_and_a_model(self):
+    def test_session_that_has_ended_and_a_model(self):
         session = self.asleep()
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
         self.assertProblem(self.attach_to(session), 409, 'wrong_state')
 
-    def test_a_program_that_is_missing(self):
+    def test_program_that_is_missing(self):
         session = self.asleep()
         (self.folder / 'opencode').unlink()
         self.assertProblem(self.attach_to(session), 503, 'agent_unavailable')

@@ -60,7 +60,7 @@ describe('place', () => {
     expect(place(messages, 'msg_3')).toBe(-1);
     expect(place(messages, '')).toBe(-1);
   });
-  it('agents_message_is_the_one_of_the_event_wherever_reading_began', () => {
+  it('agents_message_is_the_one_of_the_linked_event', () => {
     expect(place(messages, 'agent-5')).toBe(1);
     expect(place(messages, 'agent-9')).toBe(1);
     expect(place(messages, 'agent-30')).toBe(3);

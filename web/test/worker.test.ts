@@ -179,7 +179,7 @@ describe('service worker', () => {
     expect(browser.paths()).toEqual(['/assets/a-1.js', '/index.html']);
   });
 
-  it('gives the page offline, and never a file that it does not know', async () => {
+  it('gives the page offline and no unknown file', async () => {
     await browser.send('message', 'keep');
     browser.online = false;
     expect(await browser.view('/')).toBe('server: /index.html');
