@@ -1,7 +1,6 @@
-"""The objects of the HTTP API as docs/reference/http-objects.md has them, with every member. A shape is a
-type, a pattern, a dict of shapes, one of the forms below, or a function that picks the shape by the
-value.
-"""
+"""The objects of the HTTP API as docs/reference/http-objects.md has them, with every member. A
+shape is a type, a pattern, a dict of shapes, one of the forms below, or a function that picks
+the shape by the value."""
 import re
 
 from dormouse import Case

@@ -121,8 +121,7 @@ agent::ToolResult failed(HttpAnswer const& answer) {
 agent::ToolResult result_of(HttpTool const& tool, HttpAnswer const& answer, Time now) {
     if (answer.failure) return failed(answer);
     int const status = answer.head.status;
-    if (may_pass(status))
-        return InDoubt{error_text(answer), port::retry_after(answer.head, now)};
+    if (may_pass(status)) return InDoubt{error_text(answer), port::retry_after(answer.head, now)};
     if (status >= 400) return agent::Failed{error_text(answer)};
     if (status >= 300)
         return agent::Failed{status_text(answer) + ", a redirect: those are not followed"};

@@ -97,10 +97,10 @@ TEST_F(WebPageTest, IfNoneMatch_SameTag_IsNotModified) {
 }
 
 TEST_F(WebPageTest, View_SignedIn_IsThePage) {
-    for (auto const* path : {"/sessions", "/sessions/ses_1", "/sessions/ses_1/timeline",
-                             "/sessions/ses_1/mail", "/decided", "/tasks", "/mail", "/operate",
-                             "/operate/access", "/operate/deliveries", "/operate/rules",
-                             "/operate/audit", "/operate/config", "/operate/nodes", "/you"}) {
+    for (auto const* path :
+         {"/sessions", "/sessions/ses_1", "/sessions/ses_1/timeline", "/sessions/ses_1/mail",
+          "/decided", "/tasks", "/mail", "/operate", "/operate/access", "/operate/deliveries",
+          "/operate/rules", "/operate/audit", "/operate/config", "/operate/nodes", "/you"}) {
         HttpReply const reply = get(path);
         EXPECT_EQ(reply.status, 200) << path;
         EXPECT_EQ(reply.body, files[2].bytes) << path;
