@@ -97,7 +97,7 @@ class DeletingNone(Keeping):
             self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         wait_for(lambda: len(self.deliveries('dead')) == 2, what='two that are dead')
         for one in self.deliveries('dead'):
-            self.assertIn('cannot delete a session', one['lastError'])
+            self.assertIn('does not support deleting sessions', one['lastError'])
         self.assertEqual(self.log('session/delete'), [])
         self.assertIn('the deletion of a session is not tried any more', self.server.tail())
 

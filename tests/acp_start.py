@@ -191,7 +191,7 @@ class Modes(Programs):
         (one,) = self.not_asking()
         self.assertEqual(one['sessionID'], session)
         self.assertIn('works in the mode "yolo"', one['why'])
-        self.assertIn('[[gate]] care is not asked', one['why'])
+        self.assertIn('[[gate]] care does not see actions', one['why'])
         self.assertIn(session, self.server.tail())
         self.assertIn('in which it does not ask', self.server.tail())
         self.assertStatus(self.server.prompt(session, 'mode ask'), 200)

@@ -187,7 +187,7 @@ class CommandLine(Asks):
 
     def test_form_and_files(self):
         session, call = self.asks(schema=FORM, files=True)
-        self.assertIn('has a form', self.dm('answer', call['id'], '3', exits=USAGE))
+        self.assertIn('needs an answer as JSON', self.dm('answer', call['id'], '3', exits=USAGE))
         said = self.dm('answer', call['id'], '--json-value', '{"count":0}', exits=USAGE)
         self.assertIn('/count', said)
         with tempfile.TemporaryDirectory() as folder:

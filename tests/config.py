@@ -50,7 +50,7 @@ class Init(Folder):
     def test_init_never_overwrites(self):
         path = self.write('# mine\n')
         refused = self.dm('config', 'init', path, exits=2)
-        self.assertIn('was not changed', refused.stderr)
+        self.assertIn('already exists', refused.stderr)
         self.assertEqual(path.read_text(), '# mine\n')
 
     def test_init_prints_to_standard_output(self):

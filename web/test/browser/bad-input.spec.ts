@@ -12,8 +12,8 @@ test('addresses that lead nowhere say what to do', async ({ page, server }) => {
     ['/sessions/%3Cb%3E', 'does not exist'],
     ['/?open=pnd_x', 'does not exist'],
     ['/a/pnd_AAAAAAEXinbjDe5WMEYhEA_1_1_KGoT7YAtRkJgFqZeEhOjiw', 'the link is incomplete'],
-    ['/nowhere', 'The link may be incomplete'],
-    ['/operate/nothing', 'The link may be incomplete'],
+    ['/nowhere', 'The link is incomplete'],
+    ['/operate/nothing', 'The link is incomplete'],
     ['/c/pnd_x', /incomplete|does not exist|not found/],
   ] as const) {
     await page.goto(server.url + path);

@@ -174,7 +174,7 @@ test('timeline is exported as SVG, PNG and text', async ({ page, server }) => {
     await page.locator('summary').filter({ hasText: 'Export' }).click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.locator('details[open]').getByRole('button', { name: kind }).click(),
+      page.locator('details[open]').getByRole('button', { name: kind, exact: true }).click(),
     ]);
     files[download.suggestedFilename().split('.').at(-1) ?? ''] = readFileSync(
       await download.path(),

@@ -27,7 +27,9 @@ async function harmless(page: Page, what: string): Promise<void> {
       .filter(
         (one) =>
           [...one.attributes].some((attribute) => attribute.name.startsWith('on')) ||
-          /^(javascript|data):/i.test(one.getAttribute('href') ?? '') ||
+          // The icon with the number of what waits is drawn by the page.
+          (/^(javascript|data):/i.test(one.getAttribute('href') ?? '') &&
+            !one.matches('head > link[rel=icon][href^="data:image/png;"]')) ||
           (one.getAttribute('src') ?? '').includes('evil'),
       )
       .map((one) => one.outerHTML),

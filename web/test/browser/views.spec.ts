@@ -82,7 +82,7 @@ const views = ({
   ['nodes', '/operate/nodes', 'This server'],
   ['configuration', '/operate/config', 'A secret is shown'],
   ['you', '/you', 'alice'],
-  ['not-found', '/nowhere', 'The link may be incomplete'],
+  ['not-found', '/nowhere', 'The link is incomplete'],
   ['no-session-there', '/sessions/ses_AAAAAAE', 'does not exist'],
 ];
 

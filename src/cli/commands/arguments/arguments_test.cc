@@ -184,7 +184,7 @@ TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
         {{"link"}, "'dormouse link' needs NAME"},
         {{"token"}, "needs WHAT: create, list or revoke\n"},
         {{"sessions", "--limt", "3"},
-         "no option --limt of 'dormouse sessions'\n  Did you mean "
+         "unknown option --limt of 'dormouse sessions'\n  Did you mean "
          "--limit?\n"},
         {{"sessions", "--sever", "http://h"}, "Did you mean --server?\n"},
         {{"prompt", "--noo-follow", "x"}, "Did you mean --no-follow?\n"},

@@ -82,10 +82,10 @@ void list_devices(Api& api, ExchangePtr const& x) {
 }
 
 void create_device(Api& api, ExchangePtr const& x) {
-    if (auto const error = refuse_owner(api, *x->principal)) return x->fail(*error);
     Body body(json::View(x->body), device_request);
     port::DeviceRow row = read_device(api, body);
     if (body.error()) return x->fail(*body.error());
+    if (auto const error = refuse_owner(api, *x->principal)) return x->fail(*error);
     Random const random = api.services().entropy.random();
     row.id = "dev_" + base64url(std::span(random).first(16));
     row.token = x->principal->row.id;

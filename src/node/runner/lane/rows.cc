@@ -1,6 +1,5 @@
 #include "runner/lane/rows.h"
 
-#include "base/check.h"
 #include "base/enum_words.h"
 #include "session/fold.h"
 #include "wire/post_json.h"
@@ -33,7 +32,6 @@ bool shown_in_row(State const& state, Event::Body const& body) {
 }  // namespace
 
 port::PendingRow pending_row(PendingChange const& change) {
-    CHECK(change.status.has_value() == (change.settled != 0));
     return {change.pending.call,
             change.pending.generation,
             status_of(change.status),
