@@ -15,7 +15,7 @@ if ! cmp -s "$figures/package-lock.json" "$figures/node_modules/.lock"; then
   (cd "$figures" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >/dev/null
   cp "$figures/package-lock.json" "$figures/node_modules/.lock"
 fi
-playwright() { (cd web && node node_modules/@playwright/test/cli.js test -c "$@" --reporter=line); }
+playwright() { (cd web && node node_modules/@playwright/test/cli.js test -c "$@" --reporter=list); }
 
 sizes=$(playwright test/browser size)
 size() { sed -nE "s/.*$1: ([0-9]+) bytes.*/\\1 bytes/p" <<<"$sizes"; }

@@ -79,6 +79,10 @@ test('time from a durable event to its paint', async ({ page, server }) => {
   );
 });
 
+/** Returns when what the page does first is over. */
+const idle = (page: Page): Promise<void> =>
+  page.evaluate(() => new Promise((done) => requestIdleCallback(() => done())));
+
 /** Frames while a box scrolls; the longest pause between two. */
 const frames = (
   page: Page,
@@ -114,9 +118,9 @@ test('frames while the list and a conversation scroll', async ({ page, server })
   await signIn(page, server, '/you');
   const start = Date.now();
   await page.goto(`${server.url}/sessions`);
-  await shows(page, 'Session 099999');
+  await expect(page.locator('.body tbody tr').nth(10)).toBeVisible();
   print('first rows of 100,000 sessions', '', `${Date.now() - start} ms`);
-  await page.waitForTimeout(1000); // what it loads first is over
+  await idle(page);
   const list = await frames(page, '.body', 60);
   print(
     'list of 100,000 sessions, scrolling',
@@ -133,7 +137,7 @@ test('frames while the list and a conversation scroll', async ({ page, server })
   });
   await page.goto(`${server.url}/sessions/${session.id}`);
   await shows(page, 'Message 9999');
-  await page.waitForTimeout(1000); // what it loads first is over
+  await idle(page);
   const talk = await frames(page, '*', -60);
   print(
     'conversation of 10,000 messages, scrolling',
