@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium } from 'playwright-core';
+import { chromium } from '@playwright/test';
 import { fake, ids } from './fake.mjs';
 import { serve } from './serve.mjs';
 

@@ -1,46 +1,9 @@
 // A list of 100,000 sessions and a conversation of 10,000 messages: bounded work, whatever their length. Times and
-// frames are measured by dev/figures.mjs; here only what holds on any machine.
-import { connect } from 'node:net';
+// frames are measured by tools/page_figures.sh; here only what holds on any machine.
+import { createSessions } from './many.ts';
 import { button, expect, shows, signIn, test, textOf, type Page } from './page.ts';
-import type { Server } from './server.ts';
 
 const MANY = 100_000;
-const CONNECTIONS = 64;
-
-/** Creates the sessions `first`, `first + CONNECTIONS`, … by requests that do not wait for each other. */
-async function create(server: Server, first: number): Promise<void> {
-  const socket = connect(server.port, '127.0.0.1');
-  const wanted = Math.ceil((MANY - first) / CONNECTIONS);
-  const done = new Promise<void>((resolve, reject) => {
-    let rest = '';
-    let answered = 0;
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error(`closed after ${answered} of ${wanted}`)));
-    socket.on('data', (chunk) => {
-      const heads = (rest + chunk.toString('latin1')).split('HTTP/1.1 ');
-      rest = `HTTP/1.1 ${heads.pop() ?? ''}`; // its status may not be there yet
-      answered += heads.filter((one) => one.startsWith('201')).length;
-      const bad = heads.find((one) => one !== '' && !one.startsWith('201'));
-      if (bad) reject(new Error(bad));
-      if (answered + 1 >= wanted && rest.includes('\r\n\r\n')) resolve();
-    });
-  });
-  for (let number = first; number < MANY; number += CONNECTIONS) {
-    const title = `Session ${String(number).padStart(6, '0')}`;
-    const body = JSON.stringify({ agentID: 'demo', title });
-    const request = [
-      'POST /api/projects/default/sessions HTTP/1.1',
-      `Host: 127.0.0.1:${server.port}`,
-      `Authorization: Bearer ${server.api.token}`,
-      'Content-Type: application/json',
-      `Content-Length: ${body.length}`,
-    ];
-    if (!socket.write(`${request.join('\r\n')}\r\n\r\n${body}`))
-      await new Promise((next) => socket.once('drain', next));
-  }
-  await done;
-  socket.destroy();
-}
 
 /** Scrolls a box from frame to frame; how far it came, what was drawn and asked for meanwhile. */
 const scroll = (
@@ -80,7 +43,7 @@ test.describe('with many sessions', () => {
   test('list of 100,000 sessions scrolls, is searched and filtered', async ({ page, server }) => {
     test.setTimeout(240_000);
     const asked: string[] = [];
-    await Promise.all(Array.from({ length: CONNECTIONS }, (_, first) => create(server, first)));
+    await createSessions(server, MANY);
     const asleep = await server.create('deploy A', { title: 'The one that sleeps' });
     await signIn(page, server, '/you');
     page.on('request', (request) => asked.push(request.url()));
