@@ -24,6 +24,8 @@ class Queries(Contract):
         for method, path in ROUTES:
             if path.startswith('/c/'):
                 continue  # a secret path answers nothing before it is known
+            if path == '/sign-in/oidc/callback':
+                continue  # providers add parameters of their own
             with self.subTest(method=method, path=path):
                 target = path.replace('{}', 'ses_AAAAAAAA') + '?zzzzzz=1'
                 own = {'Origin': f'http://127.0.0.1:{self.server.port}'}

@@ -136,7 +136,7 @@ class TimeToLive(Mail):
         self.assertEqual(self.said(bob)[-1], 'deploy A: live', 'it has not read it')
         self.server.prompt(alice, 'hello')
         texts = str(self.server.messages(alice))
-        self.assertIn('could not be delivered: Nobody has read it', texts)
+        self.assertIn('could not be delivered: The mail expired unread', texts)
 
     def test_read_in_time_it_is_an_ordinary_mail(self):
         bob = self.named('bob')

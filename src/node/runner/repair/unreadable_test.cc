@@ -135,7 +135,7 @@ TEST_F(Unreadable, Verify_DeletedByHandWithItsJournal_IsFound) {
     rows(session).row.status = "deleted";
     auto const found = verify(*journal.store, [](std::uint64_t) {})->findings;
     ASSERT_EQ(found.size(), 1U);
-    EXPECT_TRUE(found[0].what.starts_with("journal: it has events"));
+    EXPECT_TRUE(found[0].what.starts_with("journal: the session has events"));
     EXPECT_FALSE(can_be_repaired(found[0]));
 }
 
