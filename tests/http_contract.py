@@ -26,6 +26,7 @@ ROUTES = [
     ('DELETE', '/async-tool/pending/{}'),
     ('POST', '/async-tool/pending/{}/claim'),
     ('POST', '/async-tool/pending/{}/reassign'),
+    ('POST', '/async-tool/pending/{}/callback'),
     ('POST', '/api/projects/{}/sessions'),
     ('GET', '/api/projects/{}/sessions'),
     ('GET', '/api/sessions/{}'),

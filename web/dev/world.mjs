@@ -170,7 +170,6 @@ function calls(now) {
       continuation: 'tool_response',
       input: { image: 'shop-web', commit: '9f1c2e7', platforms: ['amd64', 'arm64'] },
       externalRef: 'run 48213',
-      callbackURL: 'https://dormouse.example/c/cap_7Qm…hidden',
       answer: { from: ['role:answer'], escalateTo: [], need: 1, votes: [] },
       progressCount: 3,
       progress: [

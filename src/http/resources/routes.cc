@@ -68,6 +68,12 @@ std::vector<Route> call_routes() {
         {"DELETE", {"async-tool", "pending", "{}"}, plain, delete_pending, "reason", operate_id},
         {"POST", {"async-tool", "pending", "{}", "claim"}, plain, post_claim, "", answer_id},
         {"POST", {"async-tool", "pending", "{}", "reassign"}, plain, post_reassign, "", answer_id},
+        {"POST",
+         {"async-tool", "pending", "{}", "callback"},
+         plain,
+         post_callback_url,
+         "",
+         operate_id},
     };
 }
 

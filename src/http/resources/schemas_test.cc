@@ -306,7 +306,7 @@ private:
 
 TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<State, TurnSource, PendingSource, TaskSource>();
-    describe<OutcomeSource<ReceiptSource>, OutcomeSource<BriefReceipt>, CallbackSource,
+    describe<OutcomeSource<ReceiptSource>, OutcomeSource<BriefReceipt>, CallbackSource, CallbackUrl,
              ProgressAnswer>();
     describe<AcceptedPrompt, CallAnswer, ImportedPart, port::AttachInfo>();
     describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::OutboxRow, RuleSource>();

@@ -1,4 +1,4 @@
-import { Refusal, type PendingCall, type PendingCallList } from 'dormouse-client';
+import type { PendingCall, PendingCallList } from 'dormouse-client';
 import { client } from './api';
 import { feed } from './feed.svelte';
 import { me } from './me.svelte';
@@ -33,7 +33,6 @@ class Inbox {
   loaded = $state(false);
   more = $state(false);
   error = $state.raw<unknown>(null);
-  private view: string | undefined = 'inbox';
   private project = '';
   private waiting = new Set<string>();
 
@@ -123,19 +122,11 @@ class Inbox {
     this.calls = found;
   }
 
-  /** With what the inbox shows beside a call, if the server knows that view. */
-  private async ask(query: Record<string, string | number | undefined>): Promise<PendingCallList> {
-    try {
-      return await client.call('listPending', {
-        query: { project: this.project, view: this.view, ...query } as never,
-      });
-    } catch (error) {
-      if (this.view && error instanceof Refusal && error.code === 'unknown_field') {
-        this.view = undefined;
-        return this.ask(query);
-      }
-      throw error;
-    }
+  /** With what the inbox shows beside a call. */
+  private ask(query: Record<string, string | number | undefined>): Promise<PendingCallList> {
+    return client.call('listPending', {
+      query: { project: this.project, view: 'inbox', ...query } as never,
+    });
   }
 
   /** Reads one call again, soon and once for several events. */
@@ -149,15 +140,10 @@ class Inbox {
   }
 
   async fetch(id: string): Promise<Call> {
-    const query = this.view ? { view: this.view } : {};
-    let call: PendingCall;
-    try {
-      call = await client.call('getPending', { path: { id }, query: query as never });
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'unknown_field') throw error;
-      this.view = undefined;
-      call = await client.call('getPending', { path: { id } });
-    }
+    const call = await client.call('getPending', {
+      path: { id },
+      query: { view: 'inbox' } as never,
+    });
     this.put(call);
     return this.calls[id] ?? call;
   }

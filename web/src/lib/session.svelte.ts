@@ -184,7 +184,9 @@ export class LiveSession {
   }
 
   private async pending(): Promise<void> {
-    const list = await client.call('listPending', { query: { sessionID: this.id, limit: PAGE } });
+    const list = await client.call('listPending', {
+      query: { sessionID: this.id, limit: PAGE, view: 'inbox' } as never,
+    });
     this.calls = list.items.filter(isOpen);
     for (const call of list.items) inbox.put(call);
   }

@@ -75,3 +75,6 @@ export function bytes(size: number): string {
   }
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
+
+/** The command that settles a call by its callback URL. */
+export const curl = (url: string): string => `curl -d '{"result":{"output":"…"}}' \\\n  ${url}`;

@@ -128,4 +128,16 @@ inline constexpr auto rows<CallbackSource> =
                return R"(POST {"result": {"output": …}} or {"error": "…"} to this address)";
            }));
 
+// The secret address of a call, for a person who gives it to a job.
+struct CallbackUrl {
+    PendingId pending;
+    std::string url;
+    std::optional<Time> timeout;
+};
+template <>
+inline constexpr auto rows<CallbackUrl> =
+    object("CallbackURL", "Whoever has the address may answer the call: keep it secret.",
+           field("pendingID", &CallbackUrl::pending), field("url", &CallbackUrl::url),
+           field("timeout", &CallbackUrl::timeout));
+
 }  // namespace dormouse::http

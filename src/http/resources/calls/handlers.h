@@ -18,6 +18,8 @@ void post_capability(Api& api, ExchangePtr const& x);
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);
 void get_capability(Api& api, ExchangePtr const& x);
+// callback_url.cc
+void post_callback_url(Api& api, ExchangePtr const& x);
 // batch.cc
 void post_results(Api& api, ExchangePtr const& x);
 
