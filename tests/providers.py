@@ -218,7 +218,7 @@ class Asked:
         # Providers whose arguments come as objects cannot send unreadable ones.
         self.assertRegex(told[0], self.kind.unreadable)
         self.assertIn('do not fit', told[1])
-        self.assertIn("no tool 'destroy'", told[2])
+        self.assertIn("unknown tool 'destroy'", told[2])
 
 
 class Seen:

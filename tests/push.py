@@ -462,8 +462,10 @@ class Key(Pushed):
 class NotConfigured(Case):
     def test_nothing_is_taken(self):
         self.assertEqual(self.server.get('/api/devices').json, {'key': None, 'items': []})
-        answer = self.server.post('/api/devices', {'endpoint': 'x', 'p256dh': 'x', 'auth': 'x'})
-        self.assertProblem(answer, 409, 'wrong_state')
+        keys = webhook_peers.peer('push.mjs', subscribe=True)
+        device = {'endpoint': 'https://push.example.org/x',
+                  **{name: keys[name] for name in ('p256dh', 'auth')}}
+        self.assertProblem(self.server.post('/api/devices', device), 409, 'wrong_state')
         self.assertFalse((pathlib.Path(self.server.directory) / 'push.key').exists())
 
 

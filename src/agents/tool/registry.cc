@@ -81,7 +81,7 @@ RawOutcome Registry::run(Call const& call) const {
     if (auto found = prepared(call.tool())) return tools::run_in_time(std::move(found), call);
     std::vector<std::string_view> names;
     for (auto const& one : tools_) names.push_back(name_of(one));
-    std::string text = "there is no tool '" + call.tool() + "'";
+    std::string text = "unknown tool '" + call.tool() + "'";
     if (auto const near = nearest(call.tool(), names); !near.empty())
         text += "; did you mean '" + std::string(near) + "'?";
     return Failed{std::move(text)};

@@ -119,7 +119,7 @@ TEST_F(RegistryTest, InvalidTools_AreRefusedWithReason) {
 
 TEST_F(RegistryTest, UnknownTool_ErrorSuggestsNearestName) {
     EXPECT_EQ(told(registry.run(call("twise"))),
-              "failed: there is no tool 'twise'; did you mean 'twice'?");
+              "failed: unknown tool 'twise'; did you mean 'twice'?");
 }
 
 TEST_F(RegistryTest, ToolThrows_IsAnErrorForTheModel) {
@@ -243,7 +243,7 @@ TEST(RunAll, Results_AreInTheOrderOfTheCalls) {
     EXPECT_EQ(told(out[1]), R"({"n":1})");
     EXPECT_EQ(told(out[2]), "failed: the tool threw: two");
     EXPECT_EQ(told(out[3]), R"({"n":3})");
-    EXPECT_EQ(told(out[4]), "failed: there is no tool 'nobody'");
+    EXPECT_EQ(told(out[4]), "failed: unknown tool 'nobody'");
     EXPECT_EQ(room.most, 4) << "all at once";
 }
 
