@@ -161,7 +161,7 @@ test('link to a message leads to it and a fork from it leaves out the rest', asy
   expect(await textOf(page)).not.toContain('You said: two');
 });
 
-test('timeline is exported as SVG, PNG and text', async ({ page, server }) => {
+test('timeline is exported as SVG, PNG and text', async ({ browser, page, server }) => {
   const session = await server.create('deploy shop', { title: 'Deploy <the> & shop' });
   const [call] = await server.openCalls(session.id);
   await server.advance(7200);
@@ -193,13 +193,16 @@ test('timeline is exported as SVG, PNG and text', async ({ page, server }) => {
   expect(svg).toContain('<desc>');
   expect(svg).toContain('Deploy &lt;the&gt; &amp; shop');
   expect(svg).not.toContain('var(--');
-  const alone = await page.context().newPage();
+  // The service worker would ask the server for the file.
+  const context = await browser.newContext({ serviceWorkers: 'block' });
+  const alone = await context.newPage();
   await alone.route('**/drawing.svg', (route) =>
     route.fulfill({ contentType: 'image/svg+xml', body: svg }),
   );
   await alone.goto(`${server.url}/drawing.svg`);
   expect(await alone.evaluate(() => document.documentElement.nodeName)).toBe('svg');
   expect(await alone.evaluate(() => document.querySelector('parsererror'))).toBeNull();
+  await context.close();
 });
 
 test('timeline is a picture, a list, and grows while it is open', async ({ page, server }) => {
