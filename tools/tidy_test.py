@@ -165,7 +165,8 @@ class Tidy(unittest.TestCase):
             self.expect_none(f'{macro}(Io, Loop_Reads{end}', 'src/io/x_test.cc')
         self.expect('at most 60', f'def test_{"x" * 56}():\n    pass\n', 'tests/x.py')
         self.expect('begin with its subject', 'def test_it_reads():\n    pass\n', 'tests/x.py')
-        self.expect('begin with its subject', 'def test_a1_' + 'the_end():\n    pass\n', 'tests/x.py')
+        article = 'def test_a1_' + 'the_end():\n    pass\n'
+        self.expect('begin with its subject', article, 'tests/x.py')
         self.expect_none('def test_reader_reads():\n    pass\n', 'tests/x.py')
         self.expect('at most 60', f"  it('{'x' * 61}', f);\n", 'web/test/x.test.ts')
 

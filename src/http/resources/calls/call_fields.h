@@ -136,7 +136,7 @@ struct CallbackUrl {
 };
 template <>
 inline constexpr auto rows<CallbackUrl> =
-    object("CallbackURL", "Whoever has the address may answer the call: keep it secret.",
+    object("CallbackURL", "A secret: everybody who has the address may answer the call.",
            field("pendingID", &CallbackUrl::pending), field("url", &CallbackUrl::url),
            field("timeout", &CallbackUrl::timeout));
 
