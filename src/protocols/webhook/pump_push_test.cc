@@ -120,7 +120,7 @@ TEST_F(PumpPushTest, Question_CallHasEnded_IsNotSent) {
 }
 
 TEST_F(PumpPushTest, ServiceSaysGone_DeviceIsRemoved) {
-    for (std::uint16_t const status : {404, 410}) {
+    for (std::uint16_t const status : {std::uint16_t{404}, std::uint16_t{410}}) {
         removed = false;
         post();
         answer(status);
