@@ -215,7 +215,7 @@ class WhileAsleep(Crash):
         self.assertSaid(session, 'approve_deploy web: live')
 
     def test_allowed_tool_runs_at_most_once(self):
-        """Killed right after the decision: the tool ran once, or the model is told that this is
+        """Killed right after the decision: the tool ran once, or the model reads that this is
         unknown."""
         for number in range(10):
             session, (asked,) = self.asleep(f'approve x{number}')

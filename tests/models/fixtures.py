@@ -98,7 +98,7 @@ FIXTURES = [
 
 
 def fixtures(cut):
-    """With `cut`, the first answer to the prompt "cut" breaks off after so many pieces."""
+    """The first answer to the prompt "cut" breaks off after `cut` pieces, unless that is 0."""
     cut_off = {
         'match': {'userMessage': 'cut', 'sequenceIndex': 0},
         'response': {'toolCalls': [call('a', 'A')]},

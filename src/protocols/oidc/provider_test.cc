@@ -18,7 +18,7 @@ struct FakeClock final : port::Clock {
     [[nodiscard]] Duration monotonic() const override { return passed; }
 };
 
-// Answers requests when it is told to.
+// Answers requests when the test says so.
 struct FakeClient final : port::HttpClient {
     std::vector<port::HttpRequest> sent;
     std::vector<port::HttpCallbacks> callbacks;

@@ -266,7 +266,7 @@ void Reader::missing(Type const& type, std::uint64_t seen) {
         bool const optional = type.fields[i].type->shape == Shape::optional;
         if (!optional) maybe |= std::uint64_t{1} << i;
     }
-    if ((maybe & ~seen) == 0) return;  // the usual case needs no initialisers
+    if ((maybe & ~seen) == 0) return;  // most objects need no initialisers
     std::uint64_t const required = required_fields(type);
     for (std::size_t i = 0; i < type.fields.size(); ++i) {
         if (((seen >> i) & 1) != 0 || ((required >> i) & 1) == 0) continue;
