@@ -53,11 +53,12 @@ export class LiveSession {
       this.session = this.until === null ? session : then(session);
       const last = Math.min(this.until ?? session.seq, session.seq);
       this.before = Math.max(session.historyAfter ?? 0, last - FIRST);
-      const events = await this.read(this.before, last);
+      // All of it before any of it is shown: what is shown is followed from then on.
+      const calls = this.until === null ? this.pending() : Promise.resolve();
+      const [events] = await Promise.all([this.read(this.before, last), calls]);
       if (this.closed) return;
       this.show(events);
       if (this.until !== null) return void (this.state = { kind: 'live' });
-      await this.pending();
       this.keep();
       this.follow();
     } catch (error) {
