@@ -72,10 +72,10 @@ std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means co
     if (settings.api_key) options.api_key = settings.api_key->value;
     for (config::Header const& header : settings.headers)
         options.headers.push_back({header.name, header.value});
-    options.timeout = settings.timeout;
-    options.concurrency = settings.concurrency;
-    options.retries = settings.retries;
-    options.request_tokens = request_tokens(settings);
+    options.limits = {.concurrency = settings.concurrency,
+                      .retries = settings.retries,
+                      .request_tokens = request_tokens(settings),
+                      .time_limit = settings.timeout};
     auto protocol = protocol_of(settings, options.base_url);
     return std::make_shared<model::HttpModel>(means.http, means.clock, std::move(protocol),
                                               std::move(options));

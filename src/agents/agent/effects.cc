@@ -361,7 +361,7 @@ void AgentEffects::stop(SessionId session, EffectId id) {
 std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     if (!found || !found->model) return std::nullopt;
-    auto const tokens = found->model->request_tokens();
+    auto const tokens = found->model->limits().request_tokens;
     if (!tokens) return std::nullopt;
     std::uint64_t bytes = found->instructions.size();
     for (std::string const& name : found->tools) {

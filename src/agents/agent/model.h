@@ -57,6 +57,20 @@ struct Question {
     std::string agent = {};
 };
 
+// What a model allows its requests.
+struct ModelLimits {
+    // Maximum number of concurrent requests; others wait, oldest first.
+    std::size_t concurrency = SIZE_MAX;
+    // How often a step is retried after temporary failures. The core has its own limit
+    // (session/limits.h). A request that was not sent, or that a crash cut off, does not count as a
+    // failure.
+    std::uint32_t retries = UINT32_MAX;
+    // Maximum number of tokens in a request that leaves enough for the reply; nullopt: no limit.
+    std::optional<std::uint64_t> request_tokens = {};
+    // Time limit of one request, which the model enforces.
+    Duration time_limit = session::limits::model_time_limit;
+};
+
 class Model {
 public:
     using Stop = port::Fn<void()>;
@@ -67,18 +81,8 @@ public:
     // empty and is not called.
     [[nodiscard]] virtual Stop ask(Question question, port::Fn<void(port::Delta)> delta,
                                    port::Fn<void(ModelOutcome)> done) = 0;
-    // Maximum number of concurrent requests; others wait, oldest first.
-    [[nodiscard]] virtual std::size_t concurrency() const { return SIZE_MAX; }
-    // How often a step is retried after temporary failures. The core has its own limit
-    // (session/limits.h). A request that was not sent, or that a crash cut off, does not count as a
-    // failure.
-    [[nodiscard]] virtual std::uint32_t retries() const { return UINT32_MAX; }
-    // Maximum number of tokens in a request that leaves enough for the reply; nullopt: no limit.
-    [[nodiscard]] virtual std::optional<std::uint64_t> request_tokens() const {
-        return std::nullopt;
-    }
-    // Time limit of one request, which the model enforces.
-    [[nodiscard]] virtual Duration time_limit() const { return session::limits::model_time_limit; }
+    // The same at each call.
+    [[nodiscard]] virtual ModelLimits limits() const = 0;
 };
 
 // A model that computes its reply at once.
@@ -87,6 +91,7 @@ public:
     // Pure.
     [[nodiscard]] virtual Reply reply(session::ModelView const& view) const = 0;
 
+    [[nodiscard]] ModelLimits limits() const final { return {}; }
     [[nodiscard]] Stop ask(Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(ModelOutcome)> done) final {
         Reply made = reply(question.view);

@@ -29,7 +29,7 @@ Json parts_of(Reply const& reply) {
 Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
                       ModelOutcome outcome) {
     if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
-        bool const again = trouble->may_retry && ask.failures < agent.model->retries();
+        bool const again = trouble->may_retry && ask.failures < agent.model->limits().retries;
         return ModelFailure{ask.turn,    ask.step,
                             ask.attempt, std::move(trouble->error),
                             again,       trouble->retry_after};
@@ -76,7 +76,7 @@ std::optional<Time> ModelRequests::until(SessionId session, EffectId id) const {
     Request const& request = *found->second;
     if (!request.running) return Time::max();
     if (!request.begun) return std::nullopt;
-    Duration const limit = request.agent->model->time_limit();
+    Duration const limit = request.agent->model->limits().time_limit;
     return *request.begun + std::max(limit + slack, limits::model_time_limit);
 }
 
@@ -92,7 +92,8 @@ std::size_t ModelRequests::running(Model const& model) const {
 
 void ModelRequests::begin_waiting(Model& model) {
     Line& line = lines_[&model];
-    while (!line.waiting.empty() && line.running < model.concurrency()) {
+    std::size_t const most = model.limits().concurrency;
+    while (!line.waiting.empty() && line.running < most) {
         RequestPtr const next = std::move(line.waiting.front());
         line.waiting.pop_front();
         begin(next);

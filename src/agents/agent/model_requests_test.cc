@@ -26,9 +26,9 @@ public:
         asked.push_back({std::move(question), std::move(delta), std::move(done)});
         return [this, n = asked.size() - 1] { stopped.push_back(n); };
     }
-    std::size_t concurrency() const override { return 2; }
-    std::uint32_t retries() const override { return retries_max; }
-    Duration time_limit() const override { return limit; }
+    ModelLimits limits() const override {
+        return {.concurrency = 2, .retries = retries_max, .time_limit = limit};
+    }
 
     std::vector<Asked> asked;
     std::vector<std::size_t> stopped;

@@ -141,8 +141,8 @@ port::HttpRequest HttpModel::request(std::string body) const {
     out.url = options_.base_url + protocol_->path();
     out.headers = headers();
     out.body = std::move(body);
-    out.idle_limit = std::min(options_.timeout, idle_limit_max);
-    out.total_limit = options_.timeout;
+    out.idle_limit = std::min(options_.limits.time_limit, idle_limit_max);
+    out.total_limit = options_.limits.time_limit;
     out.response_max = stream_max;
     out.send_once = true;  // one request for each intent in the journal
     return out;

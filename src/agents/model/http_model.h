@@ -17,10 +17,8 @@ struct HttpModelOptions {
     std::string base_url;      // without a trailing slash
     std::string api_key = {};  // empty: no key is sent
     std::vector<port::HttpHeader> headers = {};  // replace those of the protocol
-    Duration timeout{600'000};                   // of one request
-    std::size_t concurrency = 8;
-    std::uint32_t retries = 4;                         // of one step, after temporary failures
-    std::optional<std::uint64_t> request_tokens = {};  // the maximum size of a request
+    agent::ModelLimits limits = {
+        .concurrency = 8, .retries = 4, .request_tokens = {}, .time_limit = Duration(600'000)};
 };
 
 class HttpModel final : public agent::Model {
@@ -31,12 +29,7 @@ public:
 
     [[nodiscard]] Stop ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(agent::ModelOutcome)> done) override;
-    [[nodiscard]] std::size_t concurrency() const override { return options_.concurrency; }
-    [[nodiscard]] std::uint32_t retries() const override { return options_.retries; }
-    [[nodiscard]] Duration time_limit() const override { return options_.timeout; }
-    [[nodiscard]] std::optional<std::uint64_t> request_tokens() const override {
-        return options_.request_tokens;
-    }
+    [[nodiscard]] agent::ModelLimits limits() const override { return options_.limits; }
 
 private:
     struct Asking;

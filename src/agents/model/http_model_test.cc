@@ -51,7 +51,7 @@ TEST_F(OpenAiChatTest, Request_HasKeyHeadersAndLimits) {
     EXPECT_EQ(request.redirects_max, 0U);
     EXPECT_TRUE(request.send_once);
     EXPECT_THAT(request.body, HasSubstr(R"({"role":"user","content":"hi"})"));
-    EXPECT_EQ(model.concurrency(), 3U);
+    EXPECT_EQ(model.limits().concurrency, 3U);
 }
 
 TEST_F(OpenAiChatTest, Stream_YieldsTextAndUsage) {

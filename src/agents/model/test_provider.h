@@ -74,8 +74,10 @@ protected:
                  .base_url = "http://localhost/v1",
                  .api_key = "sk-secret",
                  .headers = {{"X-Team", "blue-secret"}},
-                 .timeout = Duration(90'000),
-                 .concurrency = 3}),
+                 .limits = {.concurrency = 3,
+                            .retries = 4,
+                            .request_tokens = {},
+                            .time_limit = Duration(90'000)}}),
           stream_type(std::move(type)) {}
 
     void ask() {

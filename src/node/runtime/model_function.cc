@@ -107,6 +107,7 @@ public:
             [run](ModelAnswer const& answer) { take_answer(run, answer); });
         return stop_of(run);
     }
+    [[nodiscard]] agent::ModelLimits limits() const override { return {}; }
 
 private:
     // Used on the worker: pieces reach the loop in their order, and before the answer.
@@ -150,8 +151,7 @@ public:
             });
         return stop_of(run);
     }
-    [[nodiscard]] std::size_t concurrency() const override { return inner_->concurrency(); }
-    [[nodiscard]] std::uint32_t retries() const override { return inner_->retries(); }
+    [[nodiscard]] agent::ModelLimits limits() const override { return inner_->limits(); }
 
 private:
     // Streamed text would bypass `after`: if there is one, nothing is streamed.
@@ -273,6 +273,7 @@ public:
         static_cast<void>(means_.workers.run(std::move(job), std::move(finished)));
         return runtime::stop_of(run);
     }
+    [[nodiscard]] agent::ModelLimits limits() const override { return {}; }
 
 private:
     void fail_with(runtime::RunPtr const& run, Error const& error) const {

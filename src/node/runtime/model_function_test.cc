@@ -1,4 +1,7 @@
+#include "agent/model.h"
 #include "base/test_wait.h"
+#include "port/http.h"
+#include "runtime/models.h"
 #include "runtime/testing/runtime_fixture.h"
 
 #include <condition_variable>
@@ -136,6 +139,51 @@ TEST_F(ModelFunctionTest, InterceptorThatThrows_EndsTheTurnAtTheFirstAttempt) {
     auto const session = start("hello");
     EXPECT_EQ(asked, 1);
     EXPECT_EQ(count(session.id, "turn_ended"), 1U);
+}
+
+// A model with limits of its own, which is never asked.
+class LimitedModel final : public agent::Model {
+public:
+    Stop ask(agent::Question, port::Fn<void(port::Delta)>,
+             port::Fn<void(agent::ModelOutcome)>) override {
+        ADD_FAILURE() << "it was asked";
+        return {};
+    }
+    agent::ModelLimits limits() const override {
+        return {.concurrency = 2,
+                .retries = 3,
+                .request_tokens = 4'000,
+                .time_limit = Duration(1'800'000)};
+    }
+};
+
+// What the plan of a model needs while it makes it.
+struct NoMeans final : port::HttpClient, port::Clock, port::Workers {
+    port::HttpId start(port::HttpRequest, port::HttpCallbacks) override { return {}; }
+    void cancel(port::HttpId) override {}
+    Time now() const override { return {}; }
+    Duration monotonic() const override { return {}; }
+    std::stop_source run(port::Fn<void(std::stop_token)>, port::Fn<void(bool)>) override {
+        return {};
+    }
+};
+
+TEST(InterceptedModelTest, Limits_AreThoseOfTheModel) {
+    auto plan = std::make_shared<detail::ModelPlan>();
+    plan->make = [](Means const&) -> Result<std::shared_ptr<agent::Model>> {
+        return std::make_shared<LimitedModel>();
+    };
+    NoMeans none;
+    auto const made = Model(plan)
+                          .through({.name = "watch"})
+                          .plan()
+                          ->make({none, none, none, nullptr, std::stop_token{}});
+    ASSERT_TRUE(made);
+    auto const limits = (*made)->limits();
+    EXPECT_EQ(limits.concurrency, 2U);
+    EXPECT_EQ(limits.retries, 3U);
+    EXPECT_EQ(limits.request_tokens, 4'000U);
+    EXPECT_EQ(limits.time_limit, Duration(1'800'000));
 }
 
 // Keeps the promises of its questions.

@@ -288,9 +288,9 @@ Model http_model(std::string_view base_url, std::string name, std::string key,
         out.id = name;
         out.base_url = options.base_url;
         out.api_key = key;
-        out.timeout = options.timeout;
-        out.concurrency = options.concurrency;
-        out.retries = options.retries;
+        out.limits.concurrency = options.concurrency;
+        out.limits.retries = options.retries;
+        out.limits.time_limit = options.timeout;
         return std::make_shared<model::HttpModel>(means.http, means.clock,
                                                   std::make_unique<P>(std::move(settings), more...),
                                                   std::move(out));
