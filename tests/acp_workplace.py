@@ -107,7 +107,7 @@ class ReadingFiles(Programs):
         self.assertEqual((self.work / 'a.txt').read_text(), 'one')
 
 
-class Workplace(Programs):
+class Folders(Programs):
     more = 'files = "write"\nterminals = true'
 
     def called(self, session, method, **params):

@@ -136,9 +136,9 @@ class Fetched(Artifacts):
 
     def test_foreign_token_and_wrong_id_see_nothing(self):
         session, artifact = self.kept()
-        stranger = Client(self.server.port, 'wrong')
-        self.assertProblem(stranger.get(f'/api/artifacts/{artifact}'), 401, 'unauthenticated')
-        stranger.close()
+        outsider = Client(self.server.port, 'wrong')
+        self.assertProblem(outsider.get(f'/api/artifacts/{artifact}'), 401, 'unauthenticated')
+        outsider.close()
         number = int(artifact.rsplit('_', 1)[1])
         for wrong in (
             artifact[:-1] + 'x',

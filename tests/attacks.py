@@ -257,7 +257,7 @@ class Refusals(Raw):
 
     def test_public_words_in_a_path_need_a_token(self):
         """CVE-2026-53576: a path that ended in /configs skipped the check."""
-        stranger = Client(self.server.port, None)
+        outsider = Client(self.server.port, None)
         for private in ('/api/agents', '/api/doctor', '/api/tokens', '/async-tool/pending'):
             for path in (
                 f'{private}/healthz',
@@ -274,7 +274,7 @@ class Refusals(Raw):
                 f'{private}.healthz',
             ):
                 with self.subTest(path=path):
-                    answer = stranger.call('GET', path, headers={'Connection': 'close'})
+                    answer = outsider.call('GET', path, headers={'Connection': 'close'})
                     self.assertIn(answer.status, (400, 401, 404, 429))
                     self.assertNotIn(b'items', answer.raw)
 
@@ -560,14 +560,14 @@ class Secrets(Case):
         bob.call('GET', '/api/agents', headers={'Host': made['secret']})
         link = self.server.post('/api/links', {'name': 'eve', 'role': 'read'})['url'].split('#')[1]
         secrets.append(link)
-        stranger = Client(self.server.port, None)
-        signed = stranger.post('/sign-in', {'code': link})
+        outsider = Client(self.server.port, None)
+        signed = outsider.post('/sign-in', {'code': link})
         cookie = signed.headers['Set-Cookie'].split(';')[0]
         secrets.append(cookie.split('=', 1)[1])
-        stranger.get('/api/agents', Cookie=cookie)
-        stranger.get('/c/cap_' + 'S' * 43)
+        outsider.get('/api/agents', Cookie=cookie)
+        outsider.get('/c/cap_' + 'S' * 43)
         secrets.append('cap_' + 'S' * 43)
-        stranger.call('GET', '/api/agents', headers={'Authorization': 'Basic ' + 'P' * 30})
+        outsider.call('GET', '/api/agents', headers={'Authorization': 'Basic ' + 'P' * 30})
         secrets.append('P' * 30)
         self.server.delete(f'/api/tokens/{made["token"]["id"]}')
         bob.get('/api/agents')

@@ -287,7 +287,7 @@ class Fields(Case):
                         self.refused(twice)
 
     def test_foreign_unknown_and_invalid_ids_look_the_same(self):
-        far = self.stranger()
+        far = self.outsider()
         looked = 0
         for method, path, operation in operations():
             if '{id}' not in path or path.startswith(('/api/tokens/', '/a/')):
@@ -310,7 +310,7 @@ class Fields(Case):
                 looked += 1
         self.assertGreater(looked, 25)
 
-    def stranger(self):
+    def outsider(self):
         """Returns a client with all rights in another project."""
         made = self.server.post(
             '/api/tokens', {'name': 'far', 'role': 'admin', 'projects': ['other'], 'ttlMs': 600_000}
@@ -323,7 +323,7 @@ class Fields(Case):
         return json.dumps(out, sort_keys=True)
 
     def test_foreign_pending_ids_in_bodies_look_unknown(self):
-        far = self.stranger()
+        far = self.outsider()
         looked = 0
         for method, path, operation in operations():
             schema = json_schema(operation)

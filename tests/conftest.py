@@ -1,7 +1,7 @@
 """How pytest runs the tests from outside.
 
 A test file is an executable one in tests/, tests/slow/ or tests/agents/. Its unittest classes and
-its functions `test_…` are the tests. Files that are slow stand in tests/slow/, what needs real
+its functions `test_…` are the tests. Files that are slow are in tests/slow/, what needs real
 agents in tests/agents/ (`--agents` runs these alone, `--quick` leaves out what is slow).
 
 With several workers (-n), the tests of one class run on one worker, because they may share a

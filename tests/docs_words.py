@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The documents use plain words: none of the retired ones below, beside code, output and the texts
-that they repeat from the sources (titles of errors, meanings of keys). Exit status 1 and a list if
-one does."""
+"""The documents use plain words: none that tools/retired_words.py lists, besides code, output and
+the texts that they repeat from the sources (titles of errors, meanings of keys). Exit status 1 and
+a list if one does."""
 import pathlib
 import re
 import sys
@@ -9,6 +9,9 @@ import sys
 from docs_links import CODE
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / 'tools'))
+import retired_words  # noqa: E402
+
 PAGES = ['*.md', 'docs/**/*.md', 'verification/*.md']
 # CHANGELOG.md describes the past; docs/glossary.md names old words once.
 LEFT_OUT = {'CHANGELOG.md', 'docs/glossary.md'}
@@ -17,26 +20,7 @@ REPEATED = {  # lines with texts of src/core/base/error.cc and src/node/config/k
     'docs/errors/README.md': re.compile(r'^\| \['),
 }
 ERROR_TITLE_LINE = 5
-INSTEAD = {
-    r'can not': 'cannot',
-    r'anew': 'again',
-    r'(?:that|what) is usual|usual (?=\d)': 'default',
-    r'bears?': 'has',
-    r'bricked': 'unreadable',
-    r'goes on|go on': 'continues',
-    r'hangs': 'is undelivered, or does not answer',
-    r'in good order': 'gracefully',
-    r'lets? go of|puts? away|put away': 'releases, ends',
-    r'comes? to rest': 'becomes idle',
-    r'owed|owes|owing': 'outstanding',
-    r'played model|model that is played': 'scripted model',
-    r'stranger|strangers': 'unknown receiver',
-    r'[Ww]hoever': 'everybody who, or the noun',
-    r'is told|are told|was told|be told': 'gets',
-    r'stands? in|stands? behind|stands? beside': 'is in',
-    r'agents? that (?:is a program|are programs)': 'external agent',
-}
-WORDS = [(re.compile(rf'\b(?:{pattern})\b'), word) for pattern, word in INSTEAD.items()]
+WORDS = retired_words.in_documents()
 
 
 def prose(name, text):

@@ -13,7 +13,7 @@ and 8017.
   white space is one space, `…` stands for anything, as a line for any lines.
 - Comments before a block, which readers do not see:
     <!-- test: status 10 4 -->    some command of it ends with each of these
-    <!-- test: background -->     it goes on beside the others; a server is waited for
+    <!-- test: background -->     it continues beside the others; a server is waited for
     <!-- test: background 8017 -->  the same, until something listens on that port
     <!-- test: file NAME -->      the block (of any language) is that file; a script if it has #!
     <!-- test: append NAME -->    it is put at the end of that file

@@ -109,7 +109,7 @@ ask = "Deploy {input.target}?"
         self.assertEqual((missing['callID'], missing['gate']), ('call_2', 'dep*'))
         self.assertNotIn('gate_decided', self.types()[self.types().index('gate_missing'):])
         self.restart_with(tool + self.gate % '', one)
-        eventually(lambda: 'tool_finished' in self.types(), 'B goes on')
+        eventually(lambda: 'tool_finished' in self.types(), 'B continues')
         self.assertEqual(self.server.get('/api/doctor')['blocked'], [])
         (doubt,) = self.server.open_calls(self.session)
         self.assertStatus(self.server.result(doubt['id'], 'after all'), 200)

@@ -125,12 +125,12 @@ class Routes(Contract):
         self.assertEqual(sorted(found), sorted(ROUTES))
 
     def test_without_a_token_every_route_is_401_without_details(self):
-        stranger = Client(self.server.port, None)
+        outsider = Client(self.server.port, None)
         for method, path in ROUTES:
             if path in OPEN or path == '/':
                 continue
             with self.subTest(method=method, path=path):
-                answer = self.unlimited(stranger, method, path.replace('{}', 'ses_AAAAAAAA'))
+                answer = self.unlimited(outsider, method, path.replace('{}', 'ses_AAAAAAAA'))
                 if path.startswith(OWN_PROOF) and (method, path) != ('POST', '/a/{}'):
                     self.assertProblem(answer, 404, 'not_found')
                     continue
@@ -172,9 +172,9 @@ class Routes(Contract):
         self.assertStatus(self.server.get('/api/agents'), 200)
 
     def test_health_and_readiness_need_no_token(self):
-        stranger = Client(self.server.port, None)
-        self.assertStatus(stranger.get('/healthz'), 200)
-        wait_for(lambda: stranger.get('/readyz').status == 200, what='readiness')
+        outsider = Client(self.server.port, None)
+        self.assertStatus(outsider.get('/healthz'), 200)
+        wait_for(lambda: outsider.get('/readyz').status == 200, what='readiness')
 
     def test_other_methods_are_405_with_allow(self):
         by_path = {}
@@ -210,7 +210,7 @@ class Routes(Contract):
                 self.assertProblem(self.server.get(path), 404, 'not_found')
 
     def test_public_suffixes_open_nothing(self):
-        stranger = Client(self.server.port, None)
+        outsider = Client(self.server.port, None)
         for path in (
             '/api/agents/healthz',
             '/api/doctor/readyz',
@@ -219,7 +219,7 @@ class Routes(Contract):
             '/healthz%2f..%2fapi%2fagents',
             '//healthz/api',
         ):
-            answer = stranger.call('GET', path, headers={'Connection': 'close'})
+            answer = outsider.call('GET', path, headers={'Connection': 'close'})
             self.assertIn(answer.status, (400, 401, 404), path)
 
     def test_head_is_get_without_the_body(self):

@@ -122,10 +122,10 @@ class Import(Case):
         self.assertEqual((done['status'], done['output']), ('completed', 'a\nb'))
         self.assertEqual((open_['status'], open_['reason']), ('error', 'unknown'))
         self.assertEqual(self.server.session(session['id'])['activity'], {'type': 'idle'})
-        self.server.prompt(session['id'], 'go on')
+        self.server.prompt(session['id'], 'continue')
         self.assertEqual(self.server.said(session['id']),  # what the model was shown
                          'bash ls: a\nb\nbash sleep failed: It had not ended.\n'
-                         'You said: go on')
+                         'You said: continue')
 
 
 class IntoAProgram(Programs):
@@ -147,7 +147,7 @@ class IntoAProgram(Programs):
         (session,) = self.server.items('/api/projects/default/sessions')
         self.assertEqual(session['cwd'], folder)
         self.assertEqual(session['labels'], {'source': 'opencode:ses_x'})
-        self.server.prompt(session['id'], 'go on')
+        self.server.prompt(session['id'], 'continue')
         self.assertEqual(self.log('session/new')[0]['cwd'], folder)
 
     def test_session_of_a_folder_outside_of_the_roots_is_named(self):
@@ -235,7 +235,7 @@ class Files(Import):
         self.assertEqual([e['digest'] for e in emitted][0],
                          'sha256:' + hashlib.sha256(PNG).hexdigest())
         self.assertEqual(len(emitted), 3)
-        self.server.prompt(session['id'], 'go on')
+        self.server.prompt(session['id'], 'continue')
         fork = self.server.post(f'/api/sessions/{session["id"]}/fork', {})
         self.assertStatus(fork, 201)
         self.assertEqual(self.artifact(self.server.messages(fork['id'])[0]['parts'][1]).raw, PNG)
@@ -387,7 +387,7 @@ class Mistakes(Import):
         more = [{'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}]
         self.assertProblem(self.server.post(path, {'part': 9, 'messages': more}), 409, 'not_ready')
         self.assertProblem(self.server.post(path, {'part': 1, 'messages': more}), 400, 'bad_value')
-        self.server.prompt(session['id'], 'go on')
+        self.server.prompt(session['id'], 'continue')
         self.assertProblem(self.server.post(path, {'part': 5, 'messages': more}), 409,
                            'wrong_state')
 

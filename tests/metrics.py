@@ -114,9 +114,9 @@ class Metrics(MetricsCase):
         self.assertEqual(values['dormouse_calls_paused_total', (('reason', 'tool_result'),)], 0)
 
     def test_metrics_need_the_token(self):
-        stranger = Client(self.server.port, None)
-        self.addCleanup(stranger.close)
-        self.assertProblem(stranger.get('/metrics'), 401, 'unauthenticated')
+        outsider = Client(self.server.port, None)
+        self.addCleanup(outsider.close)
+        self.assertProblem(outsider.get('/metrics'), 401, 'unauthenticated')
         self.assertEqual(
             self.value('dormouse_http_requests_total', method='other', route='other', code='4xx'), 1
         )

@@ -241,9 +241,9 @@ class SignIn(World):
         provider = self.provider()
         back = provider.log_in(self.browser, self.start(), 'alice-id')
         self.assertIn('This browser did not begin', Browser().open(back).text)
-        stranger = Browser()
-        self.start(browser=stranger)
-        self.assertIn('belongs to another sign-in', stranger.open(back).text)
+        outsider = Browser()
+        self.start(browser=outsider)
+        self.assertIn('belongs to another sign-in', outsider.open(back).text)
         changed = re.sub('state=[^&]*', 'state=x', back)
         self.assertPage(self.browser.open(changed), 401, 'belongs to another sign-in')
 

@@ -84,14 +84,14 @@ class EveryRoute(Rights):
     def test_other_project_looks_like_not_found(self):
         session, call = self.waiting('secret')
         unknown = 'ses_' + 'B' * 22, re.sub(r'^pnd_.{22}', 'pnd_' + 'B' * 22, call['id'])
-        stranger = self.client('stranger', 'admin', projects=['other'])
+        outsider = self.client('outsider', 'admin', projects=['other'])
         before = self.server.session(session['id'])
         for (method, path), (role, names) in rights().items():
             if role == 'anyone' or names == 'nothing':
                 continue
             with self.subTest(method=method, path=path):
                 if names == 'server':
-                    answer = stranger.call(method, path.replace('{}', 'tok_x'))
+                    answer = outsider.call(method, path.replace('{}', 'tok_x'))
                     self.assertProblem(answer, 403, 'forbidden')
                     continue
                 if names == 'list':
@@ -99,7 +99,7 @@ class EveryRoute(Rights):
                         of_project = ('/api/events', '/api/deliveries', '/api/mail', '/api/rules')
                         if path in of_project and 'session' in query:
                             continue
-                        answer = stranger.call(method, path + query)
+                        answer = outsider.call(method, path + query)
                         self.assertProblem(answer, 404, 'not_found')
                     continue
                 mine = self.filled(path, names, session['id'], call['id'])
@@ -107,8 +107,8 @@ class EveryRoute(Rights):
                 sent = [self.body(method, names, one) for one in (call['id'], unknown[1])]
                 if path == '/a/{}':
                     sent = [{}, {}]  # it takes a form, and no JSON
-                foreign = stranger.call(method, mine, **sent[0])
-                absent = stranger.call(method, none, **sent[1])
+                foreign = outsider.call(method, mine, **sent[0])
+                absent = outsider.call(method, none, **sent[1])
                 if names == 'items':
                     self.assertEqual([i['status'] for i in foreign['items']], [404])
                     self.assertEqual([i['status'] for i in absent['items']], [404])
@@ -271,7 +271,7 @@ class Projects(Rights):
         self.assertStatus(made, 201)
         path = f'/api/tasks/{made["taskID"]}/resume'
         other = self.client('other', 'operate', agents=['demo-each'])
-        self.assertProblem(other.post(path, {'message': 'go on'}), 403, 'forbidden')
+        self.assertProblem(other.post(path, {'message': 'continue'}), 403, 'forbidden')
 
 
 class Life(Rights):

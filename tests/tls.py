@@ -265,7 +265,7 @@ class Tls(Case):
         server.process.send_signal(signal.SIGHUP)
         wait_for(lambda: 'certificate was reloaded' in server.tail(), what='a reload')
         self.assertEqual(server.new_client().get('/api/agents').status, 200)
-        self.assertEqual(open_before.get('/api/agents').status, 200, 'what is open goes on')
+        self.assertEqual(open_before.get('/api/agents').status, 200, 'what is open continues')
         server.finish()
 
     def test_files_that_cannot_be_used_are_named(self):
@@ -415,8 +415,8 @@ class Metrics(Case):
             free.bind(('127.0.0.1', 0))
             port = free.getsockname()[1]
         server = self.server(f'metrics_listen = "127.0.0.1:{port}"\n')
-        stranger = Client(port, None)
-        answer = stranger.get('/metrics')
+        outsider = Client(port, None)
+        answer = outsider.get('/metrics')
         self.assertEqual(answer.status, 200)
         self.assertIn(b'dormouse_', answer.raw)
         for path in ('/', '/api/agents', '/healthz', '/metrics/', '/async-tool/pending'):

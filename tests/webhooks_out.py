@@ -237,7 +237,7 @@ class Outcomes(Sent):
         def told():
             return {json.loads(r['body'])['pendingID'] for r in list(self.receiver.received)}
 
-        eventually(lambda: told() == set(sent), 'all are told')
+        eventually(lambda: told() == set(sent), 'all got it')
         by_call = {}
         for received in list(self.receiver.received):
             body = json.loads(received['body'])

@@ -15,7 +15,7 @@ UNKNOWN = 'unknown'  # no answer, or one that does not say
 
 
 class Op:
-    """`value` is what it offers (None: it only reads), `seen` the settlement it was told."""
+    """`value` is what it offers (None: it only reads), `seen` the settlement it saw."""
 
     def __init__(self, begin, value=None):
         self.begin = begin

@@ -13,6 +13,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import retired_words  # noqa: E402
 import test_rules  # noqa: E402
 
 COLUMNS_MAX, FILE_LINES_MAX = 100, 600
@@ -28,7 +29,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 ADD_LAYER = re.compile(r'^\s*add_layer\(([\w/]+)([^)]*)\)', re.M)
 
 # What a pure layer may not name: time, chance, threads, files, sockets, environment, terminals. A
-# mutex may stand in one: on one thread, as in the simulation, it changes nothing.
+# mutex may be in one: on one thread, as in the simulation, it changes nothing.
 IMPURE = re.compile(
     r'\b(\w+_clock::now|random_device|this_thread|std::j?thread|std::async\b|std::atomic|'
     r'condition_variable|clock_gettime|gettimeofday|time\(nullptr\)|getenv|std::rand\b|'
@@ -54,39 +55,8 @@ BANNED = (
     (re.compile(r'\bDISABLED_|EXPECT_TRUE\(true\)'), 'a test that cannot fail', ()),
 )
 
-# Words that the language of the project retired: (pattern, what to write instead, (path, reason) of
-# the files that may all the same). Looked for in code, comments, literals, scripts and documents.
-WIRE = 'a name on the wire or in the database'
-RETIRED = tuple(
-    (re.compile(rf'(?<![A-Za-z])(?:{pattern})(?![a-z])'), instead, excepted)
-    for pattern, instead, excepted in (
-        (r'[Cc]an not', 'cannot', ()),
-        (r'[Aa]new', 'again, rebuilt', ()),
-        (r'[Ww]hoever', 'anybody who, or the noun', ()),
-        (r'lets? go of|puts away', 'release, unload', ()),
-        (r'comes? to rest', 'becomes idle', ()),
-        (r'is not there|are not there', 'is missing, does not exist', ()),
-        (r'strangers|a stranger|the stranger', 'unknown receivers', ()),
-        (r'bricked', 'unreadable', ()),
-        (r'DoorAsk|DoorEntry|open_door|answer_door', 'TerminalRequest, AttachInfo', ()),
-        (r'(?:Turn)?Verdict', 'what it is: GateDecision, PermissionAnswer', ()),
-        (r'HeldClock|AcpTold|ToldCall|TellAgent|TurnTold', 'a noun of the field', ()),
-        (r'Wake::usual|usual_limits|usual_options|max_tokens_usual', 'default', ()),
-        (r'dormouse::server', 'dormouse::http', ()),
-        (r'disown|owed_since|owed_max|untold', 'outstanding, unnotified', (
-            ('src/core/wire/', WIRE),
-        )),
-    )
-)
-# What says what was, and the lists of words themselves.
-RETIRED_LEFT_OUT = (
-    'CHANGELOG.md',
-    'docs/glossary.md',
-    'tests/docs_words.py',
-    'tools/tidy.py',
-    'tools/tidy_test.py',
-)
-PROSE = ('.h', '.cc', '.md', '.py')
+PROSE = ('.h', '.cc', *WRITTEN)
+RETIRED = retired_words.compiled()
 
 
 class Layer:
@@ -310,11 +280,12 @@ def check_scripts(root, findings):
 
 def check_retired(root, findings):
     pages = [p for p in root.glob('*.md')]
-    for folder in ('include', 'src', 'tests', 'bench', 'examples', 'docs', 'tools', 'verification'):
+    for folder in ('include', 'src', 'tests', 'bench', 'examples', 'docs', 'tools', 'verification',
+                   'web', 'clients', 'packaging', 'cmake'):
         pages += [p for p in files_in(root / folder) if p.suffix in PROSE and p.is_file()]
     for path in sorted(pages):
         name = path.relative_to(root).as_posix()
-        if name in RETIRED_LEFT_OUT:
+        if name in retired_words.LEFT_OUT:
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             for pattern, instead, excepted in RETIRED:

@@ -478,7 +478,7 @@ private:
 Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
                                                    std::string const& store,
                                                    port::Entropy& entropy) {
-    bool const wanted = std::ranges::find(config.notifies, config::NotifyKind::web_push,
+    bool const wanted = std::ranges::find(config.notifies, NotifyKind::web_push,
                                           &config::Notify::kind) != config.notifies.end();
     if (!wanted) return std::nullopt;
     auto key = store == ":memory:" ? Result<P256Secret>(http::new_push_key(entropy))

@@ -27,9 +27,7 @@ std::string name_of(config::Notify const& notify) {
 
 webhook::Notice notice_of(config::Notify const& notify) {
     webhook::Notice out;
-    out.kind = static_cast<webhook::Notice::Kind>(notify.kind);
-    static_assert(static_cast<int>(config::NotifyKind::web_push) ==
-                  static_cast<int>(webhook::Notice::Kind::web_push));
+    out.kind = notify.kind;
     out.target = "notify:" + name_of(notify);
     if (notify.url) out.url = notify.url->value;
     if (notify.token) out.token = notify.token->value;
@@ -79,7 +77,7 @@ webhook::Pump::Options webhook_options(config::Config const& config,
             {hook.url, hook.secret ? hook.secret->value : "", hook.events, hook.project});
     }
     for (config::Notify const& notify : config.notifies) {
-        if (notify.kind == config::NotifyKind::email) {
+        if (notify.kind == NotifyKind::email) {
             add_mails(config, notify, out.outgoing.notices);
         } else {
             out.outgoing.notices.push_back(notice_of(notify));

@@ -102,7 +102,7 @@ public:
                                                                     std::uint32_t limit) override {
         return ask([&] { return store_.due_messages(kind, until, limit); });
     }
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key) override {
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override {
         return ask([&] { return store_.post(key); });
     }
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override {

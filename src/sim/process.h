@@ -4,7 +4,7 @@
 
 #include "agent/builtin.h"
 #include "runner/lane/cut.h"
-#include "runner/postmaster.h"
+#include "runner/mail_service.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
 #include "sim/checks/witness.h"
@@ -69,7 +69,7 @@ private:
         cutter_.appended(lane, records);
     }
     void posted() override {}
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         post_.delivered(key, answer);
     }
     void swept(std::size_t) override {}
@@ -105,7 +105,7 @@ private:
     PlantedEffects planted_effects_;
     runner::Runner runner_;
     runner::HistoryCutter cutter_;
-    runner::Postmaster post_;
+    runner::MailService post_;
     agent::MailSlot& mail_;
     std::function<void()> const failed_;
 };

@@ -79,8 +79,7 @@ void Clients::misdeliver(PendingId pending) {
     command.what = result(0);
     runner->command(pending.session, std::move(command), asker(name("stray"), false),
                     [this](Result<Answer> answer) {
-                        // For a call removed by retention, an unknown id cannot be told from a
-                        // known one.
+                        // For a call removed by retention, an unknown id looks like a known one.
                         bool const other = !answer && answer.error().code != Code::not_found &&
                                            answer.error().code != Code::history_gone;
                         bool const fault = other && info(answer.error().code).next == Next::retry;

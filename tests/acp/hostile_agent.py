@@ -5,7 +5,7 @@ library. What it saw lies in the folder $FAKE_STATE. The first word of a prompt 
   at-once  the same, but both times at the same moment
   other W  asks and dies; then asks for what differs in W alone: name, told (its name is in an
            update before), title, locations, content, option or nothing
-  cancel   asks after it was cancelled, answers its prompt three times, and goes on
+  cancel   asks after it was cancelled, answers its prompt three times, and continues
   leaves   asks, and ends the turn without waiting
   names    asks with names and a title that are far too long
   odd      writes what is no message, and what no message may hold

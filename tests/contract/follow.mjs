@@ -1,6 +1,6 @@
 // Follows an event stream with npm's eventsource, which reconnects by itself. Prints one line of
 // JSON for every event that has an id, and for each opening of the stream.
-// usage: node follow.mjs URL TYPE...   (the token stands in $TOKEN)
+// usage: node follow.mjs URL TYPE...   (the token is in $TOKEN)
 import { EventSource } from 'eventsource'
 
 const [url, ...types] = process.argv.slice(2)

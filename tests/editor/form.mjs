@@ -1,5 +1,5 @@
 // An editor made of the protocol's own library that shows forms: it loads a session that waits for
-// an answer, gives the one it was told to, and says what it was asked.
+// an answer, gives the one it is given, and says what it was asked.
 import * as acp from '@agentclientprotocol/sdk';
 import { spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';

@@ -220,7 +220,7 @@ class Lease(Attach):
         screens = children_of(terminal.process.pid)
         self.assertEqual(len(screens), 1)
         time.sleep(LEASE_S + 3 * IDLE_S)  # the command renews the lease by its own clock
-        self.assertEqual(self.programs(), [pid], 'it was put away under the screen')
+        self.assertEqual(self.programs(), [pid], 'it was unloaded under the screen')
         terminal.process.send_signal(signal.SIGKILL)
         terminal.process.wait()
         wait_for(lambda: not pathlib.Path(f'/proc/{screens[0]}').exists()
@@ -274,7 +274,7 @@ class Refusals(Attach):
         made = self.server.post('/api/projects/default/import', {
             'agentID': 'coder', 'messages': [{'role': 'user', 'parts': parts}]})
         self.assertProblem(self.attach_to(made['id']), 409, 'not_ready')
-        self.server.prompt(made['id'], 'go on TOKEN-1')
+        self.server.prompt(made['id'], 'continue TOKEN-1')
         self.assertStatus(self.attach_to(made['id']), 200)
 
     def test_lost_session_needs_a_prompt_first(self):

@@ -487,7 +487,7 @@ class Run:
                 name = f'{part["tool"]} {next(iter(part["state"]["input"].values()))}'
                 lines = [l for l in said if l.startswith((name + ':', name + ' failed:'))]
                 if len(lines) > 1 or (not lines and not session.cancelled):
-                    self.world.fail(f'{session.id}: {name} was told {len(lines)} times')
+                    self.world.fail(f'{session.id}: {name} got {len(lines)} times')
                 if lines and part['tool'] == 'dangerous' and '"runs"' in lines[0]:
                     if '"runs":1}' not in lines[0]:
                         self.world.fail(f'{session.id}: {lines[0]}')

@@ -83,18 +83,18 @@ struct ArtifactRow {
 };
 
 // An outbox message: sent by a session, stored in the append that sends it.
-struct PostKey {
+struct OutboxKey {
     SessionId from;
     Seq seq = 0;  // the event that sends it
     std::uint32_t n = 0;
-    friend auto operator<=>(PostKey const&, PostKey const&) = default;
+    friend auto operator<=>(OutboxKey const&, OutboxKey const&) = default;
 };
 
 // `dead` and `disabled` are not tried again; `delivered` is kept so that its outcome can be read.
 enum class OutboxState : std::uint8_t { pending, delivered, dead, disabled };
 
 struct OutboxRow {
-    PostKey key;
+    OutboxKey key;
     std::string kind;    // which component delivers it: "session", "webhook"
     std::string target;  // a session id or a URL
     std::string body;    // Opaque here. The store adds a checksum over body and key.
@@ -112,7 +112,7 @@ struct OutboxRow {
 
 // A due message to a target other than a session.
 struct DueMessage {
-    PostKey key;
+    OutboxKey key;
     std::string target;
     std::uint32_t attempts = 0;  // failed attempts
     friend bool operator==(DueMessage const&, DueMessage const&) = default;
@@ -130,7 +130,7 @@ struct SentRow {
 
 // New delivery state of a message. No other column of its row ever changes.
 struct OutboxUpdate {
-    PostKey key;
+    OutboxKey key;
     bool gone = false;  // deletes the row; the other members are ignored
     OutboxState state = OutboxState::pending;
     Time next_at{};
@@ -147,7 +147,7 @@ struct OutboxUpdate {
 struct OutboxFilter {
     std::string project = {};
     std::optional<OutboxState> state = {};  // nullopt: all
-    std::optional<PostKey> before = {};     // page: smaller keys only
+    std::optional<OutboxKey> before = {};   // page: smaller keys only
     std::uint32_t limit = 50;
 };
 
@@ -226,7 +226,7 @@ struct Append {
     std::vector<ArtifactRow> artifacts;
     std::vector<OutboxRow> posts;  // key.from == session; they stay when the session is deleted
     // Messages that it receives or gets back: their rows are deleted.
-    std::vector<PostKey> taken = {};
+    std::vector<OutboxKey> taken = {};
     std::vector<SecretRow> secrets = {};
     // Accepted deliveries, for all sessions; they are no longer kept. Known ones stay unchanged.
     std::vector<DeliveredRow> delivered = {};

@@ -5,7 +5,7 @@
 
 #include "session/event.h"
 #include "session/limits.h"
-#include "session/post.h"
+#include "session/outbox_message.h"
 #include "session/standing.h"
 
 namespace dormouse::session {
@@ -220,16 +220,16 @@ struct Delete {
 // An outbox message has arrived. It is applied once, in any status of the session; a repeat is a
 // duplicate. One that can never be applied is refused, and its sender gets Undelivered.
 struct Deliver {
-    PostKey key;
-    PostBody what;
+    OutboxKey key;
+    OutboxBody what;
     std::optional<Create::ForkOf> past = {};  // the history for a StartRun that forks
 };
 
 // Tells the sender of a message that `to` refused it for good.
 struct Undelivered {
-    PostKey key;
+    OutboxKey key;
     SessionId to;
-    PostBody what;
+    OutboxBody what;
     Trouble error;
 };
 

@@ -6,7 +6,7 @@
 #include "session/command.h"
 #include "session/key.h"
 #include "session/limits.h"
-#include "session/post.h"
+#include "session/outbox_message.h"
 #include "session/state.h"
 
 namespace dormouse::session {
@@ -36,10 +36,10 @@ struct Decision {
     Result<Answer> answer;
     std::vector<PendingChange> pending = {};  // changes of the rows of pending calls
     std::vector<KeptArtifact> artifacts = {};
-    std::vector<Post> posts = {};
+    std::vector<OutboxMessage> posts = {};
     std::uint64_t sessions = 0;  // session numbers used, from Context::next_session on
     // The outbox message that the command applied; it is remembered with this append.
-    std::optional<PostKey> took = {};
+    std::optional<OutboxKey> took = {};
     std::vector<StandingRule> rules = {};  // made by the command
 };
 

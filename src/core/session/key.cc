@@ -150,7 +150,7 @@ std::string earlier_key(std::string const& idem_key) {
 
 namespace {
 
-std::string taken_key(char kind, PostKey const& key) {
+std::string taken_key(char kind, OutboxKey const& key) {
     return kind + key.from.bare() + '.' + std::to_string(key.seq) + '.' + std::to_string(key.n);
 }
 

@@ -57,7 +57,7 @@ template <class Visit> struct Fields {
         of("messages", fork.messages);
         of("artifacts", fork.artifacts);
     }
-    void of(std::string_view name, PostBody& what) const {
+    void of(std::string_view name, OutboxBody& what) const {
         std::visit([&](auto& body) { of(name, body); }, what);
     }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Fields of messages between sessions.
 
-#include "session/post.h"
+#include "session/outbox_message.h"
 #include "wire/part_fields.h"
 
 namespace dormouse::wire {

@@ -12,8 +12,8 @@ namespace dormouse::wire {
 
 namespace {
 
-// In the order of PostBody.
-constexpr std::array<std::string_view, std::variant_size_v<PostBody>> kinds{
+// In the order of OutboxBody.
+constexpr std::array<std::string_view, std::variant_size_v<OutboxBody>> kinds{
     "start_run", "stop_run", "run_ended", "mail", "run_progress", "mail_lost"};
 
 // The text parts of a reply, joined, as one JSON string of at most task_result_bytes_max.
@@ -35,14 +35,14 @@ void SaidForm::write(json::Writer& out, Json const& said, FieldContext const&) {
     out.value(text_of(said));
 }
 
-std::string write_post(PostBody const& what) {
+std::string write_post(OutboxBody const& what) {
     json::Writer out;
     out.begin_object().member("kind", kinds.at(what.index()));
     std::visit([&]<class P>(P const& post) { write_all(rows<P>, out, post, {}); }, what);
     return out.end_object().take();
 }
 
-Result<PostBody> read_post(std::string_view text) {
+Result<OutboxBody> read_post(std::string_view text) {
     if (!json::is_json(text)) return fail(Code::internal, "A stored outbox message is damaged.");
     Members members{json::View(text)};
     std::string const kind = members["kind"].string_or("");
@@ -50,7 +50,7 @@ Result<PostBody> read_post(std::string_view text) {
     if (found == kinds.end())
         return fail(Code::newer_format,
                     "An outbox message of kind '" + kind + "' was written by a newer release.");
-    PostBody what;
+    OutboxBody what;
     read_choice(what, static_cast<std::size_t>(found - kinds.begin()), members, {});
     return what;
 }

@@ -3,7 +3,7 @@
 
 #include <dormouse/error.h>
 
-#include "session/post.h"
+#include "session/outbox_message.h"
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@
 namespace dormouse::wire {
 
 // {"kind":"start_run",…}
-[[nodiscard]] std::string write_post(session::PostBody const& what);
+[[nodiscard]] std::string write_post(session::OutboxBody const& what);
 // REQUIRES: `text` was written by write_post() of this or another release. Errors: newer_format.
-[[nodiscard]] Result<session::PostBody> read_post(std::string_view text);
+[[nodiscard]] Result<session::OutboxBody> read_post(std::string_view text);
 
 }  // namespace dormouse::wire

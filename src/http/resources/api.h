@@ -16,7 +16,7 @@
 #include "port/effects.h"
 #include "port/http.h"
 #include "runner/lane/cut.h"
-#include "runner/postmaster.h"
+#include "runner/mail_service.h"
 #include "runner/runner.h"
 #include "webhook/kinds/web_push.h"
 #include "webhook/source.h"
@@ -115,7 +115,7 @@ public:
     // Called by the runner's observer; these match runner::Observer.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) {
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) {
         mail_.delivered(key, answer);
     }
 
@@ -131,7 +131,7 @@ public:
     [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }
     [[nodiscard]] Changes& changes() { return *changes_; }
-    [[nodiscard]] runner::Postmaster& mail() { return mail_; }
+    [[nodiscard]] runner::MailService& mail() { return mail_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
@@ -177,7 +177,7 @@ private:
     std::unique_ptr<Webhooks> webhooks_;
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
-    runner::Postmaster mail_;
+    runner::MailService mail_;
     runner::HistoryCutter cutter_;
     WebPage const web_page_;
     std::vector<Route> const routes_;

@@ -5,6 +5,7 @@
 #include <dormouse/json.h>
 #include <dormouse/time.h>
 
+#include "base/notify_kind.h"
 #include "session/mail.h"
 #include "session/vocabulary.h"
 
@@ -284,19 +285,6 @@ struct Webhook {
     std::string project = {};              // empty: all projects
     std::uint32_t line = 0;                // of its heading
     friend bool operator==(Webhook const&, Webhook const&) = default;
-};
-
-enum class NotifyKind : std::uint8_t {
-    slack,
-    webhook,
-    command,
-    slack_bot,
-    discord,
-    telegram,
-    teams,
-    ntfy,
-    email,
-    web_push
 };
 
 // How people are notified.

@@ -16,7 +16,8 @@ public:
     // Outbox messages to receivers that are not sessions became durable and can be sent.
     virtual void posted() = 0;
     // The outcome of a message between sessions, as far as this process knows it.
-    virtual void delivered(session::PostKey const& key, Result<session::Answer> const& answer) = 0;
+    virtual void delivered(session::OutboxKey const& key,
+                           Result<session::Answer> const& answer) = 0;
     // Retention has deleted `sessions` sessions; called after each batch that deleted some.
     virtual void swept(std::size_t sessions) = 0;
     // A sync failed: this process writes nothing more (P10). Called once.

@@ -52,7 +52,7 @@ TEST_F(Retention, ManySessions_AreDeletedInBatches) {
 TEST_F(Retention, ReopenedSession_IsKept) {
     SessionId const session = completed_session();
     pass(std::chrono::minutes(10));
-    Prompt again = prompt("go on");
+    Prompt again = prompt("continue");
     again.reopen = true;
     EXPECT_EQ(ask(session, again), "applied");
     pass(std::chrono::minutes(100));
@@ -71,7 +71,7 @@ TEST_F(Retention, SessionReopenedDuringSweep_IsNotDeleted) {
     pass(std::chrono::minutes(59));
     journal.hold_reads = true;
     pass(std::chrono::minutes(2));  // the store has found it; the answer is held
-    Prompt again = prompt("go on");
+    Prompt again = prompt("continue");
     again.reopen = true;
     EXPECT_EQ(ask(session, again), "applied");
     journal.release_reads();

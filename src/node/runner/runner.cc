@@ -31,7 +31,7 @@ Runner::Runner(World world, Options options, Observer& observer)
           [this](SessionId to, Command::Body body, Actor by, Reply reply) {
               command(to, std::move(body), {std::move(by)}, std::move(reply));
           },
-          [this](PostKey const& key, Result<Answer> const& answer) {
+          [this](OutboxKey const& key, Result<Answer> const& answer) {
               observer_.delivered(key, answer);
           }),
       aliases_(world.journal) {}
@@ -68,6 +68,7 @@ Incoming Runner::make(Command::Body body, Asker asker) {
 
 void Runner::command(SessionId session, Command::Body body, Asker asker, Reply reply) {
     trace();
+    CHECK(reply);
     if (draining_) return reply(std::unexpected(stopping()));
     if (auto const* erase = std::get_if<Delete>(&body); erase && !erase->only_completed)
         reply = [this, alive = scope_.token(), session, by = asker.by,
@@ -145,6 +146,7 @@ void Runner::store_failed(Error const& error) {
 }
 
 void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
+    CHECK(reply);
     if (draining_) return reply(std::unexpected(stopping()));
     if (asker.idem_key.empty())
         return create_new(std::move(create), std::move(asker), {}, std::move(reply));
@@ -163,6 +165,7 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
     creating_.try_emplace(key);
     auto finish = [this, key, reply = std::move(reply)](Result<Created> created) mutable {
         auto waiting = creating_.extract(key);
+        CHECK(!waiting.empty());  // each creation ends once
         reply(std::move(created));
         for (auto& next : waiting.mapped()) next();
     };
@@ -198,6 +201,7 @@ void Runner::create_new(Create create, Asker asker, std::optional<Bits128> key,
 }
 
 void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) {
+    CHECK(change.alias && reply);
     read_lane(session, [this, session, change = std::move(change), asker = std::move(asker),
                         reply = std::move(reply)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return reply(std::unexpected(std::move(lane.error())));
@@ -227,6 +231,7 @@ void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key
 
 void Runner::create_at(std::shared_ptr<Lane> const& lane, Create create, Asker asker,
                        port::Fn<void(Result<Created>)> reply) {
+    CHECK(lane);
     SessionId const id = lane->id();
     create.id = id;
     enter(id, make(std::move(create), std::move(asker)),
@@ -282,6 +287,8 @@ void Runner::read_on(SessionId session, Seq next, std::vector<wire::RecordPtr> r
 
 void Runner::read_stored(SessionId session, Seq next, Seq head,
                          std::vector<wire::RecordPtr> records, port::Fn<void(Result<Read>)> done) {
+    CHECK(next <= head);
+    CHECK(records.empty() || records.back()->event.seq + 1 == next);
     auto question = [session, next, head](port::JournalStore& store) {
         return read_records(store, session, next, head);
     };
@@ -328,6 +335,7 @@ void Runner::read_page(SessionId session, Seq from, bool events,
 
 void Runner::read_stored_page(SessionId session, Seq from, Seq head,
                               port::Fn<void(Result<Read>)> done) {
+    CHECK(from <= head);
     auto question = [session, from, head](port::JournalStore& store) {
         return read_some_records(store, session, from, head, page_bytes);
     };
@@ -387,6 +395,7 @@ void Runner::rested(SessionId session) {
 void Runner::unlist(SessionId session) {
     auto const place = rested_at_.find(session);
     if (place == rested_at_.end()) return;
+    CHECK(rested_bytes_ >= place->second->second);
     rested_bytes_ -= place->second->second;
     rested_.erase(place->second);
     rested_at_.erase(place);
@@ -486,6 +495,7 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
 }
 
 void Runner::drain(port::Fn<void()> done, Duration limit) {
+    CHECK(done && !drained_);
     draining_ = true;
     drain_until_ = clock_.now() + limit;
     drained_ = std::move(done);

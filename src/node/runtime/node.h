@@ -87,7 +87,7 @@ private:
     void posted() override {
         if (attached) attached->posted();
     }
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         if (attached) attached->delivered(key, answer);
     }
     void swept(std::size_t sessions) override {

@@ -94,7 +94,7 @@ public:
     [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) const override {
-        return webhook::posts_of(outgoing_, state, records, changes);
+        return webhook::outbox_of(outgoing_, state, records, changes);
     }
 
     // The start of links: the public address, or the one that it listens on.
@@ -125,7 +125,7 @@ private:
         api_.appended(lane, records);
     }
     void posted() override { pump_.wake(); }
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         api_.delivered(key, answer);
     }
     void swept(std::size_t sessions) override {

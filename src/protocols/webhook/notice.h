@@ -1,28 +1,16 @@
 #pragma once
 // Whom a notification goes to, as configured: one value for each receiver of a [[notify]].
 
+#include "base/notify_kind.h"
 #include "session/vocabulary.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace dormouse::webhook {
 
 struct Notice {
-    enum class Kind : std::uint8_t {
-        slack,
-        webhook,
-        command,
-        slack_bot,
-        discord,
-        telegram,
-        teams,
-        ntfy,
-        email,
-        web_push
-    };
-    Kind kind = Kind::slack;
+    NotifyKind kind = NotifyKind::slack;
     // Names it in rows: "notify:SLACK_URL". Its address is a secret and is not stored.
     std::string target;
     std::string url = {};                   // slack, webhook, discord, teams, ntfy

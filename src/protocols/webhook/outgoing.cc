@@ -141,8 +141,8 @@ public:
                 put(hook.url, {Letter::Kind::event, std::nullopt, {}, event_body(state_, record)});
         }
         for (Notice const& notice : outgoing_.notices)
-            notice.kind == Notice::Kind::web_push ? notify_devices(notice, type)
-                                                  : notify(notice, type);
+            notice.kind == NotifyKind::web_push ? notify_devices(notice, type)
+                                                : notify(notice, type);
         bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
         if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
             put("agent:" + state_.agent,
@@ -317,25 +317,25 @@ std::optional<Letter> read_letter(std::string_view text) {
     return out;
 }
 
-std::vector<port::OutboxRow> posts_of(Outgoing const& outgoing, State const& state,
-                                      std::span<wire::RecordPtr const> records,
-                                      std::vector<PendingChange> const& changes) {
+std::vector<port::OutboxRow> outbox_of(Outgoing const& outgoing, State const& state,
+                                       std::span<wire::RecordPtr const> records,
+                                       std::vector<PendingChange> const& changes) {
     Maker maker(outgoing, state, changes);
     for (wire::RecordPtr const& record : records) maker.add(*record);
     return maker.take();
 }
 
-std::string delivery_text(port::PostKey const& key) {
+std::string delivery_text(port::OutboxKey const& key) {
     return numbered_id("dlv_", key.from, key.seq) + "_" + std::to_string(key.n);
 }
 
-std::optional<port::PostKey> parse_delivery(std::string_view text) {
+std::optional<port::OutboxKey> parse_delivery(std::string_view text) {
     auto const last = text.rfind('_');
     if (last == std::string_view::npos) return std::nullopt;
     auto const id = parse_numbered("dlv_", text.substr(0, last));
     auto const n = parse_number(text.substr(last + 1));
     if (!id || !n || *n > UINT32_MAX) return std::nullopt;
-    return port::PostKey{id->session, id->number, static_cast<std::uint32_t>(*n)};
+    return port::OutboxKey{id->session, id->number, static_cast<std::uint32_t>(*n)};
 }
 
 }  // namespace dormouse::webhook

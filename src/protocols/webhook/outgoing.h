@@ -63,13 +63,13 @@ struct Letter {
 [[nodiscard]] std::optional<Letter> read_letter(std::string_view text);
 
 // Returns the rows for the records of one command. `state` is the state after them.
-[[nodiscard]] std::vector<port::OutboxRow> posts_of(
+[[nodiscard]] std::vector<port::OutboxRow> outbox_of(
     Outgoing const& outgoing, session::State const& state, std::span<wire::RecordPtr const> records,
     std::vector<session::PendingChange> const& changes);
 
 // dlv_<session>_<event>_<n>. It is also the webhook-id, the same in every attempt.
-[[nodiscard]] std::string delivery_text(port::PostKey const& key);
-[[nodiscard]] std::optional<port::PostKey> parse_delivery(std::string_view text);
+[[nodiscard]] std::string delivery_text(port::OutboxKey const& key);
+[[nodiscard]] std::optional<port::OutboxKey> parse_delivery(std::string_view text);
 
 // "2026-11-22T08:00:00.000Z"
 [[nodiscard]] std::string iso_time(Time at);

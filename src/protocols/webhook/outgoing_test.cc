@@ -60,7 +60,7 @@ protected:
     PendingId pending;
 };
 
-Notice notice(Notice::Kind kind) {
+Notice notice(NotifyKind kind) {
     Notice out;
     out.kind = kind;
     out.target = "notify:PEOPLE";
@@ -73,10 +73,10 @@ TEST_F(OutgoingTest, Notice_HiddenCharactersInInput_AreEscaped) {
     waits("deploy",
           "{\"to\":\"\xe2\x80\xae"
           "gpj.exe\xe2\x80\x8b\"}");
-    for (auto const kind : {Notice::Kind::slack, Notice::Kind::webhook}) {
+    for (auto const kind : {NotifyKind::slack, NotifyKind::webhook}) {
         Outgoing outgoing;
         outgoing.notices = {notice(kind)};
-        auto const rows = posts_of(outgoing, state, std::vector{paused(3)}, {});
+        auto const rows = outbox_of(outgoing, state, std::vector{paused(3)}, {});
         ASSERT_EQ(rows.size(), 1U);
         std::string const body = letter_of(rows[0]);
         EXPECT_EQ(body.find("\xe2\x80\xae"), std::string::npos) << body;
@@ -95,7 +95,8 @@ TEST_F(OutgoingTest, Outcome_PausedAndSettledInOneAppend_UsesSettlingChange) {
     settled.settled = 4;
     settled.tool = "deploy";
     settled.webhook_url = "https://right.example.org/";
-    auto const rows = posts_of({}, state, std::vector{paused(3), submitted(4)}, {waiting, settled});
+    auto const rows =
+        outbox_of({}, state, std::vector{paused(3), submitted(4)}, {waiting, settled});
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].target, "https://right.example.org/");
     auto const letter = read_letter(rows[0].body);
@@ -107,7 +108,7 @@ TEST_F(OutgoingTest, Outcome_NoWebhookUrl_SendsNothing) {
     PendingChange settled;
     settled.pending = pending;
     settled.settled = 4;
-    EXPECT_TRUE(posts_of({}, state, std::vector{submitted(4)}, {settled}).empty());
+    EXPECT_TRUE(outbox_of({}, state, std::vector{submitted(4)}, {settled}).empty());
 }
 
 PushReceiver of(std::string person) {
@@ -124,15 +125,17 @@ TEST_F(OutgoingTest, Devices_OfThoseWhoMayAnswer_AreReceivers) {
     waits("deploy", "{}");
     state.project = "shop";
     Outgoing outgoing;
-    outgoing.notices = {notice(Notice::Kind::web_push)};
-    EXPECT_TRUE(posts_of(outgoing, state, std::vector{paused(3)}, {}).empty()) << "no devices";
+    outgoing.notices = {notice(NotifyKind::web_push)};
+    EXPECT_TRUE(outbox_of(outgoing, state, std::vector{paused(3)}, {}).empty()) << "no devices";
     outgoing.devices = [] {
         auto elsewhere = of("eve");
         elsewhere.projects = {"other"};
         return std::vector{of("ann"), of("bob"), elsewhere};
     };
     using Targets = std::vector<std::string>;
-    auto const all = [&] { return targets(posts_of(outgoing, state, std::vector{paused(3)}, {})); };
+    auto const all = [&] {
+        return targets(outbox_of(outgoing, state, std::vector{paused(3)}, {}));
+    };
     EXPECT_EQ(all(), (Targets{"notify:web-push:dev_ann", "notify:web-push:dev_bob"}));
     state.calls.at(pending.call).pause->terms.answer.from = {"bob"};
     EXPECT_EQ(all(), Targets{"notify:web-push:dev_bob"});
@@ -146,7 +149,7 @@ TEST_F(OutgoingTest, Devices_OfThoseWhoMayAnswer_AreReceivers) {
 // Somebody who may not answer any more, because the call was reassigned, has a message too.
 TEST_F(OutgoingTest, Devices_CallHasEnded_AllOfTheProjectGetTheOutcome) {
     Outgoing outgoing;
-    outgoing.notices = {notice(Notice::Kind::web_push)};
+    outgoing.notices = {notice(NotifyKind::web_push)};
     outgoing.notices[0].reasons = {PauseReason::approval};
     outgoing.devices = [] { return std::vector{of("ann")}; };
     PendingChange settled;
@@ -154,7 +157,7 @@ TEST_F(OutgoingTest, Devices_CallHasEnded_AllOfTheProjectGetTheOutcome) {
     settled.settled = 4;
     settled.tool = "deploy";
     settled.reason = PauseReason::approval;
-    auto const rows = posts_of(outgoing, state, std::vector{submitted(4)}, {settled});
+    auto const rows = outbox_of(outgoing, state, std::vector{submitted(4)}, {settled});
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].target, "notify:web-push:dev_ann");
     EXPECT_FALSE(read_notification(letter_of(rows[0])).value().outcome.empty());

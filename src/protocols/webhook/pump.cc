@@ -10,10 +10,10 @@
 
 namespace dormouse::webhook {
 
+using port::OutboxKey;
 using port::OutboxRow;
 using port::OutboxState;
 using port::OutboxUpdate;
-using port::PostKey;
 
 namespace {
 
@@ -104,7 +104,7 @@ void Pump::wake() {
 // Receivers take turns, so none gets more than its limit, however much waits for it. Runs on the
 // store's thread with its own copy of the requests in progress.
 port::Fn<Result<Pump::Due>(port::OutboxStore&)> Pump::question() const {
-    std::set<PostKey> busy;
+    std::set<OutboxKey> busy;
     for (auto const& [key, work] : at_work_) busy.insert(key);
     return [until = world_.clock.now(), after = next_, busy = std::move(busy), to = to_,
             newest = newest_, failing = failing_,
@@ -208,7 +208,7 @@ void Pump::drop_given_up() {
 }
 
 void Pump::begin(Next next) {
-    PostKey const key = next.row.key;
+    OutboxKey const key = next.row.key;
     auto letter = read_letter(next.row.body);
     if (!letter) return;  // written by a newer release, which will send it
     ++to_[next.row.target];
@@ -225,7 +225,7 @@ void Pump::begin(Next next) {
     }
 }
 
-void Pump::send_call(PostKey const& key) {
+void Pump::send_call(OutboxKey const& key) {
     auto const pending = at_work_.at(key).letter.pending;
     if (!pending) return failed(key, "it does not name a call", true);
     auto question = [pending = *pending](port::OutboxStore& store) {
@@ -243,7 +243,7 @@ void Pump::send_call(PostKey const& key) {
               }));
 }
 
-void Pump::send_event(PostKey const& key) {
+void Pump::send_event(OutboxKey const& key) {
     std::string const& target = at_work_.at(key).row.target;
     auto const& hooks = options_.outgoing.hooks;
     auto const hook = std::ranges::find(hooks, target, &Hook::url);
@@ -253,7 +253,7 @@ void Pump::send_event(PostKey const& key) {
     send(key, hook->url, hook->secret, false);
 }
 
-void Pump::notify_program(PostKey const& key) {
+void Pump::notify_program(OutboxKey const& key) {
     if (!options_.program) return failed(key, "no external agent is configured", true);
     Work const& work = at_work_.at(key);
     auto done = scope_.guard([this, key](Result<void> result) {
@@ -265,7 +265,7 @@ void Pump::notify_program(PostKey const& key) {
     options_.program(work.row, work.letter.body, std::move(done));
 }
 
-void Pump::send(PostKey const& key, std::string const& url, std::string const& secret,
+void Pump::send(OutboxKey const& key, std::string const& url, std::string const& secret,
                 bool signed_plain) {
     Work& work = at_work_.at(key);
     UrlPolicy const policy = url_policy(url, options_.allowed);
@@ -292,13 +292,13 @@ void Pump::send(PostKey const& key, std::string const& url, std::string const& s
     work.request = world_.http.start(std::move(request), std::move(callbacks));
 }
 
-void Pump::take_head(PostKey const& key, port::HttpHead const& head) {
+void Pump::take_head(OutboxKey const& key, port::HttpHead const& head) {
     if (!at_work_.contains(key)) return;
     at_work_.at(key).status = head.status;
     at_work_.at(key).retry_after = port::retry_after(head, world_.clock.now());
 }
 
-void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure) {
+void Pump::answered(OutboxKey const& key, std::optional<port::HttpFailure> failure) {
     int const status = at_work_.at(key).status;
     // A status counts as an answer, even if the body was lost.
     if (status >= 200 && status < 300) return delivered(key);
@@ -307,7 +307,7 @@ void Pump::answered(PostKey const& key, std::optional<port::HttpFailure> failure
     failed(key, failure ? failure->reason : "no response", false);
 }
 
-void Pump::run(PostKey const& key, Notice const& notice) {
+void Pump::run(OutboxKey const& key, Notice const& notice) {
     port::ProcessSpec spec;
     spec.argv = notice.command;
     spec.environment = options_.environment;
@@ -331,14 +331,14 @@ void Pump::run(PostKey const& key, Notice const& notice) {
 // time; they are retried in the share of failing receivers.
 void Pump::free_capacity() {
     Duration const now = world_.clock.monotonic();
-    std::vector<PostKey> slow;
+    std::vector<OutboxKey> slow;
     for (auto const& [key, work] : at_work_) {
         bool const in_progress = work.request != 0 || work.process != 0;
         if (in_progress && work.health == ReceiverHealth::unknown &&
             now - work.begun >= probe_timeout)
             slow.push_back(key);
     }
-    for (PostKey const& key : slow) {
+    for (OutboxKey const& key : slow) {
         Work& work = at_work_.at(key);
         if (work.process != 0) world_.processes.stop(std::exchange(work.process, 0));
         if (work.request != 0) world_.http.cancel(std::exchange(work.request, 0));
@@ -356,7 +356,7 @@ void Pump::remember(std::string const& target, bool answered) {
     newest_[target] = answered;
 }
 
-void Pump::delivered(PostKey const& key) {
+void Pump::delivered(OutboxKey const& key) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.erase(work.row.target);
     remember(work.row.target, true);
@@ -369,7 +369,7 @@ void Pump::delivered(PostKey const& key) {
     finish(key, update);
 }
 
-void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
+void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
     Work const& work = at_work_.at(key);
     remember(work.row.target, false);
     OutboxUpdate update;
@@ -390,7 +390,7 @@ void Pump::failed(PostKey const& key, std::string const& why, bool for_good) {
     finish(key, update);
 }
 
-void Pump::disable(PostKey const& key, std::string const& why) {
+void Pump::disable(OutboxKey const& key, std::string const& why) {
     Work const& work = at_work_.at(key);
     if (work.letter.kind == Letter::Kind::event) disabled_.insert(work.row.target);
     OutboxUpdate update;
@@ -406,7 +406,7 @@ void Pump::disable(PostKey const& key, std::string const& why) {
 
 // The row counts as in progress until the store has the update; otherwise it would be sent again at
 // once. If the store fails, it is sent again later.
-void Pump::finish(PostKey const& key, OutboxUpdate update) {
+void Pump::finish(OutboxKey const& key, OutboxUpdate update) {
     Work& work = at_work_.at(key);
     update.sent = std::move(work.sent);
     std::vector<OutboxUpdate> updates(std::max<std::size_t>(work.closed.size(), 1), update);
@@ -421,7 +421,7 @@ void Pump::finish(PostKey const& key, OutboxUpdate update) {
         }));
 }
 
-void Pump::release(PostKey const& key) {
+void Pump::release(OutboxKey const& key) {
     auto const work = at_work_.find(key);
     if (work == at_work_.end()) return;
     auto const busy = to_.find(work->second.row.target);

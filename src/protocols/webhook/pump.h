@@ -1,5 +1,5 @@
 #pragma once
-// Sends the messages that posts_of() created: signed, to public addresses, and repeated until they
+// Sends the messages that outbox_of() created: signed, to public addresses, and repeated until they
 // are accepted or the attempts are used up. A row stays in the store until then, so after a crash
 // it is sent again with the same webhook-id. Runs on the loop.
 
@@ -151,40 +151,40 @@ private:
     void begin(Next next);
     void free_capacity();
     void remember(std::string const& target, bool answered);
-    void send(port::PostKey const& key, std::string const& url, std::string const& secret,
+    void send(port::OutboxKey const& key, std::string const& url, std::string const& secret,
               bool signed_plain);
-    void send_call(port::PostKey const& key);
-    void send_event(port::PostKey const& key);
-    void send_notice(port::PostKey const& key);
+    void send_call(port::OutboxKey const& key);
+    void send_event(port::OutboxKey const& key);
+    void send_notice(port::OutboxKey const& key);
     // pump_notices.cc: messages of services.
-    void send_message(port::PostKey const& key, Notice const& notice, Service const& service,
+    void send_message(port::OutboxKey const& key, Notice const& notice, Service const& service,
                       Notification const& it);
-    void send_mail(port::PostKey const& key, Notice const& notice);
-    void read_sent(port::PostKey const& key, port::Fn<void()> then);
-    void change_next(port::PostKey const& key, Notice const& notice, Notification const& it);
-    void ask_service(port::PostKey const& key, ServiceRequest request,
+    void send_mail(port::OutboxKey const& key, Notice const& notice);
+    void read_sent(port::OutboxKey const& key, port::Fn<void()> then);
+    void change_next(port::OutboxKey const& key, Notice const& notice, Notification const& it);
+    void ask_service(port::OutboxKey const& key, ServiceRequest request,
                      port::Fn<void(ServiceReply)> then, Service const& service, bool is_change);
     // pump_push.cc: messages to devices.
-    void send_push(port::PostKey const& key);
-    void push(port::PostKey const& key, PushDevice const& device, Notification const& it);
-    void pushed(port::PostKey const& key, std::string reference);
-    void device_gone(port::PostKey const& key);
-    void postpone(port::PostKey const& key, Duration wait);
-    void notify_program(port::PostKey const& key);
-    void run(port::PostKey const& key, Notice const& notice);
-    void take_head(port::PostKey const& key, port::HttpHead const& head);
-    void answered(port::PostKey const& key, std::optional<port::HttpFailure> failure);
-    void delivered(port::PostKey const& key);
-    void failed(port::PostKey const& key, std::string const& why, bool for_good);
-    void disable(port::PostKey const& key, std::string const& why);
-    void finish(port::PostKey const& key, port::OutboxUpdate update);
-    void release(port::PostKey const& key);
+    void send_push(port::OutboxKey const& key);
+    void push(port::OutboxKey const& key, PushDevice const& device, Notification const& it);
+    void pushed(port::OutboxKey const& key, std::string reference);
+    void device_gone(port::OutboxKey const& key);
+    void postpone(port::OutboxKey const& key, Duration wait);
+    void notify_program(port::OutboxKey const& key);
+    void run(port::OutboxKey const& key, Notice const& notice);
+    void take_head(port::OutboxKey const& key, port::HttpHead const& head);
+    void answered(port::OutboxKey const& key, std::optional<port::HttpFailure> failure);
+    void delivered(port::OutboxKey const& key);
+    void failed(port::OutboxKey const& key, std::string const& why, bool for_good);
+    void disable(port::OutboxKey const& key, std::string const& why);
+    void finish(port::OutboxKey const& key, port::OutboxUpdate update);
+    void release(port::OutboxKey const& key);
     void prune();
     void drop_given_up();
 
     World world_;
     Options options_;
-    std::map<port::PostKey, Work> at_work_;
+    std::map<port::OutboxKey, Work> at_work_;
     std::map<std::string, std::size_t> to_;  // requests in progress, by receiver
     std::size_t failing_ = 0;                // requests in progress to failing receivers
     std::map<std::string, bool> newest_;     // by receiver: whether the newest attempt succeeded

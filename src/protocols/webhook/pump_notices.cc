@@ -6,9 +6,9 @@
 
 namespace dormouse::webhook {
 
+using port::OutboxKey;
 using port::OutboxState;
 using port::OutboxUpdate;
-using port::PostKey;
 using port::SentRow;
 
 namespace {
@@ -20,14 +20,14 @@ constexpr Duration wait_for_sent{10'000};
 
 }  // namespace
 
-void Pump::send_notice(PostKey const& key) {
+void Pump::send_notice(OutboxKey const& key) {
     if (at_work_.at(key).row.target.starts_with(push_target)) return send_push(key);
     auto const& notices = options_.outgoing.notices;
     auto const notice = std::ranges::find(notices, at_work_.at(key).row.target, &Notice::target);
     if (notice == notices.end())
         return failed(key, "this address is not in any [[notify]] now", true);
-    if (notice->kind == Notice::Kind::command) return run(key, *notice);
-    if (notice->kind == Notice::Kind::email) return send_mail(key, *notice);
+    if (notice->kind == NotifyKind::command) return run(key, *notice);
+    if (notice->kind == NotifyKind::email) return send_mail(key, *notice);
     Service const* const service = service_of(*notice);
     auto const it = service ? read_notification(at_work_.at(key).letter.body) : std::nullopt;
     if (!it) return send(key, notice->url, "", false);
@@ -36,7 +36,7 @@ void Pump::send_notice(PostKey const& key) {
     read_sent(key, [this, key, notice = &*notice, it = *it] { change_next(key, *notice, it); });
 }
 
-void Pump::send_mail(PostKey const& key, Notice const& notice) {
+void Pump::send_mail(OutboxKey const& key, Notice const& notice) {
     auto const it = read_notification(at_work_.at(key).letter.body);
     if (!it || !options_.mail) return failed(key, "no e-mail is sent by this server", true);
     auto done = scope_.guard([this, key](Result<void> result) {
@@ -48,7 +48,7 @@ void Pump::send_mail(PostKey const& key, Notice const& notice) {
     options_.mail(notice, *it, delivery_text(key), std::move(done));
 }
 
-void Pump::send_message(PostKey const& key, Notice const& notice, Service const& service,
+void Pump::send_message(OutboxKey const& key, Notice const& notice, Service const& service,
                         Notification const& it) {
     auto taken = [this, key, changes = can_change(notice)](ServiceReply reply) {
         Work& work = at_work_.at(key);
@@ -62,7 +62,7 @@ void Pump::send_message(PostKey const& key, Notice const& notice, Service const&
 }
 
 // Continues with the messages about the call that the receiver took, in Work::open.
-void Pump::read_sent(PostKey const& key, port::Fn<void()> then) {
+void Pump::read_sent(OutboxKey const& key, port::Fn<void()> then) {
     auto const pending = at_work_.at(key).letter.pending;
     if (!pending) return failed(key, "it does not name a call", true);
     auto question = [pending = *pending,
@@ -83,7 +83,7 @@ void Pump::read_sent(PostKey const& key, port::Fn<void()> then) {
 }
 
 // Changes one message after the other.
-void Pump::change_next(PostKey const& key, Notice const& notice, Notification const& it) {
+void Pump::change_next(OutboxKey const& key, Notice const& notice, Notification const& it) {
     Work& work = at_work_.at(key);
     if (work.open.empty()) return delivered(key);
     SentRow const& row = work.open.front();
@@ -100,7 +100,7 @@ void Pump::change_next(PostKey const& key, Notice const& notice, Notification co
                 true);
 }
 
-void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(ServiceReply)> then,
+void Pump::ask_service(OutboxKey const& key, ServiceRequest made, port::Fn<void(ServiceReply)> then,
                        Service const& service, bool is_change) {
     UrlPolicy const policy = url_policy(made.url, options_.allowed);
     if (!policy.refusal.empty()) return failed(key, "not sent: " + policy.refusal, true);
@@ -139,7 +139,7 @@ void Pump::ask_service(PostKey const& key, ServiceRequest made, port::Fn<void(Se
 }
 
 // Tries again without counting the attempt as a failure of the receiver.
-void Pump::postpone(PostKey const& key, Duration wait) {
+void Pump::postpone(OutboxKey const& key, Duration wait) {
     Work const& work = at_work_.at(key);
     OutboxUpdate update;
     update.key = key;

@@ -5,10 +5,10 @@
 
 namespace dormouse::webhook {
 
-using port::PostKey;
+using port::OutboxKey;
 using port::SentRow;
 
-void Pump::send_push(PostKey const& key) {
+void Pump::send_push(OutboxKey const& key) {
     Work const& work = at_work_.at(key);
     auto const it = read_notification(work.letter.body);
     if (!options_.push || !it || !work.letter.pending)
@@ -30,7 +30,7 @@ void Pump::send_push(PostKey const& key) {
                          }));
 }
 
-void Pump::push(PostKey const& key, PushDevice const& device, Notification const& it) {
+void Pump::push(OutboxKey const& key, PushDevice const& device, Notification const& it) {
     Time const now = world_.clock.now();
     PushRandom const random{world_.entropy.random(), world_.entropy.random()};
     auto request = push_request(options_.push->tokens->of(device.endpoint, now), device,
@@ -42,7 +42,7 @@ void Pump::push(PostKey const& key, PushDevice const& device, Notification const
 }
 
 // A question is noted as sent; its outcome ends that note.
-void Pump::pushed(PostKey const& key, std::string reference) {
+void Pump::pushed(OutboxKey const& key, std::string reference) {
     Work& work = at_work_.at(key);
     auto const& pending = *work.letter.pending;
     if (work.open.empty()) {
@@ -53,7 +53,7 @@ void Pump::pushed(PostKey const& key, std::string reference) {
     delivered(key);
 }
 
-void Pump::device_gone(PostKey const& key) {
+void Pump::device_gone(OutboxKey const& key) {
     if (options_.push) {
         std::string const& target = at_work_.at(key).row.target;
         options_.push->gone(target.substr(push_target.size()));

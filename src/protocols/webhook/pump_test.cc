@@ -139,10 +139,10 @@ TEST(Outgoing, DeletedSession_ExternalAgentGetsAllItsIds) {
     std::vector<wire::RecordPtr> const records{wire::record(state.id, event)};
     Outgoing outgoing;
     outgoing.programs = true;
-    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty()) << "the agent has no session";
+    EXPECT_TRUE(outbox_of(outgoing, state, records, {}).empty()) << "the agent has no session";
     state.acp_session = "s2";
     state.acp_left = {"s1"};
-    auto const rows = posts_of(outgoing, state, records, {});
+    auto const rows = outbox_of(outgoing, state, records, {});
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].target, "agent:coder");
     auto const letter = read_letter(rows[0].body);
@@ -150,12 +150,12 @@ TEST(Outgoing, DeletedSession_ExternalAgentGetsAllItsIds) {
     EXPECT_EQ(letter->kind, Letter::Kind::program);
     EXPECT_EQ(letter->body, R"({"names":["s2","s1"],"cwd":"/src"})");
     outgoing.programs = false;
-    EXPECT_TRUE(posts_of(outgoing, state, records, {}).empty())
+    EXPECT_TRUE(outbox_of(outgoing, state, records, {}).empty())
         << "no external agent is configured";
 }
 
 TEST(Delivery, DeliveryText_RoundTrip_IsEqual) {
-    port::PostKey const key{SessionId::make(7, {1}), 12, 1'000};
+    port::OutboxKey const key{SessionId::make(7, {1}), 12, 1'000};
     EXPECT_EQ(parse_delivery(delivery_text(key)), key);
     EXPECT_TRUE(delivery_text(key).starts_with("dlv_"));
     for (std::string const& bad : {std::string("x"), std::string("dlv_1_2_3"),

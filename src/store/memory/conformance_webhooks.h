@@ -174,7 +174,7 @@ TEST_P(StoreConformance, OutgoingPosts_AreListedByProjectAndState) {
     };
     EXPECT_EQ(keys({.project = "acme"}), "3/1 1/7 1/5 1/2 ");
     EXPECT_EQ(keys({.project = "acme", .limit = 2}), "3/1 1/7 ");
-    EXPECT_EQ(keys({.project = "acme", .before = port::PostKey{session(1), 7, 0}}), "1/5 1/2 ");
+    EXPECT_EQ(keys({.project = "acme", .before = port::OutboxKey{session(1), 7, 0}}), "1/5 1/2 ");
     EXPECT_EQ(keys({.project = "acme", .state = port::OutboxState::dead}), "1/5 ");
     EXPECT_EQ(keys({.project = "nobody"}), "");
     auto last = append(1, 9);

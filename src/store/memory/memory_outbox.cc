@@ -61,7 +61,7 @@ Result<std::vector<port::DueMessage>> MemoryStore::due_by_target(Time until,
                                                                  std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     using Place = std::tuple<Time, std::uint64_t, Seq, std::uint32_t>;
-    std::map<std::string, std::map<Place, port::PostKey>> by_target;
+    std::map<std::string, std::map<Place, port::OutboxKey>> by_target;
     for (auto const& [key, row] : disk_->posts) {
         bool const waits = row.state == port::OutboxState::pending && row.kind != "session";
         if (!waits || row.next_at > until || row.target <= after) continue;
@@ -78,7 +78,7 @@ Result<std::vector<port::DueMessage>> MemoryStore::due_by_target(Time until,
     return found;
 }
 
-Result<std::optional<port::OutboxRow>> MemoryStore::post(port::PostKey const& key) {
+Result<std::optional<port::OutboxRow>> MemoryStore::post(port::OutboxKey const& key) {
     std::scoped_lock const lock(disk_->mutex);
     auto const found = disk_->posts.find(key);
     if (found == disk_->posts.end()) return std::nullopt;

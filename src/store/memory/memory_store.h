@@ -38,7 +38,7 @@ struct MemoryDisk {
     };
 
     std::mutex mutex;  // protects everything below
-    std::map<port::PostKey, port::OutboxRow> posts;
+    std::map<port::OutboxKey, port::OutboxRow> posts;
     Epoch epoch = 0;
     std::map<std::uint64_t, Session> sessions;         // by number
     std::set<std::pair<Time, std::uint64_t>> wakeups;  // sessions with a wake_at
@@ -110,7 +110,7 @@ public:
                                                                       std::string const& after,
                                                                       std::uint32_t each,
                                                                       std::uint32_t limit) override;
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override;
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;

@@ -250,7 +250,7 @@ Result<std::vector<port::DueMessage>> SqliteStore::due_by_target(Time until,
     return unless_exhausted([&] { return reader_->due_by_target(until, after, each, limit); });
 }
 
-Result<std::optional<port::OutboxRow>> SqliteStore::post(port::PostKey const& key) {
+Result<std::optional<port::OutboxRow>> SqliteStore::post(port::OutboxKey const& key) {
     return unless_exhausted([&] { return reader_->post(key); });
 }
 

@@ -94,7 +94,7 @@ public:
                                                                       std::string const& after,
                                                                       std::uint32_t each,
                                                                       std::uint32_t limit) override;
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override;
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;

@@ -295,7 +295,7 @@ export class Folder {
     for (const call of array(data, 'calls')) this.tool(event, call);
   }
 
-  /** What an agent that is a program says and does. */
+  /** What an external agent says and does. */
   private update(event: Event, data: Data): void {
     const message = this.agent(event);
     const body = data['body'];
@@ -456,7 +456,7 @@ export class Folder {
     }
   }
 
-  /** A call that goes on after a sleep is shown after it. */
+  /** A call that continues after a sleep is shown after it. */
   private raise(tool: Tool): void {
     for (const message of this.view.messages) {
       const place = message.blocks.findIndex((one) => one.id === tool.id);

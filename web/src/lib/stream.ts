@@ -1,4 +1,4 @@
-// A stream of events that comes back by its cursor. Nothing is lost or shown twice: the server goes on after the
+// A stream of events that comes back by its cursor. Nothing is lost or shown twice: the server continues after the
 // last id, and an event that is known already is dropped by its number.
 import { parseEvents, type HttpClient, type Event } from 'dormouse-client';
 

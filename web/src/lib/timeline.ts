@@ -127,7 +127,7 @@ class Builder {
     return [this.open(this.line.model), ...rows].filter((bar) => bar !== undefined);
   }
 
-  /** Another process goes on: what the one before was at is cut off. */
+  /** Another process continues: what the one before was at is cut off. */
   private restart(event: Event): void {
     const epoch = number(event.data as Data, 'epoch');
     if (epoch === null) return;

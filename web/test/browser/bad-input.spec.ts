@@ -38,7 +38,7 @@ test('address of the page that does not exist says so without loading it again',
   await shows(page, 'Nothing waits for you');
 });
 
-test('call and session of a foreign project are not there', async ({ browser, server }) => {
+test('call and session of a foreign project do not exist', async ({ browser, server }) => {
   const secret = await server.create('approve A', { project: 'secret', title: 'The secret one' });
   const call = await server.openCall(secret.id);
   const link = await server.api.ok<{ url: string }>('POST', '/api/links', {

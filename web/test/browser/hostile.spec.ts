@@ -88,7 +88,7 @@ test('hostile texts run nothing anywhere', async ({ page, provider, server }) =>
   expect(loaded, 'no other host is asked for anything').toEqual([]);
 });
 
-test('file of a stranger is downloaded and never shown as a page', async ({ page, server }) => {
+test('file of an outsider is downloaded and never shown as a page', async ({ page, server }) => {
   const session = await server.create();
   const data = Buffer.from(DRAWING).toString('base64');
   const file = { type: 'file', mime: 'image/svg+xml', name: 'drawing.svg', data };

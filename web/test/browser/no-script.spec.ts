@@ -1,7 +1,7 @@
 // A browser that runs no scripts: the list, the sign-in by a pasted link, one decision.
 import { expect, test, textOf, within, type Page } from './page.ts';
 
-/** Without script the text stands in `noscript` elements, which Playwright's own locators pass over. */
+/** Without script the text is in `noscript` elements, which Playwright's own locators pass over. */
 const shows = (page: Page, text: string): Promise<void> =>
   expect.poll(() => textOf(page)).toContain(text);
 

@@ -125,7 +125,7 @@ export const shows = (
 /** All text that is seen. */
 export const textOf = (page: Page): Promise<string> => page.locator('body').innerText();
 
-/** How often a text stands in the conversation. */
+/** How often a text is in the conversation. */
 export async function times(page: Page, text: string): Promise<number> {
   return (await page.locator('.th').innerText()).split(text).length - 1;
 }

@@ -1,4 +1,4 @@
-// A model that is told what to say and when: each piece but the first waits for a ticket.
+// A model that gets what to say and when: each piece but the first waits for a ticket.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

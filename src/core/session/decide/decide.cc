@@ -3,7 +3,7 @@
 #include "session/decide/values.h"
 #include "session/fold.h"
 #include "session/limits.h"
-#include "session/posts.h"
+#include "session/outbox.h"
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +21,7 @@ void Decider::emit(Event::Body body) {
     event.body = std::move(body);
     for (PendingChange& change : pending_changes(state, event))
         pending.push_back(std::move(change));
-    for (Post& post : posts_of(state, events, event)) posts.push_back(std::move(post));
+    for (OutboxMessage& post : outbox_of(state, events, event)) posts.push_back(std::move(post));
     apply(state, event);
     events.push_back(std::move(event));
 }

@@ -30,8 +30,8 @@ public:
     std::vector<Event> events;
     std::vector<PendingChange> pending;
     std::vector<KeptArtifact> artifacts;
-    std::vector<Post> posts;
-    std::optional<PostKey> took;
+    std::vector<OutboxMessage> posts;
+    std::optional<OutboxKey> took;
     std::vector<StandingRule> rules;
     // Pauses of calls that start in the append of their reply: the reply need not store them.
     std::map<CallNo, PauseTerms> at_once;

@@ -1,5 +1,5 @@
 #include "session/decide/task.h"
-#include "session/post.h"
+#include "session/outbox_message.h"
 
 // Cancel (rule 10) and changes of the session's status.
 namespace dormouse::session {

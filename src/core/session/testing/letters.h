@@ -41,7 +41,7 @@ private:
     void send(std::uint32_t a) {
         Decision const sent = given_.when(SendMail{{{letter_sender(a % 3), "x"}}, "answer"});
         if (sent.posts.empty() || a % 2 == 0) return;
-        Post const& post = sent.posts.front();
+        OutboxMessage const& post = sent.posts.front();
         (void)given_.when(
             Undelivered{{given_.id, post.seq, post.n}, post.to, post.what, {"not_found", "gone"}});
     }

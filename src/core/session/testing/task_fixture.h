@@ -74,7 +74,7 @@ protected:
     }
     template <class Kind> static std::vector<Kind> sent(Decision const& d) {
         std::vector<Kind> out;
-        for (Post const& post : d.posts) {
+        for (OutboxMessage const& post : d.posts) {
             if (auto const* what = std::get_if<Kind>(&post.what)) out.push_back(*what);
         }
         return out;

@@ -59,7 +59,7 @@ TEST_F(CreateTest, Fork_TakesOnlyTheTranscript) {
     EXPECT_TRUE(state.calls.empty());
     EXPECT_TRUE(state.queue.empty());
     EXPECT_EQ(state.usage, Usage{});
-    EXPECT_EQ(types(prompt("go on")), "input_received turn_started model_requested");
+    EXPECT_EQ(types(prompt("continue")), "input_received turn_started model_requested");
 }
 
 TEST_F(CreateTest, Fork_IdsOfTheOriginal_AreUnknown) {

@@ -231,7 +231,7 @@ TEST_F(PromptTest, Reopened_CancelledCallsStayCancelled) {
     waits_for({job()});
     PendingId const old = pending(1);
     (void)move(Move::To::end);
-    Prompt again = make("go on");
+    Prompt again = make("continue");
     again.reopen = true;
     (void)when(again);
     EXPECT_TRUE(state.calls.empty());

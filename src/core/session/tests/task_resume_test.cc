@@ -235,9 +235,9 @@ TEST_F(TaskTest, ChildNotFound_IsReported) {
 
 TEST_F(TaskTest, RunEndedByAnotherSession_IsIgnored) {
     with_task();
-    SessionId stranger = id;
-    stranger.bytes[0] ^= 1;
-    EXPECT_TRUE(ends_of(stranger, 1, {1, 1, FinishReason::stop, quoted("forged"), {}, false})
+    SessionId outsider = id;
+    outsider.bytes[0] ^= 1;
+    EXPECT_TRUE(ends_of(outsider, 1, {1, 1, FinishReason::stop, quoted("forged"), {}, false})
                     .events.empty());
     EXPECT_EQ(status(1), TaskStatus::running);
 }

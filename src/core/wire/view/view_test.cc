@@ -187,11 +187,11 @@ TEST_F(View, Fork_BeginsWithItsGivenMessages) {
                       {},
                       {},
                       Create::ForkOf{SessionId::make(3, {}), 9, past, 2}});
-    (void)prompt("go on");
+    (void)prompt("continue");
     EXPECT_EQ(seen(*this),
               (Lines{"user: hi",
                      R"(assistant: well [a0 {"x":1} = [2]] [b0 {} = error stays with session S])",
-                     "user: go on"}));
+                     "user: continue"}));
 }
 
 History told(std::vector<Event::Body> bodies) {

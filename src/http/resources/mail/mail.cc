@@ -3,7 +3,7 @@
 
 #include "base/text/text.h"
 #include "json/json.h"
-#include "runner/postmaster.h"
+#include "runner/mail_service.h"
 #include "session/limits.h"
 
 // Mail: send, list, release.
@@ -79,7 +79,7 @@ void answer_posted(ExchangePtr const& x, Result<port::MailPosted> const& posted)
     x->json(202, object_text(answer));
 }
 
-using Handed = runner::Postmaster::Handed;
+using Handed = runner::MailService::Handed;
 
 // The server cannot accept the mail for one receiver now: the caller must repeat the whole request.
 // With its Idempotency-Key that is safe, because each receiver that has the mail knows the key.

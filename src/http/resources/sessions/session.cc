@@ -124,7 +124,7 @@ std::optional<Error> settle_agent(Api& api, Create& create) {
     constexpr std::size_t most = 4'096;
     bool const named = !create.cwd.empty();
     if (named && !works_in_folders(api, create.agent))
-        return bad_value("/cwd", "only agents that are programs (acp) work in a folder");
+        return bad_value("/cwd", "only external agents (acp) work in a folder");
     bool const well = create.cwd.starts_with('/') && create.cwd.size() <= most &&
                       create.cwd.find('\0') == std::string::npos;
     if (named && !well) return bad_value("/cwd", "must be an absolute path of at most 4096 bytes");

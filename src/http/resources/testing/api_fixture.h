@@ -42,7 +42,7 @@ inline void report_to(Api& api, runner::testing::TestObserver& observer) {
                                 std::vector<wire::RecordPtr> const& records) {
         api.appended(lane, records);
     };
-    observer.on_delivered = [&api](session::PostKey const& key,
+    observer.on_delivered = [&api](session::OutboxKey const& key,
                                    Result<session::Answer> const& answer) {
         api.delivered(key, answer);
     };

@@ -44,7 +44,7 @@ struct Found {
     std::string project = {};
 };
 
-Result<Found> find_row(port::Store& store, port::PostKey const& key) {
+Result<Found> find_row(port::Store& store, port::OutboxKey const& key) {
     auto row = store.post(key);
     if (!row) return std::unexpected(std::move(row.error()));
     if (!*row || (*row)->kind != webhook::post_kind) return Found{};

@@ -12,8 +12,8 @@ namespace dormouse::http {
 template <>
 inline constexpr auto rows<port::OutboxRow> = object(
     "Delivery", "A webhook or a notification, and what became of it.", field("id", delivery_id),
-    of(&port::OutboxRow::key, field("sessionID", &port::PostKey::from),
-       field("seq", &port::PostKey::seq)),
+    of(&port::OutboxRow::key, field("sessionID", &port::OutboxKey::from),
+       field("seq", &port::OutboxKey::seq)),
     field("url", &port::OutboxRow::target),
     field("type", delivery_type, {.words = "call event notify program unknown"}),
     field("state", &port::OutboxRow::state), field("attempts", &port::OutboxRow::attempts),

@@ -294,7 +294,7 @@ std::string Lane::refusal(Command const& command) const {
 }
 
 // Removes the outbox row in the same append, and remembers the message by its key.
-void Lane::take_up(PostKey const& post, Command const& command, Decision const& decision,
+void Lane::take_up(OutboxKey const& post, Command const& command, Decision const& decision,
                    port::Append& append) {
     CHECK(!decision.events.empty());
     std::string key = taken_key(command);
@@ -352,8 +352,8 @@ Context Lane::context_of(Request& request) const {
 
 void Lane::write_down(Request const& request, Attachments const& attachments,
                       std::vector<InboxItem> const& quarantined, Decision decision, Draft& draft) {
-    for (Post const& post : decision.posts)
-        draft.append.posts.push_back(post_row(*state_, post, request.incoming.at));
+    for (OutboxMessage const& post : decision.posts)
+        draft.append.posts.push_back(outbox_row(*state_, post, request.incoming.at));
     if (decision.took) take_up(*decision.took, request.incoming.command, decision, draft.append);
     add_attachments(attachments, decision.events, draft.append);
     add_quarantined(quarantined, *state_, decision.events, draft.append);

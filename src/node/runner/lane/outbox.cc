@@ -80,7 +80,7 @@ void Outbox::begin_next() {
 // is asked: a receiver deleted meanwhile does not remember it, and one that refused it may accept
 // it now.
 void Outbox::attempt(Pair const& pair) {
-    port::PostKey const key = queues_.at(pair).front().key;
+    port::OutboxKey const key = queues_.at(pair).front().key;
     if (std::exchange(known_.at(key), false)) return deliver(pair);
     auto question = [key](port::OutboxStore& store) { return store.post(key); };
     port::ask(world_.journal, std::move(question),
@@ -123,7 +123,7 @@ void Outbox::delivered(Pair const& pair, Result<Answer> answer) {
     bool const later = !answer && info(answer.error().code).next == Next::retry &&
                        answer.error().code != Code::inbox_full;
     if (later) return again(pair, is_unreadable(answer.error()));
-    port::PostKey const& key = queues_.at(pair).front().key;
+    port::OutboxKey const& key = queues_.at(pair).front().key;
     on_delivered_({key.from, key.seq, key.n}, answer);
     if (answer) return next(pair, answer->outcome == Answer::Outcome::duplicate);
     send_back(pair, answer.error());
@@ -133,7 +133,7 @@ void Outbox::send_back(Pair const& pair, Error const& why) {
     port::OutboxRow const& post = queues_.at(pair).front();
     auto what = wire::read_post(post.body);
     if (!what) return again(pair, true);
-    PostKey const key{post.key.from, post.key.seq, post.key.n};
+    OutboxKey const key{post.key.from, post.key.seq, post.key.n};
     Undelivered back{
         key, pair.second, std::move(*what), {std::string(info(why.code).text), why.detail}};
     send_(
@@ -152,7 +152,7 @@ void Outbox::sent_back(Pair const& pair, Result<Answer> answer) {
 // A row that could not be removed is found by the next scan and is a duplicate then.
 void Outbox::next(Pair const& pair, bool remove) {
     auto const queue = queues_.find(pair);
-    port::PostKey const done = queue->second.front().key;
+    port::OutboxKey const done = queue->second.front().key;
     queue->second.pop_front();
     unreadable_.erase(pair);
     bool const more = !queue->second.empty();

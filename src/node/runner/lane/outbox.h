@@ -25,7 +25,8 @@ public:
         port::Journal& journal;
     };
     // Called with the outcome of each message, as far as this process knows it.
-    using Delivered = std::function<void(session::PostKey const&, Result<session::Answer> const&)>;
+    using Delivered =
+        std::function<void(session::OutboxKey const&, Result<session::Answer> const&)>;
     // Everything in `world` outlives this.
     Outbox(World world, Send send, Delivered on_delivered);
 
@@ -76,7 +77,7 @@ private:
     std::map<Pair, Queue> queues_;  // oldest first; never empty
     // Whether its row is known to be in the store: true for messages from add() until their first
     // attempt. A scan may have read a row before the append that removed it.
-    std::map<port::PostKey, bool> known_;
+    std::map<port::OutboxKey, bool> known_;
     std::deque<Pair> ready_;
     // Pairs with an unreadable session.
     struct Unreadable {

@@ -105,7 +105,7 @@ TEST_F(OutboxTest, Message_IsInTheAppendThatEndsTheRun) {
 class SilentStore final : public store::MemoryStore {
 public:
     using store::MemoryStore::MemoryStore;
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const&) override {
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const&) override {
         return fail(Code::store_unavailable, "planted");
     }
 };
@@ -169,7 +169,7 @@ protected:
             }
             replies.push_back(std::move(reply));
         },
-        [this](PostKey const& key, Result<Answer> const& answer) {
+        [this](OutboxKey const& key, Result<Answer> const& answer) {
             delivered.push_back(
                 std::to_string(key.seq) +
                 (answer ? " taken" : " " + std::string(info(answer.error().code).text)));

@@ -90,7 +90,7 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
 
 // Messages between sessions are delivered in the order of their sender's events, independent of
 // clocks.
-port::OutboxRow post_row(State const& state, Post const& post, Time at) {
+port::OutboxRow outbox_row(State const& state, OutboxMessage const& post, Time at) {
     port::OutboxRow row;
     row.key = {state.id, post.seq, post.n};
     row.kind = "session";

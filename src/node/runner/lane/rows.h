@@ -3,7 +3,7 @@
 
 #include "port/store.h"
 #include "session/key.h"
-#include "session/post.h"
+#include "session/outbox_message.h"
 #include "session/state.h"
 #include "wire/journal/record.h"
 
@@ -35,8 +35,8 @@ void add_quarantined(std::vector<session::InboxItem> const& before, session::Sta
                      std::vector<session::Event> const& events, port::Append& append);
 [[nodiscard]] port::SessionRow session_row(session::State const& state);
 // The row of a message that is due at once.
-[[nodiscard]] port::OutboxRow post_row(session::State const& state, session::Post const& post,
-                                       Time at);
+[[nodiscard]] port::OutboxRow outbox_row(session::State const& state,
+                                         session::OutboxMessage const& post, Time at);
 // Whether one of the records gives the session an alias.
 [[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
 // The session's row, if one of the records changes what it shows.

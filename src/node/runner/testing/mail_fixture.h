@@ -1,7 +1,7 @@
 #pragma once
 // A runner whose sessions send mail to each other, also after a restart.
 
-#include "runner/postmaster.h"
+#include "runner/mail_service.h"
 #include "runner/testing/runner_fixture.h"
 #include "wire/journal/history.h"
 
@@ -25,11 +25,11 @@ protected:
     RunnerMailOn() { begin(); }
 
     void begin() {
-        observer.on_delivered = [this](session::PostKey const& key,
+        observer.on_delivered = [this](session::OutboxKey const& key,
                                        Result<session::Answer> const& answer) {
             if (post) post->delivered(key, answer);
         };
-        post = std::make_unique<Postmaster>(loop, journal, *runner);
+        post = std::make_unique<MailService>(loop, journal, *runner);
         runner->start();
         loop.run();
     }
@@ -84,7 +84,7 @@ protected:
         }
     }
 
-    std::unique_ptr<Postmaster> post;
+    std::unique_ptr<MailService> post;
     std::vector<Result<port::MailPosted>> posted;
 };
 

@@ -16,7 +16,7 @@ public:
         if (on_append) on_append(lane, records);
     }
     void posted() override {}
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer) override {
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         if (on_delivered) on_delivered(key, answer);
     }
     void swept(std::size_t sessions) override {
@@ -28,7 +28,7 @@ public:
 
     std::function<void(SessionId, session::AskModel const&, port::Delta const&)> on_delta;
     std::function<void(Lane const&, std::vector<wire::RecordPtr> const&)> on_append;
-    std::function<void(session::PostKey const&, Result<session::Answer> const&)> on_delivered;
+    std::function<void(session::OutboxKey const&, Result<session::Answer> const&)> on_delivered;
     std::function<void(std::size_t)> on_swept;
     std::function<void()> on_failed;
 };

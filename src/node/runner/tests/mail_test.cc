@@ -43,7 +43,7 @@ TEST_F(RunnerMail, UnknownName_FailsAloneAndAllMeansAllOthers) {
     EXPECT_EQ(posted.back()->id.seq, 0u);
 }
 
-TEST_F(RunnerMail, PostmasterEnded_LettersOnTheirWay_NobodyIsCalled) {
+TEST_F(RunnerMail, ServiceEnded_LettersOnTheirWay_NobodyIsCalled) {
     SessionId const alice = named("alice");
     send(alice, {"bob"}, "first", "key");
     loop.run();
@@ -164,9 +164,9 @@ TEST_F(RunnerMail, ReleasedMail_HasNoRowLeft) {
 TEST_F(RunnerMail, SessionNamedTwice_GetsOneMail) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
-    std::vector<Postmaster::Handed> handed;
+    std::vector<MailService::Handed> handed;
     post->hand_in("default", {{"bob", bob.text()}, "hello"}, ann(),
-                  [&](Result<std::vector<Postmaster::Handed>> got) { handed = std::move(*got); });
+                  [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
     loop.run();
     EXPECT_EQ(handed.size(), 1u);
     EXPECT_EQ(inbox(bob), "hello");
@@ -282,9 +282,9 @@ TEST_F(RunnerMail, RepeatedCreate_FindsItsOwnAlias) {
 TEST_F(RunnerMail, MailOfAPerson_GoesToEachReceiver) {
     SessionId const alice = named("alice");
     SessionId const bob = named("bob");
-    std::vector<Postmaster::Handed> handed;
+    std::vector<MailService::Handed> handed;
     post->hand_in("default", {{"alice", "bob", "ghost"}, "hello"}, ann(),
-                  [&](Result<std::vector<Postmaster::Handed>> got) { handed = std::move(*got); });
+                  [&](Result<std::vector<MailService::Handed>> got) { handed = std::move(*got); });
     loop.run();
     ASSERT_EQ(handed.size(), 3u);
     EXPECT_TRUE(handed[0].answer && handed[1].answer);

@@ -13,22 +13,22 @@ constexpr std::size_t words_max = 120;
 
 Service const* service_of(Notice const& notice) {
     switch (notice.kind) {
-        case Notice::Kind::slack: return &slack_service;
-        case Notice::Kind::slack_bot: return &slack_bot_service;
-        case Notice::Kind::discord: return &discord_service;
-        case Notice::Kind::telegram: return &telegram_service;
-        case Notice::Kind::teams: return &teams_service;
-        case Notice::Kind::ntfy: return &ntfy_service;
-        case Notice::Kind::web_push: return &web_push_service;
-        case Notice::Kind::email:
-        case Notice::Kind::webhook:
-        case Notice::Kind::command: break;
+        case NotifyKind::slack: return &slack_service;
+        case NotifyKind::slack_bot: return &slack_bot_service;
+        case NotifyKind::discord: return &discord_service;
+        case NotifyKind::telegram: return &telegram_service;
+        case NotifyKind::teams: return &teams_service;
+        case NotifyKind::ntfy: return &ntfy_service;
+        case NotifyKind::web_push: return &web_push_service;
+        case NotifyKind::email:
+        case NotifyKind::webhook:
+        case NotifyKind::command: break;
     }
     return nullptr;
 }
 
 bool can_change(Notice const& notice) {
-    using enum Notice::Kind;
+    using enum NotifyKind;
     return notice.kind == slack_bot || notice.kind == discord || notice.kind == telegram ||
            notice.kind == web_push;
 }

@@ -8,7 +8,7 @@
 namespace dormouse::webhook {
 namespace {
 
-using Kind = Notice::Kind;
+using Kind = NotifyKind;
 
 Notification asked() {
     Notification out{.event = "gate_asked",

@@ -66,7 +66,7 @@ public:
                                                                       std::string const& after,
                                                                       std::uint32_t each,
                                                                       std::uint32_t limit);
-    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::PostKey const& key);
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key);
     [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
         port::OutboxFilter const& filter);
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);
@@ -107,7 +107,7 @@ private:
     [[nodiscard]] Result<port::Frame> frame(SessionId session, Query const& row,
                                             Seq expected) const;
     [[nodiscard]] Result<std::optional<port::FeedRow>> feed_row(Query const& row) const;
-    [[nodiscard]] Result<port::OutboxRow> post_row(Query const& row) const;
+    [[nodiscard]] Result<port::OutboxRow> outbox_row(Query const& row) const;
     [[nodiscard]] Result<std::uint64_t> number(Read name);
     [[nodiscard]] Result<std::optional<port::SnapshotRow>> snapshot(SessionId session);
     [[nodiscard]] Result<std::optional<Time>> wake_at(SessionId session);

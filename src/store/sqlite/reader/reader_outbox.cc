@@ -15,7 +15,7 @@ static_assert(static_cast<int>(OutboxState::pending) == 0 &&
               static_cast<int>(OutboxState::disabled) == 3);
 
 // Reads the columns POST_COLUMNS.
-Result<OutboxRow> Reader::post_row(Query const& row) const {
+Result<OutboxRow> Reader::outbox_row(Query const& row) const {
     auto const from = session_id(row.text(0));
     if (!from) return std::unexpected(from.error());
     auto const key = row.integer(1);
@@ -44,7 +44,7 @@ Result<std::vector<OutboxRow>> Reader::due_messages(std::string const& kind, Tim
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
     auto rows = query(Read::due_messages);
     rows.bind(kind).bind(to_ms(until)).bind(std::int64_t{limit});
-    return read_all<OutboxRow>(rows, [this](Query const& row) { return post_row(row); });
+    return read_all<OutboxRow>(rows, [this](Query const& row) { return outbox_row(row); });
 }
 
 Result<std::vector<port::DueMessage>> Reader::due_by_target(Time until, std::string const& after,
@@ -90,7 +90,7 @@ Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
     }
 }
 
-Result<std::optional<OutboxRow>> Reader::post(port::PostKey const& key) {
+Result<std::optional<OutboxRow>> Reader::post(port::OutboxKey const& key) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
     if (key.from.number() >= number_end || key.seq >= seq_end) return std::nullopt;
@@ -99,7 +99,7 @@ Result<std::optional<OutboxRow>> Reader::post(port::PostKey const& key) {
     auto const there = one.next();
     if (!there) return std::unexpected(there.error());
     if (!*there) return std::nullopt;
-    auto row = post_row(one);
+    auto row = outbox_row(one);
     if (!row) return std::unexpected(std::move(row.error()));
     if (row->key.from != key.from) return std::nullopt;
     return std::move(*row);

@@ -87,7 +87,7 @@ Result<std::vector<port::OutboxRow>> Reader::list_messages(port::OutboxFilter co
     rows.bind(fits ? std::int64_t{before->n} : last).bind(filter.project);
     rows.bind(filter.state ? static_cast<std::int64_t>(*filter.state) : std::int64_t{-1});
     rows.bind(std::int64_t{filter.limit});
-    return read_all<port::OutboxRow>(rows, [this](Query const& row) { return post_row(row); });
+    return read_all<port::OutboxRow>(rows, [this](Query const& row) { return outbox_row(row); });
 }
 
 Result<std::optional<std::string>> Reader::project_of(SessionId session) {

@@ -84,7 +84,7 @@ private:
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
     [[nodiscard]] Result<void> write_base(port::Append const& append, std::int64_t number);
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
-    [[nodiscard]] Result<void> write_sent(Write what, port::PostKey const& key,
+    [[nodiscard]] Result<void> write_sent(Write what, port::OutboxKey const& key,
                                           port::SentRow const& row);
     [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
     [[nodiscard]] Result<void> write_delivered(port::Append const& append);

@@ -182,7 +182,7 @@ Result<void> Writer::write_update(port::OutboxUpdate const& update) {
 }
 
 // A session that was deleted meanwhile keeps no messages.
-Result<void> Writer::write_sent(Write what, port::PostKey const& key, port::SentRow const& row) {
+Result<void> Writer::write_sent(Write what, port::OutboxKey const& key, port::SentRow const& row) {
     auto change = query(what);
     change.bind(static_cast<std::int64_t>(key.from.number())).bind(std::int64_t{row.call});
     change.bind(std::int64_t{row.generation}).bind(row.target).bind(row.reference);

@@ -1,4 +1,4 @@
-#include "session/posts.h"
+#include "session/outbox.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ struct Sends {
     State const& before;
     std::vector<Event> const& earlier;
     Time at;
-    std::vector<Post>& out;
+    std::vector<OutboxMessage>& out;
 
     // A turn that began as a run of this session's task has ended.
     void operator()(TurnEnded const& e) const {
@@ -96,14 +96,14 @@ private:
         }
         return {};
     }
-    void send(SessionId to, PostBody what) const { out.push_back({to, 0, 0, std::move(what)}); }
+    void send(SessionId to, OutboxBody what) const { out.push_back({to, 0, 0, std::move(what)}); }
 };
 
 }  // namespace
 
-std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
-                           Event const& event) {
-    std::vector<Post> out;
+std::vector<OutboxMessage> outbox_of(State const& before, std::vector<Event> const& earlier,
+                                     Event const& event) {
+    std::vector<OutboxMessage> out;
     std::visit(Sends{before, earlier, event.at, out}, event.body);
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i].seq = event.seq;

@@ -1,4 +1,6 @@
-#include "runner/postmaster.h"
+#include "runner/mail_service.h"
+
+#include "base/check.h"
 
 #include "session/limits.h"
 
@@ -11,7 +13,7 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 using Status = port::MailFate::Status;
 
-struct Postmaster::Sending {
+struct MailService::Sending {
     SessionId from;
     port::MailPosted posted;
     std::vector<std::size_t> places;  // index in `fates` by the number of the message
@@ -115,12 +117,12 @@ std::pair<Status, std::string> delivery_status_of(Result<Answer> const& answer) 
 
 }  // namespace
 
-Postmaster::Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner)
+MailService::MailService(port::Loop& loop, port::Journal& journal, Runner& runner)
     : loop_(loop), journal_(journal), runner_(runner) {}
 
-void Postmaster::resolve(std::string const& project, std::vector<std::string> const& others,
-                         port::Letter const& letter, std::optional<SessionId> except,
-                         port::Fn<void(Result<Names>)> done) {
+void MailService::resolve(std::string const& project, std::vector<std::string> const& others,
+                          port::Letter const& letter, std::optional<SessionId> except,
+                          port::Fn<void(Result<Names>)> done) {
     std::vector<std::string> projects{project};
     projects.insert(projects.end(), others.begin(), others.end());
     std::vector<std::string> names = letter.to;
@@ -133,8 +135,9 @@ void Postmaster::resolve(std::string const& project, std::vector<std::string> co
     port::ask(journal_, std::move(question), scope_.guard(std::move(done)));
 }
 
-void Postmaster::send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
-                      port::Fn<void(Result<port::MailPosted>)> done) {
+void MailService::send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
+                       port::Fn<void(Result<port::MailPosted>)> done) {
+    CHECK(done);
     auto address = [this, from, letter = std::move(letter), sender = std::move(sender), wait,
                     done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
@@ -159,7 +162,8 @@ void Postmaster::send(SessionId from, port::Letter letter, port::MailSender send
     runner_.read_lane(from, scope_.guard(std::move(address)));
 }
 
-void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
+void MailService::send_to(Ptr const& sending, Names names, port::Letter letter, Asker asker) {
+    CHECK(sending->open == 0 && sending->places.empty());
     SendMail command{{}, std::move(letter.text), letter.reply_to, letter.wake, letter.ttl};
     for (MailReceiver& one : names) {
         port::MailFate fate{one.name, std::nullopt, Status::failed, why_no_target(one)};
@@ -178,11 +182,12 @@ void Postmaster::send_to(Ptr const& sending, Names names, port::Letter letter, A
         scope_.guard([this, sending](Result<Answer> answer) { sent(sending, std::move(answer)); }));
 }
 
-void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
+void MailService::sent(Ptr const& sending, Result<Answer> answer) {
     if (!answer) {
         sending_.remove(sending);
         return sending->done(std::unexpected(std::move(answer.error())));
     }
+    CHECK(sending->posted.id.seq == 0);
     sending->posted.id = {sending->from, answer->seq};
     if (answer->outcome == Answer::Outcome::duplicate) {
         sending->posted.duplicate = true;
@@ -194,6 +199,7 @@ void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
         if (n >= sending->places.size()) continue;
         port::MailFate& known = sending->posted.fates[sending->places[n]];
         std::tie(known.status, known.why) = fate;
+        CHECK(sending->open > 0);
         --sending->open;
     }
     if (sending->open == 0 || sending->wait == Duration(0)) return finish(sending);
@@ -202,7 +208,7 @@ void Postmaster::sent(Ptr const& sending, Result<Answer> answer) {
 
 // The mail was sent by an earlier request: finds its receivers, and what its journal and the store
 // know about them.
-void Postmaster::recall(Ptr const& sending, Seq seq) {
+void MailService::recall(Ptr const& sending, Seq seq) {
     auto compare = [this, sending, seq](Result<Runner::Read> const& read) {
         if (!read) return sending->done(std::unexpected(read.error()));
         auto& fates = sending->posted.fates;
@@ -243,7 +249,7 @@ void Postmaster::recall(Ptr const& sending, Seq seq) {
     runner_.read(sending->from, seq, scope_.guard(std::move(compare)));
 }
 
-void Postmaster::delivered(PostKey const& key, Result<Answer> const& answer) {
+void MailService::delivered(OutboxKey const& key, Result<Answer> const& answer) {
     auto const all = sending_;
     for (Ptr const& sending : all) {
         if (sending->from != key.from) continue;
@@ -255,11 +261,12 @@ void Postmaster::delivered(PostKey const& key, Result<Answer> const& answer) {
         port::MailFate& fate = sending->posted.fates[sending->places[key.n]];
         if (fate.status != Status::queued) continue;
         std::tie(fate.status, fate.why) = delivery_status_of(answer);
+        CHECK(sending->open > 0);
         if (--sending->open == 0) finish(sending);
     }
 }
 
-void Postmaster::finish(Ptr const& sending) {
+void MailService::finish(Ptr const& sending) {
     if (!sending->done) return;
     sending_.remove(sending);
     std::exchange(sending->done, {})(std::move(sending->posted));
@@ -272,11 +279,12 @@ struct Handing {
     Names names;
     TakeMail command;
     Asker asker;
-    port::Fn<void(Result<std::vector<Postmaster::Handed>>)> done;
-    std::vector<Postmaster::Handed> handed = {};
+    port::Fn<void(Result<std::vector<MailService::Handed>>)> done;
+    std::vector<MailService::Handed> handed = {};
 };
 
 void hand_next(std::shared_ptr<Handing> const& h) {
+    CHECK(h->handed.size() <= h->names.size());
     if (h->handed.size() == h->names.size()) return h->done(std::move(h->handed));
     MailReceiver const& next = h->names[h->handed.size()];
     if (!next.target) {
@@ -296,8 +304,8 @@ void hand_next(std::shared_ptr<Handing> const& h) {
 
 }  // namespace
 
-void Postmaster::hand_in(std::string const& project, port::Letter letter, Asker asker,
-                         port::Fn<void(Result<std::vector<Handed>>)> done) {
+void MailService::hand_in(std::string const& project, port::Letter letter, Asker asker,
+                          port::Fn<void(Result<std::vector<Handed>>)> done) {
     TakeMail command;
     command.mail.project = project;
     command.mail.text = std::move(letter.text);

@@ -1,7 +1,7 @@
 #pragma once
 // The outbox messages that an event sends.
 
-#include "session/post.h"
+#include "session/outbox_message.h"
 #include "session/state.h"
 
 #include <vector>
@@ -10,7 +10,8 @@ namespace dormouse::session {
 
 // REQUIRES: `before` is the state to which `event` is applied; `earlier` are the events before it
 // in its append.
-[[nodiscard]] std::vector<Post> posts_of(State const& before, std::vector<Event> const& earlier,
-                                         Event const& event);
+[[nodiscard]] std::vector<OutboxMessage> outbox_of(State const& before,
+                                                   std::vector<Event> const& earlier,
+                                                   Event const& event);
 
 }  // namespace dormouse::session

@@ -10,11 +10,11 @@
 namespace dormouse::session {
 
 // Identifies a message; the receiver remembers applied messages by this key.
-struct PostKey {
+struct OutboxKey {
     SessionId from;
     Seq seq = 0;
     std::uint32_t n = 0;
-    friend auto operator<=>(PostKey const&, PostKey const&) = default;
+    friend auto operator<=>(OutboxKey const&, OutboxKey const&) = default;
 };
 
 // To a child, from its parent: begins a run with this message. The first run creates the session.
@@ -73,14 +73,14 @@ struct MailLost {
     friend bool operator==(MailLost const&, MailLost const&) = default;
 };
 
-using PostBody = std::variant<StartRun, StopRun, RunEnded, Mail, RunProgress, MailLost>;
+using OutboxBody = std::variant<StartRun, StopRun, RunEnded, Mail, RunProgress, MailLost>;
 
-struct Post {
+struct OutboxMessage {
     SessionId to;
     Seq seq = 0;
     std::uint32_t n = 0;
-    PostBody what;
-    friend bool operator==(Post const&, Post const&) = default;
+    OutboxBody what;
+    friend bool operator==(OutboxMessage const&, OutboxMessage const&) = default;
 };
 
 }  // namespace dormouse::session

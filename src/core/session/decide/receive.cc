@@ -7,7 +7,7 @@ namespace dormouse::session {
 namespace {
 
 Result<Answer> begin_run(Decider& d, Deliver const& c, StartRun const& run) {
-    PostKey const& key = c.key;
+    OutboxKey const& key = c.key;
     State& state = d.state;
     if (is_full(state)) return journal_full();
     if (state.lifecycle == Lifecycle::none) {
@@ -79,7 +79,7 @@ struct TakeBack {
 };
 
 // A command that wrote no event need not be remembered.
-Result<Answer> remembered(Decider& d, PostKey const& key, std::size_t before,
+Result<Answer> remembered(Decider& d, OutboxKey const& key, std::size_t before,
                           Result<Answer> judged) {
     if (!judged) return judged;
     if (d.events.size() == before) {

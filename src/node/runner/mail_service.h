@@ -17,10 +17,10 @@ struct MailReceiver {
     bool barred = false;  // the session exists, but the letter may not reach its agent
 };
 
-class Postmaster final : public port::Mailer {
+class MailService final : public port::Mailer {
 public:
     // The arguments outlive this; the loop runs nothing of this after it is destroyed.
-    Postmaster(port::Loop& loop, port::Journal& journal, Runner& runner);
+    MailService(port::Loop& loop, port::Journal& journal, Runner& runner);
 
     void send(SessionId from, port::Letter letter, port::MailSender sender, Duration wait,
               port::Fn<void(Result<port::MailPosted>)> done) override;
@@ -34,7 +34,7 @@ public:
     void hand_in(std::string const& project, port::Letter letter, Asker asker,
                  port::Fn<void(Result<std::vector<Handed>>)> done);
     // Call from Observer::delivered().
-    void delivered(session::PostKey const& key, Result<session::Answer> const& answer);
+    void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer);
 
 private:
     using Names = std::vector<MailReceiver>;
