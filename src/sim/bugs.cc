@@ -7,13 +7,14 @@ namespace dormouse::sim {
 using namespace dormouse::session;
 
 void PlantedJournal::commit(std::vector<port::Append> appends,
-                            port::Fn<void(std::vector<Result<void>>)> done) {
+                            port::Fn<void(std::vector<port::AppendResult>)> done) {
     for (port::Append& append : appends) spoil(append);
     if (bug_ == Bug::ack_before_durable) {
         std::size_t const count = appends.size();
         inner_.commit(std::move(appends), [](auto const&) {});
-        return world_.post(
-            [count, done = std::move(done)]() mutable { done(std::vector<Result<void>>(count)); });
+        return world_.post([count, done = std::move(done)]() mutable {
+            done(std::vector<port::AppendResult>(count));
+        });
     }
     inner_.commit(std::move(appends), [bug = bug_, done = std::move(done)](auto results) mutable {
         for (auto& result : results) {

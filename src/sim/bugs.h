@@ -30,7 +30,7 @@ public:
         : world_(world), inner_(inner), bug_(bug) {}
 
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override;
+                port::Fn<void(std::vector<port::AppendResult>)> done) override;
     void write(port::Fn<Result<void>(port::Store&)> work,
                port::Fn<void(Result<void>)> done) override {
         inner_.write(std::move(work), std::move(done));

@@ -18,7 +18,8 @@ public:
         return store_.next_session_number();
     }
     // REQUIRES: the reader does not commit.
-    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
+    [[nodiscard]] std::vector<port::AppendResult> commit(
+        std::span<port::Append const> appends) override {
         return {appends.size(), fail(Code::internal, "a reader does not commit")};
     }
 

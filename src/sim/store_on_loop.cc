@@ -24,7 +24,7 @@ Duration StoreOnLoop::in_order(Duration delay, Duration& last) const {
 
 // Time passes between durability and the result: a kill may happen in between.
 void StoreOnLoop::commit(std::vector<port::Append> appends,
-                         port::Fn<void(std::vector<Result<void>>)> done) {
+                         port::Fn<void(std::vector<port::AppendResult>)> done) {
     auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
         auto answer = [results = write(appends), done = std::move(done)]() mutable {
             done(std::move(results));
@@ -35,8 +35,8 @@ void StoreOnLoop::commit(std::vector<port::Append> appends,
     world_.after(in_order(delay(Duration(6)), last_commit_), std::move(work));
 }
 
-std::vector<Result<void>> StoreOnLoop::write(std::span<port::Append const> appends) {
-    std::vector<Result<void>> results(appends.size());
+std::vector<port::AppendResult> StoreOnLoop::write(std::span<port::Append const> appends) {
+    std::vector<port::AppendResult> results(appends.size());
     bool const sync_fails = world_.happens(faults_.sync_failed) || breaks_;
     bool const lost = world_.happens(faults_.commit_lost) || (sync_fails && world_.happens(500));
     bool const hidden = world_.happens(faults_.commit_hidden);
@@ -55,7 +55,7 @@ std::vector<Result<void>> StoreOnLoop::write(std::span<port::Append const> appen
     return results;
 }
 
-void StoreOnLoop::put(port::Append const& append, Result<void>& result) {
+void StoreOnLoop::put(port::Append const& append, port::AppendResult& result) {
     result = store_.commit({&append, 1}).front();
     if (result) durable_(append);
 }

@@ -28,7 +28,7 @@ public:
     StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults, Durable durable);
 
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override;
+                port::Fn<void(std::vector<port::AppendResult>)> done) override;
     void write(port::Fn<Result<void>(port::Store&)> work,
                port::Fn<void(Result<void>)> done) override;
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
@@ -39,8 +39,8 @@ public:
     [[nodiscard]] bool stopped() const { return stopped_; }
 
 private:
-    [[nodiscard]] std::vector<Result<void>> write(std::span<port::Append const> appends);
-    void put(port::Append const& append, Result<void>& result);
+    [[nodiscard]] std::vector<port::AppendResult> write(std::span<port::Append const> appends);
+    void put(port::Append const& append, port::AppendResult& result);
     [[nodiscard]] Duration delay(Duration most);
     // A time not before the previous one of the same kind: results keep the order of calls.
     [[nodiscard]] Duration in_order(Duration delay, Duration& last) const;

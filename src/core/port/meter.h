@@ -17,7 +17,7 @@ public:
     virtual void started(std::string_view kind) = 0;
     virtual void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) = 0;
     // One commit, with one result for each append.
-    virtual void committed(std::span<Result<void> const> results, Duration time) = 0;
+    virtual void committed(std::span<AppendResult const> results, Duration time) = 0;
     // An outcome was submitted for a call.
     virtual void submitted(Result<session::Answer> const& answer) = 0;
 };

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
     // Commits all appends in one transaction with one sync. Results are in the order of `appends`;
     // each append succeeds or fails alone.
-    [[nodiscard]] virtual std::vector<Result<void>> commit(std::span<Append const> appends) = 0;
+    [[nodiscard]] virtual std::vector<AppendResult> commit(std::span<Append const> appends) = 0;
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
     // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached
     // (at least one frame if any exists). The first frame may begin before `from`.

@@ -8,10 +8,12 @@
 #include "port/audit.h"
 
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::port {
@@ -23,6 +25,12 @@ struct Frame {
     std::uint32_t count = 0;  // number of events in it
     std::string bytes;
 };
+
+// Identifies a session's newest frame: 64 bits of SHA-256 over its place and its bytes. A store
+// that lost its newest appends can reach the same head again with other events; the stamp differs
+// then.
+enum class Stamp : std::uint64_t { none = 0 };
+[[nodiscard]] Stamp stamp_of(SessionId session, Frame const& frame);
 
 // What lists show of a session without reading its journal. Written when one of these fields
 // changes.
@@ -208,12 +216,15 @@ struct BaseRow {
     std::vector<Seq> artifacts;  // artifacts that stay
 };
 
-// One session's append: atomic. Fails alone with conflict if the session's head is not `after`.
+// One session's append: atomic. Fails alone with AppendError::moved if the session's newest frame
+// is not the one that `after` and `stamp` name.
 struct Append {
     SessionId session;
     Epoch epoch = 0;
     Seq after = 0;  // the head on which it was decided
-    Frame frame;    // frame.first == after + 1
+    // The newest frame on which it was decided; nullopt: only the head is compared.
+    std::optional<Stamp> stamp = {};
+    Frame frame;  // frame.first == after + 1
     // The earliest time of outstanding work; nullopt: the session sleeps. Written only if
     // `wake_changed`.
     std::optional<Time> wake_at;
@@ -245,10 +256,23 @@ struct Append {
     bool erase = false;
 };
 
+// Why an append failed, alone or with its batch.
+struct AppendError : Error {
+    AppendError(Error error) : Error(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+    // Another append to the session came first, or the store lost some of its own. Nothing was
+    // written: decide again on what is stored now. `code` is store_unavailable, for callers that do
+    // not.
+    bool moved = false;
+};
+// The stamp of the frame that the append wrote.
+using AppendResult = std::expected<Stamp, AppendError>;
+[[nodiscard]] AppendResult moved(SessionId session);
+
 struct Loaded {
     std::optional<SessionRow> row;  // nullopt: no such session (or another session has this number)
     std::optional<SnapshotRow> snapshot;
     std::vector<Frame> tail;  // frames after the snapshot's seq (all, without a snapshot), in order
+    Stamp stamp{};            // of the newest frame, whether `tail` has it or not
     bool wake_known = false;  // `wake_at` below is the stored value
     std::optional<Time> wake_at;
 };

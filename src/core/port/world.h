@@ -43,7 +43,7 @@ public:
 class Journal {
 public:
     virtual ~Journal() = default;
-    virtual void commit(std::vector<Append> appends, Fn<void(std::vector<Result<void>>)> done) = 0;
+    virtual void commit(std::vector<Append> appends, Fn<void(std::vector<AppendResult>)> done) = 0;
     // Runs `work`, which is not an append, on the writer's thread between two commits. Then calls
     // `done` with its result on the loop.
     virtual void write(Fn<Result<void>(Store&)> work, Fn<void(Result<void>)> done) = 0;

@@ -83,7 +83,10 @@ inline port::PendingRow pause(CallNo call, Generation generation = 1) {
             .settled = 0};
 }
 
-template <class T> std::optional<Code> code(Result<T> const& result) {
+// Whether the append met another newest frame than the one that it names.
+inline bool moved(port::AppendResult const& result) { return !result && result.error().moved; }
+
+template <class T, class E> std::optional<Code> code(std::expected<T, E> const& result) {
     if (result) return std::nullopt;
     return result.error().code;
 }

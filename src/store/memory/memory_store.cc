@@ -10,8 +10,10 @@ namespace dormouse::store {
 namespace {
 
 using port::Append;
+using port::AppendResult;
 using port::Frame;
 using port::PendingRow;
+using port::Stamp;
 
 // The limit of the default store's keys, so that both stores accept the same journals.
 constexpr Seq seq_end = Seq{1} << 24;
@@ -32,17 +34,17 @@ std::uint64_t MemoryStore::next_session_number() {
     return largest + 1;
 }
 
-std::vector<Result<void>> MemoryStore::commit(std::span<Append const> appends) {
+std::vector<port::AppendResult> MemoryStore::commit(std::span<Append const> appends) {
     std::vector<std::size_t> order(appends.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {},
                       [&](std::size_t i) { return std::pair(appends[i].session.number(), i); });
 
-    std::vector<Result<void>> results(appends.size());
+    std::vector<port::AppendResult> results(appends.size());
     std::scoped_lock const lock(disk_->mutex);
     for (std::size_t const i : order) {
         results[i] = check(appends[i]);
-        if (results[i]) apply(appends[i]);
+        if (results[i]) results[i] = apply(appends[i]);
     }
     return results;
 }
@@ -53,23 +55,23 @@ MemoryDisk::Session const* MemoryStore::find(SessionId session) const {
     return &found->second;
 }
 
-Result<void> MemoryStore::check(Append const& append) const {
+// The newest frame of the session is the one that the append names.
+bool MemoryStore::fits(Append const& append) const {
+    auto const* const session = find(append.session);
+    if (append.after == 0) return !disk_->sessions.contains(append.session.number());
+    if (session == nullptr || session->erased || head_of(*session) != append.after) return false;
+    return !append.stamp || *append.stamp == session->stamp;
+}
+
+AppendResult MemoryStore::check(Append const& append) const {
     CHECK(append.session.number() > 0);
     CHECK(append.frame.first == append.after + 1 && append.frame.count > 0);
     CHECK(!append.row || append.row->id == append.session);
     if (last_of(append.frame) >= seq_end)
         return fail(Code::too_large, "the session's journal is full");
-    if (append.after == 0) {
-        if (disk_->sessions.contains(append.session.number()))
-            return fail(Code::conflict, append.session.text() + " exists");
-        if (!append.row) return fail(Code::internal, "a session's first append needs its row");
-    } else {
-        auto const* const session = find(append.session);
-        if (session == nullptr || session->erased)
-            return fail(Code::conflict, append.session.text() + " is missing");
-        if (head_of(*session) != append.after)
-            return fail(Code::conflict, append.session.text() + " has moved on");
-    }
+    if (!fits(append)) return port::moved(append.session);
+    if (append.after == 0 && !append.row)
+        return fail(Code::internal, "a session's first append needs its row");
     if (append.claims_alias && alias_taken(append))
         return fail(Code::alias_taken,
                     "Another session holds the alias '" + append.row->alias + "'.");
@@ -87,10 +89,10 @@ bool MemoryStore::alias_taken(Append const& append) const {
 }
 
 // A key must name one event: an append that repeats a key was decided without knowing it.
-Result<void> MemoryStore::check_keys(Append const& append) const {
+AppendResult MemoryStore::check_keys(Append const& append) const {
     if (append.create_key && disk_->created.contains(*append.create_key))
         return fail(Code::conflict, "a session with this create key exists");
-    if (append.erase) return {};
+    if (append.erase) return Stamp::none;
     auto const* const session = find(append.session);
     std::set<std::string_view> fresh;
     for (auto const& row : append.keys) {
@@ -101,11 +103,11 @@ Result<void> MemoryStore::check_keys(Append const& append) const {
         if (!fresh.insert(row.key).second || taken)
             return fail(Code::conflict, "a key of " + append.session.text() + " is taken");
     }
-    return {};
+    return Stamp::none;
 }
 
 // REQUIRES: check(append) passed.
-void MemoryStore::apply(Append const& append) {
+Stamp MemoryStore::apply(Append const& append) {
     auto const number = append.session.number();
     auto& session = disk_->sessions[number];
     if (append.row) {
@@ -128,8 +130,12 @@ void MemoryStore::apply(Append const& append) {
     for (auto const& key : append.taken) disk_->posts.erase(key);
     for (auto const& line : append.audit) add_to_audit(line);
     write_rules(append);
-    if (append.erase) return erase(number, session);
+    if (append.erase) {
+        erase(number, session);
+        return Stamp::none;
+    }
     session.frames.emplace(append.frame.first, append.frame);
+    session.stamp = port::stamp_of(append.session, append.frame);
     if (append.wake_changed) set_wake(number, session, append.wake_at);
     if (append.base) cut(session, *append.base);
     if (append.rows_rebuilt) {
@@ -146,6 +152,7 @@ void MemoryStore::apply(Append const& append) {
     for (auto const& row : append.secrets)
         session.secrets.insert_or_assign({row.call, row.generation}, row.secret);
     if (append.snapshot) session.snapshot = append.snapshot;
+    return session.stamp;
 }
 
 void MemoryStore::cut(MemoryDisk::Session& session, port::BaseRow const& base) {
@@ -196,6 +203,7 @@ Result<port::Loaded> MemoryStore::load(SessionId id) {
     if (session == nullptr) return loaded;
     loaded.row = session->row;
     loaded.snapshot = session->snapshot;
+    loaded.stamp = session->stamp;
     loaded.wake_known = true;
     loaded.wake_at = session->wake_at;
     Seq const after = session->snapshot ? session->snapshot->seq : 0;

@@ -22,6 +22,7 @@ struct MemoryDisk {
         port::SessionRow row;
         bool erased = false;
         std::map<Seq, port::Frame> frames;  // by first event
+        port::Stamp stamp{};                // of the newest
         std::optional<port::SnapshotRow> snapshot;
         std::optional<Time> wake_at;
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
@@ -61,7 +62,8 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
-    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
+    [[nodiscard]] std::vector<port::AppendResult> commit(
+        std::span<port::Append const> appends) override;
     [[nodiscard]] Result<void> update_messages(
         std::span<port::OutboxUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
@@ -140,10 +142,11 @@ public:
 private:
     // REQUIRES for all: disk_->mutex is held.
     [[nodiscard]] MemoryDisk::Session const* find(SessionId session) const;
-    [[nodiscard]] Result<void> check(port::Append const& append) const;
-    [[nodiscard]] Result<void> check_keys(port::Append const& append) const;
+    [[nodiscard]] bool fits(port::Append const& append) const;
+    [[nodiscard]] port::AppendResult check(port::Append const& append) const;
+    [[nodiscard]] port::AppendResult check_keys(port::Append const& append) const;
     [[nodiscard]] bool alias_taken(port::Append const& append) const;
-    void apply(port::Append const& append);
+    port::Stamp apply(port::Append const& append);
     void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);

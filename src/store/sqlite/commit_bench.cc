@@ -75,7 +75,7 @@ port::Append pausing(std::uint64_t number, Seq after) {
     return made;
 }
 
-void must(std::vector<Result<void>> const& results) {
+void must(std::vector<port::AppendResult> const& results) {
     for (auto const& result : results)
         if (!result) std::abort();
 }

@@ -6,7 +6,7 @@
 // number and 24 bits for the sequence number. SQLite's integers are signed, so the highest bit of
 // the session's number stays unused.
 
-#include <dormouse/id.h>
+#include "port/store_rows.h"
 
 #include <cstdint>
 #include <string_view>
@@ -26,8 +26,19 @@ inline constexpr std::size_t key_size_max = 64;
     return static_cast<Seq>(key) & (seq_end - 1);
 }
 
-// Detects damage to a row: the first 32 bits of SHA-256 over two numbers that identify the row
-// (big-endian, 8 bytes each) and its bytes.
+// A frame's checksum is its stamp. Releases up to 0.1 stored the stamp's first 32 bits: then the
+// stamp is computed from the frame.
+[[nodiscard]] constexpr std::int64_t frame_sum(port::Stamp stamp) {
+    return static_cast<std::int64_t>(stamp);
+}
+[[nodiscard]] constexpr bool is_short_sum(std::int64_t sum) { return sum >= 0 && sum >> 32 == 0; }
+[[nodiscard]] constexpr bool is_frame_sum(std::int64_t sum, port::Stamp stamp) {
+    auto const all = static_cast<std::uint64_t>(stamp);
+    return sum == frame_sum(stamp) || static_cast<std::uint64_t>(sum) == all >> 32;
+}
+
+// Detects damage to any other row: the first 32 bits of SHA-256 over two numbers that identify the
+// row (big-endian, 8 bytes each) and its bytes.
 [[nodiscard]] std::int64_t checksum(std::int64_t place, std::int64_t detail,
                                     std::string_view bytes);
 

@@ -125,7 +125,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
 
 std::uint64_t SqliteStore::next_session_number() { return writer_->next_number(); }
 
-std::vector<Result<void>> SqliteStore::commit(std::span<port::Append const> appends) {
+std::vector<port::AppendResult> SqliteStore::commit(std::span<port::Append const> appends) {
     return writer_->commit(appends);
 }
 

@@ -45,7 +45,8 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
-    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends) override;
+    [[nodiscard]] std::vector<port::AppendResult> commit(
+        std::span<port::Append const> appends) override;
     [[nodiscard]] Result<void> update_messages(
         std::span<port::OutboxUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;

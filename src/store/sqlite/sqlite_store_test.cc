@@ -121,6 +121,28 @@ TEST(SqliteStore, Close_LeavesOneFile) {
     EXPECT_EQ(directory.text("SELECT count(*) || '' FROM journal"), "1");
 }
 
+// Releases up to 0.1 stored the first 32 bits of a frame's stamp.
+TEST(SqliteStore, ShortChecksum_IsReadAndAppendedTo) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    auto const first = create(1, "acme");
+    commit_one(*store, first);
+    store.reset();
+    directory.run("UPDATE journal SET sum = (sum >> 32) & 4294967295");
+    store = open_in(directory);
+    auto const stamp = store->load(session(1)).value().stamp;
+    EXPECT_EQ(stamp, port::stamp_of(session(1), first.frame));
+    auto second = append(1, 1);
+    second.stamp = port::Stamp{static_cast<std::uint64_t>(stamp) ^ 1};
+    EXPECT_TRUE(moved(store->commit({&second, 1})[0]));
+    second.stamp = stamp;
+    commit_one(*store, second);
+    EXPECT_EQ(store->load(session(1)).value().tail.size(), 2U);
+    store.reset();
+    directory.run("UPDATE journal SET sum = 7 WHERE k = (1 << 24) + 1");
+    EXPECT_EQ(open_in(directory)->load(session(1)).error().code, Code::internal);
+}
+
 TEST(SqliteStore, FlippedBit_IsReportedAndNotServed) {
     TestDirectory const directory;
     auto store = open_in(directory);

@@ -37,7 +37,9 @@ constexpr auto writes = in_order<Write>({
      "SELECT no FROM sessions INDEXED BY sessions_by_alias WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND alias = ?2 AND alias <> '' AND status <> 'completed' AND status <> "
      "'deleted' AND no <> ?3 LIMIT 1"},
-    {Write::find_head, "SELECT k, n FROM journal WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"},
+    {Write::find_head,
+     "SELECT k, n, sum, CASE WHEN sum BETWEEN 0 AND 4294967295 THEN data END FROM journal"
+     " WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"},
     {Write::find_name, "SELECT id FROM names WHERE name = ?1"},
     {Write::add_name, "INSERT INTO names(name) VALUES(?1) RETURNING id"},
     {Write::add_frame, "INSERT INTO journal(k, n, sum, data) VALUES(?1, ?2, ?3, ?4)"},

@@ -84,12 +84,14 @@ void Metrics::answered(std::string_view method, std::string const& route, int st
                 status / 100}];
 }
 
-void Metrics::committed(std::span<Result<void> const> results, Duration time) {
+void Metrics::committed(std::span<port::AppendResult const> results, Duration time) {
     batch_.observe(static_cast<double>(results.size()));
     commit_.observe(seconds(time));
     for (auto const& result : results) {
         if (result) {
             ++appends_;
+        } else if (result.error().moved) {
+            ++moved_;
         } else {
             ++store_errors_[std::string(info(result.error().code).text)];
         }

@@ -28,7 +28,7 @@ public:
     void validated(std::string_view word) { ++validations_[std::string(word)]; }
     // `route` is a pattern of the table, empty for an unknown path.
     void answered(std::string_view method, std::string const& route, int status);
-    void committed(std::span<Result<void> const> results, Duration time) override;
+    void committed(std::span<port::AppendResult const> results, Duration time) override;
     void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
     void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
 
@@ -91,6 +91,7 @@ private:
     std::map<std::string, bool> tool_names_;
     std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
     std::uint64_t appends_ = 0;
+    std::uint64_t moved_ = 0;  // appends that another one preceded
     Counts store_errors_;
     Histogram resume_{latency_bounds};
     Histogram batch_{batch_bounds};

@@ -29,9 +29,9 @@ TEST(Exposition, Histogram_IsCumulativeWithInclusiveBounds) {
 }
 
 struct DirectJournal final : port::Journal {
-    std::vector<Result<void>> results;
+    std::vector<port::AppendResult> results;
     void commit(std::vector<port::Append>,
-                port::Fn<void(std::vector<Result<void>>)> done) override {
+                port::Fn<void(std::vector<port::AppendResult>)> done) override {
         done(results);
     }
     void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)> done) override {
@@ -45,7 +45,7 @@ struct StillClock final : port::Clock {
     [[nodiscard]] Duration monotonic() const override { return Duration(0); }
 };
 
-TEST(CountedJournal, StoreFailure_IsReportedConflictIsNot) {
+TEST(CountedJournal, StoreFailure_IsReportedMovedHeadIsNot) {
     DirectJournal direct;
     StillClock const clock;
     Metrics metrics{from_ms(0)};
@@ -54,15 +54,16 @@ TEST(CountedJournal, StoreFailure_IsReportedConflictIsNot) {
     journal.count_by(&metrics);
     journal.on_failed([&](Error const& error) { told.push_back(error.code); });
     std::size_t passed = 0;
-    auto const commit = [&](std::vector<Result<void>> results) {
+    auto const commit = [&](std::vector<port::AppendResult> results) {
         direct.results = std::move(results);
-        journal.commit({}, [&](std::vector<Result<void>> back) { passed += back.size(); });
+        journal.commit({}, [&](std::vector<port::AppendResult> back) { passed += back.size(); });
     };
-    commit({{}, fail(Code::conflict, "moved")});
+    commit({{}, fail(Code::conflict, "a key is taken")});
+    commit({port::moved(SessionId::make(1, {}))});
     EXPECT_TRUE(told.empty());
     commit({fail(Code::store_full, "no room"), fail(Code::store_full, "no room")});
     EXPECT_EQ(told, std::vector{Code::store_full});
-    EXPECT_EQ(passed, 4u);
+    EXPECT_EQ(passed, 5u);
 }
 
 }  // namespace

@@ -131,6 +131,9 @@ void Metrics::write_work(Exposition& out) const {
 
 void Metrics::write_store(Exposition& out) const {
     out.counter("dormouse_appends_total", "Appends that became durable").sample(appends_);
+    out.counter("dormouse_appends_moved_total",
+                "Appends decided again because another one came first")
+        .sample(moved_);
     out.histogram("dormouse_commit_appends", "Appends in one commit", batch_);
     out.histogram("dormouse_commit_seconds", "How long one commit took, its sync included",
                   commit_);

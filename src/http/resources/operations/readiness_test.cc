@@ -11,7 +11,8 @@ namespace {
 class SilentJournal final : public port::Journal {
 public:
     explicit SilentJournal(port::Store& store) : store_(store) {}
-    void commit(std::vector<port::Append>, port::Fn<void(std::vector<Result<void>>)>) override {}
+    void commit(std::vector<port::Append>,
+                port::Fn<void(std::vector<port::AppendResult>)>) override {}
     void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)>) override {}
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
         ++questions;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Duration wait_for_memory{50};
 
-using Results = std::vector<Result<void>>;
+using Results = std::vector<port::AppendResult>;
 using Committed = port::Fn<void(Results)>;
 
 void post_results(port::Loop& loop, Results results, Committed done) {

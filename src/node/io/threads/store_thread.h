@@ -17,7 +17,7 @@ public:
 
     // After stop() both answer store_unavailable.
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override;
+                port::Fn<void(std::vector<port::AppendResult>)> done) override;
     void write(port::Fn<Result<void>(port::Store&)> work,
                port::Fn<void(Result<void>)> done) override;
     // After stop() neither `work` nor `done` is called: there is no way to report an error.

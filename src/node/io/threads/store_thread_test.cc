@@ -16,11 +16,11 @@ namespace {
 // A store that fails appends with an odd head, and records the threads on which it was called.
 class OddStore final : public store::MemoryStore {
 public:
-    std::vector<Result<void>> commit(std::span<port::Append const> appends) override {
+    std::vector<port::AppendResult> commit(std::span<port::Append const> appends) override {
         commit_thread = std::this_thread::get_id();
         if (hold_commits.valid()) hold_commits.wait();
         ++commits;
-        std::vector<Result<void>> results;
+        std::vector<port::AppendResult> results;
         for (auto const& append : appends) {
             if (append.after % 2 == 0)
                 results.emplace_back();
@@ -59,7 +59,7 @@ TEST(StoreThread, Answers_ComeOnTheLoopInOrder) {
     std::vector<bool> done;
     auto const here = std::this_thread::get_id();
     for (Seq head = 0; head < 500; ++head) {
-        thread.commit(append_after(head), [&, head](std::vector<Result<void>> results) {
+        thread.commit(append_after(head), [&, head](std::vector<port::AppendResult> results) {
             EXPECT_EQ(std::this_thread::get_id(), here);
             order.push_back(head);
             done.push_back(results.at(0).has_value());
@@ -117,7 +117,7 @@ TEST(StoreThread, Stopped_RefusesCommits) {
     OddStore store;
     StoreThread thread(store, loop);
     thread.stop();
-    thread.commit(append_after(0), [&](std::vector<Result<void>> results) {
+    thread.commit(append_after(0), [&](std::vector<port::AppendResult> results) {
         EXPECT_EQ(results.at(0).error().code, Code::store_unavailable);
         loop.stop();
     });

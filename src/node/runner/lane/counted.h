@@ -49,7 +49,7 @@ public:
     void on_failed(std::function<void(Error const&)> failed) { failed_ = std::move(failed); }
 
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override;
+                port::Fn<void(std::vector<port::AppendResult>)> done) override;
     void write(port::Fn<Result<void>(port::Store&)> work,
                port::Fn<void(Result<void>)> done) override {
         to_.write(std::move(work), std::move(done));
@@ -96,12 +96,12 @@ inline void CountedEffects::poll_tool(SessionId session, session::EffectId id, s
 }
 
 inline void CountedJournal::commit(std::vector<port::Append> appends,
-                                   port::Fn<void(std::vector<Result<void>>)> done) {
+                                   port::Fn<void(std::vector<port::AppendResult>)> done) {
     to_.commit(std::move(appends), [this, begun = clock_.monotonic(), done = std::move(done)](
-                                       std::vector<Result<void>> results) mutable {
+                                       std::vector<port::AppendResult> results) mutable {
         if (meter_) meter_->committed(results, clock_.monotonic() - begun);
-        auto const failed = std::ranges::find_if(results, [](Result<void> const& result) {
-            return !result && result.error().code != Code::conflict;
+        auto const failed = std::ranges::find_if(results, [](port::AppendResult const& result) {
+            return !result && !result.error().moved && result.error().code != Code::conflict;
         });
         if (failed != results.end() && failed_) failed_(failed->error());
         done(std::move(results));

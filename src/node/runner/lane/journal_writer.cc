@@ -25,13 +25,13 @@ void JournalWriter::commit() {
     }
     ++commits_;
     appends_ += appends.size();
-    auto use = [this, dones = std::move(dones)](std::vector<Result<void>> results) mutable {
+    auto use = [this, dones = std::move(dones)](std::vector<port::AppendResult> results) mutable {
         finish(std::move(dones), std::move(results));
     };
     journal_.commit(std::move(appends), scope_.guard(std::move(use)));
 }
 
-void JournalWriter::finish(std::vector<Done> dones, std::vector<Result<void>> results) {
+void JournalWriter::finish(std::vector<Done> dones, std::vector<port::AppendResult> results) {
     CHECK(busy_ && results.size() == dones.size());
     for (std::size_t i = 0; i < dones.size(); ++i) dones[i](std::move(results[i]));
     busy_ = !waiting_.empty();  // the lanes have reopened, and what waited for them is queued

@@ -13,7 +13,7 @@ namespace dormouse::runner {
 
 class JournalWriter {
 public:
-    using Done = port::Fn<void(Result<void>)>;
+    using Done = port::Fn<void(port::AppendResult)>;
     static constexpr std::size_t batch_max = 256;
 
     // `loop` and `journal` outlive this.
@@ -28,7 +28,7 @@ public:
 
 private:
     void commit();
-    void finish(std::vector<Done> dones, std::vector<Result<void>> results);
+    void finish(std::vector<Done> dones, std::vector<port::AppendResult> results);
 
     port::Loop& loop_;
     port::Journal& journal_;

@@ -23,7 +23,7 @@ port::Append append_of(std::uint64_t number) {
 class JournalWriterTest : public ::testing::Test {
 protected:
     void append(std::uint64_t number) {
-        writer.append(append_of(number), [this, number](Result<void> durable) {
+        writer.append(append_of(number), [this, number](port::AppendResult durable) {
             done.push_back(number);
             if (!durable) failed.push_back(number);
         });
@@ -102,7 +102,7 @@ TEST_F(JournalWriterTest, Failure_NextCommitWorks) {
 }
 
 TEST_F(JournalWriterTest, AppendFromACallback_IsCommitted) {
-    writer.append(append_of(1), [this](Result<void>) { append(2); });
+    writer.append(append_of(1), [this](port::AppendResult const&) { append(2); });
     loop.run();
     EXPECT_EQ(done, std::vector<std::uint64_t>{2});
     EXPECT_TRUE(writer.idle());
@@ -110,7 +110,7 @@ TEST_F(JournalWriterTest, AppendFromACallback_IsCommitted) {
 
 TEST_F(JournalWriterTest, WriterEnded_AppendsWait_NothingIsCommitted) {
     auto other = std::make_unique<JournalWriter>(loop, journal);
-    other->append(append_of(1), [this](Result<void>) { done.push_back(1); });
+    other->append(append_of(1), [this](port::AppendResult const&) { done.push_back(1); });
     other.reset();
     loop.run();
     EXPECT_TRUE(journal.commits.empty());

@@ -120,6 +120,7 @@ void Lane::take_up_state(LoadedSession read) {
     trace();
     CHECK(shut_);  // nobody reads the state while it is replaced
     state_ = std::move(read.state);
+    stamp_ = read.stamp;
     snapshot_seq_ = read.snapshot_seq;
     wake_known_ = read.wake_known;
     stored_wake_ = read.wake_at;
@@ -222,6 +223,7 @@ void Lane::decide_waiting() {
     draft.append.session = id_;
     draft.append.epoch = host_.epoch();
     draft.append.after = state_->head;
+    draft.append.stamp = stamp_;
     notes_.clear();
     std::vector<Request> waiting = std::exchange(inbox_, {});
     auto next = waiting.begin();
@@ -305,23 +307,19 @@ void Lane::take_up(OutboxKey const& post, Command const& command, Decision const
 
 void Lane::decide_one(Request& request, Draft& draft) {
     trace();
-    if (request.on_read) {
-        leaving_.push_back({{}, Answer{}, std::move(request.on_read)});
-        return;
-    }
-    if (!may_touch(request.incoming.rights)) {
-        leaving_.push_back({std::move(request.reply), not_there(), {}});
-        return;
-    }
+    if (request.on_read) return leaving_.push_back({std::move(request), Answer{}});
+    if (!may_touch(request.incoming.rights))
+        return leaving_.push_back({std::move(request), not_there()});
     Context context = context_of(request);
     if (!check_values(request, context)) return set_aside(std::move(request));
-    Attachments const attachments = take_attachments(request.incoming.command);
+    auto const attachments =
+        std::make_shared<Attachments>(take_attachments(request.incoming.command));
     auto const quarantined = quarantined_in(*state_);
     Decision decision = decide(*state_, request.incoming.command, context);
     host_.take_sessions(decision.sessions);
     auto answer = std::move(decision.answer);
-    write_down(request, attachments, quarantined, std::move(decision), draft);
-    leaving_.push_back({std::move(request.reply), std::move(answer), {}});
+    write_down(request, *attachments, quarantined, std::move(decision), draft);
+    leaving_.push_back({std::move(request), std::move(answer), attachments});
 }
 
 // A caller without rights for the session's project gets the answer for an unknown session.
@@ -405,9 +403,10 @@ void Lane::send(Draft draft) {
     cut_ = append.base.has_value();
     fresh_ = std::move(draft.records);
     sending_ = append.posts;
-    host_.writer().append(std::move(append), [self = shared_from_this()](Result<void> durable) {
+    auto done = [self = shared_from_this()](port::AppendResult durable) {
         self->committed(std::move(durable));
-    });
+    };
+    host_.writer().append(std::move(append), std::move(done));
 }
 
 // Rows that this append itself adds are newer than those read from the journal.
@@ -429,9 +428,32 @@ void Lane::rebuild_rows(port::Append& append) {
     snapshot_seq_ = state_->head;
 }
 
-void Lane::committed(Result<void> durable) {
+void Lane::committed(port::AppendResult durable) {
+    if (!durable && durable.error().moved && moved_ < moved_max)
+        return unless_exhausted([&] { decide_again(); });
     if (!durable) return forget(durable.error());
+    stamp_ = *durable;
     unless_exhausted([&] { take_up_commit(); });
+}
+
+// Another append came first: reads what is stored now, and decides the same requests on it. They
+// keep their time and their random bytes.
+void Lane::decide_again() {
+    CHECK(shut_ && !fresh_.empty());
+    ++moved_;
+    std::vector<Request> again;
+    for (Decided& decided : std::exchange(leaving_, {})) {
+        Request& request = decided.request;
+        if (std::holds_alternative<Adopt>(request.incoming.command.body))
+            continue;  // load() adds it
+        if (decided.attachments)
+            give_attachments(std::move(*decided.attachments), request.incoming.command);
+        request.check = {};
+        again.push_back(std::move(request));
+    }
+    keep_waiting(std::move(again));
+    drop_memory();
+    load();
 }
 
 void Lane::take_up_commit() {
@@ -468,13 +490,14 @@ void call(port::Fn<void()>& wake) {
 void Lane::release() {
     trace();
     CHECK(shut_ && state_ && fresh_.empty());
-    for (Answered& out : std::exchange(leaving_, {})) {
-        if (out.on_read) {
+    moved_ = 0;
+    for (Decided& out : std::exchange(leaving_, {})) {
+        if (out.request.on_read) {
             bool const exists =
                 state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-            call(out.on_read, exists ? Result<Lane const*>(this) : not_there());
+            call(out.request.on_read, exists ? Result<Lane const*>(this) : not_there());
         } else {
-            call(out.reply, std::move(out.answer));
+            call(out.request.reply, std::move(out.answer));
         }
     }
     auto const watchers = watchers_;
@@ -500,7 +523,20 @@ void Lane::forget_cut() {
 // Running effects continue: an outcome is a command like any other.
 void Lane::forget(Error const& error) {
     host_.store_failed(error);
+    drop_memory();
+    moved_ = 0;
+    auto const refuse = [&error](Request& request) {
+        request.on_read ? call(request.on_read, std::unexpected(error))
+                        : call(request.reply, std::unexpected(error));
+    };
+    for (Decided& out : std::exchange(leaving_, {})) refuse(out.request);
+    for (Request& request : std::exchange(inbox_, {})) refuse(request);
+    reopen();
+}
+
+void Lane::drop_memory() {
     state_.reset();
+    stamp_ = port::Stamp::none;
     fresh_.clear();
     closed_.clear();
     earlier_.clear();
@@ -512,15 +548,6 @@ void Lane::forget(Error const& error) {
     cut_ = false;
     rows_.reset();
     wake_known_ = false;
-    for (Answered& out : std::exchange(leaving_, {})) {
-        out.on_read ? call(out.on_read, std::unexpected(error))
-                    : call(out.reply, std::unexpected(error));
-    }
-    for (Request& request : std::exchange(inbox_, {})) {
-        request.on_read ? call(request.on_read, std::unexpected(error))
-                        : call(request.reply, std::unexpected(error));
-    }
-    reopen();
 }
 
 void Lane::reopen() {

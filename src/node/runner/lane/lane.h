@@ -170,10 +170,12 @@ private:
         bool looked_up = false;
         std::shared_ptr<SubmissionCheck> check = {};  // of the command's values
     };
-    struct Answered {
-        Reply reply;
+    // A decided request: kept until its append is durable, because it is decided again if another
+    // append came first.
+    struct Decided {
+        Request request;
         Result<session::Answer> answer;
-        OnRead on_read;
+        std::shared_ptr<Attachments> attachments = {};  // taken out of the command
     };
 
     void turn();
@@ -206,7 +208,9 @@ private:
                  session::Decision const& decision, port::Append& append);
     void keep_waiting(std::vector<Request> rest);
     void send(struct Draft draft);
-    void committed(Result<void> durable);
+    void committed(port::AppendResult durable);
+    void decide_again();
+    void drop_memory();
     void release();
     void forget_cut();
     void forget(Error const& error);
@@ -238,15 +242,19 @@ private:
     // as weighed by weight_of()
     static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;
     static constexpr std::uint64_t snapshot_every = 256;
+    // So often the same requests are decided again because other appends came first.
+    static constexpr std::uint32_t moved_max = 8;
 
     SessionId const id_;
     Host& host_;
     bool shut_ = false;                    // an append or a load is in progress
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
+    port::Stamp stamp_{};                  // of the newest frame in the store that state_ has
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the host is gone
-    std::vector<Answered> leaving_;        // answers that wait for the append
+    std::vector<Decided> leaving_;         // what waits for the append in progress
+    std::uint32_t moved_ = 0;              // how often the same requests met a moved head
     std::set<session::EffectId> running_;  // effects started by this process
 
     std::vector<wire::RecordPtr> recent_;

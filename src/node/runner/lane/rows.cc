@@ -1,5 +1,6 @@
 #include "runner/lane/rows.h"
 
+#include "base/check.h"
 #include "base/enum_words.h"
 #include "session/fold.h"
 #include "wire/post_json.h"
@@ -65,6 +66,21 @@ Attachments take_attachments(Command& command) {
                                  std::move(cut->artifacts)};
     }
     return out;
+}
+
+void give_attachments(Attachments attachments, Command& command) {
+    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body)) {
+        if (auto* const terms = std::get_if<PauseTerms>(&outcome->what))
+            terms->webhook_secret = std::move(attachments.secrets[outcome->pending.call]);
+    } else if (auto* const reply = std::get_if<ModelReply>(&command.body)) {
+        CHECK(attachments.of_reply.size() == reply->calls.size());
+        for (std::size_t i = 0; i < reply->calls.size(); ++i) {
+            if (auto& at_once = reply->calls[i].at_once)
+                at_once->webhook_secret = std::move(attachments.of_reply[i]);
+        }
+    } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
+        cut->artifacts = std::move(attachments.base->artifacts);
+    }
 }
 
 void add_attachments(Attachments const& attachments, std::vector<Event> const& events,

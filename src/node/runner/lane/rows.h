@@ -23,6 +23,8 @@ struct Attachments {
 };
 // Moves the attachments out of the command.
 [[nodiscard]] Attachments take_attachments(session::Command& command);
+// Moves them back, so that the command can be decided again.
+void give_attachments(Attachments attachments, session::Command& command);
 // Adds the rows for the command's events.
 void add_attachments(Attachments const& attachments, std::vector<session::Event> const& events,
                      port::Append& append);

@@ -144,6 +144,7 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
         return std::unexpected(std::move(sound.error()));
     if (auto whole = check_end(store, out.state); !whole)
         return std::unexpected(std::move(whole.error()));
+    out.stamp = loaded->stamp;
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;
     return out;

@@ -21,7 +21,8 @@ struct LoadedSession {
     session::State state;
     Seq snapshot_seq = 0;
     std::vector<wire::RecordPtr>
-        tail;  // from the snapshot (or the start) to the head, without gaps
+        tail;             // from the snapshot (or the start) to the head, without gaps
+    port::Stamp stamp{};  // of the newest frame
     bool wake_known = false;
     std::optional<Time> wake_at;
     // All rows, rebuilt from the journal; set by read_again.

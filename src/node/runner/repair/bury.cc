@@ -78,11 +78,12 @@ void bury(Burial with, SessionId session, Actor by, Lane::Reply reply) {
             if (!stored) return reply(std::unexpected(std::move(stored.error())));
             Answer answer;
             answer.seq = stored->head + 1;
-            with.writer.append(append_of(*std::move(stored), with, session, std::move(by)),
-                               [answer, reply = std::move(reply)](Result<void> durable) mutable {
-                                   if (!durable) return reply(std::unexpected(durable.error()));
-                                   reply(answer);
-                               });
+            with.writer.append(
+                append_of(*std::move(stored), with, session, std::move(by)),
+                [answer, reply = std::move(reply)](port::AppendResult durable) mutable {
+                    if (!durable) return reply(std::unexpected(durable.error()));
+                    reply(answer);
+                });
         });
 }
 

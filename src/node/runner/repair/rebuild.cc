@@ -66,6 +66,7 @@ Result<LoadedSession> read_again(port::JournalStore& store, SessionId session) {
     auto const keys = store.key_rows(session);
     if (!keys) return std::unexpected(keys.error());
     LoadedSession out;
+    out.stamp = loaded->stamp;
     out.state = std::move(rebuilt->state);
     out.tail = std::move(journal->records);
     std::erase_if(out.tail,

@@ -84,7 +84,7 @@ public:
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
 
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override {
+                port::Fn<void(std::vector<port::AppendResult>)> done) override {
         commits.push_back(appends.size());
         ++in_flight;
         most_in_flight = std::max(most_in_flight, in_flight);
@@ -148,12 +148,12 @@ public:
     int reads = 0;
 
 private:
-    std::vector<Result<void>> finish(std::vector<port::Append> const& appends) {
+    std::vector<port::AppendResult> finish(std::vector<port::Append> const& appends) {
         Fault const what = std::exchange(fault, Fault::none);
-        std::vector<Result<void>> results(appends.size());
+        std::vector<port::AppendResult> results(appends.size());
         if (what != Fault::lost) results = store->commit(appends);
         if (what == Fault::none) return results;
-        for (Result<void>& result : results) result = fail(fault_code, "planted");
+        for (port::AppendResult& result : results) result = fail(fault_code, "planted");
         return results;
     }
 

@@ -64,7 +64,7 @@ class TestJournal final : public port::Journal {
 public:
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
     void commit(std::vector<port::Append> appends,
-                port::Fn<void(std::vector<Result<void>>)> done) override {
+                port::Fn<void(std::vector<port::AppendResult>)> done) override {
         done(store.commit(appends));
     }
     void write(port::Fn<Result<void>(port::Store&)> work,

@@ -58,7 +58,8 @@ Result<port::Loaded> Reader::load(SessionId session) {
     loaded.snapshot = std::move(*cached);
     auto tail = this->tail(session, loaded.snapshot ? loaded.snapshot->seq : 0);
     if (!tail) return std::unexpected(tail.error());
-    loaded.tail = std::move(*tail);
+    loaded.tail = std::move(tail->frames);
+    loaded.stamp = tail->stamp;
     if (loaded.tail.empty() && !loaded.snapshot && loaded.row->status != "deleted")
         return damaged(session.text() + " has no events");
     auto const wake = wake_at(session);
@@ -70,13 +71,15 @@ Result<port::Loaded> Reader::load(SessionId session) {
 
 // Also reads the frame that ends at `after`: if a journal ends before its snapshot, events are
 // lost.
-Result<std::vector<Frame>> Reader::tail(SessionId session, Seq after) {
+Result<Reader::Tail> Reader::tail(SessionId session, Seq after) {
     auto read = frames(session, after == 0 ? 1 : after, std::numeric_limits<std::size_t>::max());
-    if (!read || after == 0) return read;
+    if (!read) return std::unexpected(read.error());
+    if (read->empty() && after == 0) return Tail{};
     if (read->empty())
         return damaged(session.text() + ", event " + std::to_string(after) + " is missing");
+    port::Stamp const stamp = port::stamp_of(session, read->back());
     if (read->front().first + read->front().count == after + 1) read->erase(read->begin());
-    return read;
+    return Tail{std::move(*read), stamp};
 }
 
 Result<std::optional<port::SnapshotRow>> Reader::snapshot(SessionId session) {
@@ -142,12 +145,23 @@ Result<std::vector<Frame>> Reader::frames(SessionId session, Seq from, std::size
     return found;
 }
 
+namespace {
+
+// The first frame of a cut journal has a negative count, and a checksum like other rows.
+bool is_sound(SessionId session, Frame const& frame, Query const& row) {
+    if (row.integer(1) < 0)
+        return checksum(row.integer(0), row.integer(1), frame.bytes) == row.integer(2);
+    return is_frame_sum(row.integer(2), port::stamp_of(session, frame));
+}
+
+}  // namespace
+
 Result<Frame> Reader::frame(SessionId session, Query const& row, Seq expected) const {
     auto const key = row.integer(0);
     Frame frame{.first = seq_of(key),
                 .count = static_cast<std::uint32_t>(std::abs(row.integer(1))),
                 .bytes = std::string(row.text(3))};
-    if (checksum(key, row.integer(1), frame.bytes) != row.integer(2))
+    if (!is_sound(session, frame, row))
         return damaged(session.text() + ", event " + std::to_string(frame.first));
     if (frame.first != expected)
         return damaged(session.text() + ", event " + std::to_string(expected) + " is missing");

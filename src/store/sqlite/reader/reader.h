@@ -100,7 +100,11 @@ private:
     [[nodiscard]] Result<std::optional<port::SessionRow>> find(SessionId session);
     [[nodiscard]] Result<std::uint64_t> bytes_of(SessionId session, Read of);
     // Returns the frames with events after `after`.
-    [[nodiscard]] Result<std::vector<port::Frame>> tail(SessionId session, Seq after);
+    struct Tail {
+        std::vector<port::Frame> frames;
+        port::Stamp stamp{};  // of the newest frame
+    };
+    [[nodiscard]] Result<Tail> tail(SessionId session, Seq after);
     // Returns the frames with events from `from` on, until `max_bytes` are reached.
     [[nodiscard]] Result<std::vector<port::Frame>> frames(SessionId session, Seq from,
                                                           std::size_t max_bytes);

@@ -44,7 +44,7 @@ public:
     ~Undo() {
         if (!writer_.connection_.in_transaction()) return;
         try {
-            writer_.roll_back({Reach::batch, {Code::overloaded, {}}});
+            writer_.roll_back({Reach::batch, Error{Code::overloaded, {}}});
         } catch (std::bad_alloc const&) {
             writer_.stopped_ = true;
         }
@@ -75,7 +75,7 @@ int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pag
     return SQLITE_OK;
 }
 
-std::vector<Result<void>> Writer::commit(std::span<Append const> appends) {
+std::vector<port::AppendResult> Writer::commit(std::span<Append const> appends) {
     trace();
     if (stopped_) return Results(appends.size(), std::unexpected(stopped_error()));
     // Savepoints cost a tenth to a third, so they are used only after an append must be undone.
@@ -101,7 +101,10 @@ std::expected<Writer::Results, Writer::Failure> Writer::attempt(std::span<Append
     auditing_ = audit_;
     for (std::size_t const i : in_session_order(appends)) {
         auto step = apart ? apply_apart(appends[i]) : apply(appends[i]);
-        if (step) continue;
+        if (step) {
+            results[i] = *step;
+            continue;
+        }
         auto& [reach, error] = step.error();
         if (reach != Reach::append) return failed(reach, std::move(error));
         results[i] = std::unexpected(std::move(error));
@@ -210,8 +213,10 @@ Writer::Step Writer::apply_apart(Append const& append) {
 Writer::Step Writer::apply(Append const& append) {
     auto const known = check(append);
     if (!known) return std::unexpected(known.error());
-    auto written = write(append, *known);
-    if (written) return {};
+    auto const stamp =
+        append.erase ? port::Stamp::none : port::stamp_of(append.session, append.frame);
+    auto written = write(append, *known, stamp);
+    if (written) return stamp;
     auto const code = written.error().code;
     auto const alone = code == Code::conflict || code == Code::too_large;
     if (code == Code::conflict)
@@ -250,26 +255,40 @@ std::expected<Writer::Known, Writer::Failure> Writer::check(Append const& append
     // A session without any journal can still be deleted.
     if (append.after > 0 || (append.erase && *there)) {
         if (!*there || found.text(0) != append.session.bare())
-            return refuse(Code::conflict, append.session.text() + " is missing");
+            return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
         auto known = check_head(append);
         if (known) known->project = found.integer(1);
         return known;
     }
-    if (*there) return refuse(Code::conflict, append.session.text() + " exists");
+    if (*there) return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
     if (!append.row) return refuse(Code::internal, "a session's first append needs its row");
     return Known{static_cast<std::int64_t>(append.session.number()), 0};
 }
 
 std::expected<Writer::Known, Writer::Failure> Writer::check_head(Append const& append) {
+    auto const newest = is_newest(append);
+    if (!newest) return std::unexpected(Failure{Reach::batch, newest.error()});
+    if (*newest) return Known{static_cast<std::int64_t>(append.session.number()), 0};
+    return std::unexpected(Failure{Reach::append, port::moved(append.session).error()});
+}
+
+// Whether the session's newest frame is the one on which the append was decided.
+Result<bool> Writer::is_newest(Append const& append) {
     auto const number = append.session.number();
     auto last = query(Write::find_head);
     last.bind(key_of(number, 0)).bind(key_of(number, seq_end - 1) + 1);
     auto const row = last.next();
-    if (!row) return std::unexpected(Failure{Reach::batch, row.error()});
-    Seq const head = *row ? seq_of(last.integer(0)) + static_cast<Seq>(last.integer(1)) - 1 : 0;
-    if (head == append.after) return Known{static_cast<std::int64_t>(number), 0};
-    return std::unexpected(
-        Failure{Reach::append, Error{Code::conflict, append.session.text() + " has moved on"}});
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return append.after == 0;
+    port::Frame frame{.first = seq_of(last.integer(0)),
+                      .count = static_cast<std::uint32_t>(std::abs(last.integer(1))),
+                      .bytes = {}};
+    if (frame.first + frame.count - 1 != append.after) return false;
+    auto const sum = last.integer(2);
+    if (!append.stamp || sum == frame_sum(*append.stamp)) return true;
+    if (!is_short_sum(sum)) return false;
+    frame.bytes = last.text(3);
+    return port::stamp_of(append.session, frame) == *append.stamp;
 }
 
 }  // namespace dormouse::store::sqlite

@@ -33,7 +33,7 @@ public:
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
 
-    [[nodiscard]] std::vector<Result<void>> commit(std::span<port::Append const> appends);
+    [[nodiscard]] std::vector<port::AppendResult> commit(std::span<port::Append const> appends);
 
     [[nodiscard]] Result<void> update_messages(std::span<port::OutboxUpdate const> updates);
     [[nodiscard]] Result<void> drop_delivered(Time until);
@@ -60,11 +60,11 @@ private:
     };
     struct Failure {
         Reach reach;
-        Error error;
+        port::AppendError error;
     };
     class Undo;
-    using Step = std::expected<void, Failure>;
-    using Results = std::vector<Result<void>>;
+    using Step = std::expected<port::Stamp, Failure>;
+    using Results = std::vector<port::AppendResult>;
     struct Known {  // what an append must know about its session
         std::int64_t number;
         std::int64_t project;
@@ -76,9 +76,10 @@ private:
     [[nodiscard]] Step apply_apart(port::Append const& append);
     [[nodiscard]] std::expected<Known, Failure> check(port::Append const& append);
     [[nodiscard]] std::expected<Known, Failure> check_head(port::Append const& append);
-    [[nodiscard]] Result<void> write(port::Append const& append, Known known);
+    [[nodiscard]] Result<void> write(port::Append const& append, Known known, port::Stamp stamp);
     [[nodiscard]] Result<void> write_session(port::Append const& append, Known& known);
-    [[nodiscard]] Result<void> write_frame(port::Append const& append);
+    [[nodiscard]] Result<void> write_frame(port::Append const& append, port::Stamp stamp);
+    [[nodiscard]] Result<bool> is_newest(port::Append const& append);
     [[nodiscard]] Result<void> write_pending(port::PendingRow const& row, Known known);
     [[nodiscard]] Result<void> write_keys(port::Append const& append);
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);

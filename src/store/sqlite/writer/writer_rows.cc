@@ -26,7 +26,7 @@ std::string_view bytes_of(Bits128 const& bits) {
 
 }  // namespace
 
-Result<void> Writer::write(Append const& append, Known known) {
+Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp) {
     if (append.row)
         if (auto done = write_session(append, known); !done) return done;
     if (append.create_key) {
@@ -41,7 +41,7 @@ Result<void> Writer::write(Append const& append, Known known) {
         if (auto done = write_audit(line); !done) return done;
     if (auto done = write_rules(append); !done) return done;
     if (append.erase) return erase(known.number);
-    if (auto done = write_frame(append); !done) return done;
+    if (auto done = write_frame(append, stamp); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;
     if (append.wake_changed) {
         auto done =
@@ -89,10 +89,10 @@ Result<void> Writer::write_session(Append const& append, Known& known) {
     return add.bind(to_ms(row.created)).bind(to_ms(row.updated)).run();
 }
 
-Result<void> Writer::write_frame(Append const& append) {
+Result<void> Writer::write_frame(Append const& append, port::Stamp stamp) {
     auto const& frame = append.frame;
     auto const key = key_of(append.session.number(), frame.first);
-    auto const sum = checksum(key, frame.count, frame.bytes);
+    auto const sum = frame_sum(stamp);
     auto add = query(Write::add_frame);
     return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(frame.bytes).run();
 }

@@ -1,0 +1,152 @@
+#include "runner/lane/lane.h"
+
+#include "runner/testing/lane_fixture.h"
+#include "store/memory/memory_store.h"
+
+// What a lane does if another process has appended to its session.
+namespace dormouse::runner {
+namespace {
+
+using namespace session;
+using namespace session::testing;
+using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+using Strings = std::vector<std::string>;
+
+class MovedHead : public testing::LaneTestOn<Journal> {
+protected:
+    MovedHead() {
+        elsewhere.store.disk = host.store.disk;
+        elsewhere.store.reopen();
+    }
+    ~MovedHead() override { elsewhere.lane.reset(); }
+
+    // The other process reads the session and appends the outcome of `body`.
+    std::string ask_elsewhere(Command::Body body) {
+        elsewhere.lane = std::make_shared<Lane>(id, elsewhere, false);
+        Incoming incoming{{}, elsewhere.now(), elsewhere.random(), {}};
+        incoming.command.by = {ActorType::token, "bob"};
+        incoming.command.body = std::move(body);
+        std::string out;
+        elsewhere.lane->receive(std::move(incoming),
+                                [&out](Result<Answer> const& answer) { out = said(answer); });
+        elsewhere.loop.run();
+        return out;
+    }
+    [[nodiscard]] std::size_t count(std::string_view type) {
+        std::size_t found = 0;
+        auto const records = read_records(*host.store.store, id, 1, stored_head()).value();
+        for (wire::RecordPtr const& record : records)
+            found += type_name(record->event.body) == type;
+        return found;
+    }
+
+    testing::TestHost<Journal> elsewhere;
+};
+
+TEST_F(MovedHead, Command_IsDecidedAgainOnWhatIsStored) {
+    (void)create();
+    ASSERT_EQ(ask_elsewhere(prompt("theirs")), "applied");
+    EXPECT_EQ(ask(Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(ask(prompt("me too", PromptMode::reject)), "session_busy");
+    EXPECT_EQ(count("input_received"), 1U);
+    EXPECT_EQ(count("session_changed"), 1U);
+    EXPECT_EQ(host.lane->state(), stored());
+    EXPECT_EQ(host.failures, 0);
+}
+
+TEST_F(MovedHead, ReadersAndWatchers_SeeWhatIsStored) {
+    (void)create();
+    host.store.hold = true;
+    int woken = 0;
+    auto const watcher = host.lane->watch([&] { ++woken; });
+    tell(Change{"a title", {}, {}, {}});
+    host.loop.run();
+    ASSERT_EQ(ask_elsewhere(prompt("theirs")), "applied");
+    Seq head = 0;
+    host.lane->read([&](Result<Lane const*> at) { head = (*at)->state().head; });
+    host.store.hold = false;
+    host.store.release();
+    EXPECT_EQ(head, stored_head());
+    EXPECT_GE(woken, 1);
+    host.lane->unwatch(watcher);
+}
+
+TEST_F(MovedHead, CallThatIsSettledElsewhere_HasOneOutcome) {
+    PendingId const pending = waiting_call();
+    ASSERT_EQ(ask_elsewhere(submit(pending, result("first"))), "applied");
+    EXPECT_EQ(ask(submit(pending, result("first"))), "duplicate");
+    EXPECT_EQ(ask(submit(pending, result("second"))), "conflict");
+    EXPECT_EQ(count("submitted"), 1U);
+}
+
+TEST_F(MovedHead, OutcomeOfAnEffect_IsRecordedOnce) {
+    (void)create();
+    (void)ask(prompt("please"));
+    host.work.reply({job()});
+    host.loop.run();
+    ASSERT_EQ(host.work.ran.size(), 1U);
+    ASSERT_EQ(ask_elsewhere(Change{"a title", {}, {}, {}}), "applied");
+    PauseTerms pause;
+    pause.webhook_secret = "whsec_of_the_pause";
+    host.work.finish(pause);
+    host.loop.run();
+    EXPECT_EQ(count("call_paused"), 1U);
+    EXPECT_EQ(host.offered_later, 0);
+    auto const& secrets = host.store.sent.back().secrets;
+    ASSERT_EQ(secrets.size(), 1U);
+    EXPECT_EQ(secrets[0].secret, "whsec_of_the_pause");
+}
+
+TEST_F(MovedHead, EightTimesMoved_IsDecidedAgainEachTime) {
+    (void)create();
+    host.store.hold = true;
+    tell(Change{"mine", {}, {}, {}});
+    host.loop.run();
+    for (int i = 0; i < 8; ++i) {
+        ASSERT_EQ(ask_elsewhere(Change{"theirs " + std::to_string(i), {}, {}, {}}), "applied");
+        host.store.release();
+    }
+    EXPECT_EQ(answers, Strings{"applied"});
+    host.store.release();
+    EXPECT_EQ(answers, (Strings{"applied", "applied"}));
+    EXPECT_EQ(stored().title, "mine");
+}
+
+TEST_F(MovedHead, NineTimesMoved_AnswersThatItMayBeRetried) {
+    (void)create();
+    host.store.hold = true;
+    std::optional<Error> error;
+    Incoming incoming{{}, host.now(), host.random(), {}};
+    incoming.command.body = Change{"mine", {}, {}, {}};
+    host.lane->receive(std::move(incoming), [&](Result<Answer> answer) { error = answer.error(); });
+    host.loop.run();
+    for (int i = 0; i < 9; ++i) {
+        ASSERT_EQ(ask_elsewhere(Change{"theirs " + std::to_string(i), {}, {}, {}}), "applied");
+        host.store.release();
+    }
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code, Code::store_unavailable);
+    EXPECT_EQ(error->retry_after_ms, 1'000);
+    host.store.hold = false;
+    EXPECT_EQ(ask(Change{"mine", {}, {}, {}}), "applied");
+    EXPECT_EQ(stored().title, "mine");
+}
+
+// A disk that fell back to an earlier state, and other events that reached the same head.
+TEST_F(MovedHead, SameHeadWithOtherEvents_IsMoved) {
+    (void)create();
+    auto const earlier = std::make_shared<store::MemoryDisk>();
+    ASSERT_TRUE(store::MemoryStore(earlier).commit({&host.store.sent.front(), 1})[0]);
+    ASSERT_EQ(ask(Change{"lost", {}, {}, {}}), "applied");
+    host.store.disk = elsewhere.store.disk = earlier;
+    host.store.store = std::make_unique<store::MemoryStore>(earlier);
+    elsewhere.store.store = std::make_unique<store::MemoryStore>(earlier);
+    ASSERT_EQ(ask_elsewhere(Change{"theirs", {}, {}, {}}), "applied");
+    ASSERT_EQ(host.lane->state().head, stored_head());
+    EXPECT_EQ(ask(Change{{}, "an-alias", {}, {}}), "applied");
+    EXPECT_EQ(stored().title, "theirs");
+    EXPECT_EQ(stored().alias, "an-alias");
+}
+
+}  // namespace
+}  // namespace dormouse::runner
