@@ -14,6 +14,7 @@ public:
         : store_(store), fails_(std::move(fails)) {}
 
     [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
+    [[nodiscard]] bool shared() const override { return store_.shared(); }
     [[nodiscard]] std::uint64_t next_session_number() override {
         return store_.next_session_number();
     }
@@ -25,6 +26,10 @@ public:
 
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override {
         return ask([&] { return store_.load(session); });
+    }
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions) override {
+        return ask([&] { return store_.newest(sessions); });
     }
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes) override {

@@ -22,6 +22,8 @@ public:
     virtual ~JournalStore() = default;
     // The epoch of this owner: how often the store was opened, counted durably, from 1.
     [[nodiscard]] virtual Epoch epoch() const = 0;
+    // Whether other processes may append while this object lives.
+    [[nodiscard]] virtual bool shared() const = 0;
     // One more than the largest session number ever used or reserved by an outbox message. Read
     // once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;
@@ -29,6 +31,10 @@ public:
     // each append succeeds or fails alone.
     [[nodiscard]] virtual std::vector<AppendResult> commit(std::span<Append const> appends) = 0;
     [[nodiscard]] virtual Result<Loaded> load(SessionId session) = 0;
+    // Where each session's journal ends, in order. Nothing is read but that frame's key and
+    // checksum.
+    [[nodiscard]] virtual Result<std::vector<NewestFrame>> newest(
+        std::span<SessionId const> sessions) = 0;
     // Frames that hold events from `from` on, in order, until `max_bytes` of content are reached
     // (at least one frame if any exists). The first frame may begin before `from`.
     [[nodiscard]] virtual Result<std::vector<Frame>> page(SessionId session, Seq from,

@@ -32,6 +32,13 @@ struct Frame {
 enum class Stamp : std::uint64_t { none = 0 };
 [[nodiscard]] Stamp stamp_of(SessionId session, Frame const& frame);
 
+// Where a session's journal ends. Default: it has none.
+struct NewestFrame {
+    Seq head = 0;
+    Stamp stamp{};
+    friend bool operator==(NewestFrame const&, NewestFrame const&) = default;
+};
+
 // What lists show of a session without reading its journal. Written when one of these fields
 // changes.
 struct SessionRow {

@@ -36,6 +36,7 @@ struct Created {
 
 struct Options {
     Epoch epoch = 1;
+    bool shared_store = false;  // other processes append to it
     std::uint64_t next_session_number = 1;
     // Idle lanes are unloaded while there are more lanes than this, or idle ones weigh more bytes.
     std::size_t resident_max = 16'384;
@@ -193,6 +194,7 @@ private:
     }
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
+    [[nodiscard]] Freshness& freshness() override { return freshness_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
     [[nodiscard]] port::AgentTerms const& agents() const override { return world_.agents; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
@@ -261,6 +263,7 @@ private:
     Options options_;
     GuardedClock clock_;
     JournalWriter writer_;
+    Freshness freshness_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
     // Idle lanes, longest idle first, each at most once, with their weight when they became idle.
     using Rested = std::list<std::pair<SessionId, std::size_t>>;

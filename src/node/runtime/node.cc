@@ -28,6 +28,7 @@ Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings setting
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
     options.epoch = node.store->epoch();
+    options.shared_store = node.store->shared();
     options.next_session_number = node.store->next_session_number();
     // If a rule is damaged, none answers: people are asked.
     options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());

@@ -80,6 +80,23 @@ TEST_P(StoreConformance, Stamp_IsThatOfTheNewestFrame_WhichASnapshotCovers) {
     commit_one(third);
 }
 
+TEST_P(StoreConformance, Newest_IsWhereEachJournalEnds) {
+    auto const first = create(1, "acme", 2);
+    commit_one(first);
+    commit_one(create(2, "acme"));
+    auto const second = append(1, 2, 3);
+    commit_one(second);
+    auto end = append(2, 1);
+    end.erase = true;
+    commit_one(end);
+    std::array const asked{session(1), session(2), session(3)};
+    auto const found = store().newest(asked).value();
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[0], (port::NewestFrame{5, port::stamp_of(session(1), second.frame)}));
+    EXPECT_EQ(found[1], port::NewestFrame{}) << "its events are gone";
+    EXPECT_EQ(found[2], port::NewestFrame{});
+}
+
 TEST_P(StoreConformance, Results_AreInTheOrderOfTheAppends) {
     commit_one(create(5, "acme"));
     std::vector<port::Append> const batch{create(9, "acme"), create(5, "acme"), create(7, "acme"),

@@ -20,8 +20,8 @@ constexpr Seq seq_end = Seq{1} << 24;
 
 }  // namespace
 
-MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept)
-    : disk_(std::move(disk)), feed_kept_(feed_kept) {
+MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept, bool shared)
+    : disk_(std::move(disk)), feed_kept_(feed_kept), shared_(shared) {
     std::scoped_lock const lock(disk_->mutex);
     epoch_ = ++disk_->epoch;
 }
@@ -210,6 +210,17 @@ Result<port::Loaded> MemoryStore::load(SessionId id) {
     for (auto const& [first, frame] : session->frames)
         if (last_of(frame) > after) loaded.tail.push_back(frame);
     return loaded;
+}
+
+Result<std::vector<port::NewestFrame>> MemoryStore::newest(std::span<SessionId const> sessions) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<port::NewestFrame> out;
+    for (SessionId const& id : sessions) {
+        auto const* const session = find(id);
+        out.push_back(session ? port::NewestFrame{head_of(*session), session->stamp}
+                              : port::NewestFrame{});
+    }
+    return out;
 }
 
 Result<std::vector<Frame>> MemoryStore::page(SessionId id, Seq from, std::size_t max_bytes) {

@@ -56,17 +56,20 @@ struct MemoryDisk {
 
 class MemoryStore : public port::Store {
 public:
-    // `feed_kept`: how many appends of the feed are kept.
+    // `feed_kept`: how many appends of the feed are kept. `shared`: other objects append to `disk`.
     explicit MemoryStore(std::shared_ptr<MemoryDisk> disk = std::make_shared<MemoryDisk>(),
-                         std::size_t feed_kept = 100'000);
+                         std::size_t feed_kept = 100'000, bool shared = false);
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] bool shared() const override { return shared_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
     [[nodiscard]] Result<void> update_messages(
         std::span<port::OutboxUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions) override;
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes) override;
     [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
@@ -158,6 +161,7 @@ private:
 
     std::shared_ptr<MemoryDisk> const disk_;
     std::size_t const feed_kept_;
+    bool const shared_;
     Epoch epoch_ = 0;  // constant after construction
 };
 

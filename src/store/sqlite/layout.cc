@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace dormouse::store::sqlite {
@@ -13,6 +14,14 @@ void append_big_endian(std::string& out, std::int64_t number) {
 }
 
 }  // namespace
+
+port::NewestFrame newest_frame(SessionId session, std::int64_t key, std::int64_t n,
+                               std::int64_t sum, std::string_view bytes) {
+    auto const count = static_cast<std::uint32_t>(std::abs(n));
+    Seq const head = seq_of(key) + count - 1;
+    if (!is_short_sum(sum)) return {head, port::Stamp{static_cast<std::uint64_t>(sum)}};
+    return {head, port::stamp_of(session, {seq_of(key), count, std::string(bytes)})};
+}
 
 std::int64_t checksum(std::int64_t place, std::int64_t detail, std::string_view bytes) {
     std::string text;

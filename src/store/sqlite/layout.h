@@ -37,6 +37,10 @@ inline constexpr std::size_t key_size_max = 64;
     return sum == frame_sum(stamp) || static_cast<std::uint64_t>(sum) == all >> 32;
 }
 
+// The newest frame by its row. `bytes` is used only if the checksum is short.
+[[nodiscard]] port::NewestFrame newest_frame(SessionId session, std::int64_t key, std::int64_t n,
+                                             std::int64_t sum, std::string_view bytes);
+
 // Detects damage to any other row: the first 32 bits of SHA-256 over two numbers that identify the
 // row (big-endian, 8 bytes each) and its bytes.
 [[nodiscard]] std::int64_t checksum(std::int64_t place, std::int64_t detail,

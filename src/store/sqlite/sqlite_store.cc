@@ -234,6 +234,10 @@ Result<std::uint64_t> SqliteStore::feed_head() {
     return unless_exhausted([&] { return reader_->feed_head(); });
 }
 
+Result<std::vector<port::NewestFrame>> SqliteStore::newest(std::span<SessionId const> sessions) {
+    return unless_exhausted([&] { return reader_->newest(sessions); });
+}
+
 Result<std::optional<SessionId>> SqliteStore::find_created(Bits128 const& create_key) {
     return unless_exhausted([&] { return reader_->find_created(create_key); });
 }

@@ -45,11 +45,15 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
+    // The lock on the data directory keeps other processes out.
+    [[nodiscard]] bool shared() const override { return false; }
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
     [[nodiscard]] Result<void> update_messages(
         std::span<port::OutboxUpdate const> updates) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions) override;
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
                                                         std::size_t max_bytes) override;
     [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,

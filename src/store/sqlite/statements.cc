@@ -22,6 +22,10 @@ consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[si
     return texts;
 }
 
+// The newest frame; its bytes only if the checksum is a short one (layout.h).
+#define NEWEST_FRAME                                                                      \
+    "SELECT k, n, sum, CASE WHEN sum BETWEEN 0 AND 4294967295 THEN data END FROM journal" \
+    " WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"
 // Dead or disabled before ?1. An older release did not store the time.
 #define GIVEN_UP " state > 1 AND next_at < ?1 AND created < ?1 AND kind NOT IN ('session', 'held')"
 
@@ -37,9 +41,7 @@ constexpr auto writes = in_order<Write>({
      "SELECT no FROM sessions INDEXED BY sessions_by_alias WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND alias = ?2 AND alias <> '' AND status <> 'completed' AND status <> "
      "'deleted' AND no <> ?3 LIMIT 1"},
-    {Write::find_head,
-     "SELECT k, n, sum, CASE WHEN sum BETWEEN 0 AND 4294967295 THEN data END FROM journal"
-     " WHERE k > ?1 AND k < ?2 ORDER BY k DESC LIMIT 1"},
+    {Write::find_head, NEWEST_FRAME},
     {Write::find_name, "SELECT id FROM names WHERE name = ?1"},
     {Write::add_name, "INSERT INTO names(name) VALUES(?1) RETURNING id"},
     {Write::add_frame, "INSERT INTO journal(k, n, sum, data) VALUES(?1, ?2, ?3, ?4)"},
@@ -241,6 +243,7 @@ constexpr auto reads = in_order<Read>({
     {Read::pending_rows,
      PENDING_COLUMNS " FROM pending p" PENDING_TOOL "WHERE p.no = ?1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = ?1 ORDER BY key"},
+    {Read::newest, NEWEST_FRAME},
     {Read::created,
      "SELECT s.id FROM created c CROSS JOIN sessions s ON s.no = c.no WHERE c.key = ?1"},
     {Read::artifact, "SELECT sum, data FROM artifacts WHERE k = ?1"},

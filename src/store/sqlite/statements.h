@@ -104,6 +104,7 @@ enum class Read : std::uint8_t {
     pending_sessions,
     pending_rows,
     key_rows,
+    newest,
     created,
     artifact,
     has_artifact,

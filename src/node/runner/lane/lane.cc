@@ -245,7 +245,7 @@ void Lane::decide_waiting() {
         throw;
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
-    if (draft.records.empty()) return release();
+    if (draft.records.empty()) return compare();
     send(std::move(draft));
 }
 
@@ -439,7 +439,7 @@ void Lane::committed(port::AppendResult durable) {
 // Another append came first: reads what is stored now, and decides the same requests on it. They
 // keep their time and their random bytes.
 void Lane::decide_again() {
-    CHECK(shut_ && !fresh_.empty());
+    CHECK(shut_);
     ++moved_;
     std::vector<Request> again;
     for (Decided& decided : std::exchange(leaving_, {})) {
@@ -464,6 +464,18 @@ void Lane::take_up_commit() {
     host_.appended(*this, std::exchange(fresh_, {}));
     if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
     release();
+}
+
+// Answers that no append carries leave only if memory is what the store holds.
+void Lane::compare() {
+    CHECK(shut_ && state_ && fresh_.empty());
+    auto use = [self = shared_from_this()](Result<bool> fresh) {
+        if (!fresh) return self->forget(fresh.error());
+        if (*fresh) return self->release();
+        if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
+        self->unless_exhausted([&] { self->decide_again(); });
+    };
+    host_.freshness().compare(id_, {state_->head, stamp_}, std::move(use));
 }
 
 namespace {

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "port/effects.h"
+#include "runner/lane/freshness.h"
 #include "runner/lane/journal_writer.h"
 #include "runner/read/reading.h"
 #include "runner/rules.h"
@@ -71,6 +72,7 @@ public:
     [[nodiscard]] virtual Rules& rules() = 0;
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
+    [[nodiscard]] virtual Freshness& freshness() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;
     [[nodiscard]] virtual port::AgentTerms const& agents() const = 0;
     // Gives an effect's outcome to the session's lane, which may be a new object by now.
@@ -211,6 +213,7 @@ private:
     void committed(port::AppendResult durable);
     void decide_again();
     void drop_memory();
+    void compare();
     void release();
     void forget_cut();
     void forget(Error const& error);

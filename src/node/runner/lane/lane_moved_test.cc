@@ -9,7 +9,7 @@ namespace {
 
 using namespace session;
 using namespace session::testing;
-using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
 using Strings = std::vector<std::string>;
 
 class MovedHead : public testing::LaneTestOn<Journal> {
@@ -52,6 +52,50 @@ TEST_F(MovedHead, Command_IsDecidedAgainOnWhatIsStored) {
     EXPECT_EQ(count("session_changed"), 1U);
     EXPECT_EQ(host.lane->state(), stored());
     EXPECT_EQ(host.failures, 0);
+}
+
+TEST_F(MovedHead, AnswerWithoutAnAppend_RestsOnWhatIsStored) {
+    (void)create();
+    ASSERT_EQ(ask_elsewhere(prompt("theirs")), "applied");
+    EXPECT_EQ(ask(prompt("me too", PromptMode::reject)), "session_busy");
+    ASSERT_EQ(ask_elsewhere(Change{"a title", {}, {}, {}}), "applied");
+    std::string title;
+    host.lane->read([&](Result<Lane const*> at) { title = (*at)->state().title; });
+    host.loop.run();
+    EXPECT_EQ(title, "a title");
+    ASSERT_EQ(ask_elsewhere(Delete{}), "applied");
+    EXPECT_EQ(ask(prompt("hello")), "not_found");
+}
+
+TEST_F(MovedHead, StoreThatDoesNotAnswer_NothingLeaves) {
+    (void)create();
+    host.store.hold_reads = true;
+    bool called = false;
+    host.lane->read([&](Result<Lane const*> const&) { called = true; });
+    host.loop.run();
+    EXPECT_FALSE(called);
+    host.store.release_reads();
+    EXPECT_TRUE(called);
+}
+
+TEST(FreshnessTest, SessionsOfOneLoopTurn_AreOneQuery) {
+    testing::TestLoop loop;
+    Journal journal(loop);
+    Freshness freshness(loop, journal, true);
+    std::vector<bool> fresh;
+    for (Seq const head : {0, 7, 0}) {
+        freshness.compare(SessionId::make(head + 1, {}), {head, port::Stamp::none},
+                          [&](Result<bool> result) { fresh.push_back(*result); });
+    }
+    EXPECT_TRUE(fresh.empty());
+    loop.run();
+    EXPECT_EQ(fresh, (std::vector{true, false, true}));
+    EXPECT_EQ(journal.reads, 1);
+    Freshness alone(loop, journal, false);
+    alone.compare(SessionId::make(1, {}), {9, port::Stamp::none},
+                  [&](Result<bool> result) { fresh.push_back(*result); });
+    EXPECT_TRUE(fresh.back()) << "nobody else appends: memory is the truth, and nothing is read";
+    EXPECT_EQ(journal.reads, 1);
 }
 
 TEST_F(MovedHead, ReadersAndWatchers_SeeWhatIsStored) {

@@ -28,6 +28,7 @@ public:
     }
     [[nodiscard]] port::Journal& journal() override { return store; }
     [[nodiscard]] JournalWriter& writer() override { return append_writer; }
+    [[nodiscard]] Freshness& freshness() override { return comparing; }
     [[nodiscard]] port::Effects& effects() override { return work; }
     [[nodiscard]] port::AgentTerms const& agents() const override { return work; }
     void offer(SessionId, session::EffectId id, session::Command::Body outcome) override {
@@ -60,6 +61,7 @@ public:
     TestEntropy entropy;
     Journal store{loop};
     JournalWriter append_writer{loop, store};
+    Freshness comparing{loop, store, Journal::shared};
     TestEffects work;
     Epoch owner = 1;
     session::Limits allowed;

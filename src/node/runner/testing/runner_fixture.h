@@ -20,6 +20,7 @@ protected:
         journal.reopen();
         Options options;
         options.epoch = journal.store->epoch();
+        options.shared_store = journal.store->shared();
         options.next_session_number = journal.store->next_session_number();
         options.rules = journal.store->rules().value();
         options.resident_max = resident_max;

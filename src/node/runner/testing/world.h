@@ -79,7 +79,9 @@ enum class Fault { none, lost, hidden };  // hidden: durable, but reported as fa
 
 // A journal that answers when the test says so, or fails. `Store` is constructed from a shared
 // `Disk` that outlives it.
-template <class Store, class Disk> class TestJournal final : public port::Journal {
+// `Shared`: other journals write to the same disk.
+template <class Store, class Disk, bool Shared = false>
+class TestJournal final : public port::Journal {
 public:
     explicit TestJournal(TestLoop& loop) : loop_(loop) {}
 
@@ -136,6 +138,7 @@ public:
 
     std::shared_ptr<Disk> disk = std::make_shared<Disk>();
     std::unique_ptr<Store> store = std::make_unique<Store>(disk);
+    static constexpr bool shared = Shared;
     bool hold = false;
     std::function<void()> before_read = {};  // called before each read
     bool hold_reads = false;                 // answers wait for release_reads()

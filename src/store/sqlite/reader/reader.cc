@@ -198,6 +198,30 @@ Result<std::vector<port::KeyRow>> Reader::key_rows(SessionId session) {
     });
 }
 
+Result<std::vector<port::NewestFrame>> Reader::newest(std::span<SessionId const> sessions) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    std::vector<port::NewestFrame> out;
+    for (SessionId const& session : sessions) {
+        auto one = newest(session);
+        if (!one) return std::unexpected(one.error());
+        out.push_back(*one);
+    }
+    return out;
+}
+
+Result<port::NewestFrame> Reader::newest(SessionId session) {
+    auto const known = find(session);
+    if (!known) return std::unexpected(known.error());
+    if (!*known) return port::NewestFrame{};
+    auto last = query(Read::newest);
+    last.bind(key_of(session.number(), 0)).bind(key_of(session.number(), seq_end - 1) + 1);
+    auto const row = last.next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return port::NewestFrame{};
+    return newest_frame(session, last.integer(0), last.integer(1), last.integer(2), last.text(3));
+}
+
 Result<std::optional<SessionId>> Reader::find_created(Bits128 const& create_key) {
     auto created = query(Read::created);
     created.bind_bytes({reinterpret_cast<char const*>(create_key.data()), create_key.size()});

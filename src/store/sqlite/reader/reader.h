@@ -58,6 +58,8 @@ public:
     [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions);
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
     [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
                                                                     Time until,
@@ -104,6 +106,7 @@ private:
         std::vector<port::Frame> frames;
         port::Stamp stamp{};  // of the newest frame
     };
+    [[nodiscard]] Result<port::NewestFrame> newest(SessionId session);
     [[nodiscard]] Result<Tail> tail(SessionId session, Seq after);
     // Returns the frames with events from `from` on, until `max_bytes` are reached.
     [[nodiscard]] Result<std::vector<port::Frame>> frames(SessionId session, Seq from,

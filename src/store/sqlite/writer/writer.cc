@@ -280,15 +280,9 @@ Result<bool> Writer::is_newest(Append const& append) {
     auto const row = last.next();
     if (!row) return std::unexpected(row.error());
     if (!*row) return append.after == 0;
-    port::Frame frame{.first = seq_of(last.integer(0)),
-                      .count = static_cast<std::uint32_t>(std::abs(last.integer(1))),
-                      .bytes = {}};
-    if (frame.first + frame.count - 1 != append.after) return false;
-    auto const sum = last.integer(2);
-    if (!append.stamp || sum == frame_sum(*append.stamp)) return true;
-    if (!is_short_sum(sum)) return false;
-    frame.bytes = last.text(3);
-    return port::stamp_of(append.session, frame) == *append.stamp;
+    auto const newest = newest_frame(append.session, last.integer(0), last.integer(1),
+                                     last.integer(2), last.text(3));
+    return newest.head == append.after && (!append.stamp || newest.stamp == *append.stamp);
 }
 
 }  // namespace dormouse::store::sqlite

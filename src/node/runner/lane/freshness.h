@@ -1,0 +1,42 @@
+#pragma once
+// Whether what a lane remembers of its session is what the store holds. An answer that no append
+// carries (a read, a refusal, a duplicate) would otherwise rest on memory alone, which another
+// process may have outdated. On the loop.
+
+#include "base/scope.h"
+#include "port/world.h"
+
+#include <vector>
+
+namespace dormouse::runner {
+
+class Freshness {
+public:
+    using Done = port::Fn<void(Result<bool>)>;
+
+    // `loop` and `journal` outlive this. `shared`: other processes append to the same store.
+    Freshness(port::Loop& loop, port::Journal& journal, bool shared)
+        : loop_(loop), journal_(journal), shared_(shared) {}
+
+    // Calls `done` with whether `newest` is the session's newest frame: at once if nobody else
+    // appends, else after a query that starts later than this call. One query serves all calls of a
+    // loop iteration.
+    void compare(SessionId session, port::NewestFrame newest, Done done);
+
+private:
+    struct Question {
+        SessionId session;
+        port::NewestFrame newest;
+        Done done;
+    };
+
+    void ask();
+
+    port::Loop& loop_;
+    port::Journal& journal_;
+    bool const shared_;
+    std::vector<Question> waiting_;
+    Scope scope_;
+};
+
+}  // namespace dormouse::runner
