@@ -436,26 +436,6 @@ void Lane::committed(port::AppendResult durable) {
     unless_exhausted([&] { take_up_commit(); });
 }
 
-// Another append came first: reads what is stored now, and decides the same requests on it. They
-// keep their time and their random bytes.
-void Lane::decide_again() {
-    CHECK(shut_);
-    ++moved_;
-    std::vector<Request> again;
-    for (Decided& decided : std::exchange(leaving_, {})) {
-        Request& request = decided.request;
-        if (std::holds_alternative<Adopt>(request.incoming.command.body))
-            continue;  // load() adds it
-        if (decided.attachments)
-            give_attachments(std::move(*decided.attachments), request.incoming.command);
-        request.check = {};
-        again.push_back(std::move(request));
-    }
-    keep_waiting(std::move(again));
-    drop_memory();
-    load();
-}
-
 void Lane::take_up_commit() {
     CHECK(shut_ && state_ && !fresh_.empty());
     remember(fresh_);
@@ -464,18 +444,6 @@ void Lane::take_up_commit() {
     host_.appended(*this, std::exchange(fresh_, {}));
     if (!sending_.empty()) host_.posted(std::exchange(sending_, {}));
     release();
-}
-
-// Answers that no append carries leave only if memory is what the store holds.
-void Lane::compare() {
-    CHECK(shut_ && state_ && fresh_.empty());
-    auto use = [self = shared_from_this()](Result<bool> fresh) {
-        if (!fresh) return self->forget(fresh.error());
-        if (*fresh) return self->release();
-        if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
-        self->unless_exhausted([&] { self->decide_again(); });
-    };
-    host_.freshness().compare(id_, {state_->head, stamp_}, std::move(use));
 }
 
 namespace {
@@ -544,22 +512,6 @@ void Lane::forget(Error const& error) {
     for (Decided& out : std::exchange(leaving_, {})) refuse(out.request);
     for (Request& request : std::exchange(inbox_, {})) refuse(request);
     reopen();
-}
-
-void Lane::drop_memory() {
-    state_.reset();
-    stamp_ = port::Stamp::none;
-    fresh_.clear();
-    closed_.clear();
-    earlier_.clear();
-    progress_.clear();
-    taken_.clear();
-    sending_.clear();
-    made_.clear();
-    rule_uses_.clear();
-    cut_ = false;
-    rows_.reset();
-    wake_known_ = false;
 }
 
 void Lane::reopen() {

@@ -1,0 +1,62 @@
+// What a lane does if memory may not be what the store holds, because another process appends to
+// the same session: it reads again, and decides again.
+#include "runner/lane/lane.h"
+
+#include "base/check.h"
+#include "runner/lane/rows.h"
+
+#include <utility>
+
+namespace dormouse::runner {
+
+using namespace dormouse::session;
+
+// Another append came first: reads what is stored now, and decides the same requests on it. They
+// keep their time and their random bytes.
+void Lane::decide_again() {
+    CHECK(shut_);
+    ++moved_;
+    std::vector<Request> again;
+    for (Decided& decided : std::exchange(leaving_, {})) {
+        Request& request = decided.request;
+        if (std::holds_alternative<Adopt>(request.incoming.command.body))
+            continue;  // load() adds it
+        if (decided.attachments)
+            give_attachments(std::move(*decided.attachments), request.incoming.command);
+        request.check = {};
+        again.push_back(std::move(request));
+    }
+    keep_waiting(std::move(again));
+    drop_memory();
+    load();
+}
+
+// Answers that no append carries leave only if memory is what the store holds.
+void Lane::compare() {
+    CHECK(shut_ && state_ && fresh_.empty());
+    auto use = [self = shared_from_this()](Result<bool> fresh) {
+        if (!fresh) return self->forget(fresh.error());
+        if (*fresh) return self->release();
+        if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
+        self->unless_exhausted([&] { self->decide_again(); });
+    };
+    host_.freshness().compare(id_, {state_->head, stamp_}, std::move(use));
+}
+
+void Lane::drop_memory() {
+    state_.reset();
+    stamp_ = port::Stamp::none;
+    fresh_.clear();
+    closed_.clear();
+    earlier_.clear();
+    progress_.clear();
+    taken_.clear();
+    sending_.clear();
+    made_.clear();
+    rule_uses_.clear();
+    cut_ = false;
+    rows_.reset();
+    wake_known_ = false;
+}
+
+}  // namespace dormouse::runner
