@@ -71,7 +71,7 @@ dormouse::PendingId first_process(std::string const& store) {
 
 void second_process(std::string const& store, dormouse::PendingId id) {
     auto runtime = open(store).value();
-    auto const tell = [](std::string const& what, auto const& receipt) {
+    auto const report = [](std::string const& what, auto const& receipt) {
         std::cout << what << ": ";
         if (!receipt) {
             std::cout << "refused, " << dormouse::info(receipt.error().code).text << '\n';
@@ -80,9 +80,9 @@ void second_process(std::string const& store, dormouse::PendingId id) {
         }
     };
     Deployment const live{.status = "live", .url = "https://api.example.org"};
-    tell("second process", runtime.submit(deploy, id, live));
-    tell("the webhook again", runtime.submit(deploy, id, live));
-    tell("another result", runtime.submit(deploy, id, {.status = "failed", .url = ""}));
+    report("second process", runtime.submit(deploy, id, live));
+    report("the webhook again", runtime.submit(deploy, id, live));
+    report("another result", runtime.submit(deploy, id, {.status = "failed", .url = ""}));
     static_cast<void>(runtime.wait_idle(id.session));
     std::cout << "the agent: " << runtime.last_reply(id.session).value() << '\n';
 }

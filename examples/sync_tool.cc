@@ -15,7 +15,7 @@ struct Weather {
     int degrees = 0;
 };
 
-Weather look_out(Where const& where) { return {where.city == "Oslo" ? 12 : 30}; }
+Weather weather_in(Where const& where) { return {where.city == "Oslo" ? 12 : 30}; }
 
 int main() {
     dormouse::Script script;
@@ -25,7 +25,7 @@ int main() {
     auto runtime = dormouse::Runtime::open({
         .store = ":memory:",
         .agents = {{.name = "guide", .model = script.model(), .tools = {"weather"}}},
-        .tools = {dormouse::tool("weather", look_out, {.description = "The weather now."})},
+        .tools = {dormouse::tool("weather", weather_in, {.description = "The weather now."})},
     });
     if (!runtime) return std::cerr << runtime.error().detail << '\n', 1;
 
