@@ -25,6 +25,7 @@ packages=(g++ cmake ninja-build ccache python3 libboost1.81-dev libfmt-dev libsp
           libqrencode-dev libutf8proc-dev libre2-dev)
 # procps to iproute2: what a minimal Debian does not have and scripts expect.
 test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pip python3-venv
+               python3-yaml
                curl jq openssl pkg-config bubblewrap chromium-headless-shell
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
                liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
