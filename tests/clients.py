@@ -9,7 +9,7 @@ import unittest
 
 import npm
 from docs_errors import read_codes
-from dormouse import ROOT, Server, leave_out, main
+from dormouse import ROOT, Server, leave_out, main, wait_for
 
 sys.path.insert(0, str(ROOT / 'tests/clients'))
 
@@ -121,6 +121,23 @@ class Library:
             decision = client.call('wait', call['id'])['decision']
             self.assertEqual((decision['approved'], decision['reason']), (approved, 'because'))
 
+    def test_ask_makes_a_call_without_an_agent(self):
+        client = self.driven()
+        asked = client.call('ask', 'Deploy?', kind='approval', tool='deploy',
+                            arguments={'version': '4.2'}, idempotencyKey='deploy-4.2',
+                            answer={'from': ['role:answer']}, withinMs=600_000)
+        again = client.call('ask', 'Deploy?', kind='approval', tool='deploy',
+                            arguments={'version': '4.2'}, idempotencyKey='deploy-4.2',
+                            answer={'from': ['role:answer']}, withinMs=600_000)
+        self.assertEqual((again['pendingID'], again['duplicate']), (asked['pendingID'], True))
+        client.call('approve', asked['call'])
+        self.assertTrue(client.call('wait', asked['pendingID'])['decision']['approved'])
+        other = client.call('ask', 'Where?', choices=[{'title': 'eu'}, {'title': 'us'}])
+        error = self.fails('Refusal', client, 'submitResult', other['pendingID'], 'mars')
+        self.assertEqual(error.code, 'invalid_result')
+        client.call('submitResult', other['pendingID'], 'eu')
+        self.assertEqual(client.call('wait', other['pendingID'])['result']['output'], 'eu')
+
     def test_batch_reports_each_item(self):
         client = self.driven()
         session = self.asleep(client, 'deploy A and B')
@@ -213,6 +230,20 @@ class Library:
         self.assertEqual(len(turns), 3)
         client.call('waitSession', session)
         self.assertEqual(len(client.all('listTurns', session)), 3)
+
+    def test_ask_and_wait_survives_kills(self):
+        client = self.driven()
+        self.server.kill()
+        question = f'Deploy with {self.library}?'
+        answer = client.begin('askAndWait', question, idempotencyKey=f'ask-{self.library}')
+        self.server.start()
+        (call,) = wait_for(lambda: [one for one in self.server.items('/api/pending')
+                                    if one['message'] == question], what='the question')
+        self.server.restart()
+        self.server.decide(call, False, reason='no')
+        self.server.restart()
+        decision = answer.value()['decision']
+        self.assertEqual((decision['approved'], decision['reason']), (False, 'no'))
 
     def test_prompts_during_kills_are_done_once(self):
         client = self.driven()

@@ -213,6 +213,7 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     out.people = people_of(config);
     out.oidc = oidc_of(config.oidc, secrets.capability_key);
     out.ages = {retention.completed_after, retention.audit_after, retention.dead_deliveries_after};
+    out.waiting_calls = config.limits.waiting_calls;
     out.keep = {.messages = retention.messages_per_session,
                 .age = retention.message_age,
                 .bytes = retention.session_bytes};

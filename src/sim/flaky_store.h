@@ -54,6 +54,10 @@ public:
                                                                   std::uint32_t calls) override {
         return ask([&] { return store_.waiting_sessions(after, calls); });
     }
+    [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
+                                                      std::uint32_t limit) override {
+        return ask([&] { return store_.count_waiting(project, limit); });
+    }
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override {
         return ask([&] { return store_.open_pending(limit); });
     }

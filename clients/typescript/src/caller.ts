@@ -15,6 +15,7 @@ const REPEATABLE = new Set<string>([
   'submitDecision',
   'submitProgress',
   'cancelPending',
+  'cancelAsked',
   'claimPending',
   'reassignPending',
   'patchSession',
@@ -23,6 +24,9 @@ const REPEATABLE = new Set<string>([
   'attachSession',
   'importMore',
 ]);
+
+// Deletions that answer a repeated request as the first one.
+const CANCELS = new Set<string>(['cancelPending', 'cancelAsked']);
 
 export interface ClientOptions extends HttpOptions {
   /** Where sessions are made and lists are read. Default: `default`. */
@@ -149,7 +153,7 @@ export class Caller extends HttpClient {
       } catch (error) {
         // The first of two deletions succeeded, and its answer was lost.
         const gone = error instanceof Refusal && [404, 410].includes(error.status);
-        if (sent === 1 || method !== 'DELETE' || name === 'cancelPending' || !gone) throw error;
+        if (sent === 1 || method !== 'DELETE' || CANCELS.has(name) || !gone) throw error;
         return {
           status: 204,
           headers: new Headers(),

@@ -26,6 +26,9 @@ export interface EventsOptions {
   outageMs?: number;
 }
 
+/** What `ask` takes beside the question. */
+export type AskOptions = KeyedOptions & { project?: string } & Omit<Api.AskRequest, 'question'>;
+
 export interface Artifact {
   bytes: Uint8Array<ArrayBuffer>;
   /** Media type, such as `text/plain`. */
@@ -315,6 +318,28 @@ export class Client extends Caller {
         { signal, waitS, timeoutMs: waitS * 1000 + this.outageMs },
       ),
     );
+  }
+
+  /**
+   * Makes a call without an agent that people or a job settle, and returns at once: the AskedCall.
+   * Options are the members of AskRequest (`kind`, `choices`, `answer`, `withinMs`, …). The same
+   * `idempotencyKey` finds the same call again, also after it was answered.
+   */
+  async ask(question: string, options: AskOptions = {}): Promise<Api.AskedCall> {
+    const { settings, headers, rest } = split(options);
+    const { project, ...members } = rest;
+    const query = { project: project ?? this.project };
+    return this.call('ask', { query, body: { question, ...members }, headers }, settings);
+  }
+
+  /**
+   * Asks, and waits for the outcome: the settled PendingCall. `timeoutMs` limits the wait, which
+   * has no limit by default; the question stays open.
+   */
+  async askAndWait(question: string, options: AskOptions = {}): Promise<Api.PendingCall> {
+    const { timeoutMs, ...first } = options;
+    const asked = await this.ask(question, first);
+    return this.wait(asked.pendingID, { timeoutMs, signal: options.signal });
   }
 
   /**

@@ -1,7 +1,13 @@
 export type * from './api.gen.js';
 export { Changes, type ChangesOptions } from './changes.js';
 export { type CallOptions, type ClientOptions, type KeyedOptions } from './caller.js';
-export { Client, type Artifact, type EventsOptions, type PromptInput } from './client.js';
+export {
+  Client,
+  type Artifact,
+  type AskOptions,
+  type EventsOptions,
+  type PromptInput,
+} from './client.js';
 export {
   ConnectionFailed,
   DormouseError,

@@ -22,6 +22,9 @@ inline constexpr int not_allowed = 6;
 inline constexpr int unreachable = 7;
 inline constexpr int refused = 8;  // temporarily unavailable
 inline constexpr int sleeps = 10;
+inline constexpr int denied = 11;     // ask
+inline constexpr int expired = 12;    // ask
+inline constexpr int cancelled = 13;  // ask
 inline constexpr int interrupted = 130;
 inline constexpr int unread =
     141;  // standard output was closed; the status that a shell shows for SIGPIPE

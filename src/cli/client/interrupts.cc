@@ -11,17 +11,18 @@
 namespace dormouse::cli {
 namespace {
 
-sigset_t interrupt_signal() {
+sigset_t interrupt_signals(bool also_term) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
+    if (also_term) sigaddset(&set, SIGTERM);
     return set;
 }
 
 }  // namespace
 
-Interrupts::Interrupts() {
-    auto const set = interrupt_signal();
+Interrupts::Interrupts(bool also_term) : also_term_(also_term) {
+    auto const set = interrupt_signals(also_term_);
     sigprocmask(SIG_BLOCK, &set, nullptr);
     fd_ = io::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -30,7 +31,7 @@ Interrupts::~Interrupts() {
     signalfd_siginfo seen{};
     while (::read(fd_.get(), &seen, sizeof seen) > 0) {
     }  // a Ctrl-C that was handled must not end the process now
-    auto const set = interrupt_signal();
+    auto const set = interrupt_signals(also_term_);
     sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 

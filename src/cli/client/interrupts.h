@@ -1,5 +1,5 @@
 #pragma once
-// Ctrl-C as a file descriptor that can be waited for.
+// Ctrl-C, and on request SIGTERM, as a file descriptor that can be waited for.
 
 #include <dormouse/time.h>
 
@@ -7,10 +7,11 @@
 
 namespace dormouse::cli {
 
-// While an object exists, Ctrl-C makes fd() readable instead of ending the process.
+// While an object exists, Ctrl-C makes fd() readable instead of ending the process; with
+// `also_term` SIGTERM does, too.
 class Interrupts {
 public:
-    Interrupts();
+    explicit Interrupts(bool also_term = false);
     ~Interrupts();
     Interrupts(Interrupts const&) = delete;
     Interrupts& operator=(Interrupts const&) = delete;
@@ -21,6 +22,7 @@ public:
     [[nodiscard]] bool sleep(Duration duration, int output_fd = -1) const;
 
 private:
+    bool also_term_;
     io::Fd fd_;
 };
 

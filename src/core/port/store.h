@@ -85,6 +85,9 @@ public:
                                                                   std::uint32_t limit) = 0;
     // Counts waiting calls, up to `limit`. For metrics.
     [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
+    // The number of waiting calls of the project, up to `limit`.
+    [[nodiscard]] virtual Result<std::uint64_t> count_waiting(std::string const& project,
+                                                              std::uint32_t limit) = 0;
     // Sessions of all projects with a waiting call, each once, in an order of the store. Reads
     // `calls` of these calls, from after the session `after`. For doctor.
     [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(

@@ -17,7 +17,7 @@ struct InputFile {
     std::size_t place = 0;  // offset in the text of the parts at which the part's object is closed
 };
 
-// Creates a session: empty, with a first prompt, or as a fork or import.
+// Creates a session: empty, with a first prompt, as a fork or import, or for one call of a client.
 struct Create {
     SessionId id;
     std::string project;
@@ -41,6 +41,14 @@ struct Create {
         std::vector<std::pair<Seq, Artifact>> artifacts = {};
     };
     std::optional<ForkOf> fork;
+    // A client asks people. REQUIRES: the agent is no_agent. The session holds this call and
+    // completes with it.
+    struct Ask {
+        CallSpec call;  // its arguments are digested
+        PauseTerms terms;
+        Json parts;  // the question as a message
+    };
+    std::optional<Ask> ask = {};
 };
 
 // The first command of a lane that was loaded under a new epoch. Resolves the intents of older

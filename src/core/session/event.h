@@ -453,7 +453,8 @@ struct AgentReplied {
     Usage usage;
 };
 
-// The external agent asks for permission to run one of its tools.
+// A program outside asks people: the external agent for permission to run one of its tools, or a
+// client (call.ask is 0) in a session without an agent.
 struct AgentAsked {
     PendingId pending;
     CallSpec spec;

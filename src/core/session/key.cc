@@ -85,8 +85,8 @@ struct Changes {
     }
     void operator()(GateAsked const& e) const { open(e.pending, e.deadline, e.terms.external_ref); }
     void operator()(AgentAsked const& e) const {
-        out.push_back(
-            {e.pending, std::nullopt, e.spec.tool, event.at, e.deadline, event.seq, 0, {}});
+        out.push_back({e.pending, std::nullopt, e.spec.tool, event.at, e.deadline, event.seq, 0,
+                       e.terms.external_ref});
     }
     void operator()(CallInDoubt const& e) const {
         open(e.pending, e.deadline);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::session {
@@ -34,6 +35,10 @@ using dormouse::text;
 
 // Requirement C7. `none`: before session_created.
 enum class Lifecycle : std::uint8_t { none, active, paused, completed, error, deleted };
+
+// The agent of a session that has none: a client asked people, and no agent works in the session.
+// No agent may have this name.
+inline constexpr std::string_view no_agent = "none";
 
 // The parent of a session that is a task.
 struct Parent {

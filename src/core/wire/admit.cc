@@ -57,6 +57,11 @@ template <class Visit> struct Fields {
         of("messages", fork.messages);
         of("artifacts", fork.artifacts);
     }
+    void of(std::string_view, Create::Ask& ask) const {
+        of("call", ask.call);
+        of("terms", ask.terms);
+        of("parts", ask.parts);
+    }
     void of(std::string_view name, OutboxBody& what) const {
         std::visit([&](auto& body) { of(name, body); }, what);
     }
@@ -70,6 +75,7 @@ template <class Visit> struct Fields {
         of("labels", c.labels);
         of("prompt", c.prompt);
         of("fork", c.fork);
+        of("ask", c.ask);
     }
     void operator()(Prompt& c) const {
         of("parts", c.parts);

@@ -123,6 +123,54 @@ constexpr Member reassign_members[] = {required(
             list("to", {.about = "Names, or role:answer, role:operate, role:admin.",
                         .more = R"("items":{"type":"string","minLength":1,"maxLength":69})"}),
             "must be 1 to 20 names or roles"))};
+constexpr std::string_view answerer_items =
+    R"("items":{"type":"string","minLength":1,"maxLength":69})";
+constexpr std::int64_t year_ms = 366 * day_ms;
+constexpr Member asked_answer_members[] = {
+    at_most(20, list("from", {.about = "Names, or role:answer, role:operate, role:admin. Left "
+                                       "out: anyone with the right to answer.",
+                              .more = answerer_items})),
+    between(1, 20, integer("need", {"How many must agree. Default: 1. One denial is enough."})),
+    flag("forbidRequester", {"The caller may not answer. Default: false."}),
+    at_most(20, list("escalateTo", {.about = "Who is asked when the deadline passes; the call then "
+                                             "waits as long again.",
+                                    .more = answerer_items})),
+};
+constexpr Member choice_members[] = {
+    required(between(1, 200, text("title", {"The answer, if it is chosen."}))),
+    at_most(1'000, text("description")),
+};
+constexpr Member ask_members[] = {
+    required(between(1, 16'384, text("question", {"Shown as the heading; may be Markdown."}))),
+    text("kind",
+         {.about = "approval: a person approves or denies. answer: a person answers. result: a job "
+                   "reports its result. Default: answer with choices or a schema, else approval.",
+          .words = "approval answer result"}),
+    text("tool", {.about = "What it is about, for lists and filters. Default: ask.",
+                  .more = R"("pattern":"^[A-Za-z0-9_.:/-]{1,128}$")"}),
+    object("arguments",
+           {.about = "Shown with the question; the decision is bound to them. At most 64 KiB.",
+            .more = R"("properties":{},"additionalProperties":true)"}),
+    between(1, 20,
+            list("choices", {.about = "Of kind answer: the answer is the title of one.",
+                             .more = R"("items":{"$ref":"#/components/schemas/Choice"})"})),
+    object("schema", {.about = "JSON Schema of the answer or the result, at most 32 KiB; other "
+                               "values are refused, and the call still waits.",
+                      .more = R"("properties":{},"additionalProperties":true)"}),
+    object("answer", {.about = "Who may answer. Not of kind result.",
+                      .more = R"("$ref":"#/components/schemas/AskAnswerers")"}),
+    between(1'000, year_ms,
+            integer("withinMs", {"Time until the deadline. Default: none; of kind result a day."})),
+    text("onDeadline", {.about = "What happens at the deadline: the call expires, or an approval "
+                                 "is denied. Default: expire.",
+                        .words = "expire deny"}),
+    between(1'000, year_ms,
+            integer("remindAfterMs", {"The answerers are reminded after this time."})),
+    between(1'000, year_ms, integer("remindEveryMs", {"Then again at this interval."})),
+    at_most(2'048, text("webhookURL", {"Gets the outcome, as of any call."})),
+    at_most(1'024, text("webhookSecret", {"Signs these webhooks."})),
+    at_most(512, text("externalRef", {"Your name of it; lists filter by it."})),
+};
 constexpr Member claim_members[] = {
     between(0, 3'600'000, integer("forMs"), "must be 0 (given back) to 3600000")};
 
@@ -261,6 +309,9 @@ Request const decision_request{"DecisionRequest", "", decision_members};
 Request const rule_part{"RuleRequest", "The standing rule that an approval makes.", rule_members};
 Request const progress_request{"ProgressRequest", "", progress_members};
 Request const claim_request{"ClaimRequest", "", claim_members};
+Request const ask_request{"AskRequest", "A call that people or a job outside settle.", ask_members};
+Request const asked_answer_part{"AskAnswerers", "", asked_answer_members};
+Request const choice_part{"Choice", "", choice_members};
 Request const reassign_request{"ReassignRequest", "The only people who may answer.",
                                reassign_members};
 
@@ -298,6 +349,7 @@ Request const empty_request{"Nothing", "No members.", {}};
 std::span<Request const* const> all_requests() {
     static constexpr Request const* all[] = {
         &result_request,   &error_request,       &callback_request,
+        &ask_request,      &asked_answer_part,   &choice_part,
         &batch_request,    &decision_request,    &rule_part,
         &progress_request, &claim_request,       &reassign_request,
         &create_request,   &input_part,          &prompt_request,

@@ -35,7 +35,7 @@ struct Request {
 // Submissions
 extern Request const result_request, error_request, callback_request, submitted_result_part,
     batch_request, batch_item_part, decision_request, rule_part, progress_request, claim_request,
-    reassign_request;
+    reassign_request, ask_request, asked_answer_part, choice_part;
 // Sessions
 extern Request const create_request, input_part, prompt_request, patch_request, cancel_request,
     fork_request, call_request, import_request, import_part_request;

@@ -60,6 +60,7 @@ struct Services {
     port::Entropy& entropy;
     std::vector<webhook::Source> sources = {};
     Ages ages = {};
+    std::uint32_t waiting_calls = 10'000;  // of one project, at which POST /api/pending is refused
     runner::Keep keep = {};  // how much of each session's history is kept automatically
     // Runs work on large bodies off the loop; null: it runs on the loop.
     port::Workers* workers = nullptr;

@@ -14,8 +14,9 @@ namespace dormouse::http {
 
 namespace {
 constexpr std::size_t plain = std::size_t{1} << 20;
-constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
-constexpr std::size_t small = std::size_t{4} << 10;  // a word or two, without a token
+constexpr std::size_t large = std::size_t{8} << 20;       // results and prompts
+constexpr std::size_t small = std::size_t{4} << 10;       // a word or two, without a token
+constexpr std::size_t question = std::size_t{256} << 10;  // its parts are bounded one by one
 constexpr std::string_view pending_query =
     "sessionID project status tool reason externalRef changedSince view wait limit cursor";
 constexpr Right admin_server{Role::admin, Names::server};
@@ -66,6 +67,10 @@ std::vector<Route> call_routes() {
         {"GET", {"async-tool", "pending"}, plain, list_pending, pending_query, read_list},
         {"GET", {"async-tool", "pending", "{}"}, plain, get_pending, "view wait", read_id},
         {"DELETE", {"async-tool", "pending", "{}"}, plain, delete_pending, "reason", operate_id},
+        {"POST", {"api", "pending"}, question, post_pending, "project", operate_list},
+        {"GET", {"api", "pending"}, plain, list_pending, pending_query, read_list},
+        {"GET", {"api", "pending", "{}"}, plain, get_pending, "view wait", read_id},
+        {"DELETE", {"api", "pending", "{}"}, plain, delete_pending, "reason", operate_id},
         {"POST", {"async-tool", "pending", "{}", "claim"}, plain, post_claim, "", answer_id},
         {"POST", {"async-tool", "pending", "{}", "reassign"}, plain, post_reassign, "", answer_id},
         {"POST",
@@ -89,7 +94,7 @@ std::vector<Route> session_routes() {
          {"api", "projects", "{}", "sessions"},
          plain,
          list_sessions,
-         "alias q state counts limit cursor",
+         "alias q state agentID counts limit cursor",
          read_project},
         {"POST", {"api", "projects", "{}", "import"}, large, import_session, "", operate_project},
         {"GET", {"api", "sessions", "{}"}, plain, get_session, "wait", program_read},

@@ -307,7 +307,7 @@ private:
 TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<State, TurnSource, PendingSource, TaskSource>();
     describe<OutcomeSource<ReceiptSource>, OutcomeSource<BriefReceipt>, CallbackSource, CallbackUrl,
-             ProgressAnswer>();
+             ProgressAnswer, AskedSource>();
     describe<AcceptedPrompt, CallAnswer, ImportedPart, port::AttachInfo>();
     describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::OutboxRow, RuleSource>();
     describe<DeviceSource, DeviceList, DeviceTest>();

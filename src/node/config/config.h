@@ -78,6 +78,7 @@ struct Limits {
     std::uint32_t output_bytes = 1'048'576;
     std::uint32_t queued_prompts = 100;
     std::uint32_t open_calls = 10'000;
+    std::uint32_t waiting_calls = 10'000;
     std::uint32_t calls_per_reply = 1'000;
     std::uint32_t progress_per_s = 10;
     std::uint32_t progress_per_call = 10'000;

@@ -95,6 +95,9 @@ constexpr Key limits_rows[] = {
     number<&Limits::queued_prompts>("queued_prompts", {1, 100},
                                     "Prompts that wait for a session's open turn; more get 429."),
     number<&Limits::open_calls>("open_calls", {1, 10'000}, "Open tool calls of one session."),
+    number<&Limits::waiting_calls>("waiting_calls", {1, 1'000'000},
+                                   "Waiting calls of one project at which POST /api/pending is "
+                                   "refused."),
     number<&Limits::calls_per_reply>("calls_per_reply", {1, 1'000}, "Tool calls of one reply."),
     number<&Limits::progress_per_s>("progress_per_s", {1, 10},
                                     "Progress reports of one call each second."),

@@ -2,6 +2,7 @@
 #include "config/values.h"
 
 #include "base/text/text.h"
+#include "session/vocabulary.h"
 
 #include <algorithm>
 #include <map>
@@ -114,7 +115,9 @@ void relate(Server const& server, Parts& parts, World const& world) {
     Names const models = unique(parts.models, &Model::id, "id", {});
     Names const own_tools = unique(parts.tools, &Tool::name, "name", world.builtin_tools);
     if (demo) check_demo_names(parts.tools, world);
-    Names agents = unique(parts.agents, &Agent::id, "id", demo ? world.demo_agents : Names{});
+    Names taken = demo ? world.demo_agents : Names{};
+    taken.emplace_back(session::no_agent);
+    Names agents = unique(parts.agents, &Agent::id, "id", taken);
     if (demo) agents.insert(agents.end(), world.demo_agents.begin(), world.demo_agents.end());
     unique(parts.projects, &Project::id, "id", {});
     unique(parts.gates, &Gate::id, "id", {});

@@ -146,14 +146,20 @@ void Runner::store_failed(Error const& error) {
     observer_.failed();
 }
 
+std::optional<Bits128> Runner::creation_key(std::string const& project, Asker const& asker) {
+    if (asker.idem_key.empty()) return std::nullopt;
+    Sha256 const digest = sha256(project + "\n" + asker.idem_key);
+    Bits128 key{};
+    std::copy_n(digest.begin(), key.size(), key.begin());
+    return key;
+}
+
 void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> reply) {
     CHECK(reply);
     if (draining_) return reply(std::unexpected(stopping()));
-    if (asker.idem_key.empty())
-        return create_new(std::move(create), std::move(asker), {}, std::move(reply));
-    Sha256 const digest = sha256(create.project + "\n" + asker.idem_key);
-    Bits128 key{};
-    std::copy_n(digest.begin(), key.size(), key.begin());
+    auto const known = creation_key(create.project, asker);
+    if (!known) return create_new(std::move(create), std::move(asker), {}, std::move(reply));
+    Bits128 const key = *known;
     // One creation for each key at a time: between the query and the append another request could
     // create the session.
     if (auto const racing = creating_.find(key); racing != creating_.end()) {

@@ -111,6 +111,10 @@ public:
     // The runner chooses `create.id`. With an Idempotency-Key, a repeated request finds the same
     // session.
     void create(session::Create create, Asker asker, port::Fn<void(Result<Created>)> reply);
+    // Under this key the store finds the session that a request with an Idempotency-Key created;
+    // nullopt: the request has none.
+    [[nodiscard]] static std::optional<Bits128> creation_key(std::string const& project,
+                                                             Asker const& asker);
     // Gives the session an alias. Errors: alias_taken, and those of command().
     void rename(SessionId session, session::Change change, Asker asker, Reply reply);
     // Calls back with the lane once everything queued before is durable. Errors: not_found.

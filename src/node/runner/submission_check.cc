@@ -55,9 +55,13 @@ std::optional<Error> tool_gone(port::ToolCatalogue const& tools, Call const& cal
 }
 
 // A decision continues the gate or tool that asked for it. An external agent's own tools are not
-// configured here.
-std::optional<Error> decision_misplaced(port::ToolCatalogue const& tools, Call const& call) {
+// configured here, nor are those of clients.
+std::optional<Error> decision_misplaced(port::ToolCatalogue const& tools, Call const& call,
+                                        Submit const& submit) {
     if (call.spec.ask != 0) return std::nullopt;
+    bool const ends = call.pause && call.pending == submit.pending &&
+                      call.pause->terms.continuation != Continuation::reentry;
+    if (ends) return std::nullopt;
     bool const by_gate = call.pause && call.pause->by_gate;
     auto const& gates = call.spec.terms.gates;
     if (by_gate && call.gates_passed < gates.size() && !tools.has_gate(gates[call.gates_passed])) {
@@ -79,7 +83,7 @@ std::optional<Error> result_misplaced(port::ToolCatalogue const& tools, Call con
 std::optional<Error> misplaced(port::ToolCatalogue const& tools, Call const& call,
                                Submit const& submit) {
     switch (submit.what.kind) {
-        case SubmissionKind::decision: return decision_misplaced(tools, call);
+        case SubmissionKind::decision: return decision_misplaced(tools, call, submit);
         case SubmissionKind::result: return result_misplaced(tools, call, submit);
         default: return std::nullopt;
     }

@@ -96,6 +96,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .entropy = node_.world.entropy,
             .sources = settings.sources,
             .ages = settings.ages,
+            .waiting_calls = settings.waiting_calls,
             .keep = settings.keep,
             .workers = &node_.bodies,
             .web_files = settings.web_files,

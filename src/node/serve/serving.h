@@ -35,6 +35,7 @@ struct ServingSettings {
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     std::vector<webhook::Source> sources = {};
     http::Ages ages = {};
+    std::uint32_t waiting_calls = 10'000;  // http::Services::waiting_calls
     runner::Keep keep = {};
     http::WebFiles web_files = {};  // none: no web page
     http::People people = {};

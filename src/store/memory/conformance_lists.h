@@ -305,6 +305,19 @@ TEST_P(StoreConformance, WaitingCalls_AreCountedUpToALimit) {
     EXPECT_EQ(store().open_pending(10).value(), (port::OpenPending{5, created - Duration(5)}));
 }
 
+TEST_P(StoreConformance, WaitingCallsOfAProject_AreCountedUpToALimit) {
+    EXPECT_EQ(store().count_waiting("acme", 10).value(), 0U);
+    auto first = create(9, "acme");
+    first.pending = {pause(1), pause(2)};
+    auto other = create(10, "other");
+    other.pending = {pause(1)};
+    commit_one(first);
+    commit_one(other);
+    EXPECT_EQ(store().count_waiting("acme", 10).value(), 2U);
+    EXPECT_EQ(store().count_waiting("acme", 1).value(), 1U);
+    EXPECT_EQ(store().count_waiting("unknown", 10).value(), 0U);
+}
+
 TEST_P(StoreConformance, WaitingSessions_AreListedOnceUpToALimitOfCalls) {
     EXPECT_TRUE(store().waiting_sessions({}, 10).value().empty());
     fill_pending();

@@ -45,6 +45,18 @@ Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<Sessi
     return found;
 }
 
+Result<std::uint64_t> MemoryStore::count_waiting(std::string const& project, std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::uint64_t count = 0;
+    for (auto const& [number, session] : disk_->sessions) {
+        if (session.row.project != project) continue;
+        for (auto const& [key, row] : session.pending) {
+            if (row.status == port::PendingStatus::waiting && count < limit) ++count;
+        }
+    }
+    return count;
+}
+
 Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     port::OpenPending found;

@@ -98,6 +98,8 @@ public:
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
                                                                   std::uint32_t calls) override;
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
+                                                      std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;

@@ -161,6 +161,10 @@ Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<Sessi
     return unless_exhausted([&] { return reader_->waiting_sessions(after, calls); });
 }
 
+Result<std::uint64_t> SqliteStore::count_waiting(std::string const& project, std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->count_waiting(project, limit); });
+}
+
 Result<port::OpenPending> SqliteStore::open_pending(std::uint32_t limit) {
     return unless_exhausted([&] { return reader_->open_pending(limit); });
 }

@@ -101,6 +101,7 @@ enum class Read : std::uint8_t {
     pending_of_session,
     pending_by_ref,
     pending_count,
+    pending_count_of,
     pending_sessions,
     pending_rows,
     key_rows,

@@ -28,6 +28,8 @@ from .net import sleep_s
 WAIT_S = 50  # the longest `wait` of the server
 GRACE_MS = 30_000  # for an answer, beside what the server waits
 PROBLEM_BYTES = 1 << 20
+# Deletions that answer a repeated request as the first one.
+CANCELS = ('cancelPending', 'cancelAsked')
 
 
 class AsyncCaller:
@@ -234,5 +236,5 @@ def parsed(content: bytes, status: int) -> Any:
 
 
 def gone(request: Request, error: Exception) -> bool:
-    deletes = OPERATIONS[request.operation][0] == 'DELETE' and request.operation != 'cancelPending'
+    deletes = OPERATIONS[request.operation][0] == 'DELETE' and request.operation not in CANCELS
     return deletes and isinstance(error, Refusal) and error.status in (404, 410)

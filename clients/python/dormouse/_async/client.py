@@ -298,6 +298,46 @@ class AsyncClient(AsyncCaller):
     def _where(self, session_id: Optional[str], project: Optional[str]) -> Dict[str, Any]:
         return {'sessionID': session_id} if session_id else {'project': project or self.project}
 
+    async def ask(
+        self,
+        question: str,
+        *,
+        kind: Optional[Literal['approval', 'answer', 'result']] = None,
+        tool: Optional[str] = None,
+        arguments: Optional[Dict[str, Any]] = None,
+        choices: Optional[List[types.Choice]] = None,
+        schema: Optional[Dict[str, Any]] = None,
+        answer: Optional[types.AskAnswerers] = None,
+        within_ms: Optional[int] = None,
+        on_deadline: Optional[Literal['expire', 'deny']] = None,
+        remind_after_ms: Optional[int] = None,
+        remind_every_ms: Optional[int] = None,
+        webhook_url: Optional[str] = None,
+        webhook_secret: Optional[str] = None,
+        external_ref: Optional[str] = None,
+        project: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        timeout_ms: Optional[float] = None,
+    ) -> types.AskedCall:
+        """Makes a call without an agent that people or a job settle, and returns at once: the
+        AskedCall. The arguments are the members of AskRequest. The same `idempotency_key` finds
+        the same call again, also after it was answered."""
+        body = without_none({
+            'question': question, 'kind': kind, 'tool': tool, 'arguments': arguments,
+            'choices': choices, 'schema': schema, 'answer': answer, 'withinMs': within_ms,
+            'onDeadline': on_deadline, 'remindAfterMs': remind_after_ms,
+            'remindEveryMs': remind_every_ms, 'webhookURL': webhook_url,
+            'webhookSecret': webhook_secret, 'externalRef': external_ref})
+        return await self.call('ask', query={'project': project or self.project}, body=body,
+                               idempotency_key=idempotency_key, timeout_ms=timeout_ms)
+
+    async def ask_and_wait(self, question: str, *, timeout_ms: Optional[float] = None,
+                           **members: Any) -> types.PendingCall:
+        """Asks, and waits for the outcome: the settled PendingCall. Takes what `ask` takes;
+        `timeout_ms` limits the wait, which has no limit by default: the question stays open."""
+        asked = await self.ask(question, **members)
+        return await self.wait(asked['pendingID'], timeout_ms=timeout_ms)
+
     async def approve(
         self,
         call: types.PendingCall,

@@ -116,6 +116,23 @@ struct AnswerArgs {
     std::optional<std::string> json_value = {};
     std::vector<std::string> files = {};
 };
+// Asks people, and waits for the answer.
+struct AskArgs {
+    std::string question = {};  // "-": standard input
+    bool approve = false;       // approve or deny, instead of an answer
+    std::vector<std::string> choices = {};
+    std::string schema = {};  // a file
+    std::string tool = {};
+    std::vector<std::string> arguments = {};  // KEY=TEXT, KEY:=JSON
+    std::vector<std::string> by = {};         // names, or "role:…"
+    int votes = 1;
+    std::string timeout = {};  // as written; empty: none
+    std::string remind = {};   // as written; empty: the server's default
+    std::string key = {};      // Idempotency-Key; empty: a new one
+    bool no_wait = false;
+    std::string wait = {};  // an existing call, instead of a question
+    bool cancel_on_exit = false;
+};
 struct ReassignArgs {
     std::string id;
     std::vector<std::string> to;  // names, or "role:…"
@@ -263,7 +280,7 @@ struct BenchArgs {
 using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs,
-                 ReassignArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
+                 AskArgs, ReassignArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
                  ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs,
                  ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,

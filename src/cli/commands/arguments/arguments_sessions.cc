@@ -245,6 +245,56 @@ void Grammar::add_decisions() {
         ->required();
 }
 
+void Grammar::add_ask() {
+    auto const ask = std::make_shared<AskArgs>();
+    auto* const a = add("ask", "Ask people, and wait: the exit status is the answer",
+                        "dormouse ask 'Deploy 4.2 to production?' --approve --timeout 2h\n"
+                        "  dormouse ask 'Which region?' --choices eu,us --by alice --by bob\n"
+                        "  dormouse ask --wait pnd_…",
+                        ask);
+    auto* const question = a->add_option("question", ask->question,
+                                         "The question, also as Markdown; - reads "
+                                         "standard input")
+                               ->type_name("QUESTION");
+    auto* const approve = a->add_flag("--approve", ask->approve,
+                                      "Approve or deny; without it people write an answer");
+    auto* const choices =
+        a->add_option("--choices", ask->choices, "The possible answers, with commas; repeatable")
+            ->delimiter(',')
+            ->type_name("ANSWERS")
+            ->excludes(approve);
+    a->add_option("--schema", ask->schema, "File with the JSON Schema of the answer")
+        ->type_name("FILE")
+        ->excludes(approve)
+        ->excludes(choices);
+    a->add_option("--tool", ask->tool, "What it is about, for lists and filters (ask)")
+        ->type_name("TOOL");
+    a->add_option("--argument", ask->arguments,
+                  "Shown with the question: KEY=TEXT or KEY:=JSON; repeatable")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    a->add_option("--by", ask->by,
+                  "Who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
+        ->type_name("WHO")
+        ->allow_extra_args(false);
+    a->add_option("--votes", ask->votes, "How many must agree")
+        ->type_name("N")
+        ->check(CLI::Range(1, 20))
+        ->capture_default_str();
+    a->add_option("--timeout", ask->timeout, "Time until it expires (none)")->type_name("TIME");
+    a->add_option("--remind", ask->remind, "Remind the answerers after this time, again and again")
+        ->type_name("TIME");
+    a->add_option("--key", ask->key,
+                  "The same key finds the same question again, for a job that is repeated")
+        ->type_name("KEY");
+    a->add_flag("--no-wait", ask->no_wait, "Print the id of the call and end");
+    a->add_option("--wait", ask->wait, "Wait for this call; a unique beginning is enough")
+        ->type_name("CALL")
+        ->excludes(question);
+    a->add_flag("--cancel-on-exit", ask->cancel_on_exit,
+                "Ctrl-C and SIGTERM cancel the question; without it, it stays open");
+}
+
 void Grammar::add_answers() {
     auto const answer = std::make_shared<AnswerArgs>();
     auto* const q = add("answer", "Answer a question",

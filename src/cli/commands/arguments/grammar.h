@@ -38,6 +38,7 @@ private:
     void add_submissions();
     void add_decisions();
     void add_answers();
+    void add_ask();
     void add_moves();
     void add_life();
     void add_mail();

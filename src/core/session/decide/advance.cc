@@ -168,6 +168,10 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std
 }
 
 void advance(Decider& d) {
+    if (d.state.agent == no_agent) {
+        if (d.state.lifecycle == Lifecycle::active) end_asked(d);
+        return;
+    }
     while (d.state.lifecycle == Lifecycle::active) {
         bool const room = d.state.unnotified.size() < limits::unnotified_turns_max;
         if (!d.state.turn && (!room || !start_next_turn(d))) return;

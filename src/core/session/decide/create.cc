@@ -38,6 +38,40 @@ Result<Answer> handle(Decider& d, ImportMore const& c) {
     return done(d);
 }
 
+namespace {
+
+// The call waits from the start: nothing runs for it.
+void ask(Decider& d, Create::Ask const& ask) {
+    d.emit(
+        InputReceived{1, InputSource::prompt, PromptMode::queue, ask.parts, d.command.by, {}, {}});
+    d.emit(TurnStarted{1, d.state.head, InputSource::prompt, TurnTerms(), false});
+    PendingId const pending{d.state.id, 1, 1, d.draw()};
+    d.emit(AgentAsked{pending, ask.call, 1, d.state.head + 1, with_reminders(d, ask.terms),
+                      deadline_of(ask.terms, ask.call.terms, d.at)});
+}
+
+}  // namespace
+
+void end_asked(Decider& d) {
+    if (d.state.turn && !d.state.calls.empty()) return;
+    if (d.state.turn) end_turn(d, FinishReason::stop, std::nullopt, "the call was settled");
+    if (!d.state.alias.empty()) d.emit(SessionChanged{{}, std::string(), {}});
+    d.emit(SessionEnded{d.command.by});
+}
+
+std::optional<Error> refuse_without_agent(Command const& command) {
+    auto const* const post = std::get_if<Deliver>(&command.body);
+    bool const works = std::holds_alternative<Prompt>(command.body) ||
+                       std::holds_alternative<TaskAsk>(command.body) ||
+                       std::holds_alternative<SendMail>(command.body) ||
+                       std::holds_alternative<TakeMail>(command.body) ||
+                       (post && std::holds_alternative<Mail>(post->what));
+    if (!works) return std::nullopt;
+    return Error{Code::wrong_kind,
+                 "This session has no agent: it holds one call that a client made. Answer the "
+                 "call, or cancel it."};
+}
+
 // REQUIRES: the state is new, or that of the session to which the Idempotency-Key led before.
 Result<Answer> handle(Decider& d, Create const& c) {
     if (d.state.lifecycle == Lifecycle::deleted)
@@ -58,6 +92,7 @@ Result<Answer> handle(Decider& d, Create const& c) {
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
                           d.idem()});
     if (c.fork) begin_as_fork(d, *c.fork);
+    if (c.ask) ask(d, *c.ask);
     Answer answer;
     if (c.prompt) {
         Json const parts = keep_files(d, c.prompt->parts, c.prompt->files);

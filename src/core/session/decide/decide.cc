@@ -111,6 +111,9 @@ Decision decide(State& state, Command const& command, Context const& context) {
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
     if (context.found.gone) return {{}, gone(), {}};
+    bool const alone = exists && state.agent == no_agent;
+    if (auto error = alone ? refuse_without_agent(command) : std::nullopt)
+        return {{}, std::unexpected(*std::move(error)), {}};
     Activity const before = activity(state);
     Decider decider(state, command, context);
     // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in

@@ -106,6 +106,10 @@ void mail_is_due(Decider& d);  // releases or expires mail that is due
 // names the agent in the request; empty: the request does not name it.
 [[nodiscard]] std::unexpected<Error> agent_refused(std::string const& pointer,
                                                    std::string const& why);
+// create.cc: the session has no agent and its call is settled, or its turn was cancelled: ends it.
+void end_asked(Decider& d);
+// create.cc: why a session without an agent refuses the command; nullopt: it does not.
+[[nodiscard]] std::optional<Error> refuse_without_agent(Command const& command);
 // create.cc: gives the session, which was just created, that history.
 void begin_as_fork(Decider& d, Create::ForkOf const& from);
 

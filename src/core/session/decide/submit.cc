@@ -95,10 +95,12 @@ std::optional<Error> refuse_asker_or_kind(State const& state, Call const& call, 
     bool const job = by.type == ActorType::capability || by.type == ActorType::webhook;
     if (job && terms.reason != PauseReason::tool_result) return wrong_kind(terms.reason).error();
     if (!fits(terms.reason, offer.what.kind)) return wrong_kind(terms.reason).error();
-    if (call.spec.ask != 0 && !offer.what.arguments.is_null()) {
-        return Error{
-            Code::invalid_arguments,
-            "The arguments of an agent's own tool cannot be changed; approve or deny it as it is."};
+    // A program outside runs the tool, and expects the arguments that it gave.
+    bool const outside = call.spec.ask != 0 || terms.continuation != Continuation::reentry;
+    if (outside && !offer.what.arguments.is_null()) {
+        return Error{Code::invalid_arguments,
+                     "The arguments of a tool that runs outside cannot be changed; approve or deny "
+                     "the call as it is."};
     }
     if (offer.input_digest && *offer.input_digest != call.spec.input_digest) {
         return Error{Code::input_changed,

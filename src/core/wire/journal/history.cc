@@ -183,7 +183,7 @@ struct HistoryFold {
         CallView& call = h.calls_.at(e.receipt.pending.call);
         if (pause.terms.continuation == Continuation::reentry) return edit(call, pause, e.what);
         settle(call.no);
-        if (call.spec.ask != 0 && !e.what.approved) {
+        if (e.what.kind == SubmissionKind::decision && !e.what.approved) {
             call.error = ErrorReason::denied;
             call.error_text = e.what.reason.empty() ? "denied" : "denied: " + e.what.reason;
             return;
@@ -358,6 +358,7 @@ struct HistoryFold {
     }
     void operator()(AgentAsked const& e) const {
         MessageView& message = program_message(e.message, event.turn);
+        message.by_program = e.spec.ask != 0;
         CallView call;
         call.no = e.pending.call;
         call.turn = event.turn;
@@ -369,6 +370,10 @@ struct HistoryFold {
         call.inputs.emplace_back(event.seq, e.spec.input);
         h.calls_.emplace(call.no, std::move(call));
         open(e.pending, e.terms, e.deadline, "");
+        if (e.spec.ask == 0) {  // of a client: there is no agent that describes it
+            message.calls.push_back(e.pending.call);
+            return;
+        }
         AgentToolView& tool = agent_tool(e.spec.model_id, message);
         tool.asked = e.pending.call;
         if (tool.title.empty()) tool.title = e.terms.message;

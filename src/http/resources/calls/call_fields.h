@@ -31,6 +31,22 @@ inline constexpr auto rows<OutcomeSource<Shown>> = object(
         return counted ? std::optional(Ref<std::vector<Vote>>(answer.votes)) : std::nullopt;
     })));
 
+struct AskedSource {
+    PendingId pending;
+    std::string url;
+    bool duplicate = false;
+    PendingSource call;
+
+    [[nodiscard]] SessionId const& session() const { return pending.session; }
+};
+template <>
+inline constexpr auto rows<AskedSource> =
+    object("AskedCall", "The call that a client made.", field("pendingID", &AskedSource::pending),
+           field("sessionID", &AskedSource::session, "It holds this call and completes with it."),
+           field("answerURL", &AskedSource::url, "The page on which a person answers it."),
+           field("duplicate", &AskedSource::duplicate, "The Idempotency-Key was used before."),
+           field("call", &AskedSource::call));
+
 struct ProgressAnswer {
     bool duplicate = false;  // its key was used before
 };

@@ -14,6 +14,8 @@ void post_claim(Api& api, ExchangePtr const& x);
 void post_reassign(Api& api, ExchangePtr const& x);
 void delete_pending(Api& api, ExchangePtr const& x);
 void post_capability(Api& api, ExchangePtr const& x);
+// ask.cc
+void post_pending(Api& api, ExchangePtr const& x);
 // pending.cc
 void list_pending(Api& api, ExchangePtr const& x);
 void get_pending(Api& api, ExchangePtr const& x);
@@ -25,6 +27,9 @@ void post_results(Api& api, ExchangePtr const& x);
 
 // Returns the receipt as capabilities see it: {status, digest, at}.
 [[nodiscard]] std::string brief_receipt(session::Receipt const& receipt);
+// reassign.cc: why nobody of this name can answer calls; nullopt: it is a person, or "role:…".
+[[nodiscard]] std::optional<Error> wrong_answerer(std::string_view name,
+                                                  std::string const& pointer);
 // outcomes.cc: submits an outcome; `done` receives the reply, which may be a problem.
 void submit_to(Api& api, ExchangePtr const& x, session::Submit command,
                port::Fn<void(HttpReply)> done);

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::string_view role_prefix = "role:";
 
-// As tokens are named.
-bool is_person(std::string_view name) {
-    constexpr std::size_t bytes_max = 64;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.@-";
-        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
-}
-
 std::string role_text(Role role) { return std::string(role_prefix) + std::string(text(role)); }
 
 // The roles of the answer terms that everybody with `role` has.
@@ -50,16 +40,11 @@ std::optional<Error> add(Api& api, std::string const& name, std::size_t number,
                          std::string const& project, std::vector<Reassign::To>& to) {
     std::string const pointer = "/to/" + std::to_string(number);
     if (std::ranges::find(to, name, &Reassign::To::name) != to.end()) return std::nullopt;
-    if (!name.starts_with(role_prefix)) {
-        if (!is_person(name))
-            return bad_value(pointer, "must be the name of a person, or role:ROLE");
-        to.push_back({name, roles_of(api, name, project)});
-        return std::nullopt;
-    }
-    auto const role = parse_role(std::string_view(name).substr(role_prefix.size()));
-    if (!role || *role < Role::answer)
-        return bad_value(pointer, "must be role:answer, role:operate or role:admin");
-    to.push_back({name, roles_within(*role)});
+    if (auto error = wrong_answerer(name, pointer)) return error;
+    auto const role = name.starts_with(role_prefix)
+                          ? parse_role(std::string_view(name).substr(role_prefix.size()))
+                          : std::nullopt;
+    to.push_back({name, role ? roles_within(*role) : roles_of(api, name, project)});
     return std::nullopt;
 }
 
@@ -82,7 +67,27 @@ Result<Reassign> read_reassign(Api& api, ExchangePtr const& x, PendingId const& 
     return command;
 }
 
+// As tokens are named.
+bool is_person(std::string_view name) {
+    constexpr std::size_t bytes_max = 64;
+    auto const fits = [](char c) {
+        constexpr std::string_view also = "_.@-";
+        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
+    };
+    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
+}
+
 }  // namespace
+
+std::optional<Error> wrong_answerer(std::string_view name, std::string const& pointer) {
+    if (!name.starts_with(role_prefix)) {
+        if (is_person(name)) return std::nullopt;
+        return bad_value(pointer, "must be the name of a person, or role:ROLE");
+    }
+    auto const role = parse_role(name.substr(role_prefix.size()));
+    if (role && *role >= Role::answer) return std::nullopt;
+    return bad_value(pointer, "must be role:answer, role:operate or role:admin");
+}
 
 void post_reassign(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);

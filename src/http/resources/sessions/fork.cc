@@ -82,6 +82,9 @@ void fork_session(Api& api, ExchangePtr const& x) {
         if (!snapshot) return x->fail(snapshot.error());
         State const& state = snapshot->lane->state();
         Seq const upto = seq ? static_cast<Seq>(*seq) : state.head;
+        if (state.agent == no_agent)
+            return x->fail({Code::wrong_kind,
+                            "This session has no agent: it holds one call that a client made."});
         if (upto > state.head)
             return x->fail(bad_value("/seq", "the session has only " + std::to_string(state.head)));
         if (upto <= state.base.through) return x->fail(history_gone());

@@ -52,6 +52,7 @@ struct Wanted {
     std::optional<std::string> alias;  // `*`: all sessions with an alias, by alias, on one page
     std::string words;                 // in lower case; empty: all
     std::string state;                 // empty: all
+    std::string agent;                 // empty: all; "*": sessions that have an agent
     bool counts = false;
 };
 
@@ -60,6 +61,11 @@ struct Candidates {
     std::vector<SessionId> sessions;
     std::uint64_t next = 0;  // where to continue; 0: at the end
 };
+
+bool is_of(std::string const& agent, Wanted const& wanted) {
+    if (wanted.agent.empty()) return true;
+    return wanted.agent == "*" ? agent != no_agent : agent == wanted.agent;
+}
 
 Result<Candidates> find_waiting(port::Store& store, Wanted const& wanted) {
     port::PendingFilter filter;
@@ -87,7 +93,7 @@ Result<Candidates> find_waiting(port::Store& store, Wanted const& wanted) {
 
 Result<Candidates> find_sessions(port::Store& store, Wanted const& wanted) {
     Candidates out{{}, wanted.before};
-    bool const all = wanted.words.empty();
+    bool const all = wanted.words.empty() && wanted.agent.empty();
     std::size_t const most = wanted.state.empty() ? wanted.limit : states_max;
     for (std::size_t read = 0; read < rows_max;) {
         auto const ask = all ? static_cast<std::uint32_t>(most) : rows_at_once;
@@ -95,7 +101,8 @@ Result<Candidates> find_sessions(port::Store& store, Wanted const& wanted) {
         if (!rows) return std::unexpected(rows.error());
         for (port::SessionRow const& row : *rows) {
             out.next = row.id.number();
-            if (all || contains_words(row, wanted.words)) out.sessions.push_back(row.id);
+            bool const fits = is_of(row.agent, wanted) && contains_words(row, wanted.words);
+            if (all || fits) out.sessions.push_back(row.id);
             if (out.sessions.size() == most) return out;
         }
         if (rows->size() < ask) {
@@ -187,8 +194,9 @@ void list_next(std::shared_ptr<Listing> const& l) {
     ++l->at;
     l->api.services().runner.read_lane(id, [l](Result<std::shared_ptr<runner::Lane>> lane) {
         std::string const& wanted = l->wanted.state;
-        if (lane && (wanted.empty() || is_in((*lane)->state(), wanted)))
-            l->items.push_back(session_object((*lane)->state()));
+        bool const fits = lane && is_of((*lane)->state().agent, l->wanted) &&
+                          (wanted.empty() || is_in((*lane)->state(), wanted));
+        if (fits) l->items.push_back(session_object((*lane)->state()));
         list_next(l);
     });
 }
@@ -212,6 +220,7 @@ std::optional<Wanted> read_wanted(ExchangePtr const& x) {
     if (!out.state.empty() && std::ranges::find(states, out.state) == states.end())
         query.error =
             bad_value("?state", "must be running, waiting, idle, paused, failed or completed");
+    out.agent = x->request.query_value("agentID").value_or("");
     auto const counts = x->request.query_value("counts");
     if (counts && *counts != "true" && *counts != "false")
         query.error = bad_value("?counts", "must be true or false");

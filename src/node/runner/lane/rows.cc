@@ -54,6 +54,8 @@ Attachments take_attachments(Command& command) {
             out.of_reply.push_back(spec.at_once ? std::exchange(spec.at_once->webhook_secret, {})
                                                 : std::string());
         }
+    } else if (auto* const create = std::get_if<Create>(&command.body)) {
+        if (create->ask) out.secrets[1] = std::exchange(create->ask->terms.webhook_secret, {});
     } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
         for (Bits128 const& key : submit->delivery_keys)
             out.delivered.push_back({key, submit->delivery_digest});
@@ -78,10 +80,23 @@ void give_attachments(Attachments attachments, Command& command) {
             if (auto& at_once = reply->calls[i].at_once)
                 at_once->webhook_secret = std::move(attachments.of_reply[i]);
         }
+    } else if (auto* const create = std::get_if<Create>(&command.body)) {
+        if (create->ask) create->ask->terms.webhook_secret = std::move(attachments.secrets[1]);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
         cut->artifacts = std::move(attachments.base->artifacts);
     }
 }
+
+namespace {
+
+void add_secret(std::map<CallNo, std::string> const& secrets, PendingId const& pending,
+                port::Append& append) {
+    auto const secret = secrets.find(pending.call);
+    if (secret != secrets.end() && !secret->second.empty())
+        append.secrets.push_back({pending.call, pending.generation, secret->second});
+}
+
+}  // namespace
 
 void add_attachments(Attachments const& attachments, std::vector<Event> const& events,
                      port::Append& append) {
@@ -91,10 +106,9 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
             for (std::size_t i = 0; i < attachments.of_reply.size(); ++i)
                 secrets[replied->first_call + static_cast<CallNo>(i)] = attachments.of_reply[i];
         } else if (auto const* const paused = std::get_if<CallPaused>(&event.body)) {
-            auto const secret = secrets.find(paused->pending.call);
-            if (secret != secrets.end() && !secret->second.empty())
-                append.secrets.push_back(
-                    {paused->pending.call, paused->pending.generation, secret->second});
+            add_secret(secrets, paused->pending, append);
+        } else if (auto const* const asked = std::get_if<AgentAsked>(&event.body)) {
+            add_secret(secrets, asked->pending, append);
         } else if (std::holds_alternative<Submitted>(event.body)) {
             append.delivered.insert(append.delivered.end(), attachments.delivered.begin(),
                                     attachments.delivered.end());

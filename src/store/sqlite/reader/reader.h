@@ -49,6 +49,8 @@ public:
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
                                                                   std::uint32_t calls);
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit);
+    [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
+                                                      std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
     [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
     [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq);

@@ -186,6 +186,13 @@ Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
     }
 }
 
+Result<std::uint64_t> Reader::count_waiting(std::string const& project, std::uint32_t limit) {
+    auto rows = query(Read::pending_count_of);
+    rows.bind(std::int64_t{limit}).bind(project);
+    if (auto const row = rows.next(); !row) return std::unexpected(row.error());
+    return static_cast<std::uint64_t>(rows.integer(0));
+}
+
 Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId> after,
                                                         std::uint32_t calls) {
     auto rows = query(Read::pending_sessions);
