@@ -36,6 +36,8 @@ USAGE = {
     'outputTokens': int,
     'cachedTokens': int,
     'reasoningTokens': int,
+    'cacheWrittenTokens': int,
+    'cost': maybe(dict),
     'steps': int,
 }
 TROUBLE = {'code': str, 'message': str}

@@ -30,7 +30,12 @@ inline constexpr auto rows<UsageSource> = object(
     "Usage", "",
     of(&UsageSource::usage, field("inputTokens", &Usage::input_tokens),
        field("outputTokens", &Usage::output_tokens), field("cachedTokens", &Usage::cached_tokens),
-       field("reasoningTokens", &Usage::reasoning_tokens)),
+       field("reasoningTokens", &Usage::reasoning_tokens),
+       field("cacheWrittenTokens", &Usage::cache_written_tokens),
+       field("cost", [](Usage const& usage) { return wire::cost_json(usage.cost); },
+             {.about = "What it cost by the prices of the models, in millionths of each currency; "
+                       "null: no price was known.",
+              .more = R"("type":["object","null"],"additionalProperties":{"type":"integer"})"})),
     field("steps", &UsageSource::steps));
 
 // ---- Session
