@@ -451,7 +451,10 @@ class Gate(Rights):
         self.server.at_rest(made['id'])
         self.assertIn('ran', self.server.said(made['id']))
         told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']
-        self.assertEqual([v['by']['name'] for v in told['answer']['votes']], ['alice', 'boss'])
+        votes = told['answer']['votes']
+        self.assertEqual([v['by']['name'] for v in votes], ['alice', 'boss'])
+        self.assertEqual({v['digest'] for v in votes}, {told['receipt']['digest']})
+        self.assertRegex(votes[0]['digest'], '^sha256:[0-9a-f]{64}$')
 
 
 class CommandLine(Rights):

@@ -231,7 +231,7 @@ PENDING = {
         'from': list_of(str),
         'escalateTo': list_of(str),
         'need': int,
-        'votes': list_of({'by': ACTOR, 'approved': bool, 'at': int}),
+        'votes': list_of({'by': ACTOR, 'approved': bool, 'digest': str, 'at': int}),
     },
     'progress': list_of({'seq': int, 'key': maybe(str), 'payload': ANY, 'at': int}),
     'progressCount': int,

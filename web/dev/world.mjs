@@ -44,7 +44,14 @@ function call(now, name, more) {
 }
 
 function calls(now) {
-  const votes = [{ by: { type: 'token', name: 'carol' }, approved: true, at: now - 46 * MINUTE }];
+  const votes = [
+    {
+      by: { type: 'token', name: 'carol' },
+      approved: true,
+      digest: `sha256:${'4f1a'.repeat(16)}`,
+      at: now - 46 * MINUTE,
+    },
+  ];
   const receipt = {
     id: id('rcp', 'late'),
     pendingID: ids.late,
