@@ -91,6 +91,19 @@ Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t af
     return rows;
 }
 
+Result<std::vector<std::string>> MemoryStore::projects(std::string const& after,
+                                                       std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::set<std::string> names;
+    for (auto const& [number, session] : disk_->sessions) {
+        if (session.row.status != "deleted") names.insert(session.row.project);
+    }
+    std::vector<std::string> found;
+    for (auto name = names.upper_bound(after); name != names.end() && found.size() < limit; ++name)
+        found.push_back(*name);
+    return found;
+}
+
 Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& project,
                                                            std::string const& alias,
                                                            std::uint32_t limit) {
@@ -155,7 +168,7 @@ Result<std::vector<port::PendingListed>> MemoryStore::list_pending(
     std::vector<port::PendingListed> found;
     for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
         auto const& [number, session] = *entry;
-        if (session.row.project != filter.project || session.row.status == "deleted") continue;
+        if (!filter.project.has(session.row.project) || session.row.status == "deleted") continue;
         if (filter.session && session.row.id != *filter.session) continue;
         for (auto row = session.pending.rbegin(); row != session.pending.rend(); ++row) {
             if (found.size() >= filter.limit) return found;

@@ -31,6 +31,8 @@ class Sessions {
   constructor() {
     feed.listen((news) => {
       const event = 'event' in news ? news.event : null;
+      const project = event ? event.projectID : 'call' in news ? news.call.projectID : '';
+      if (project !== this.project) return;
       const id = event ? event.sessionID : 'call' in news ? news.call.sessionID : '';
       if (event && (event.type as string) === 'session_deleted') return this.remove(id);
       if (event && !event.activity && !/^(session|status|turn)/.test(event.type as string)) return;
