@@ -70,6 +70,10 @@ public:
                                                             std::uint32_t limit) override {
         return ask([&] { return store_.projects(after, limit); });
     }
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit) override {
+        return ask([&] { return store_.session_counts(project, limit); });
+    }
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override {

@@ -87,6 +87,9 @@ public:
     // after `after` (empty: from the first). The cost depends on their number only.
     [[nodiscard]] virtual Result<std::vector<std::string>> projects(std::string const& after,
                                                                     std::uint32_t limit) = 0;
+    // Counts each up to `limit`, which alone the cost depends on.
+    [[nodiscard]] virtual Result<SessionCounts> session_counts(std::string const& project,
+                                                               std::uint32_t limit) = 0;
     // Counts waiting calls, up to `limit`. For metrics.
     [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
     // Sessions of all projects with a waiting call, each once, in an order of the store. Reads

@@ -320,6 +320,16 @@ struct Projects {
     std::optional<std::vector<std::string>> names = std::vector<std::string>();  // nullopt: all
 };
 
+// How many sessions a project has, without deleted ones; each at most the requested limit.
+struct SessionCounts {
+    std::uint32_t all = 0;
+    std::uint32_t waiting = 0;  // with a waiting call
+    std::uint32_t paused = 0;
+    std::uint32_t error = 0;
+    std::uint32_t completed = 0;
+    friend bool operator==(SessionCounts const&, SessionCounts const&) = default;
+};
+
 struct PendingFilter {
     Projects project = {};
     std::vector<PendingStatus> statuses = {};  // empty: all

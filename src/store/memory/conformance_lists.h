@@ -392,6 +392,20 @@ TEST_P(StoreConformance, Projects_AreThoseWithSessionsEachOnce) {
     EXPECT_EQ(all, (std::vector<std::string>{"p0", "p1", "p2"}));
 }
 
+TEST_P(StoreConformance, SessionCounts_AreOfTheProjectAndBounded) {
+    fill_pending();
+    EXPECT_EQ(store().session_counts("nobody", 10).value(), port::SessionCounts{});
+    for (std::uint64_t number = 10; number < 14; ++number) {
+        auto one = create(number, "acme");
+        one.row->status = number < 12 ? "completed" : number == 12 ? "paused" : "error";
+        commit_one(one);
+    }
+    auto const counts = store().session_counts("acme", 10).value();
+    EXPECT_EQ(counts, (port::SessionCounts{6, 2, 1, 1, 2}));
+    EXPECT_EQ(store().session_counts("acme", 1).value(), (port::SessionCounts{1, 1, 1, 1, 1}));
+    EXPECT_EQ(store().session_counts("other", 10).value(), (port::SessionCounts{1, 1, 0, 0, 0}));
+}
+
 TEST_P(StoreConformance, PendingList_Pages_ContinueAfterTheLastRow) {
     fill_pending();
     for (auto const& statuses :

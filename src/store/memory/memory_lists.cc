@@ -104,6 +104,26 @@ Result<std::vector<std::string>> MemoryStore::projects(std::string const& after,
     return found;
 }
 
+Result<port::SessionCounts> MemoryStore::session_counts(std::string const& project,
+                                                        std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::SessionCounts out;
+    auto const count = [limit](std::uint32_t& of) { of = std::min(of + 1, limit); };
+    auto const waits = [](auto const& entry) {
+        return entry.second.status == port::PendingStatus::waiting;
+    };
+    for (auto const& [number, session] : disk_->sessions) {
+        std::string const& status = session.row.status;
+        if (session.row.project != project || status == "deleted") continue;
+        count(out.all);
+        if (std::ranges::any_of(session.pending, waits)) count(out.waiting);
+        if (status == "paused") count(out.paused);
+        if (status == "error") count(out.error);
+        if (status == "completed") count(out.completed);
+    }
+    return out;
+}
+
 Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& project,
                                                            std::string const& alias,
                                                            std::uint32_t limit) {

@@ -86,6 +86,8 @@ public:
                                                                      std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
                                                             std::uint32_t limit) override;
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override;

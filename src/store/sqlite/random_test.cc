@@ -115,6 +115,9 @@ private:
         auto const before = below(13);
         EXPECT_EQ(numbers(sqlite_->sessions(project, before, 4).value()),
                   numbers(memory_->sessions(project, before, 4).value()));
+        auto const most = below(8);
+        EXPECT_EQ(sqlite_->session_counts(project, most).value(),
+                  memory_->session_counts(project, most).value());
         auto const key = Bits128{static_cast<std::uint8_t>(below(9))};
         EXPECT_EQ(sqlite_->find_created(key).value(), memory_->find_created(key).value());
     }

@@ -191,6 +191,11 @@ Result<std::vector<std::string>> SqliteStore::projects(std::string const& after,
     return unless_exhausted([&] { return reader_->projects(after, limit); });
 }
 
+Result<port::SessionCounts> SqliteStore::session_counts(std::string const& project,
+                                                        std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->session_counts(project, limit); });
+}
+
 Result<std::uint64_t> SqliteStore::journal_bytes(SessionId session) {
     return reader_->journal_bytes(session);
 }

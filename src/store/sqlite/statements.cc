@@ -218,6 +218,16 @@ constexpr auto reads = in_order<Read>({
      "SELECT (SELECT name FROM names WHERE id = s.project) FROM sessions s INDEXED BY "
      "sessions_by_project WHERE s.status <> 'deleted' AND s.project > coalesce((SELECT id FROM "
      "names WHERE name = ?1), 0) ORDER BY s.project LIMIT 1"},
+    // Not count(*), which would read all rows.
+    {Read::count_sessions,
+     "SELECT 1 FROM sessions INDEXED BY sessions_by_project WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND status <> 'deleted' LIMIT ?2"},
+    {Read::count_by_status,
+     "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND status IN ('paused', 'error', 'completed') AND status = ?3 LIMIT ?2"},
+    {Read::next_waiting,
+     "SELECT no FROM pending INDEXED BY pending_open WHERE project = (SELECT id FROM names WHERE "
+     "name = ?1) AND status = 0 AND no > ?2 ORDER BY no LIMIT 1"},
     {Read::pending_open,
      PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
                      "CROSS JOIN sessions s ON s.no = p.no"

@@ -38,6 +38,8 @@ public:
                                                                      std::uint32_t limit);
     [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
                                                             std::uint32_t limit);
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit);
@@ -127,6 +129,10 @@ private:
         port::PendingFilter const& filter, std::string const& project);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_projects(
         port::PendingFilter const& filter, std::vector<std::string> const& names);
+    // How many rows the query has.
+    [[nodiscard]] static Result<std::uint32_t> rows_of(Query& query);
+    // Sessions with a waiting call.
+    [[nodiscard]] Result<std::uint32_t> waiting_in(std::string const& project, std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<SessionId> session_id(std::string_view bare) const;

@@ -265,6 +265,52 @@ Result<std::vector<std::string>> Reader::projects(std::string const& after, std:
     return found;
 }
 
+Result<std::uint32_t> Reader::rows_of(Query& query) {
+    for (std::uint32_t count = 0;; ++count) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return count;
+    }
+}
+
+Result<std::uint32_t> Reader::waiting_in(std::string const& project, std::uint32_t limit) {
+    std::int64_t last = 0;
+    for (std::uint32_t count = 0;; ++count) {
+        if (count == limit) return count;
+        auto next = query(Read::next_waiting);
+        next.bind(project).bind(last);
+        auto const row = next.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return count;
+        last = next.integer(0);
+    }
+}
+
+Result<port::SessionCounts> Reader::session_counts(std::string const& project,
+                                                   std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    port::SessionCounts out;
+    auto const take = [](Result<std::uint32_t> const& from, std::uint32_t& to) -> Result<void> {
+        if (!from) return std::unexpected(from.error());
+        to = *from;
+        return {};
+    };
+    auto all = query(Read::count_sessions);
+    all.bind(project).bind(std::int64_t{limit});
+    if (auto const done = take(rows_of(all), out.all); !done) return std::unexpected(done.error());
+    if (auto const done = take(waiting_in(project, limit), out.waiting); !done)
+        return std::unexpected(done.error());
+    for (auto const& [status, to] :
+         {std::pair("paused", &out.paused), std::pair("error", &out.error),
+          std::pair("completed", &out.completed)}) {
+        auto some = query(Read::count_by_status);
+        some.bind(project).bind(std::int64_t{limit}).bind(std::string_view(status));
+        if (auto const done = take(rows_of(some), *to); !done) return std::unexpected(done.error());
+    }
+    return out;
+}
+
 // Waiting calls have an index. Settled calls are found by walking the project's sessions.
 Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter,
                                                            std::string const& project) {
