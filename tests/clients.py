@@ -208,6 +208,7 @@ class Library:
         made = [client.call('createSession', 'demo', project=project)['id'] for _ in range(3)]
         listed = [one['id'] for one in client.all('listSessions', project=project)]
         self.assertEqual(listed, made[::-1])
+        self.assertIn(project, [one['id'] for one in client.all('listProjects')])
         changed = client.call('updateSession', made[0], {'title': 'new'})
         self.assertEqual(changed['title'], 'new')
         client.call('run', made[0], 'hello')

@@ -73,6 +73,7 @@ ROUTES = [
     ('POST', '/api/deliveries/{}/retry'),
     ('DELETE', '/api/deliveries/{}'),
     ('GET', '/api/events'),
+    ('GET', '/api/projects'),
     ('GET', '/api/agents'),
     ('GET', '/api/tools'),
     ('GET', '/api/explain/{}'),

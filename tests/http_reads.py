@@ -292,6 +292,30 @@ class Objects(Contract):
         self.assertEqual(settled.data['object']['status'], 'completed')
 
 
+class Counts(Contract):
+    def counts(self):
+        return self.server.get('/api/projects/default/sessions?counts=true&limit=1')['counts']
+
+    def test_counts_are_of_states_that_rows_have(self):
+        none = {'all': 0, 'waiting': 0, 'paused': 0, 'error': 0, 'completed': 0, 'complete': True}
+        self.assertEqual(self.counts(), none)
+        self.server.create('deploy A')
+        self.server.create('hello', project='other')
+        ended = self.server.create('hello')['id']
+        self.assertStatus(self.server.post(f'/api/sessions/{ended}/end'), 200)
+        self.assertEqual(self.counts(), {**none, 'all': 2, 'waiting': 1, 'completed': 1})
+        self.assertStatus(self.server.delete(f'/api/sessions/{ended}'), 204)
+        self.assertEqual(self.counts(), {**none, 'all': 1, 'waiting': 1})
+
+    def test_more_than_999_sessions_are_not_counted(self):
+        for _ in range(999):
+            self.server.create()
+        self.assertEqual((self.counts()['all'], self.counts()['complete']), (999, True))
+        for _ in range(2):
+            self.server.create()
+            self.assertEqual((self.counts()['all'], self.counts()['complete']), (1000, False))
+
+
 class FarBehind(Contract):
     """A reader far behind a long session gets it page by page; the server holds a page, not all."""
 

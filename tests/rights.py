@@ -94,7 +94,7 @@ class EveryRoute(Rights):
                     answer = outsider.call(method, path.replace('{}', 'tok_x'))
                     self.assertProblem(answer, 403, 'forbidden')
                     continue
-                if names == 'list':
+                if names in ('list', 'lists'):
                     for query in (f'?sessionID={session["id"]}', '?project=secret'):
                         of_project = ('/api/events', '/api/deliveries', '/api/mail', '/api/rules')
                         asks = (method, path) == ('POST', '/api/pending')
@@ -189,6 +189,59 @@ class Projects(Rights):
         self.assertProblem(two.get('/api/events'), 400, 'project_required')
         self.assertEqual(len(two.get('/async-tool/pending?project=b')['items']), 1)
         self.assertProblem(two.get('/async-tool/pending?project=c'), 404, 'not_found')
+
+    def test_star_is_every_project_of_the_token_and_no_other(self):
+        calls = {name: self.waiting(name)[1]['id'] for name in ('a', 'b', 'c')}
+        two = self.client('two', 'read', projects=['a', 'b'])
+        every = self.client('every', 'read')
+        for client, mine in ((two, 'ab'), (every, 'abc')):
+            wanted = [calls[name] for name in reversed(mine)]
+            self.assertEqual(
+                [c['id'] for c in client.get('/async-tool/pending?project=*')['items']], wanted
+            )
+            found, cursor = [], ''
+            while cursor is not None:
+                page = client.get(f'/async-tool/pending?project=*&limit=1{cursor}').json
+                found += [c['id'] for c in page['items']]
+                cursor = page['next'] and f'&cursor={page["next"]}'
+            self.assertEqual(found, wanted, 'page by page')
+            changed = client.get('/async-tool/pending?project=*&changedSince=0')
+            self.assertEqual({c['id'] for c in changed['items']}, set(wanted))
+            events = client.get('/api/events?project=*&limit=200')['items']
+            self.assertEqual({e['projectID'] for e in events}, set(mine))
+        operator = self.client('operator', 'operate', projects=['a', 'b'])
+        for path in ('/api/deliveries', '/api/mail', '/api/rules'):
+            with self.subTest(path=path):
+                answer = operator.get(f'{path}?project=*')
+                self.assertProblem(answer, 404, 'not_found')
+
+    def test_waiting_request_for_every_project_sees_only_its_own(self):
+        two = self.client('two', 'read', projects=['a', 'b'])
+        self.waiting('c')
+        since = two.get('/async-tool/pending?project=*').headers['Dormouse-As-Of']
+        two.begin(f'/async-tool/pending?project=*&changedSince={since}&wait=20')
+        self.waiting('c')
+        self.assertTrue(two.waits(), 'a change of another project is no answer')
+        _, call = self.waiting('b')
+        self.assertEqual([c['id'] for c in two.end()['items']], [call['id']])
+
+    def test_projects_are_those_that_the_token_may_see(self):
+        for name in ('b', 'a', 'c'):
+            self.waiting(name)
+        gone, _ = self.waiting('gone')
+        self.assertStatus(self.server.delete(f'/api/sessions/{gone["id"]}'), 204)
+        every = self.client('every', 'read')
+        found, cursor = [], ''
+        while cursor is not None:
+            page = every.get(f'/api/projects?limit=1{cursor}').json
+            found += [p['id'] for p in page['items']]
+            cursor = page['next'] and f'&cursor={page["next"]}'
+        self.assertEqual(sorted(found), ['a', 'b', 'c'])
+        some = self.client('some', 'read', projects=['unused', 'a'])
+        self.assertEqual(
+            some.get('/api/projects').json, {'items': [{'id': 'a'}, {'id': 'unused'}], 'next': None}
+        )
+        self.assertProblem(every.get('/api/projects?limit=0'), 400, 'bad_value')
 
     def test_agent_with_programs_needs_the_right_to_start_it(self):
         self.server.term()
@@ -452,7 +505,10 @@ class Gate(Rights):
         self.server.at_rest(made['id'])
         self.assertIn('ran', self.server.said(made['id']))
         told = self.server.get(f'/api/explain/{call["id"]}')['calls'][0]['pending']
-        self.assertEqual([v['by']['name'] for v in told['answer']['votes']], ['alice', 'boss'])
+        votes = told['answer']['votes']
+        self.assertEqual([v['by']['name'] for v in votes], ['alice', 'boss'])
+        self.assertEqual({v['digest'] for v in votes}, {told['receipt']['digest']})
+        self.assertRegex(votes[0]['digest'], '^sha256:[0-9a-f]{64}$')
 
 
 class CommandLine(Rights):

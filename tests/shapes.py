@@ -36,6 +36,8 @@ USAGE = {
     'outputTokens': int,
     'cachedTokens': int,
     'reasoningTokens': int,
+    'cacheWrittenTokens': int,
+    'cost': maybe(dict),
     'steps': int,
 }
 TROUBLE = {'code': str, 'message': str}
@@ -229,7 +231,7 @@ PENDING = {
         'from': list_of(str),
         'escalateTo': list_of(str),
         'need': int,
-        'votes': list_of({'by': ACTOR, 'approved': bool, 'at': int}),
+        'votes': list_of({'by': ACTOR, 'approved': bool, 'digest': str, 'at': int}),
     },
     'progress': list_of({'seq': int, 'key': maybe(str), 'payload': ANY, 'at': int}),
     'progressCount': int,

@@ -87,8 +87,9 @@ struct ModelAnswer {
     std::int64_t output_tokens = 0;
     std::string reasoning = {};  // the reasoning that the model made visible
     ModelFinish finish = ModelFinish::stop;
-    std::int64_t cached_tokens = 0;     // part of input_tokens
-    std::int64_t reasoning_tokens = 0;  // part of output_tokens
+    std::int64_t cached_tokens = 0;         // part of input_tokens
+    std::int64_t reasoning_tokens = 0;      // part of output_tokens
+    std::int64_t cache_written_tokens = 0;  // part of input_tokens
 };
 
 // Wraps a model: to redact, to add, or to answer instead of it. The interceptor added last is

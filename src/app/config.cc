@@ -52,13 +52,13 @@ int write_example(std::string const& path) {
 }
 
 std::string_view kind_name(config::Kind kind) {
-    constexpr std::string_view names[] = {"boolean", "number",  "duration", "string",
-                                          "word",    "strings", "table",    "word or table"};
+    constexpr std::string_view names[] = {"boolean", "number",  "price", "duration",     "string",
+                                          "word",    "strings", "table", "word or table"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 std::string range_of(config::Key const& key) {
-    if (key.kind == config::Kind::number) {
+    if (key.kind == config::Kind::number || key.kind == config::Kind::price) {
         return std::to_string(key.min) + "-" + std::to_string(key.max);
     }
     if (key.kind == config::Kind::duration) {

@@ -64,6 +64,16 @@ std::optional<std::uint64_t> request_tokens(config::Model const& settings) {
     return all - std::min(all, settings.max_output_tokens.value_or(all / 8));
 }
 
+// The tokens of a cache cost as much as others unless they have a price of their own.
+std::optional<session::Prices> prices_of(config::Model const& settings) {
+    if (!settings.input_price) return std::nullopt;
+    config::Price const input = *settings.input_price;
+    return session::Prices{settings.currency, input.micros,
+                           settings.output_price.value_or(config::Price()).micros,
+                           settings.cache_read_price.value_or(input).micros,
+                           settings.cache_write_price.value_or(input).micros};
+}
+
 std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means const& means) {
     model::HttpModelOptions options;
     options.id = settings.id;
@@ -75,7 +85,8 @@ std::shared_ptr<agent::Model> http_model(config::Model const& settings, Means co
     options.limits = {.concurrency = settings.concurrency,
                       .retries = settings.retries,
                       .request_tokens = request_tokens(settings),
-                      .time_limit = settings.timeout};
+                      .time_limit = settings.timeout,
+                      .prices = prices_of(settings)};
     auto protocol = protocol_of(settings, options.base_url);
     return std::make_shared<model::HttpModel>(means.http, means.clock, std::move(protocol),
                                               std::move(options));
@@ -95,7 +106,8 @@ Result<void> check_model(config::Model const& settings) {
 }
 
 std::shared_ptr<agent::Model> make_model(config::Model const& settings, Means const& means) {
-    if (settings.kind == config::ModelKind::scripted) return std::make_shared<agent::DemoModel>();
+    if (settings.kind == config::ModelKind::scripted)
+        return std::make_shared<agent::DemoModel>(prices_of(settings));
     return http_model(settings, means);
 }
 

@@ -70,6 +70,14 @@ public:
                                                                      std::uint32_t limit) override {
         return ask([&] { return store_.all_sessions(after, limit); });
     }
+    [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
+                                                            std::uint32_t limit) override {
+        return ask([&] { return store_.projects(after, limit); });
+    }
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit) override {
+        return ask([&] { return store_.session_counts(project, limit); });
+    }
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override {
@@ -97,9 +105,9 @@ public:
                                                                     std::size_t count) override {
         return ask([&] { return store_.artifact_piece(session, seq, offset, count); });
     }
-    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+    [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes) override {
-        return ask([&] { return store_.feed(project, after, max_bytes); });
+        return ask([&] { return store_.feed(projects, after, max_bytes); });
     }
     [[nodiscard]] Result<std::uint64_t> feed_head() override {
         return ask([&] { return store_.feed_head(); });

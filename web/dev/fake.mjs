@@ -143,6 +143,11 @@ export function fake(now = Date.now()) {
     const url = new URL(incoming.url, 'http://fake');
     const path = url.pathname;
     if (path === '/api/me') return json(answer, 200, state.me);
+    if (path === '/api/projects')
+      return json(answer, 200, {
+        items: (state.me.projects ?? ['shop']).map((id) => ({ id })),
+        next: null,
+      });
     if (path === '/api/devices') return json(answer, 200, state.devices);
     if (path === '/sign-in/link') return json(answer, 200, state.link);
     if (path === '/sign-in')

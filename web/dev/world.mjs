@@ -44,7 +44,14 @@ function call(now, name, more) {
 }
 
 function calls(now) {
-  const votes = [{ by: { type: 'token', name: 'carol' }, approved: true, at: now - 46 * MINUTE }];
+  const votes = [
+    {
+      by: { type: 'token', name: 'carol' },
+      approved: true,
+      digest: `sha256:${'4f1a'.repeat(16)}`,
+      at: now - 46 * MINUTE,
+    },
+  ];
   const receipt = {
     id: id('rcp', 'late'),
     pendingID: ids.late,
@@ -280,7 +287,7 @@ export function world(now) {
     },
     calls: new Map(calls(now).map((one) => [one.id, one])),
     sessions: new Map(open.map((one) => [one.id, one])),
-    counts: { '': 1284, wait: 7, run: 3, sleep: 212, doubt: 1, fail: 2 },
+    counts: { all: 1000, waiting: 219, paused: 1, error: 2, completed: 900, complete: false },
     events,
     drafts: new Map([
       [

@@ -24,10 +24,10 @@ function session(now, key, title, agentID, ago, activity, cost, more = {}) {
       cachedTokens: 0,
       reasoningTokens: 0,
       steps: 4,
+      cost: { USD: Math.round(cost * 1_000_000) },
     },
     error: null,
     time: { created: now - ago - HOUR, updated: now - ago, ended: null },
-    cost: { amount: cost, currency: 'USD' },
     ...more,
   };
 }

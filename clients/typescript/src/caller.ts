@@ -86,7 +86,7 @@ export class Caller extends HttpClient {
   }
 
   protected async *pages<Item>(
-    name: 'listSessions' | 'listMessages' | 'listTurns' | 'listPending',
+    name: 'listSessions' | 'listProjects' | 'listMessages' | 'listTurns' | 'listPending',
     path: Record<string, string>,
     query: Record<string, string | number | boolean | undefined>,
     options: CallOptions,

@@ -95,6 +95,11 @@ export class Client extends Caller {
     });
   }
 
+  /** Projects that the token may see: its own, or those that have sessions. */
+  listProjects(options: CallOptions = {}): AsyncGenerator<Api.Project, void, undefined> {
+    return this.pages<Api.Project>('listProjects', {}, {}, options);
+  }
+
   /** Changes title, alias or labels. Returns the Session. */
   updateSession(
     sessionID: string,

@@ -16,7 +16,12 @@ void add_builtin_tools(Registry& registry, std::shared_ptr<MailSlot> mail = {});
 // settled, the reply has one line for each.
 class DemoModel final : public ComputedModel {
 public:
+    explicit DemoModel(std::optional<session::Prices> prices = {}) : prices_(std::move(prices)) {}
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;
+    [[nodiscard]] ModelLimits limits() const override { return {.prices = prices_}; }
+
+private:
+    std::optional<session::Prices> prices_;
 };
 
 }  // namespace dormouse::agent

@@ -2,6 +2,7 @@
 // Models: they answer a view of a session. Called on the loop thread.
 
 #include "port/effects.h"
+#include "session/cost.h"
 #include "session/limits.h"
 #include "session/view.h"
 #include "session/vocabulary.h"
@@ -57,7 +58,7 @@ struct Question {
     std::string agent = {};
 };
 
-// What a model allows its requests.
+// What a model allows its requests, and what they cost.
 struct ModelLimits {
     // Maximum number of concurrent requests; others wait, oldest first.
     std::size_t concurrency = SIZE_MAX;
@@ -69,6 +70,7 @@ struct ModelLimits {
     std::optional<std::uint64_t> request_tokens = {};
     // Time limit of one request, which the model enforces.
     Duration time_limit = session::limits::model_time_limit;
+    std::optional<session::Prices> prices = {};  // nullopt: unknown
 };
 
 class Model {
@@ -91,7 +93,7 @@ public:
     // Pure.
     [[nodiscard]] virtual Reply reply(session::ModelView const& view) const = 0;
 
-    [[nodiscard]] ModelLimits limits() const final { return {}; }
+    [[nodiscard]] ModelLimits limits() const override { return {}; }
     [[nodiscard]] Stop ask(Question question, port::Fn<void(port::Delta)> delta,
                            port::Fn<void(ModelOutcome)> done) final {
         Reply made = reply(question.view);

@@ -26,6 +26,11 @@ Json parts_of(Reply const& reply) {
     return out.end_array().json();
 }
 
+Cost cost_by(std::optional<Prices> const& prices, Usage const& usage) {
+    auto const cost = prices ? cost_of(usage, *prices) : std::nullopt;
+    return cost ? Cost{{prices->currency, *cost}} : Cost();
+}
+
 Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
                       ModelOutcome outcome) {
     if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
@@ -36,6 +41,7 @@ Command::Body body_of(Registry const& registry, Agent const& agent, AskModel con
     }
     auto const& reply = std::get<Reply>(outcome);
     ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, parts_of(reply), {}, reply.usage};
+    out.usage.cost = cost_by(agent.model->limits().prices, reply.usage);
     for (ModelCall const& call : reply.calls) out.calls.push_back(registry.prepare(agent, call));
     return out;
 }

@@ -17,8 +17,7 @@ struct HttpModelOptions {
     std::string base_url;      // without a trailing slash
     std::string api_key = {};  // empty: no key is sent
     std::vector<port::HttpHeader> headers = {};  // replace those of the protocol
-    agent::ModelLimits limits = {
-        .concurrency = 8, .retries = 4, .request_tokens = {}, .time_limit = Duration(600'000)};
+    agent::ModelLimits limits = {.concurrency = 8, .retries = 4, .time_limit = Duration(600'000)};
 };
 
 class HttpModel final : public agent::Model {

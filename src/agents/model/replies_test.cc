@@ -60,7 +60,7 @@ TEST_F(AnthropicReply, Reply_KeepsSignaturesAndPlaces) {
               R"({"from":"anthropic/m","redacted":"xx"}},{"type":"text","text":"so",)"
               R"("providerData":{"from":"anthropic/m","after":1}}])");
     EXPECT_EQ(reply().calls.at(0).input.text(), "{}") << "the agent has no tools";
-    EXPECT_EQ(reply().usage, (session::Usage{36, 50, 30, 0}));
+    EXPECT_EQ(reply().usage, (session::Usage{36, 50, 30, 0, 2}));
     EXPECT_EQ(reply().reasoning, "hm");
 }
 

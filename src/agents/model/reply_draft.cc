@@ -25,7 +25,10 @@ std::string short_text(json::View value) {
     return text;
 }
 
-std::int64_t count(json::View value) { return std::max<std::int64_t>(value.integer_or(0), 0); }
+std::int64_t count(json::View value) {
+    constexpr std::int64_t tokens_max = 1'000'000'000'000;
+    return std::clamp<std::int64_t>(value.integer_or(0), 0, tokens_max);
+}
 
 std::size_t ReplyDraft::begin(Kind kind) {
     if (blocks_.size() >= limits_.blocks_max && !failed_) {

@@ -5,6 +5,7 @@
 
 #include "base/text/text.h"
 #include "cli/client/settings.h"
+#include "cli/render/money.h"
 
 #include <algorithm>
 
@@ -277,6 +278,8 @@ std::string session_text(json::View session, Time now, Style style) {
     out += "created   " + ago(session["time"]["created"].integer_or(0), now) + "\n";
     out +=
         "events    " + safe(session["seq"]) + ", messages " + safe(session["messageCount"]) + "\n";
+    if (auto const cost = cost_text(read_cost(session["usage"]["cost"])); !cost.empty())
+        out += "cost      " + cost + "\n";
     session["activity"]["pendingIDs"].elements(
         [&](json::View id) { out += "waits     " + style(Paint::yellow, safe(id)) + "\n"; });
     return out;

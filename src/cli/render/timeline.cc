@@ -1,6 +1,7 @@
 #include "cli/render/timeline.h"
 
 #include "base/enum_words.h"
+#include "cli/render/money.h"
 
 #include <algorithm>
 #include <charconv>
@@ -209,7 +210,11 @@ void TimelineFold::model_event(json::View data, std::string_view type, std::int6
         data["calls"].elements([&](json::View call) { (void)call_of(call); });
         auto const usage = data["usage"];
         tokens_ += usage["inputTokens"].integer_or(0) + usage["outputTokens"].integer_or(0);
-        line_.use.push_back({.at = at, .tokens = tokens_});
+        for (auto const& [currency, micros] : read_cost(usage["cost"])) {
+            auto& total = cost_[currency];
+            if (__builtin_add_overflow(total, micros, &total)) total = INT64_MAX;
+        }
+        line_.use.push_back({.at = at, .tokens = tokens_, .cost = cost_});
     } else if (type == "model_failed" || type == "detached") {
         end_bar(line_.model, at, Timeline::End::failed);
     } else if (type == "agent_asked") {
@@ -324,7 +329,15 @@ void write(json::Writer& out, Timeline::Crash const& crash) {
 }
 
 void write(json::Writer& out, Timeline::Use const& use) {
-    out.begin_object().member("at", use.at).member("tokens", use.tokens).end_object();
+    out.begin_object().member("at", use.at).member("tokens", use.tokens).key("cost");
+    if (use.cost.empty()) {
+        out.null();
+    } else {
+        out.begin_object();
+        for (auto const& [currency, micros] : use.cost) out.member(currency, micros);
+        out.end_object();
+    }
+    out.end_object();
 }
 
 void write(json::Writer& out, Timeline::Call const& call);

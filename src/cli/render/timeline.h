@@ -7,6 +7,7 @@
 #include "json/json.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,7 +70,8 @@ struct Timeline {
     };
     struct Use {
         std::int64_t at = 0;
-        std::int64_t tokens = 0;  // up to then
+        std::int64_t tokens = 0;                        // up to then
+        std::map<std::string, std::int64_t> cost = {};  // the same, as read_cost() gives it
     };
 
     std::int64_t start = 0;
@@ -121,6 +123,7 @@ private:
     std::optional<Timeline::Wake> cause_;
     std::int64_t last_ = 0;
     std::int64_t tokens_ = 0;
+    std::map<std::string, std::int64_t> cost_;
 };
 
 // Draws the lanes in lines of at most `columns` (40 or more), as bands one below the other.

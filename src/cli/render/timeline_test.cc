@@ -48,6 +48,35 @@ TEST_F(TimelineText, RecordedSessions_AreDrawnAsThePageDrawsThem) {
     }
 }
 
+std::string reply_at(std::int64_t at, std::string const& cost) {
+    return R"({"type":"model_replied","at":)" + std::to_string(at) +
+           R"(,"data":{"usage":{"inputTokens":1,"outputTokens":1)" + cost + "}}}";
+}
+
+TEST_F(TimelineText, CostsOfReplies_AreAddedUp) {
+    TimelineFold fold;
+    fold.add(json::View(R"({"type":"turn_started","at":1,"turnID":"trn_x_1","data":{}})"));
+    fold.add(json::View(reply_at(2, R"(,"cost":{"USD":1000000})")));
+    fold.add(json::View(reply_at(3, "")));
+    fold.add(json::View(reply_at(4, R"(,"cost":{"USD":250000})")));
+    auto const line = fold.done(5);
+    EXPECT_NE(timeline_text(line, "t", 80, {}).find("6 tokens, $1.25, asleep"), std::string::npos);
+    auto const made = timeline_json(line);
+    EXPECT_EQ(json::View(made)["use"].raw(), R"([{"at":2,"tokens":2,"cost":{"USD":1000000}},)"
+                                             R"({"at":3,"tokens":4,"cost":{"USD":1000000}},)"
+                                             R"({"at":4,"tokens":6,"cost":{"USD":1250000}}])");
+}
+
+TEST_F(TimelineText, WithoutPrices_NoCostIsShown) {
+    TimelineFold fold;
+    fold.add(json::View(R"({"type":"turn_started","at":1,"turnID":"trn_x_1","data":{}})"));
+    fold.add(json::View(reply_at(2, "")));
+    auto const line = fold.done(5);
+    EXPECT_NE(timeline_text(line, "t", 80, {}).find("2 tokens, asleep"), std::string::npos);
+    auto const made = timeline_json(line);
+    EXPECT_EQ(json::View(made)["use"].raw(), R"([{"at":2,"tokens":2,"cost":null}])");
+}
+
 TEST_F(TimelineText, PartsOfAJournal_AreDrawnToo) {
     auto const journal = file("ledger.json");
     auto const all = json::View(journal)["items"].size();

@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "base/text/utf8.h"
+#include "cli/render/money.h"
 #include "cli/render/timeline.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <map>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace dormouse::cli {
 namespace {
@@ -442,11 +444,13 @@ std::string summary(Timeline const& line, std::size_t columns) {
     std::int64_t asleep = 0;
     for (auto const& sleep : line.sleeps) asleep += sleep.end.value_or(line.end) - sleep.start;
     auto const used = line.use.empty() ? 0 : line.use.back().tokens;
-    std::string const pieces[] = {counted(line.turns.size(), "turn"),
-                                  counted(line.calls.size(), "call"),
-                                  counted(static_cast<std::size_t>(used), "token"),
-                                  "asleep " + in_words(Duration(asleep)) + " of " +
-                                      in_words(Duration(line.end - line.start))};
+    std::vector<std::string> pieces{counted(line.turns.size(), "turn"),
+                                    counted(line.calls.size(), "call"),
+                                    counted(static_cast<std::size_t>(used), "token")};
+    if (!line.use.empty() && !line.use.back().cost.empty())
+        pieces.push_back(cost_text(line.use.back().cost));
+    pieces.push_back("asleep " + in_words(Duration(asleep)) + " of " +
+                     in_words(Duration(line.end - line.start)));
     return flowed(pieces, ",", columns);
 }
 

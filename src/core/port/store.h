@@ -83,6 +83,13 @@ public:
     [[nodiscard]] virtual Result<std::vector<SessionRow>> aliases(std::string const& project,
                                                                   std::string const& alias,
                                                                   std::uint32_t limit) = 0;
+    // Projects that have a session which is not deleted, each once, in an order of the store, from
+    // after `after` (empty: from the first). The cost depends on their number only.
+    [[nodiscard]] virtual Result<std::vector<std::string>> projects(std::string const& after,
+                                                                    std::uint32_t limit) = 0;
+    // Counts each up to `limit`, which alone the cost depends on.
+    [[nodiscard]] virtual Result<SessionCounts> session_counts(std::string const& project,
+                                                               std::uint32_t limit) = 0;
     // Counts waiting calls, up to `limit`. For metrics.
     [[nodiscard]] virtual Result<OpenPending> open_pending(std::uint32_t limit) = 0;
     // The number of waiting calls of the project, up to `limit`.
@@ -196,9 +203,9 @@ public:
 class FeedStore {
 public:
     virtual ~FeedStore() = default;
-    // Appends of the project after number `after` (0: from the oldest stored one), until
+    // Appends of the projects after number `after` (0: from the oldest stored one), until
     // `max_bytes` of content or a bounded number of rows of all projects have been read.
-    [[nodiscard]] virtual Result<FeedPage> feed(std::string const& project, std::uint64_t after,
+    [[nodiscard]] virtual Result<FeedPage> feed(Projects const& projects, std::uint64_t after,
                                                 std::size_t max_bytes) = 0;
     // The number of the newest append; 0: none.
     [[nodiscard]] virtual Result<std::uint64_t> feed_head() = 0;

@@ -7,12 +7,14 @@
 
 #include "port/audit.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -289,8 +291,47 @@ struct Due {
     SessionId session;
 };
 
+// The projects that a question is about.
+struct Projects {
+    Projects() = default;  // none
+    // NOLINTBEGIN(google-explicit-constructor,hicpp-explicit-conversions): most questions are about
+    // one project
+    Projects(std::string one) : names(std::vector{std::move(one)}) {}
+    Projects(char const* one) : Projects(std::string(one)) {}
+    // NOLINTEND(google-explicit-constructor,hicpp-explicit-conversions)
+    [[nodiscard]] static Projects all() {
+        Projects out;
+        out.names.reset();
+        return out;
+    }
+    [[nodiscard]] static Projects of(std::vector<std::string> some) {
+        Projects out;
+        out.names = std::move(some);
+        return out;
+    }
+    [[nodiscard]] bool has(std::string_view name) const {
+        return !names || std::ranges::find(*names, name) != names->end();
+    }
+    // The name, if the question is about one project by name; else null.
+    [[nodiscard]] std::string const* single() const {
+        return names && names->size() == 1 ? &names->front() : nullptr;
+    }
+
+    std::optional<std::vector<std::string>> names = std::vector<std::string>();  // nullopt: all
+};
+
+// How many sessions a project has, without deleted ones; each at most the requested limit.
+struct SessionCounts {
+    std::uint32_t all = 0;
+    std::uint32_t waiting = 0;  // with a waiting call
+    std::uint32_t paused = 0;
+    std::uint32_t error = 0;
+    std::uint32_t completed = 0;
+    friend bool operator==(SessionCounts const&, SessionCounts const&) = default;
+};
+
 struct PendingFilter {
-    std::string project = {};
+    Projects project = {};
     std::vector<PendingStatus> statuses = {};  // empty: all
     std::string tool = {};                     // empty: all
     std::optional<SessionId> session = {};
@@ -318,12 +359,13 @@ struct PendingListed {
 struct FeedRow {
     std::uint64_t n = 0;
     SessionId session;
+    std::string project;
     Frame frame;           // No bytes if `deleted`. Count 0: the append cannot be read.
     bool deleted = false;  // the append deleted the session; frame.first is its event
     Time at{};             // set if `deleted`
 };
 struct FeedPage {
-    std::vector<FeedRow> rows;  // of the requested project
+    std::vector<FeedRow> rows;  // of the requested projects
     std::uint64_t next = 0;     // where to continue: everything up to this number has been read
     bool more = false;          // rows after `next` exist
     bool gone = false;  // rows after the requested number are no longer stored; nothing else is set

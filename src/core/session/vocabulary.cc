@@ -5,6 +5,7 @@
 #include "session/task.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dormouse::session {
 
@@ -70,9 +71,29 @@ bool PauseTerms::valid() const {
     return allowed(reason, continuation) && polled && answerable && answer.need > 0;
 }
 
+namespace {
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    std::int64_t out = 0;
+    if (!__builtin_add_overflow(a, b, &out)) return out;
+    return a < 0 ? Limits::min() : Limits::max();
+}
+
+}  // namespace
+
 Usage sum(Usage const& a, Usage const& b) {
-    return {a.input_tokens + b.input_tokens, a.output_tokens + b.output_tokens,
-            a.cached_tokens + b.cached_tokens, a.reasoning_tokens + b.reasoning_tokens};
+    Usage out{sum(a.input_tokens, b.input_tokens),
+              sum(a.output_tokens, b.output_tokens),
+              sum(a.cached_tokens, b.cached_tokens),
+              sum(a.reasoning_tokens, b.reasoning_tokens),
+              sum(a.cache_written_tokens, b.cache_written_tokens),
+              a.cost};
+    for (auto const& [currency, micros] : b.cost) {
+        std::int64_t& total = out.cost[currency];
+        total = sum(total, micros);
+    }
+    return out;
 }
 
 bool ToolTerms::may_pause_for(PauseReason reason) const {

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,13 +65,19 @@ enum class FinishReason : std::uint8_t { stop, length, refusal, step_limit, canc
 // Why a tool part is in error.
 enum class ErrorReason : std::uint8_t { failed, denied, expired, cancelled, unknown };
 
+// Millionths of each currency, by its code ("USD"). Empty: unknown, because no price was known.
+using Cost = std::map<std::string, std::int64_t>;
+
 struct Usage {
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
-    std::int64_t cached_tokens = 0;     // part of input_tokens
-    std::int64_t reasoning_tokens = 0;  // part of output_tokens
+    std::int64_t cached_tokens = 0;         // part of input_tokens
+    std::int64_t reasoning_tokens = 0;      // part of output_tokens
+    std::int64_t cache_written_tokens = 0;  // part of input_tokens
+    Cost cost = {};
     friend bool operator==(Usage const&, Usage const&) = default;
 };
+// Sums that are too large stay at the largest number.
 [[nodiscard]] Usage sum(Usage const& a, Usage const& b);
 
 // {code, message} of a failed turn, request or tool; not an HTTP problem.

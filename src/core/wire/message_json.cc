@@ -230,6 +230,8 @@ std::string message_object(State const& state, History const& history, Seq seq) 
         out.member("outputTokens", message.usage->output_tokens);
         out.member("cachedTokens", message.usage->cached_tokens);
         out.member("reasoningTokens", message.usage->reasoning_tokens);
+        out.member("cacheWrittenTokens", message.usage->cache_written_tokens);
+        out.member("cost", cost_json(message.usage->cost));
         out.member("steps", 1).end_object();
     } else {
         out.null();

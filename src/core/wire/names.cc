@@ -2,6 +2,7 @@
 
 #include "base/enum_words.h"
 #include "base/text/text.h"
+#include "json/json.h"
 
 namespace dormouse::wire {
 
@@ -27,6 +28,14 @@ session::Actor parse_actor(std::string_view text) {
                      .value_or(session::ActorType::runtime);
     if (colon != std::string_view::npos) actor.name = text.substr(colon + 1);
     return actor;
+}
+
+Json cost_json(session::Cost const& cost) {
+    if (cost.empty()) return {};
+    json::Writer out;
+    out.begin_object();
+    for (auto const& [currency, micros] : cost) out.member(currency, micros);
+    return out.end_object().json();
 }
 
 std::string_view source_text(session::InputSource source) { return word_of(source); }

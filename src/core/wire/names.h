@@ -16,6 +16,9 @@ namespace dormouse::wire {
 [[nodiscard]] std::string actor_text(session::Actor const& actor);
 [[nodiscard]] session::Actor parse_actor(std::string_view text);
 
+// {"USD":1250}; null if it is unknown.
+[[nodiscard]] Json cost_json(session::Cost const& cost);
+
 [[nodiscard]] std::string_view source_text(session::InputSource source);
 [[nodiscard]] session::InputSource parse_source(std::string_view text);
 

@@ -83,11 +83,27 @@ template <>
 inline constexpr auto rows<Trouble> =
     std::tuple(field("code", &Trouble::code), field("message", &Trouble::message));
 
+// {"USD":1250}
+template <> struct Form<Cost> {
+    static void write(json::Writer& out, Cost const& cost, FieldContext const&) {
+        out.begin_object();
+        for (auto const& [currency, micros] : cost) out.member(currency, micros);
+        out.end_object();
+    }
+    [[nodiscard]] static std::optional<Cost> read(json::View view, FieldContext const&) {
+        Cost out;
+        view.members([&](std::string_view currency, json::View micros) {
+            if (auto const number = micros.integer()) out.emplace(currency, *number);
+        });
+        return out;
+    }
+};
 template <>
-inline constexpr auto rows<Usage> = std::tuple(field("inputTokens", &Usage::input_tokens),
-                                               field("outputTokens", &Usage::output_tokens),
-                                               maybe("cachedTokens", &Usage::cached_tokens),
-                                               maybe("reasoningTokens", &Usage::reasoning_tokens));
+inline constexpr auto rows<Usage> = std::tuple(
+    field("inputTokens", &Usage::input_tokens), field("outputTokens", &Usage::output_tokens),
+    maybe("cachedTokens", &Usage::cached_tokens),
+    maybe("reasoningTokens", &Usage::reasoning_tokens),
+    maybe("cacheWrittenTokens", &Usage::cache_written_tokens), maybe("cost", &Usage::cost));
 
 template <>
 inline constexpr auto rows<Join> =

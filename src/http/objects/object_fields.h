@@ -30,7 +30,12 @@ inline constexpr auto rows<UsageSource> = object(
     "Usage", "",
     of(&UsageSource::usage, field("inputTokens", &Usage::input_tokens),
        field("outputTokens", &Usage::output_tokens), field("cachedTokens", &Usage::cached_tokens),
-       field("reasoningTokens", &Usage::reasoning_tokens)),
+       field("reasoningTokens", &Usage::reasoning_tokens),
+       field("cacheWrittenTokens", &Usage::cache_written_tokens),
+       field("cost", [](Usage const& usage) { return wire::cost_json(usage.cost); },
+             {.about = "What it cost by the prices of the models, in millionths of each currency; "
+                       "null: no price was known.",
+              .more = R"("type":["object","null"],"additionalProperties":{"type":"integer"})"})),
     field("steps", &UsageSource::steps));
 
 // ---- Session
@@ -223,7 +228,10 @@ inline constexpr auto rows<BriefReceipt> =
 
 template <>
 inline constexpr auto rows<Vote> = object(
-    "Vote", "", field("by", &Vote::by), field("approved", &Vote::approved), field("at", &Vote::at));
+    "Vote", "One of several votes.", field("by", &Vote::by), field("approved", &Vote::approved),
+    field("digest", &Vote::digest,
+          "What it was given for: votes count together only if their digests are equal."),
+    field("at", &Vote::at));
 
 template <>
 inline constexpr auto rows<wire::ProgressView> = object(
@@ -265,7 +273,6 @@ struct PendingSource {
     [[nodiscard]] Sha256 input_digest() const;
     [[nodiscard]] CallState status() const { return pending_status(pause, now); }
     [[nodiscard]] std::vector<std::string> answerers() const;
-    [[nodiscard]] std::vector<Vote> votes() const;
     [[nodiscard]] bool in_doubt() const { return pause.get().in_doubt && !pause.get().receipt; }
     [[nodiscard]] std::optional<Time> completed() const;
     [[nodiscard]] bool settled_by(SubmissionKind kind) const;
@@ -307,7 +314,7 @@ inline constexpr auto rows<PendingSource> = object(
                  field("escalateTo", &PauseTerms::escalate_to,
                        "Who is asked when the deadline passes; the call then has a new one."),
                  of(&PauseTerms::answer, field("need", &AnswerTerms::need)))),
-           field("votes", &PendingSource::votes)),
+           of(&PendingSource::pause, field("votes", &wire::PauseView::votes))),
     of(&PendingSource::pause, field("progress", &wire::PauseView::progress, "The last 20."),
        field("progressCount", &wire::PauseView::progress_count)),
     field("inDoubt", &PendingSource::in_doubt),

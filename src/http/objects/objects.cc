@@ -95,12 +95,6 @@ std::vector<std::string> PendingSource::answerers() const {
     auto const& from = pause.get().terms.answer.from;
     return from.empty() ? std::vector<std::string>{"role:answer"} : from;
 }
-std::vector<Vote> PendingSource::votes() const {
-    std::vector<Vote> out;
-    for (auto const& [by, vote] : pause.get().votes)
-        out.push_back({by, vote.first, {}, vote.second});
-    return out;
-}
 std::optional<Time> PendingSource::completed() const {
     auto const& receipt = pause.get().receipt;
     return receipt ? std::optional(receipt->at) : std::nullopt;

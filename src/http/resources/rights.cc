@@ -42,6 +42,7 @@ Named named_by(Exchange const& x, Names names) {
             break;
         case Names::id: add_session(out, x.params[0]); break;
         case Names::list:
+        case Names::lists:
             if (auto const session = x.request.query_value("sessionID")) {
                 add_session(out, *session);
             } else if (auto const project = x.request.query_value("project")) {
@@ -51,6 +52,8 @@ Named named_by(Exchange const& x, Names names) {
     }
     return out;
 }
+
+constexpr std::string_view every_project = "*";
 
 // A list without a project is of the token's only project.
 std::optional<Error> add_project(Exchange& x, Named& named) {
@@ -137,7 +140,10 @@ void with_rights_of_program(ExchangePtr const& x, Right right, port::Fn<void()> 
 void check_named(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> go) {
     bool const works = right.works && !x->principal->may_start_all();
     Named named = named_by(*x, right.names);
-    if (right.names == Names::list && !x->principal->for_all_projects()) {
+    bool const all = right.names == Names::lists && named.project == every_project;
+    if (all) named.project.reset();
+    bool const lists = right.names == Names::list || (right.names == Names::lists && !all);
+    if (lists && !x->principal->for_all_projects()) {
         if (auto const error = add_project(*x, named)) return x->fail(*error);
     }
     if (named.project && !x->principal->is_for(*named.project)) return x->fail(not_found());
@@ -147,6 +153,13 @@ void check_named(Api& api, ExchangePtr const& x, Right right, port::Fn<void()> g
 }
 
 }  // namespace
+
+port::Projects projects_of(Exchange const& x) {
+    std::string project(x.request.query_value("project").value_or("default"));
+    if (project != every_project) return project;
+    bool const all = !x.principal || x.principal->for_all_projects();
+    return all ? port::Projects::all() : port::Projects::of(x.principal->row.projects);
+}
 
 std::optional<Error> refuse_role(Principal const* principal, Right right) {
     if (right.role == Role::anyone) return std::nullopt;

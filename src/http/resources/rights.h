@@ -27,7 +27,8 @@ enum class Names : std::uint8_t {
     // submissions when it decides them (runner::Rights).
     body,
     items,
-    list,  // ?sessionID or ?project
+    list,   // ?sessionID or ?project
+    lists,  // the same; ?project=* names all projects of the token
 };
 
 // The default is for admins of all projects.
@@ -39,6 +40,9 @@ struct Right {
     bool works = false;
 };
 
+// The projects of ?project, "default" without one. `*`: all projects of the caller.
+// REQUIRES: the route names `list` or `lists`, and its rights were checked.
+[[nodiscard]] port::Projects projects_of(Exchange const& x);
 // Checks what can be checked without reading what the request names. Null: a capability, or no
 // token. nullopt: continue.
 [[nodiscard]] std::optional<Error> refuse_role(Principal const* principal, Right right);

@@ -43,6 +43,7 @@ constexpr Right work_id{Role::operate, Names::id, false, true};
 constexpr Right work_project_session{Role::operate, Names::project_session, false, true};
 constexpr Right read_id{Role::read, Names::id};
 constexpr Right read_list{Role::read, Names::list};
+constexpr Right read_lists{Role::read, Names::lists};
 constexpr Right read_nothing{Role::read, Names::nothing};
 constexpr Right read_server{Role::read, Names::server};
 constexpr Right read_project{Role::read, Names::project};
@@ -64,7 +65,7 @@ std::vector<Route> call_routes() {
         {"GET", {}, plain, get_home, "for open", anyone},
         {"GET", {"a", "{}"}, plain, get_page, "", anyone},
         {"POST", {"a", "{}"}, plain, post_page, "", answer_id},
-        {"GET", {"async-tool", "pending"}, plain, list_pending, pending_query, read_list},
+        {"GET", {"async-tool", "pending"}, plain, list_pending, pending_query, read_lists},
         {"GET", {"async-tool", "pending", "{}"}, plain, get_pending, "view wait", read_id},
         {"DELETE", {"async-tool", "pending", "{}"}, plain, delete_pending, "reason", operate_id},
         {"POST", {"api", "pending"}, question, post_pending, "project", operate_list},
@@ -84,6 +85,7 @@ std::vector<Route> call_routes() {
 
 std::vector<Route> session_routes() {
     return {
+        {"GET", {"api", "projects"}, plain, list_projects, "limit cursor", read_nothing},
         {"POST",
          {"api", "projects", "{}", "sessions"},
          large,
@@ -120,7 +122,7 @@ std::vector<Route> session_routes() {
          "after view limit cursor children",
          read_id},
         {"GET", {"api", "artifacts", "{}"}, plain, get_artifact, "", read_id},
-        {"GET", {"api", "events"}, plain, list_feed, "project after view limit cursor", read_list},
+        {"GET", {"api", "events"}, plain, list_feed, "project after view limit cursor", read_lists},
     };
 }
 

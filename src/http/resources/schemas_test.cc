@@ -13,6 +13,7 @@
 #include "http/resources/operations/operation_fields.h"
 #include "http/resources/operations/retention_fields.h"
 #include "http/resources/rules/rule_fields.h"
+#include "http/resources/sessions/project_fields.h"
 #include "http/resources/sessions/session_fields.h"
 #include "http/resources/tokens/token_fields.h"
 #include "http/resources/webhooks/delivery_fields.h"
@@ -312,7 +313,7 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<Principal, Me, NewToken, NewLink, LinkAbout, SignedIn, port::OutboxRow, RuleSource>();
     describe<DeviceSource, DeviceList, DeviceTest>();
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
-    describe<port::AgentEntry, ToolEntry, RepairAnswer>();
+    describe<port::AgentEntry, ToolEntry, RepairAnswer, ProjectEntry>();
     describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer>();
     describe<Start, NodeEntry, AuditEntry, AuditPage>();
     for (Request const* request : all_requests()) describe(*request);

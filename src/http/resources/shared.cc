@@ -90,13 +90,13 @@ void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, Exc
     api.waits().add(wait);
 }
 
-void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
+void wait_for_change(Api& api, port::Projects const& projects, std::optional<SessionId> session,
                      Time until, ExchangePtr x, port::Fn<void()> done) {
     auto const wait = std::make_shared<Waits::Wait>();
     wait->done = std::move(done);
     wait->until = until;
     wait->exchange = std::move(x);
-    auto const watch = api.changes().watch(project, session, [weak = std::weak_ptr(wait)] {
+    auto const watch = api.changes().watch(projects, session, [weak = std::weak_ptr(wait)] {
         if (auto const self = weak.lock()) self->finish();
     });
     wait->stop = [&api, watch] { api.changes().unwatch(watch); };

@@ -72,7 +72,7 @@ void wait_until(Api& api, std::shared_ptr<runner::Lane> lane, Duration time, Exc
 
 // Calls `done` at the next change of a pending call of the session (of the project if there is no
 // session), at `until`, or when the client has gone.
-void wait_for_change(Api& api, std::string const& project, std::optional<SessionId> session,
+void wait_for_change(Api& api, port::Projects const& projects, std::optional<SessionId> session,
                      Time until, ExchangePtr x, port::Fn<void()> done);
 
 // input.cc: reads the parts of a message from `text` or `parts` of a body.

@@ -27,19 +27,19 @@ void Changes::note(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
     std::vector<port::Fn<void()>> woken;
     for (auto it = watchers_.begin(); it != watchers_.end();) {
         Watcher& one = it->second;
-        bool const concerned = one.session ? *one.session == lane.id() : one.project == project;
+        bool const concerned = one.session ? *one.session == lane.id() : one.projects.has(project);
         if (concerned) woken.push_back(std::move(one.wake));
         it = concerned ? watchers_.erase(it) : std::next(it);
     }
     for (auto& wake : woken) wake();
 }
 
-std::vector<PendingId> Changes::since(std::string const& project, Time since) const {
+std::vector<PendingId> Changes::since(port::Projects const& projects, Time since) const {
     std::vector<PendingId> out;
     std::set<PendingId> known;
     for (Change const& change : std::views::reverse(changes_)) {
         if (change.seen < since) break;
-        bool const is_new = change.project == project && known.insert(change.pending).second;
+        bool const is_new = projects.has(change.project) && known.insert(change.pending).second;
         if (is_new) out.push_back(change.pending);
     }
     return out;
@@ -72,15 +72,15 @@ private:
 
 }  // namespace
 
-Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store, std::string const& project,
-                                               Time since) {
+Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
+                                               port::Projects const& projects, Time since) {
     auto const head = store.feed_head();
     if (!head) return std::unexpected(head.error());
     std::set<PendingId> found;
     FeedTimes times(since);
     std::uint64_t next = *head > feed_rows_max ? *head - feed_rows_max : 0;
     for (bool more = true; more;) {
-        auto const page = store.feed(project, next, feed_page_bytes);
+        auto const page = store.feed(projects, next, feed_page_bytes);
         if (!page) return std::unexpected(page.error());
         if (page->gone) break;
         for (port::FeedRow const& row : page->rows) {
@@ -100,9 +100,9 @@ Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store, std::stri
     return std::vector<PendingId>(found.begin(), found.end());
 }
 
-std::uint64_t Changes::watch(std::string project, std::optional<SessionId> session,
+std::uint64_t Changes::watch(port::Projects projects, std::optional<SessionId> session,
                              port::Fn<void()> wake) {
-    watchers_.emplace(++next_watcher_, Watcher{std::move(project), session, std::move(wake)});
+    watchers_.emplace(++next_watcher_, Watcher{std::move(projects), session, std::move(wake)});
     return next_watcher_;
 }
 

@@ -29,12 +29,12 @@ public:
     [[nodiscard]] bool remembers(Time since) const {
         return since > forgotten_until_ && since <= newest_;
     }
-    // Returns the pending calls of a project that changed at `since` or later, each once, newest
+    // Returns the pending calls of the projects that changed at `since` or later, each once, newest
     // first.
-    [[nodiscard]] std::vector<PendingId> since(std::string const& project, Time since) const;
+    [[nodiscard]] std::vector<PendingId> since(port::Projects const& projects, Time since) const;
 
-    // Calls `wake` once, at the next change in the project, or of the session if one is named.
-    [[nodiscard]] std::uint64_t watch(std::string project, std::optional<SessionId> session,
+    // Calls `wake` once, at the next change in the projects, or of the session if one is named.
+    [[nodiscard]] std::uint64_t watch(port::Projects projects, std::optional<SessionId> session,
                                       port::Fn<void()> wake);
     void unwatch(std::uint64_t id) { watchers_.erase(id); }
 
@@ -45,7 +45,7 @@ private:
         PendingId pending;
     };
     struct Watcher {
-        std::string project;
+        port::Projects projects;
         std::optional<SessionId> session;
         port::Fn<void()> wake;
     };
@@ -64,7 +64,7 @@ private:
 // when it or one before it has a time that is not before `since`, or when the clock has stepped
 // back before it, because its time then says nothing. May return too many, never too few. Blocks.
 [[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
-                                                             std::string const& project,
+                                                             port::Projects const& projects,
                                                              Time since);
 
 }  // namespace dormouse::http

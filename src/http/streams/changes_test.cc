@@ -3,6 +3,8 @@
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
+#include <array>
+
 // Tests what pollers receive while the wall clock steps back.
 namespace dormouse::http {
 namespace {
@@ -126,6 +128,20 @@ TEST_F(ChangesTest, SinceTheTimeOfAChange_ReturnsTheChange) {
     Time const at = as_of();
     EXPECT_EQ(changes->since("default", at), Pendings{pending});
     EXPECT_EQ(changes->since("default", at + Duration(1)), Pendings{});
+}
+
+TEST_F(ChangesTest, SeveralProjects_TheirChangesOnly) {
+    PendingId const pending = waiting();
+    Time const at = as_of();
+    int all = 0, some = 0, others = 0;
+    (void)changes->watch(port::Projects::all(), {}, [&] { ++all; });
+    (void)changes->watch(port::Projects::of({"a", "default"}), {}, [&] { ++some; });
+    (void)changes->watch(port::Projects::of({"a", "b"}), {}, [&] { ++others; });
+    progress(pending);
+    EXPECT_EQ((std::array{all, some, others}), (std::array{1, 1, 0}));
+    EXPECT_EQ(changes->since(port::Projects::all(), at), Pendings{pending});
+    EXPECT_EQ(changes->since(port::Projects::of({"a", "default"}), at), Pendings{pending});
+    EXPECT_EQ(changes->since(port::Projects::of({"a", "b"}), at), Pendings{});
 }
 
 }  // namespace

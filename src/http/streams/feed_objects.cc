@@ -18,7 +18,6 @@ struct Job {
     port::Loop& loop;
     runner::Runner& runner;
     std::vector<port::FeedRow> rows;
-    std::string project;
     port::Fn<void(Result<RowsOfEvents>)> done;
     std::set<SessionId> sessions;  // not read yet
     RowsOfEvents events;
@@ -36,14 +35,14 @@ struct Job {
 
     Result<std::vector<std::string>> write(port::FeedRow const& row, runner::Snapshot const* now) {
         auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
-        if (row.deleted || !records) return feed_events(row, project);
+        if (row.deleted || !records) return feed_events(row);
         std::vector<std::string> out;
         for (wire::RecordPtr const& record : *records) {
             if (record->event.seq < row.frame.first) continue;
             std::string const object =
                 now ? event_subject(now->lane->state(), now->history, record->event, runner.now())
                     : "null";
-            out.push_back(wire::event_object(row.session, project, *record, object));
+            out.push_back(wire::event_object(row.session, row.project, *record, object));
         }
         return out;
     }
@@ -66,9 +65,9 @@ void step(std::shared_ptr<Job> const& job) {
 }  // namespace
 
 void feed_objects(port::Loop& loop, runner::Runner& runner, std::vector<port::FeedRow> rows,
-                  std::string project, port::Fn<void(Result<RowsOfEvents>)> done) {
-    auto const job = std::make_shared<Job>(
-        Job{loop, runner, std::move(rows), std::move(project), std::move(done), {}, {}});
+                  port::Fn<void(Result<RowsOfEvents>)> done) {
+    auto const job =
+        std::make_shared<Job>(Job{loop, runner, std::move(rows), std::move(done), {}, {}});
     job->events.resize(job->rows.size());
     for (port::FeedRow const& row : job->rows) job->sessions.insert(row.session);
     step(job);

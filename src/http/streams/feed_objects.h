@@ -15,6 +15,6 @@ namespace dormouse::http {
 // `runner` outlive it. Errors: internal (damage), and those of reads.
 using RowsOfEvents = std::vector<std::vector<std::string>>;
 void feed_objects(port::Loop& loop, runner::Runner& runner, std::vector<port::FeedRow> rows,
-                  std::string project, port::Fn<void(Result<RowsOfEvents>)> done);
+                  port::Fn<void(Result<RowsOfEvents>)> done);
 
 }  // namespace dormouse::http

@@ -12,19 +12,19 @@ namespace dormouse::http {
 namespace {
 
 // The frames of a deleted session are deleted with it; the feed still reports the deletion.
-std::string deletion(port::FeedRow const& row, std::string_view project) {
+std::string deletion(port::FeedRow const& row) {
     json::Writer out;
     out.begin_object().member("seq", row.frame.first).member("type", "session_deleted");
-    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", row.project);
     out.key("turnID").null().member("at", to_ms(row.at));
     return out.key("data").begin_object().end_object().end_object().take();
 }
 
 // Reports an unreadable append in its place, so that the later ones are still delivered.
-std::string damage(port::FeedRow const& row, std::string_view project) {
+std::string damage(port::FeedRow const& row) {
     json::Writer out;
     out.begin_object().member("seq", row.frame.first).member("type", "append_unreadable");
-    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", project);
+    out.member("v", 1).member("sessionID", row.session.text()).member("projectID", row.project);
     out.key("turnID").null().member("at", to_ms(row.at));
     return out.key("data").begin_object().end_object().end_object().take();
 }
@@ -50,37 +50,38 @@ std::optional<std::uint64_t> parse_feed_cursor(std::string_view text) {
     return parse_number(text.substr(1));
 }
 
-Result<std::vector<std::string>> feed_events(port::FeedRow const& row, std::string_view project) {
-    if (row.deleted) return std::vector{deletion(row, project)};
+Result<std::vector<std::string>> feed_events(port::FeedRow const& row) {
+    if (row.deleted) return std::vector{deletion(row)};
     auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
     if (!records || row.frame.count == 0) {
         if (!records && records.error().code == Code::newer_format)
             return std::unexpected(records.error());
-        return std::vector{damage(row, project)};
+        return std::vector{damage(row)};
     }
     std::vector<std::string> out;
     for (wire::RecordPtr const& record : *records) {
         // Retention has since moved older events into this frame, which were still needed.
         if (record->event.seq < row.frame.first) continue;
-        out.push_back(wire::event_object(row.session, project, *record));
+        out.push_back(wire::event_object(row.session, row.project, *record));
     }
     return out;
 }
 
-Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
+Result<port::FeedPage> read_feed(port::Store& store, port::Projects const& projects,
                                  std::uint64_t after, std::size_t max_bytes, Family* family) {
-    auto page = store.feed(project, after, max_bytes);
+    auto page = store.feed(projects, after, max_bytes);
     if (!page || !family) return page;
     if (auto const kept = family->keep(store, page->rows); !kept)
         return std::unexpected(kept.error());
     return page;
 }
 
-void FeedStreams::open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
-                       bool objects, std::shared_ptr<Family> family) {
+void FeedStreams::open(port::Projects projects, std::uint64_t after,
+                       std::shared_ptr<EventStream> out, bool objects,
+                       std::shared_ptr<Family> family) {
     auto const reader = std::make_shared<Reader>();
     reader->family = std::move(family);
-    reader->project = std::move(project);
+    reader->projects = std::move(projects);
     reader->next = after;
     reader->objects = objects;
     reader->out = std::move(out);
@@ -112,9 +113,9 @@ void FeedStreams::pump(ReaderPtr const& reader) {
     if (reader->out->queued_bytes() > queued_max) return;  // on_drained calls again
     reader->reading = true;
     reader->behind = false;
-    auto question = [project = reader->project, next = reader->next,
+    auto question = [projects = reader->projects, next = reader->next,
                      family = reader->family](port::Store& store) {
-        return read_feed(store, project, next, page_bytes, family.get());
+        return read_feed(store, projects, next, page_bytes, family.get());
     };
     port::ask(journal_, std::move(question),
               scope_.guard([this, reader](auto page) { take(reader, std::move(page)); }));
@@ -132,7 +133,7 @@ void FeedStreams::take(ReaderPtr const& reader, Result<port::FeedPage> page) {
         return pump(reader);
     }
     for (port::FeedRow const& row : page->rows) {
-        auto const bytes = frames(row, reader->project);
+        auto const bytes = frames(row);
         if (!bytes || !reader->out->send(bytes)) return reader->out->close();
         reader->next = row.n;
     }
@@ -162,15 +163,13 @@ void FeedStreams::send_objects(ReaderPtr const& reader, port::FeedPage page) {
         }
         sent(reader, next, more);
     };
-    feed_objects(loop_, runner_, std::move(page.rows), reader->project,
-                 scope_.guard(std::move(send)));
+    feed_objects(loop_, runner_, std::move(page.rows), scope_.guard(std::move(send)));
 }
 
 // Returns null if the append cannot be read.
-std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row,
-                                                       std::string const& project) {
+std::shared_ptr<std::string const> FeedStreams::frames(port::FeedRow const& row) {
     if (auto const kept = frames_.find(row.n); kept != frames_.end()) return kept->second;
-    auto const events = feed_events(row, project);
+    auto const events = feed_events(row);
     if (!events) return nullptr;
     auto const bytes = std::make_shared<std::string const>(frames_of(row.n, *events));
     frames_.emplace(row.n, bytes);

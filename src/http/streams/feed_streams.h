@@ -1,5 +1,5 @@
 #pragma once
-// Server-Sent Events of a project: what all its sessions append, in commit order. A reader is a
+// Server-Sent Events of projects: what all their sessions append, in commit order. A reader is a
 // position in the store's feed; an append wakes the readers that are at the end. On the loop.
 //
 // The id of an event is an opaque position in the feed, not a sequence number. Only the last event
@@ -24,11 +24,10 @@ namespace dormouse::http {
 [[nodiscard]] std::optional<std::uint64_t> parse_feed_cursor(std::string_view text);
 
 // Returns the events of one append as Event objects, oldest first. Errors: internal (damage).
-[[nodiscard]] Result<std::vector<std::string>> feed_events(port::FeedRow const& row,
-                                                           std::string_view project);
+[[nodiscard]] Result<std::vector<std::string>> feed_events(port::FeedRow const& row);
 
 // Reads a page of the feed; with `family` only its sessions. Blocks on reads.
-[[nodiscard]] Result<port::FeedPage> read_feed(port::Store& store, std::string const& project,
+[[nodiscard]] Result<port::FeedPage> read_feed(port::Store& store, port::Projects const& projects,
                                                std::uint64_t after, std::size_t max_bytes,
                                                Family* family);
 
@@ -40,7 +39,7 @@ public:
 
     // Sends what follows `after` (0: from the oldest that is kept) until the reader disconnects.
     // `objects`: adds the current object of each event. `family`: limits it to these sessions.
-    void open(std::string project, std::uint64_t after, std::shared_ptr<EventStream> out,
+    void open(port::Projects projects, std::uint64_t after, std::shared_ptr<EventStream> out,
               bool objects = false, std::shared_ptr<Family> family = {});
     // Called after an append: readers at the end read again, once this turn of the loop is over.
     void appended();
@@ -48,7 +47,7 @@ public:
 
 private:
     struct Reader {
-        std::string project;
+        port::Projects projects;
         std::uint64_t next = 0;
         std::shared_ptr<EventStream> out;
         bool reading = false;  // a page is being read
@@ -62,8 +61,7 @@ private:
     void take(ReaderPtr const& reader, Result<port::FeedPage> page);
     void send_objects(ReaderPtr const& reader, port::FeedPage page);
     void sent(ReaderPtr const& reader, std::uint64_t next, bool more);
-    [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row,
-                                                            std::string const& project);
+    [[nodiscard]] std::shared_ptr<std::string const> frames(port::FeedRow const& row);
 
     static constexpr std::size_t page_bytes = std::size_t{256} << 10;
     static constexpr std::size_t queued_max = std::size_t{512} << 10;

@@ -47,7 +47,7 @@ TEST_F(CutFrame, Feed_KeptOlderEvent_IsNotReportedAgain) {
     ASSERT_TRUE(records);
     auto const is_kept = [](wire::RecordPtr const& record) { return record->event.seq == 2; };
     ASSERT_TRUE(std::ranges::any_of(*records, is_kept));
-    auto const events = feed_events(row, "default");
+    auto const events = feed_events(row);
     ASSERT_TRUE(events);
     ASSERT_FALSE(events->empty());
     for (std::string const& event : *events)

@@ -107,6 +107,12 @@ enum class ModelKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view text(ModelKind kind);
 
+// Of a million tokens, in millionths of the model's currency.
+struct Price {
+    std::int64_t micros = 0;
+    friend bool operator==(Price const&, Price const&) = default;
+};
+
 struct Model {
     std::string id;
     ModelKind kind = ModelKind::scripted;
@@ -122,7 +128,13 @@ struct Model {
     std::vector<Header> headers = {};
     std::uint32_t concurrency = 8;  // requests at once; others wait, oldest first
     Json extra = {};                // an object whose members are added to the request, or null
-    std::uint32_t line = 0;         // of its heading
+    // The input and the output price are set together, and the others with them.
+    std::optional<Price> input_price = {};
+    std::optional<Price> output_price = {};
+    std::optional<Price> cache_read_price = {};
+    std::optional<Price> cache_write_price = {};
+    std::string currency = "USD";
+    std::uint32_t line = 0;  // of its heading
     friend bool operator==(Model const&, Model const&) = default;
 };
 

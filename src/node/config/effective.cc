@@ -46,6 +46,7 @@ std::vector<ShownSection> effective(Config const& config) {
     add(out, "store", config.store, {});
     add(out, "limits", config.limits, {});
     add(out, "retention", config.retention, {});
+    add(out, "email", config.email, {});
     add(out, "oidc", config.oidc, {});
     for (Project const& one : config.projects) add(out, "project", one, one.id);
     for (Model const& one : config.models) add(out, "model", one, one.id);

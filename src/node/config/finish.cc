@@ -76,12 +76,30 @@ std::string_view text(ModelKind kind) {
     return words[static_cast<std::size_t>(kind)];
 }
 
+namespace {
+
+void check_prices(Section const& section) {
+    bool const input = section.given("input_price");
+    if (input) section.require("output_price", "a model with input_price has both");
+    if (input) return;
+    if (section.given("output_price"))
+        section.require("input_price", "a model with output_price has both");
+    else
+        for (std::string_view const name : {"cache_read_price", "cache_write_price", "currency"})
+            section.forbid(name, "has no meaning without input_price and output_price");
+}
+
+}  // namespace
+
 void finish(Section const& section, Model& out) {
+    check_prices(section);
     if (section.kind().empty()) return;
     if (out.kind != ModelKind::scripted)
         return section.require("model", "add the provider's name of the model");
     for (Key const* const key : keys_of("model")) {
-        if (!has_word("id, kind, concurrency", key->name))
+        if (!has_word("id, kind, concurrency, input_price, output_price, cache_read_price, "
+                      "cache_write_price, currency",
+                      key->name))
             section.forbid(key->name,
                            "has no meaning for kind \"scripted\", which sends no requests");
     }

@@ -168,6 +168,17 @@ constexpr Key model_rows[] = {
                                 "Requests at once; the others wait, oldest first."),
     table<&Model::extra>("extra", "More members of the request's body, sent unchanged.")
         .like("{ temperature = 0.2 }"),
+    price<&Model::input_price>("input_price", "What a million tokens of input cost.").like("3"),
+    price<&Model::output_price>("output_price", "What a million tokens of output cost.").like("15"),
+    price<&Model::cache_read_price>(
+        "cache_read_price",
+        "The same of input read from the provider's cache; default: input_price.")
+        .like("0.3"),
+    price<&Model::cache_write_price>(
+        "cache_write_price",
+        "The same of input written to the provider's cache; default: input_price.")
+        .like("3.75"),
+    text<&Model::currency>("currency", currency, "The currency of its prices (ISO 4217)."),
 };
 
 constexpr Key agent_rows[] = {

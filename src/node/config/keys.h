@@ -18,6 +18,7 @@ struct Value;
 enum class Kind : std::uint8_t {
     flag,      // true or false
     number,    // an integer
+    price,     // of a million tokens: a number with up to 6 decimals
     duration,  // "24h"; with `none` also "none"
     text,
     word,   // one of `words`
@@ -44,6 +45,7 @@ enum class Form : std::uint8_t {
     network,       // an address, or one with /BITS
     file,          // name of a file
     email,         // an address
+    currency,      // "USD"
     contact,       // mailto: and an address, or an https URL
 };
 
@@ -52,7 +54,7 @@ struct Key {
     std::string_view name = {};
     Kind kind = Kind::mixed;
     std::string_view about = {};  // one sentence
-    std::int64_t min = 0;         // number; duration in ms; bytes of a text
+    std::int64_t min = 0;         // number; price; duration in ms; bytes of a text
     std::int64_t max = 0;
     std::string_view words = {};  // "a, b, c"
     Form form = Form::any;

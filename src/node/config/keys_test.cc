@@ -33,6 +33,14 @@ Sample sample(Key const& key) {
     std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
     std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
     if (key.section == "project") return {"", "[[project]]", {{"id", "\"p\""}}};
+    if (key.kind == Kind::price || key.name == "currency") {
+        return {model,
+                "[[model]]",
+                {{"id", "\"n\""},
+                 {"kind", "\"scripted\""},
+                 {"input_price", "1"},
+                 {"output_price", "2"}}};
+    }
     if (key.section == "model") {
         return {
             "", "[[model]]", {{"id", "\"m\""}, {"kind", "\"openai-chat\""}, {"model", "\"gpt\""}}};
@@ -146,6 +154,7 @@ std::string good_text(Form form) {
         case Form::network: return "10.0.0.0/8";
         case Form::file: return "schema.json";
         case Form::email: return "ann@example.org";
+        case Form::currency: return "EUR";
         case Form::contact: return "mailto:ops@example.org";
         case Form::any: return "something";
     }
@@ -171,6 +180,7 @@ std::string good_value(Key const& key) {
             auto const number = static_cast<std::int64_t>(*by_default);
             return std::to_string(number > key.min ? number - 1 : number + 1);
         }
+        case Kind::price: return "0.000001";
         case Kind::duration: return in_quotes(duration_text(key.min));
         case Kind::word: return other_word(key);
         case Kind::table:
@@ -272,6 +282,7 @@ TEST_P(EveryKey, WrongType_IsOneProblem) {
             continue;
         }
         if (kind == Kind::table && GetParam().kind == Kind::table) continue;
+        if (GetParam().kind == Kind::price && (kind == Kind::number || value == "1.5")) continue;
         expect_one_problem(GetParam(), value);
     }
 }
@@ -281,6 +292,12 @@ TEST_P(EveryKey, OutOfBounds_IsOneProblem) {
     if (key.kind == Kind::number) {
         for (std::string const& value : {std::to_string(key.min - 1), std::to_string(key.max + 1),
                                          std::string("-9223372036854775808")}) {
+            expect_one_problem(key, value);
+        }
+    }
+    if (key.kind == Kind::price) {
+        for (std::string const value :
+             {"-1", "-0.5", "10000.5", "10001", "0.0000001", "nan", "inf", "9223372036854775807"}) {
             expect_one_problem(key, value);
         }
     }

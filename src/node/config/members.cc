@@ -214,6 +214,20 @@ void take(Value const& value, std::uint32_t& out) {
     out = static_cast<std::uint32_t>(*value.node.get<std::int64_t>());
 }
 
+std::optional<Price> price_of(double number) {
+    constexpr double unit = 1e6;
+    constexpr double tolerance = 1e-3;  // a decimal fraction is not exact as a double
+    double const micros = std::round(number * unit);
+    if (std::abs(number * unit - micros) > tolerance) return std::nullopt;
+    return Price{static_cast<std::int64_t>(micros)};
+}
+
+void take(Value const& value, Price& out) {
+    auto const* const whole = value.node.get<std::int64_t>();
+    double const number = whole ? static_cast<double>(*whole) : *value.node.get<double>();
+    out = price_of(number).value_or(out);
+}
+
 void take(Value const& value, Duration& out) {
     out = parse_duration(*value.node.get<std::string>()).value_or(out);
 }
@@ -401,6 +415,13 @@ std::string initial(Key const& key, bool value) {
 }
 
 std::string initial(Key const& /*key*/, std::uint32_t value) { return std::to_string(value); }
+
+std::string initial(Key const& /*key*/, Price value) {
+    constexpr std::int64_t unit = 1'000'000;
+    std::string decimals = std::to_string(unit + value.micros % unit).substr(1);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    return std::to_string(value.micros / unit) + (decimals.empty() ? "" : "." + decimals);
+}
 
 std::string initial(Key const& /*key*/, Duration value) {
     return in_quotes(duration_text(value.count()));

@@ -27,6 +27,7 @@ using Conditions = std::vector<std::pair<std::string, std::string>>;
 // Stores the value. Reports what a row cannot check, and then leaves `out` unchanged.
 void take(Value const& value, bool& out);  // true, or the second of two words
 void take(Value const& value, std::uint32_t& out);
+void take(Value const& value, Price& out);
 void take(Value const& value, Duration& out);
 void take(Value const& value, std::optional<Duration>& out);  // "none" resets it
 void take(Value const& value, std::string& out);
@@ -42,6 +43,9 @@ void take(Value const& value, std::vector<Condition>& out);
 void take(Value const& value, std::vector<OidcRole>& out);
 void take(Value const& value, Poll& out);
 void take(Value const& value, Validator& out);
+
+// The price in millionths; nullopt if it has more decimals. REQUIRES: 0 to 1,000,000.
+[[nodiscard]] std::optional<Price> price_of(double number);
 
 // The index of a word among those of its row, and the word at an index.
 [[nodiscard]] std::size_t place_of(Value const& value);
@@ -61,6 +65,7 @@ template <class T> void take(Value const& value, std::optional<T>& out) {
 // The default as TOML.
 [[nodiscard]] std::string initial(Key const& key, bool value);
 [[nodiscard]] std::string initial(Key const& key, std::uint32_t value);
+[[nodiscard]] std::string initial(Key const& key, Price value);
 [[nodiscard]] std::string initial(Key const& key, Duration value);
 [[nodiscard]] std::string initial(Key const& key, std::string const& value);
 [[nodiscard]] std::string initial(Key const& key, std::vector<std::string> const& value);

@@ -49,6 +49,20 @@ TEST(OidcConfig, Effective_ShowsTheVariableAndNotItsValue) {
     EXPECT_EQ(text.find("s3cr3t"), std::string::npos);
 }
 
+TEST(EffectiveConfig, Email_IsShownWithoutItsPassword) {
+    TestWorld const world;
+    auto const config = read_config("d.toml",
+                                    "[email]\nserver = \"127.0.0.1:25\"\nfrom = \"d@x.org\"\n"
+                                    "user = \"me\"\npassword_env = \"KEY\"\n",
+                                    world.world());
+    ASSERT_TRUE(config) << config.error().front().text;
+    ASSERT_FALSE(config->email.password->value.empty());
+    std::string const text = effective_text(*config);
+    EXPECT_NE(text.find("[email]\nserver = \"127.0.0.1:25\""), std::string::npos) << text;
+    EXPECT_NE(text.find("password_env = \"KEY\""), std::string::npos) << text;
+    EXPECT_EQ(text.find(config->email.password->value), std::string::npos);
+}
+
 TEST(OidcConfig, WrongRoles_AreRefused) {
     for (auto const& [line, why] :
          {std::pair{"x = \"boss\"", "whose role must be one of read, answer, operate, admin"},

@@ -48,6 +48,7 @@ inline constexpr Text variable{Form::variable, 1, 128};
 inline constexpr Text variables{Form::variables, 1, 128};
 inline constexpr Text network{Form::network, 1, 64};
 inline constexpr Text email{Form::email, 3, 254};
+inline constexpr Text currency{Form::currency, 3, 3};
 inline constexpr Text contact{Form::contact, 9, 2'048};
 inline constexpr Text file{Form::file, 1, 4'096};
 
@@ -96,6 +97,10 @@ template <auto... path>
 constexpr Key number(std::string_view name, Range range, std::string_view about) {
     return to_member<path...>(
         {.name = name, .kind = Kind::number, .about = about, .min = range.min, .max = range.max});
+}
+template <auto... path> constexpr Key price(std::string_view name, std::string_view about) {
+    return to_member<path...>(
+        {.name = name, .kind = Kind::price, .about = about, .min = 0, .max = 10'000});
 }
 template <auto... path>
 constexpr Key duration(std::string_view name, Range range, std::string_view about) {

@@ -40,6 +40,9 @@ std::string advice(Key const& key) {
     switch (key.kind) {
         case Kind::flag: return "write true or false";
         case Kind::number: return "write a whole number from " + limits_text(key);
+        case Kind::price:
+            return "write a number from " + limits_text(key) +
+                   " with at most 6 decimals, for example 2.5";
         case Kind::duration: return duration_advice(key);
         case Kind::text: return "write a string in quotes";
         case Kind::word: return "write one of " + quoted_words(key);
@@ -54,6 +57,7 @@ bool right_kind(Key const& key, Node const& node) {
     switch (key.kind) {
         case Kind::flag: return node.get<bool>() != nullptr;
         case Kind::number: return node.get<std::int64_t>() != nullptr;
+        case Kind::price: return node.get<std::int64_t>() || node.get<double>();
         case Kind::duration:
         case Kind::text:
         case Kind::word: return node.get<std::string>() != nullptr;
@@ -75,6 +79,15 @@ Check check_duration(Key const& key, std::string const& text) {
     auto const parsed = parse_duration(text);
     if (parsed && parsed->count() >= key.min && parsed->count() <= key.max) return std::nullopt;
     return Wrong{"is " + shown(text), duration_advice(key)};
+}
+
+Check check_price(Key const& key, Node const& node) {
+    auto const* const whole = node.get<std::int64_t>();
+    double const number = whole ? static_cast<double>(*whole) : *node.get<double>();
+    bool const fits = number >= static_cast<double>(key.min) &&
+                      number <= static_cast<double>(key.max) && price_of(number).has_value();
+    if (fits) return std::nullopt;
+    return Wrong{"is out of bounds or has more than 6 decimals", advice(key)};
 }
 
 Check check_word(Key const& key, std::string const& text) {
@@ -133,6 +146,7 @@ Check check_value(Key const& key, Node const& node, World const& world) {
             if (number >= key.min && number <= key.max) return std::nullopt;
             return Wrong{"is " + std::to_string(number), advice(key)};
         }
+        case Kind::price: return check_price(key, node);
         case Kind::duration: return check_duration(key, *node.get<std::string>());
         case Kind::word: return check_word(key, *node.get<std::string>());
         case Kind::text: return check_text(key, *node.get<std::string>(), world);

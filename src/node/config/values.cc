@@ -100,6 +100,9 @@ bool fits(Form form, std::string_view text) {
         case Form::network: return is_network(text);
         case Form::email: return is_email(text);
         case Form::contact: return is_contact(text);
+        case Form::currency:
+            return text.size() == 3 &&
+                   std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
         case Form::any:
         case Form::file: return !text.contains('\0');
     }
@@ -129,6 +132,7 @@ std::string_view advice(Form form) {
             return "name a variable of the environment, for example \"GH_TOKEN\", not its value";
         case Form::network: return "write an IP address or a network, for example \"10.0.0.0/8\"";
         case Form::email: return "write an e-mail address, for example \"alice@example.org\"";
+        case Form::currency: return "write its code of three capital letters, for example \"EUR\"";
         case Form::contact:
             return "write \"mailto:\" and an address, for example \"mailto:ops@example.org\", or "
                    "an https URL";

@@ -190,7 +190,8 @@ ModelAnswer answer_of(agent::Reply const& reply) {
                     reply.reasoning,
                     face(reply.finish),
                     reply.usage.cached_tokens,
-                    reply.usage.reasoning_tokens};
+                    reply.usage.reasoning_tokens,
+                    reply.usage.cache_written_tokens};
     for (agent::ModelCall const& call : reply.calls)
         out.calls.push_back({call.tool, call.input, call.id});
     return out;
@@ -214,7 +215,7 @@ agent::Reply apply(agent::Reply reply, ModelAnswer const& changed) {
     reply.reasoning = changed.reasoning;
     if (face(reply.finish) != changed.finish) reply.finish = core(changed.finish);
     reply.usage = {changed.input_tokens, changed.output_tokens, changed.cached_tokens,
-                   changed.reasoning_tokens};
+                   changed.reasoning_tokens, changed.cache_written_tokens};
     reply.calls.resize(changed.calls.size());
     for (std::size_t i = 0; i < changed.calls.size(); ++i) {
         ModelCall const& call = changed.calls[i];

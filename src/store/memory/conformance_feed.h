@@ -29,6 +29,12 @@ TEST_P(StoreConformance, Feed_HasTheProjectsAppendsInCommitOrder) {
     EXPECT_FALSE(page.gone);
     EXPECT_EQ(rows_of(store().feed("other", 0, 1'000'000).value()), "2/1");
     EXPECT_EQ(rows_of(store().feed("nobody", 0, 1'000'000).value()), "");
+    auto const all = store().feed(port::Projects::all(), 0, 1'000'000).value();
+    EXPECT_GT(all.rows.size(), page.rows.size());
+    for (port::FeedRow const& row : all.rows)
+        EXPECT_EQ(row.project, row.session == session(2) ? "other" : "acme");
+    EXPECT_EQ(rows_of(store().feed(port::Projects::of({"acme", "other"}), 0, 1'000'000).value()),
+              rows_of(all));
 }
 
 TEST_P(StoreConformance, Feed_Pages_ContinueAfterAnyPlace) {

@@ -364,6 +364,61 @@ TEST_P(StoreConformance, PendingList_FiltersByStatusToolSessionAndProject) {
     EXPECT_EQ(listed(filter), "");
 }
 
+TEST_P(StoreConformance, PendingList_SeveralProjects_IsOneListInOrder) {
+    fill_pending();
+    port::PendingFilter filter{.project = port::Projects::all()};
+    EXPECT_EQ(listed(filter), "3/1/1 3/1/0 2/1/1 1/3/1 1/2/1 1/1/2 1/1/1");
+    filter.project = port::Projects::of({"other", "acme", "nobody"});
+    EXPECT_EQ(listed(filter), "3/1/1 3/1/0 2/1/1 1/3/1 1/2/1 1/1/2 1/1/1");
+    filter.statuses = {port::PendingStatus::waiting};
+    filter.limit = 3;
+    EXPECT_EQ(listed(filter), "3/1/1 2/1/1 1/3/1");
+    filter.before = PendingId{session(2), 1, 1, {}};
+    EXPECT_EQ(listed(filter), "1/3/1 1/1/2");
+    filter = {.project = port::Projects::of({}), .limit = 3};
+    EXPECT_EQ(listed(filter), "") << "no project";
+    filter = {.project = port::Projects::all(), .session = session(2)};
+    EXPECT_EQ(listed(filter), "2/1/1");
+}
+
+TEST_P(StoreConformance, Projects_AreThoseWithSessionsEachOnce) {
+    EXPECT_TRUE(store().projects("", 10).value().empty());
+    for (std::uint64_t number = 1; number <= 9; ++number)
+        commit_one(create(number, "p" + std::to_string(number % 3)));
+    auto const gone = create(10, "gone");
+    commit_one(gone);
+    auto deletion = append(10, 1);
+    deletion.erase = true;
+    deletion.row = gone.row;
+    deletion.row->status = "deleted";
+    commit_one(deletion);
+    auto all = store().projects("", 10).value();
+    std::vector<std::string> pages;
+    for (std::string after;;) {
+        auto const page = store().projects(after, 1).value();
+        if (page.empty()) break;
+        ASSERT_EQ(page.size(), 1u);
+        pages.push_back(after = page.front());
+    }
+    EXPECT_EQ(pages, all);
+    std::ranges::sort(all);
+    EXPECT_EQ(all, (std::vector<std::string>{"p0", "p1", "p2"}));
+}
+
+TEST_P(StoreConformance, SessionCounts_AreOfTheProjectAndBounded) {
+    fill_pending();
+    EXPECT_EQ(store().session_counts("nobody", 10).value(), port::SessionCounts{});
+    for (std::uint64_t number = 10; number < 14; ++number) {
+        auto one = create(number, "acme");
+        one.row->status = number < 12 ? "completed" : number == 12 ? "paused" : "error";
+        commit_one(one);
+    }
+    auto const counts = store().session_counts("acme", 10).value();
+    EXPECT_EQ(counts, (port::SessionCounts{6, 2, 1, 1, 2}));
+    EXPECT_EQ(store().session_counts("acme", 1).value(), (port::SessionCounts{1, 1, 1, 1, 1}));
+    EXPECT_EQ(store().session_counts("other", 10).value(), (port::SessionCounts{1, 1, 0, 0, 0}));
+}
+
 TEST_P(StoreConformance, PendingList_Pages_ContinueAfterTheLastRow) {
     fill_pending();
     for (auto const& statuses :

@@ -24,17 +24,18 @@ Result<std::optional<std::string>> MemoryStore::artifact_piece(SessionId id, Seq
 
 // Returns nullopt for a row of another project or of a deleted session.
 std::optional<port::FeedRow> MemoryStore::feed_row(MemoryDisk::Fed const& fed,
-                                                   std::string const& project) const {
+                                                   port::Projects const& projects) const {
     auto const& session = disk_->sessions.at(fed.session.number());
-    if (session.row.project != project) return std::nullopt;
+    if (!projects.has(session.row.project)) return std::nullopt;
     if (fed.deleted)
-        return port::FeedRow{fed.n, fed.session, {fed.first, 1, ""}, true, session.row.updated};
+        return port::FeedRow{fed.n, fed.session,        session.row.project, {fed.first, 1, ""},
+                             true,  session.row.updated};
     auto const frame = session.frames.find(fed.first);
     if (frame == session.frames.end()) return std::nullopt;
-    return port::FeedRow{fed.n, fed.session, frame->second};
+    return port::FeedRow{fed.n, fed.session, session.row.project, frame->second};
 }
 
-Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64_t after,
+Result<port::FeedPage> MemoryStore::feed(port::Projects const& projects, std::uint64_t after,
                                          std::size_t max_bytes) {
     std::scoped_lock const lock(disk_->mutex);
     port::FeedPage page;
@@ -46,7 +47,7 @@ Result<port::FeedPage> MemoryStore::feed(std::string const& project, std::uint64
     std::size_t bytes = 0;
     for (; entry != feed.end() && (bytes < max_bytes || page.rows.empty()); ++entry) {
         page.next = entry->n;
-        auto row = feed_row(*entry, project);
+        auto row = feed_row(*entry, projects);
         if (!row) continue;
         bytes += row->frame.bytes.size();
         page.rows.push_back(std::move(*row));

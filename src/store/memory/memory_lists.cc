@@ -103,6 +103,39 @@ Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t af
     return rows;
 }
 
+Result<std::vector<std::string>> MemoryStore::projects(std::string const& after,
+                                                       std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::set<std::string> names;
+    for (auto const& [number, session] : disk_->sessions) {
+        if (session.row.status != "deleted") names.insert(session.row.project);
+    }
+    std::vector<std::string> found;
+    for (auto name = names.upper_bound(after); name != names.end() && found.size() < limit; ++name)
+        found.push_back(*name);
+    return found;
+}
+
+Result<port::SessionCounts> MemoryStore::session_counts(std::string const& project,
+                                                        std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    port::SessionCounts out;
+    auto const count = [limit](std::uint32_t& of) { of = std::min(of + 1, limit); };
+    auto const waits = [](auto const& entry) {
+        return entry.second.status == port::PendingStatus::waiting;
+    };
+    for (auto const& [number, session] : disk_->sessions) {
+        std::string const& status = session.row.status;
+        if (session.row.project != project || status == "deleted") continue;
+        count(out.all);
+        if (std::ranges::any_of(session.pending, waits)) count(out.waiting);
+        if (status == "paused") count(out.paused);
+        if (status == "error") count(out.error);
+        if (status == "completed") count(out.completed);
+    }
+    return out;
+}
+
 Result<std::vector<port::SessionRow>> MemoryStore::aliases(std::string const& project,
                                                            std::string const& alias,
                                                            std::uint32_t limit) {
@@ -167,7 +200,7 @@ Result<std::vector<port::PendingListed>> MemoryStore::list_pending(
     std::vector<port::PendingListed> found;
     for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
         auto const& [number, session] = *entry;
-        if (session.row.project != filter.project || session.row.status == "deleted") continue;
+        if (!filter.project.has(session.row.project) || session.row.status == "deleted") continue;
         if (filter.session && session.row.id != *filter.session) continue;
         for (auto row = session.pending.rbegin(); row != session.pending.rend(); ++row) {
             if (found.size() >= filter.limit) return found;

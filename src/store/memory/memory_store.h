@@ -84,6 +84,10 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
+                                                            std::uint32_t limit) override;
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit) override;
@@ -106,7 +110,7 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
                                                                     std::uint64_t offset,
                                                                     std::size_t count) override;
-    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+    [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes) override;
     [[nodiscard]] Result<std::uint64_t> feed_head() override;
     [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
@@ -159,7 +163,7 @@ private:
     void write_rules(port::Append const& append);
     void add_to_audit(std::string const& line);
     [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,
-                                                        std::string const& project) const;
+                                                        port::Projects const& projects) const;
 
     std::shared_ptr<MemoryDisk> const disk_;
     std::size_t const feed_kept_;

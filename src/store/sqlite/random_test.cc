@@ -94,7 +94,11 @@ private:
     }
 
     void compare_lists() {
-        port::PendingFilter filter{.project = one_in(3) ? "other" : "acme", .limit = below(6)};
+        std::string const project = one_in(3) ? "other" : "acme";
+        port::PendingFilter filter{.project = project, .limit = below(6)};
+        if (one_in(3))
+            filter.project =
+                one_in(2) ? port::Projects::all() : port::Projects::of({"other", "nobody", "acme"});
         if (one_in(2)) filter.statuses = {port::PendingStatus::waiting};
         if (one_in(3)) filter.statuses.push_back(port::PendingStatus::failed);
         if (one_in(3)) filter.tool = one_in(3) ? "unheard of" : "deploy";
@@ -109,8 +113,11 @@ private:
         EXPECT_EQ(sqlite_->next_due().value(), memory_->next_due().value());
         EXPECT_EQ(sqlite_->open_pending(10000).value(), memory_->open_pending(10000).value());
         auto const before = below(13);
-        EXPECT_EQ(numbers(sqlite_->sessions(filter.project, before, 4).value()),
-                  numbers(memory_->sessions(filter.project, before, 4).value()));
+        EXPECT_EQ(numbers(sqlite_->sessions(project, before, 4).value()),
+                  numbers(memory_->sessions(project, before, 4).value()));
+        auto const most = below(8);
+        EXPECT_EQ(sqlite_->session_counts(project, most).value(),
+                  memory_->session_counts(project, most).value());
         auto const key = Bits128{static_cast<std::uint8_t>(below(9))};
         EXPECT_EQ(sqlite_->find_created(key).value(), memory_->find_created(key).value());
     }

@@ -189,6 +189,17 @@ Result<std::vector<port::SessionRow>> SqliteStore::aliases(std::string const& pr
                                                            std::uint32_t limit) {
     return unless_exhausted([&] { return reader_->aliases(project, alias, limit); });
 }
+
+Result<std::vector<std::string>> SqliteStore::projects(std::string const& after,
+                                                       std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->projects(after, limit); });
+}
+
+Result<port::SessionCounts> SqliteStore::session_counts(std::string const& project,
+                                                        std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->session_counts(project, limit); });
+}
+
 Result<std::uint64_t> SqliteStore::journal_bytes(SessionId session) {
     return reader_->journal_bytes(session);
 }
@@ -229,9 +240,9 @@ Result<std::optional<std::string>> SqliteStore::artifact_piece(SessionId session
     return unless_exhausted([&] { return reader_->artifact_piece(session, seq, offset, count); });
 }
 
-Result<port::FeedPage> SqliteStore::feed(std::string const& project, std::uint64_t after,
+Result<port::FeedPage> SqliteStore::feed(port::Projects const& projects, std::uint64_t after,
                                          std::size_t max_bytes) {
-    return unless_exhausted([&] { return reader_->feed(project, after, max_bytes); });
+    return unless_exhausted([&] { return reader_->feed(projects, after, max_bytes); });
 }
 
 Result<std::uint64_t> SqliteStore::feed_head() {

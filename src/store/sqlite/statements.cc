@@ -151,6 +151,11 @@ constexpr auto writes = in_order<Write>({
     " o.last_status, o.last_error, o.delivered, o.sum, o.data "
 #define POST_SENDER " CROSS JOIN sessions s ON s.no = o.k >> 24 "
 
+#define FEED                                                                                 \
+    "SELECT f.k, j.n, j.sum, j.data, f.n, s.id, s.updated, s.status, p.name FROM feed f"     \
+    " CROSS JOIN sessions s ON s.no = abs(f.k) >> 24 CROSS JOIN names p ON p.id = f.project" \
+    " LEFT JOIN journal j ON j.k = f.k WHERE f.n > ?1 AND f.n <= ?2 "
+
 constexpr auto reads = in_order<Read>({
     {Read::begin, "BEGIN"},
     {Read::end, "COMMIT"},
@@ -209,6 +214,20 @@ constexpr auto reads = in_order<Read>({
      "FROM sessions s INDEXED BY sessions_by_alias" SESSION_NAMES
      "WHERE s.project = (SELECT id FROM names WHERE name = ?1) AND s.alias = ?3 AND s.alias <> '' "
      "AND s.status <> 'completed' AND s.status <> 'deleted' ORDER BY s.no LIMIT ?2"},
+    {Read::next_project,
+     "SELECT (SELECT name FROM names WHERE id = s.project) FROM sessions s INDEXED BY "
+     "sessions_by_project WHERE s.status <> 'deleted' AND s.project > coalesce((SELECT id FROM "
+     "names WHERE name = ?1), 0) ORDER BY s.project LIMIT 1"},
+    // Not count(*), which would read all rows.
+    {Read::count_sessions,
+     "SELECT 1 FROM sessions INDEXED BY sessions_by_project WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND status <> 'deleted' LIMIT ?2"},
+    {Read::count_by_status,
+     "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND status IN ('paused', 'error', 'completed') AND status = ?3 LIMIT ?2"},
+    {Read::next_waiting,
+     "SELECT no FROM pending INDEXED BY pending_open WHERE project = (SELECT id FROM names WHERE "
+     "name = ?1) AND status = 0 AND no > ?2 ORDER BY no LIMIT 1"},
     {Read::pending_open,
      PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
                      "CROSS JOIN sessions s ON s.no = p.no"
@@ -253,12 +272,8 @@ constexpr auto reads = in_order<Read>({
     {Read::has_artifact, "SELECT 1 FROM artifacts WHERE k = ?1"},
     {Read::feed_head, "SELECT max(n) FROM feed"},
     {Read::feed_oldest, "SELECT min(n) FROM feed"},
-    {Read::feed,
-     "SELECT f.k, j.n, j.sum, j.data, f.n, s.id, s.updated, s.status FROM feed f CROSS JOIN "
-     "sessions s ON s.no = "
-     "abs(f.k) >> 24 LEFT JOIN journal j ON j.k = f.k"
-     " WHERE f.n > ?1 AND f.n <= ?2 AND f.project = (SELECT id FROM names WHERE name = ?3)"
-     " ORDER BY f.n"},
+    {Read::feed, FEED "AND f.project = (SELECT id FROM names WHERE name = ?3) ORDER BY f.n"},
+    {Read::feed_of_all, FEED "ORDER BY f.n"},
     {Read::due_messages, POST_COLUMNS "FROM posts o INDEXED BY posts_due" POST_SENDER
                                       "WHERE o.state = 0 AND o.kind = ?1 AND o.next_at <= ?2"
                                       " ORDER BY o.next_at, o.k, o.n LIMIT ?3"},

@@ -1,4 +1,4 @@
-// What happens in a project, for the whole page: one stream, shared by all tabs of the browser. The tab that holds the
+// What happens in the projects of the person, for the whole page: one stream, shared by all tabs of the browser. The tab that holds the
 // lock reads it and tells the others, with the place in the stream: the tab that follows it continues from there.
 import type { Event, PendingCall } from 'dormouse-client';
 import { client } from './api';
@@ -16,6 +16,8 @@ type Word = {
 };
 
 const POLL = 50;
+/** All that the person may see. */
+export const EVERY_PROJECT = '*';
 
 class Feed {
   state = $state.raw<LinkState>({ kind: 'connecting' });

@@ -1,6 +1,6 @@
 import type { PendingCall, PendingCallList } from 'dormouse-client';
 import { client } from './api';
-import { feed } from './feed.svelte';
+import { EVERY_PROJECT, feed } from './feed.svelte';
 import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
 import { time } from './clock.svelte';
@@ -33,7 +33,6 @@ class Inbox {
   loaded = $state(false);
   more = $state(false);
   error = $state.raw<unknown>(null);
-  private project = '';
   private waiting = new Set<string>();
 
   constructor() {
@@ -90,10 +89,8 @@ class Inbox {
     return all.sort((a, b) => (b.time.completed ?? 0) - (a.time.completed ?? 0)).slice(0, DECIDED);
   }
 
-  async load(project: string): Promise<void> {
-    if (this.project !== project)
-      Object.assign(this, { calls: {}, kept: [], decided: [], loaded: false });
-    this.project = project;
+  /** Of all projects of the person. */
+  async load(): Promise<void> {
     try {
       await this.pages();
       const today = await this.ask({
@@ -125,7 +122,7 @@ class Inbox {
   /** With what the inbox shows beside a call. */
   private ask(query: Record<string, string | number | undefined>): Promise<PendingCallList> {
     return client.call('listPending', {
-      query: { project: this.project, view: 'inbox', ...query } as never,
+      query: { project: EVERY_PROJECT, view: 'inbox', ...query } as never,
     });
   }
 
@@ -149,7 +146,6 @@ class Inbox {
   }
 
   put(call: PendingCall): void {
-    if (call.projectID !== this.project && this.project) return;
     const before = this.calls[call.id];
     if (before && isOpen(before) && !isOpen(call) && !this.kept.includes(call.id)) {
       this.kept = [...this.kept, call.id];
@@ -160,6 +156,12 @@ class Inbox {
   /** The next navigation takes settled items out of the groups. */
   tidy(): void {
     if (this.kept.length > 0) this.kept = [];
+  }
+
+  /** The agent, and its project if the person has several. */
+  origin(call: Call): string {
+    const { agent } = this.about(call);
+    return me.choices.length > 1 ? `${agent} · ${call.projectID}` : agent;
   }
 
   /** Agent and title, which a server of today tells in the session alone. */

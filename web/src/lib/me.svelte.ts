@@ -10,12 +10,16 @@ interface Answer {
   projects: string[] | null;
 }
 
+const PAGES = 5;
+
 /** Who is signed in, and which project is shown. */
 class Me implements Person {
   name = $state<string | null>(load('name', null));
   role = $state<string | null>(load('role', null));
   projects = $state<string[] | null>(load('projects', null));
   project = $state<string>(load('project', 'default'));
+  /** Projects to choose from; of a person for all projects those that have sessions. */
+  choices = $state.raw<string[]>([]);
   /** False once the server has refused: the page leads to the sign-in. */
   signedIn = $state(true);
   keys = $state<boolean>(load('keys', true));
@@ -37,7 +41,9 @@ class Me implements Person {
     try {
       const response = await client.raw('/api/me', { headers: { accept: 'application/json' } });
       if (response.status === 401) this.signedOut();
-      if (response.ok) this.know((await response.json()) as Answer);
+      if (!response.ok) return;
+      this.know((await response.json()) as Answer);
+      await this.readChoices();
       // A server of an earlier release has no such route: what sign-in said is kept.
     } catch {
       // Without a connection what was known stays.
@@ -59,7 +65,25 @@ class Me implements Person {
     if (first && !answer.projects?.includes(this.project)) this.choose(first);
   }
 
+  private async readChoices(): Promise<void> {
+    const found: string[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGES; page += 1) {
+      const list = await client.call('listProjects', { query: { limit: 200, cursor } });
+      found.push(...list.items.map((one) => one.id));
+      cursor = list.next ?? undefined;
+      if (!cursor) break;
+    }
+    if (!found.includes(this.project)) found.push(this.project);
+    this.choices = found.sort();
+  }
+
+  sees(project: string): boolean {
+    return this.projects === null || this.projects.includes(project);
+  }
+
   choose(project: string): void {
+    if (!this.choices.includes(project)) this.choices = [...this.choices, project].sort();
     this.project = project;
     save('project', project);
   }

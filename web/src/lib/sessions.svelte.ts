@@ -16,8 +16,8 @@ class Sessions {
   known = $state<Record<string, Listed>>({});
   next = $state<string | null>(null);
   loaded = $state(false);
-  /** How many the project has; null: not known. */
-  all = $state.raw<number | null>(null);
+  /** How many the project has, as text; null: not known. */
+  all = $state.raw<string | null>(null);
   error = $state.raw<unknown>(null);
   /** The server did not answer: these are the sessions that this browser keeps. */
   kept = $state(false);
@@ -31,6 +31,8 @@ class Sessions {
   constructor() {
     feed.listen((news) => {
       const event = 'event' in news ? news.event : null;
+      const project = event ? event.projectID : 'call' in news ? news.call.projectID : '';
+      if (project !== this.project) return;
       const id = event ? event.sessionID : 'call' in news ? news.call.sessionID : '';
       if (event && (event.type as string) === 'session_deleted') return this.remove(id);
       if (event && !event.activity && !/^(session|status|turn)/.test(event.type as string)) return;
@@ -74,7 +76,8 @@ class Sessions {
       this.kept = false;
       if (cursor === null && !filter.q && !filter.state)
         offline.keepList(this.project, found.items);
-      if (found.counts) this.all = found.counts.complete ? found.counts.all : null;
+      if (found.counts)
+        this.all = found.counts.complete ? found.counts.all.toLocaleString('en') : '999+';
       this.error = null;
     } catch (error) {
       if (filter !== this.filter || me.refused(error)) return;

@@ -2,6 +2,7 @@
 // the same files. Each moment at which something begins or ends has a column; the space between two grows with the
 // logarithm of the time between them, and so that the words of a lane fit. Lanes that do not fit continue in the next
 // band.
+import { costText } from './money';
 import { count } from './text';
 import type { Bar, Row, Timeline } from './timeline';
 
@@ -372,10 +373,12 @@ function flowed(pieces: string[], comma: string, columns: number): string {
 
 function summary(line: Timeline, columns: number): string {
   const asleep = line.sleeps.reduce((sum, one) => sum + (one.end ?? line.end) - one.start, 0);
+  const cost = costText(line.use.at(-1)?.cost);
   const pieces = [
     count(line.turns.length, 'turn'),
     count(line.rows.length, 'call'),
     count(line.use.at(-1)?.total ?? 0, 'token'),
+    ...(cost ? [cost] : []),
     `asleep ${lasted(asleep)} of ${lasted(line.end - line.start)}`,
   ];
   return flowed(pieces, ',', columns);

@@ -2,6 +2,7 @@
 import type { Event, Start } from 'dormouse-client';
 import { actor, array, number, record, text, typeOf, waitKind, wakeOf } from './journal';
 import type { Data, WaitKind, Wake } from './journal';
+import { sum, type Cost } from './money';
 
 export interface Bar {
   start: number;
@@ -68,7 +69,8 @@ export interface Timeline {
   sleeps: Sleep[];
   wakes: Wake[];
   crashes: Crash[];
-  use: { at: number; total: number }[];
+  /** Tokens, and what they cost, up to a time. */
+  use: { at: number; total: number; cost: Cost | null }[];
 }
 
 class Builder {
@@ -90,6 +92,7 @@ class Builder {
   private seq = 0;
   private cause: Wake | null = null;
   private total = 0;
+  private cost: Cost | null = null;
   private readonly starts: Map<number, Start>;
 
   constructor(starts: Start[]) {
@@ -233,7 +236,9 @@ class Builder {
       for (const call of array(data, 'calls')) this.row(call, event.at);
       const usage = record(data, 'usage') ?? {};
       this.total += (number(usage, 'inputTokens') ?? 0) + (number(usage, 'outputTokens') ?? 0);
-      line.use.push({ at: event.at, total: this.total });
+      const more = record(usage, 'cost');
+      if (more) this.cost = sum(this.cost ?? {}, more as Cost);
+      line.use.push({ at: event.at, total: this.total, cost: this.cost });
     } else if (type === 'model_failed' || type === 'detached') {
       const bar = this.open(line.model);
       if (bar) Object.assign(bar, { end: event.at, outcome: 'failed' });

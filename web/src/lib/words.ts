@@ -135,7 +135,6 @@ export function question(call: Call): string {
 
 /** What a later server adds to a session. */
 export interface Listed extends Session {
-  cost?: { amount: number; currency: string } | null;
   waits?: { reason: string; human: boolean; inDoubt: boolean; mine: boolean } | null;
 }
 

@@ -73,6 +73,10 @@ class AsyncClient(AsyncCaller):
         query = {'state': state, 'q': q, 'alias': alias}
         return self._pages('listSessions', {'project': project or self.project}, query, timeout_ms)
 
+    def list_projects(self, *, timeout_ms: Optional[float] = None) -> AsyncIterator[types.Project]:
+        """Projects that the token may see: its own, or those that have sessions."""
+        return self._pages('listProjects', {}, {}, timeout_ms)
+
     async def update_session(
         self, session_id: str, changes: types.PatchRequest, *, timeout_ms: Optional[float] = None
     ) -> types.Session:

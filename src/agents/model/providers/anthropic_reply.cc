@@ -80,6 +80,7 @@ void AnthropicReader::take_usage(json::View usage) {
     update("output_tokens", draft_.usage.output_tokens);
     draft_.usage.input_tokens = input_ + cache_read_ + cache_written_;
     draft_.usage.cached_tokens = cache_read_;
+    draft_.usage.cache_written_tokens = cache_written_;
 }
 
 void AnthropicReader::begin_block(std::int64_t index, json::View block) {

@@ -197,7 +197,7 @@ struct HistoryFold {
     }
     void operator()(Voted const& e) const {
         if (PauseView* pause = find(e.pending))
-            pause->votes.push_back({e.by, {e.approved, event.at}});
+            pause->votes.push_back({e.by, e.approved, e.digest, event.at});
     }
     void operator()(Reassigned const& e) const {
         PauseView* const pause = find(e.pending);

@@ -41,7 +41,7 @@ struct PauseView {
     Time claimed_until{};
     std::vector<ProgressView> progress;  // the last 20
     std::uint32_t progress_count = 0;
-    std::vector<std::pair<session::Actor, std::pair<bool, Time>>> votes;
+    std::vector<session::Vote> votes;
     std::string gate;  // set: a gate asked
     Time changed{};    // time of the newest event that names it
 };

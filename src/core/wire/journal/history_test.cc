@@ -126,7 +126,8 @@ TEST_F(HistoryTest, Pause_KeepsVotesClaimAndLastTwentyProgresses) {
     }
     History const h = history();
     ASSERT_EQ(pause_of(h, 1).votes.size(), 1U);
-    EXPECT_EQ(pause_of(h, 1).votes[0].first.name, "ann");
+    EXPECT_EQ(pause_of(h, 1).votes[0].by.name, "ann");
+    EXPECT_EQ(pause_of(h, 1).votes, call(1).votes) << "with time and digest";
     EXPECT_EQ(pause_of(h, 2).claimed_by, "ann");
     EXPECT_EQ(pause_of(h, 2).progress_count, 25U);
     ASSERT_EQ(pause_of(h, 2).progress.size(), 20U);

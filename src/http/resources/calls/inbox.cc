@@ -32,8 +32,7 @@ bool is_asked(Principal const& who, AnswerTerms const& terms) {
 }
 
 bool has_voted(wire::PauseView const& pause, std::string const& name) {
-    return std::ranges::any_of(pause.votes,
-                               [&](auto const& vote) { return vote.first.name == name; });
+    return std::ranges::any_of(pause.votes, [&](Vote const& vote) { return vote.by.name == name; });
 }
 
 }  // namespace

@@ -50,7 +50,8 @@ void answer_pending(Api& api, ExchangePtr const& x, PendingId const& pending) {
 
 struct Filter {
     std::vector<std::string> statuses;
-    std::string project, tool, reason, external_ref;
+    port::Projects projects;
+    std::string tool, reason, external_ref;
     std::size_t limit = 50;
     std::optional<PendingId> cursor;
     std::optional<Time> changed_since;
@@ -94,7 +95,7 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     filter.limit = query.number("limit", 50, 1, 200);
     filter.wait = query.wait();
     filter.until = api.services().runner.now() + filter.wait;
-    filter.project = x->request.query_value("project").value_or("default");
+    filter.projects = projects_of(*x);
     filter.tool = x->request.query_value("tool").value_or("");
     filter.external_ref = x->request.query_value("externalRef").value_or("");
     filter.reason = x->request.query_value("reason").value_or("");
@@ -158,19 +159,19 @@ struct Known {
     }
 };
 
-// Passes what is known of the project to `done`. If an earlier process returned `since`, reads the
+// Passes what is known of the projects to `done`. If an earlier process returned `since`, reads the
 // feed.
-void find_changes(Api& api, ExchangePtr const& x, std::string const& project, Time since,
+void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects, Time since,
                   port::Fn<void(Known)> done) {
     Known known;
     if (api.changes().remembers(since)) {
         known.all = true;
-        known.add(api.changes().since(project, since));
+        known.add(api.changes().since(projects, since));
         return done(std::move(known));
     }
     if (since == Time{}) return done(std::move(known));  // everything
-    auto question = [project, since](port::FeedStore& store) {
-        return changed_in_feed(store, project, since);
+    auto question = [projects, since](port::FeedStore& store) {
+        return changed_in_feed(store, projects, since);
     };
     port::ask(api.services().journal, std::move(question),
               [x, known = std::move(known),
@@ -238,7 +239,7 @@ void list_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
         });
 }
 
-// A list of a project, gathered from its sessions one after the other; `places` says which.
+// A list of projects, gathered from its sessions one after the other; `places` says which.
 struct Gather {
     Api& api;
     ExchangePtr x;
@@ -304,7 +305,7 @@ void gather(std::shared_ptr<Gather> const& g) {
         bool const has_waited = g->session && !g->filter.changed_since;
         if (has_waited || !waits_on(g->api, g->x, g->filter, g->page))
             return answer_list(g->x, g->page, g->as_of);
-        return wait_for_change(g->api, g->filter.project, g->session, g->filter.until, g->x, [g] {
+        return wait_for_change(g->api, g->filter.projects, g->session, g->filter.until, g->x, [g] {
             if (g->session) return changes_of_session(g->api, g->x, *g->session, g->filter);
             list_of_project(g->api, g->x, g->filter);
         });
@@ -348,7 +349,7 @@ void start_gather(std::shared_ptr<Gather> const& g) {
 void gather_rows(std::shared_ptr<Gather> const& g) {
     Filter const& filter = g->filter;
     port::PendingFilter rows;
-    rows.project = filter.project;
+    rows.project = filter.projects;
     if (filter.external_ref.empty()) rows.session = g->session;
     bool const all = filter.statuses.size() == status_names.size();
     for (std::string const& status : filter.statuses)
@@ -376,10 +377,10 @@ void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
     Time const as_of = api.changes().as_of(api.services().runner.now());
     auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
     if (!filter.changed_since) return gather_rows(g);
-    find_changes(api, x, filter.project, *filter.changed_since, [g](Known known) {
+    find_changes(api, x, filter.projects, *filter.changed_since, [g](Known known) {
         g->known = std::move(known);
         if (!g->known.all) return gather_rows(g);
-        g->places = g->api.changes().since(g->filter.project, *g->filter.changed_since);
+        g->places = g->api.changes().since(g->filter.projects, *g->filter.changed_since);
         start_gather(g);
     });
 }
@@ -390,7 +391,7 @@ void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
     auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
     api.services().runner.read_lane(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
         if (!lane) return g->x->fail(lane.error());
-        g->filter.project = (*lane)->state().project;
+        g->filter.projects = (*lane)->state().project;
         gather_rows(g);
     });
 }

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-// The appends of all sessions of a project, as a stream or as pages.
+// The appends of all sessions of projects, as a stream or as pages.
 namespace dormouse::http {
 
 namespace {
@@ -25,10 +25,10 @@ void answer_feed(ExchangePtr const& x, RowsOfEvents const& rows, std::uint64_t n
     x->json(200, out.end_object().take());
 }
 
-Result<RowsOfEvents> events_of(std::vector<port::FeedRow> const& rows, std::string const& project) {
+Result<RowsOfEvents> events_of(std::vector<port::FeedRow> const& rows) {
     RowsOfEvents out;
     for (port::FeedRow const& row : rows) {
-        auto events = feed_events(row, project);
+        auto events = feed_events(row);
         if (!events) return std::unexpected(std::move(events.error()));
         out.push_back(*std::move(events));
     }
@@ -48,7 +48,7 @@ port::FeedPage cut(port::FeedPage page, std::size_t limit) {
 }
 
 struct Wanted {
-    std::string project;
+    port::Projects projects;
     std::uint64_t after = 0;
     bool objects = false;
     std::shared_ptr<Family> family = {};
@@ -59,7 +59,7 @@ void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
     std::size_t const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
     auto question = [wanted](port::Store& store) {
-        return read_feed(store, wanted.project, wanted.after, page_bytes, wanted.family.get());
+        return read_feed(store, wanted.projects, wanted.after, page_bytes, wanted.family.get());
     };
     port::ask(api.services().journal, std::move(question),
               [&api, x, wanted, limit](Result<port::FeedPage> read) {
@@ -73,9 +73,9 @@ void page_of_feed(Api& api, ExchangePtr const& x, Wanted const& wanted) {
                       if (!rows) return x->fail(rows.error());
                       answer_feed(x, *rows, next);
                   };
-                  if (!wanted.objects) return answer(events_of(page.rows, wanted.project));
+                  if (!wanted.objects) return answer(events_of(page.rows));
                   feed_objects(api.services().loop, api.services().runner, std::move(page.rows),
-                               wanted.project, answer);
+                               answer);
               });
 }
 
@@ -108,7 +108,7 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
                   // A client that starts without a cursor gets one before the first event.
                   std::string const begin = now ? "id: " + feed_cursor(wanted.after) + "\n\n" : "";
                   out->send(std::make_shared<std::string const>("retry: 1000\n\n" + begin));
-                  api.feed_streams().open(wanted.project, wanted.after, out, wanted.objects,
+                  api.feed_streams().open(wanted.projects, wanted.after, out, wanted.objects,
                                           wanted.family);
               });
 }
@@ -117,9 +117,7 @@ void answer_wanted(Api& api, ExchangePtr const& x, Wanted wanted) {
 
 // Last-Event-ID, ?after= or ?cursor= is the position to continue from; the default is the oldest
 // that is kept.
-void list_feed(Api& api, ExchangePtr const& x) {
-    answer_wanted(api, x, {std::string(x->request.query_value("project").value_or("default"))});
-}
+void list_feed(Api& api, ExchangePtr const& x) { answer_wanted(api, x, {projects_of(*x)}); }
 
 void list_family_events(Api& api, ExchangePtr const& x, SessionId session) {
     api.services().runner.read_lane(session,

@@ -48,12 +48,12 @@ std::string asked(AnswerTerms const& terms) {
 std::string votes(wire::PauseView const& pause) {
     if (pause.terms.answer.need < 2) return "";
     auto const equal =
-        std::ranges::count_if(pause.votes, [](auto const& vote) { return vote.second.first; });
+        std::ranges::count_if(pause.votes, [](Vote const& vote) { return vote.approved; });
     std::string out =
         std::to_string(equal) + " of " + std::to_string(pause.terms.answer.need) + " have approved";
-    for (auto const& [by, vote] : pause.votes)
-        out += (&by == &pause.votes.front().first ? ": " : ", ") + who(by) +
-               (vote.first ? "" : " denied") + " at " + utc_text(vote.second);
+    for (Vote const& vote : pause.votes)
+        out += (&vote == &pause.votes.front() ? ": " : ", ") + who(vote.by) +
+               (vote.approved ? "" : " denied") + " at " + utc_text(vote.at);
     return row("Votes", shown(out));
 }
 
@@ -209,8 +209,7 @@ std::string how_to_answer(State const& state, wire::PauseView const& pause, View
                paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
                          "; nobody else may answer until then.");
     if (!viewer.may_answer) return about + paragraph("You may view this, but not answer it.");
-    if (std::ranges::find(pause.votes, viewer.by, [](auto const& vote) { return vote.first; }) !=
-        pause.votes.end())
+    if (std::ranges::find(pause.votes, viewer.by, &Vote::by) != pause.votes.end())
         return about + paragraph("Your vote is counted. Others must agree before it continues.");
     bool const job = reason == PauseReason::tool_result || reason == PauseReason::handoff;
     if (viewer.form_token.empty() || job) return about + commands(pause.pending.text(), reason);

@@ -20,6 +20,8 @@ void cancel_session(Api& api, ExchangePtr const& x);
 void resume_session(Api& api, ExchangePtr const& x);
 void end_session(Api& api, ExchangePtr const& x);
 void retry_session(Api& api, ExchangePtr const& x);
+// projects.cc
+void list_projects(Api& api, ExchangePtr const& x);
 // session_list.cc
 void list_sessions(Api& api, ExchangePtr const& x);
 // prompt.cc

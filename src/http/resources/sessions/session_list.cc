@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 
 // The sessions of a project, newest first. A list reads the state of each session that it shows, so
 // that it shows the current activity. One request reads a bounded number of sessions: a page of a
@@ -21,7 +20,8 @@ namespace {
 constexpr std::uint32_t rows_at_once = 500;
 constexpr std::size_t rows_max = 10'000;  // read by one request
 constexpr std::size_t states_max = 500;   // sessions whose state one request reads
-constexpr std::uint32_t waiting_max = 10'000;
+// Counts end here, so that their cost does not depend on the number of sessions.
+constexpr std::uint32_t counted_max = 1'000;
 
 constexpr std::array states{"running", "waiting", "idle", "paused", "failed", "completed"};
 
@@ -128,61 +128,30 @@ Result<Candidates> find(port::Store& store, Wanted const& wanted) {
     return out;
 }
 
-struct Counts {
-    std::size_t all = 0, waiting = 0, paused = 0, error = 0, completed = 0;
-    bool complete = true;  // false: there are more than were counted
-};
-
-// Counts from rows, without reading sessions.
-Result<Counts> count(port::Store& store, std::string const& project) {
-    Counts out;
-    port::PendingFilter filter;
-    filter.project = project;
-    filter.statuses = {port::PendingStatus::waiting};
-    filter.limit = waiting_max;
-    auto const calls = store.list_pending(filter);
-    if (!calls) return std::unexpected(calls.error());
-    std::set<std::uint64_t> waiting;
-    for (port::PendingListed const& row : *calls) waiting.insert(row.session.number());
-    out.waiting = waiting.size();
-    out.complete = calls->size() < waiting_max;
-    for (std::uint64_t before = 0; out.all < rows_max;) {
-        auto const rows = store.sessions(project, before, rows_at_once);
-        if (!rows) return std::unexpected(rows.error());
-        for (port::SessionRow const& row : *rows) {
-            before = row.id.number();
-            ++out.all;
-            out.paused += row.status == "paused" ? 1 : 0;
-            out.error += row.status == "error" ? 1 : 0;
-            out.completed += row.status == "completed" ? 1 : 0;
-        }
-        if (rows->size() < rows_at_once) return out;
-    }
-    out.complete = false;
-    return out;
-}
-
 struct Listing {
     Api& api;
     ExchangePtr x;
     Wanted wanted;
     Candidates found = {};
-    std::optional<Counts> counts = {};
+    std::optional<port::SessionCounts> counts = {};
     std::size_t at = 0;
     std::vector<std::string> items = {};
 };
+
+void write_counts(json::Writer& out, port::SessionCounts const& counts) {
+    // Every session that is counted elsewhere is one of all.
+    bool const complete = counts.all < counted_max;
+    out.begin_object().member("all", counts.all).member("waiting", counts.waiting);
+    out.member("paused", counts.paused).member("error", counts.error);
+    out.member("completed", counts.completed).member("complete", complete).end_object();
+}
 
 void answer(Listing const& l, std::uint64_t next) {
     json::Writer out;
     out.begin_object().key("items").begin_array();
     for (std::string const& item : l.items) out.raw(item);
     out.end_array().member("next", next == 0 ? std::nullopt : std::optional(std::to_string(next)));
-    if (l.counts) {
-        out.key("counts").begin_object().member("all", l.counts->all);
-        out.member("waiting", l.counts->waiting).member("paused", l.counts->paused);
-        out.member("error", l.counts->error).member("completed", l.counts->completed);
-        out.member("complete", l.counts->complete).end_object();
-    }
+    if (l.counts) write_counts(out.key("counts"), *l.counts);
     l.x->json(200, out.end_object().take());
 }
 
@@ -235,12 +204,12 @@ std::optional<Wanted> read_wanted(ExchangePtr const& x) {
 void list_sessions(Api& api, ExchangePtr const& x) {
     auto wanted = read_wanted(x);
     if (!wanted) return;
-    using Answer = std::pair<Candidates, std::optional<Counts>>;
+    using Answer = std::pair<Candidates, std::optional<port::SessionCounts>>;
     auto question = [wanted = *wanted](port::Store& store) -> Result<Answer> {
         auto found = find(store, wanted);
         if (!found) return std::unexpected(std::move(found.error()));
         if (!wanted.counts) return Answer(*std::move(found), std::nullopt);
-        auto const counts = count(store, wanted.project);
+        auto const counts = store.session_counts(wanted.project, counted_max);
         if (!counts) return std::unexpected(counts.error());
         return Answer(*std::move(found), *counts);
     };

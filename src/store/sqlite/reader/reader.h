@@ -36,6 +36,10 @@ public:
                                                                  std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
                                                                      std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
+                                                            std::uint32_t limit);
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
                                                                 std::string const& alias,
                                                                 std::uint32_t limit);
@@ -57,7 +61,7 @@ public:
     [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
                                                                     std::uint64_t offset,
                                                                     std::size_t count);
-    [[nodiscard]] Result<port::FeedPage> feed(std::string const& project, std::uint64_t after,
+    [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
     [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
@@ -124,7 +128,13 @@ private:
     [[nodiscard]] Result<std::vector<port::SessionRow>> session_rows(Query& query) const;
     [[nodiscard]] Result<void> add_due(Query& query, std::vector<port::Due>& found) const;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_project(
-        port::PendingFilter const& filter);
+        port::PendingFilter const& filter, std::string const& project);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_projects(
+        port::PendingFilter const& filter, std::vector<std::string> const& names);
+    // How many rows the query has.
+    [[nodiscard]] static Result<std::uint32_t> rows_of(Query& query);
+    // Sessions with a waiting call.
+    [[nodiscard]] Result<std::uint32_t> waiting_in(std::string const& project, std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
         port::PendingFilter const& filter);
     [[nodiscard]] Result<SessionId> session_id(std::string_view bare) const;

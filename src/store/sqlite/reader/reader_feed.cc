@@ -81,7 +81,7 @@ Result<std::uint64_t> Reader::number(Read name) {
 
 Result<std::uint64_t> Reader::feed_head() { return number(Read::feed_head); }
 
-Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t after,
+Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_t after,
                                     std::size_t max_bytes) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
@@ -95,13 +95,15 @@ Result<port::FeedPage> Reader::feed(std::string const& project, std::uint64_t af
     if (page.gone || after >= *head) return page;
     auto const from = std::max(after, *oldest - 1);
     page.next = std::min(*head, from + feed_rows_max);
-    auto rows = query(Read::feed);
+    auto const* const one = projects.single();
+    auto rows = query(one ? Read::feed : Read::feed_of_all);
     rows.bind(static_cast<std::int64_t>(from)).bind(static_cast<std::int64_t>(page.next));
-    rows.bind(project);
+    if (one) rows.bind(*one);
     for (std::size_t bytes = 0;;) {
         auto const there = rows.next();
         if (!there) return std::unexpected(there.error());
         if (!*there) break;
+        if (!projects.has(rows.text(8))) continue;
         auto row = feed_row(rows);
         if (!row) return std::unexpected(row.error());
         if (!*row) continue;
@@ -132,15 +134,17 @@ Result<std::optional<port::FeedRow>> Reader::feed_row(Query const& row) const {
     if (!id) return std::unexpected(id.error());
     auto const n = static_cast<std::uint64_t>(row.integer(4));
     auto const key = row.integer(0);
-    if (key < 0) return port::FeedRow{n, *id, {seq_of(-key), 1, ""}, true, from_ms(row.integer(6))};
-    port::FeedRow damaged{n, *id, {seq_of(key), 0, ""}, false, from_ms(row.integer(6))};
+    std::string const project(row.text(8));
+    if (key < 0)
+        return port::FeedRow{n, *id, project, {seq_of(-key), 1, ""}, true, from_ms(row.integer(6))};
+    port::FeedRow damaged{n, *id, project, {seq_of(key), 0, ""}, false, from_ms(row.integer(6))};
     if (!row.maybe_integer(1)) {
         if (row.text(7) == "deleted") return std::nullopt;
         return damaged;
     }
     auto frame = this->frame(*id, row, seq_of(key));
     if (!frame) return damaged;
-    return port::FeedRow{n, *id, std::move(*frame)};
+    return port::FeedRow{n, *id, project, std::move(*frame)};
 }
 
 }  // namespace dormouse::store::sqlite

@@ -4,7 +4,10 @@
 #include "store/sqlite/reader/reader_transaction.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -212,18 +215,119 @@ Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId>
 Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
-    return filter.session ? list_of_session(filter) : list_of_project(filter);
+    if (filter.session) return list_of_session(filter);
+    if (auto const* const one = filter.project.single()) return list_of_project(filter, *one);
+    if (filter.project.names) return list_of_projects(filter, *filter.project.names);
+    auto const names = projects({}, std::numeric_limits<std::uint32_t>::max());
+    if (!names) return std::unexpected(names.error());
+    return list_of_projects(filter, *names);
+}
+
+// Merges the lists: one row of each project is at hand, and the one that is taken is replaced. So
+// it reads as many rows as there are projects and rows in the answer.
+Result<std::vector<PendingListed>> Reader::list_of_projects(PendingFilter const& filter,
+                                                            std::vector<std::string> const& names) {
+    using Place = std::tuple<std::uint64_t, CallNo, Generation>;
+    struct Head {
+        PendingListed row;
+        std::string const* project;
+    };
+    std::map<Place, Head, std::greater<>> heads;
+    auto one = filter;
+    one.limit = 1;
+    auto const read = [&](std::string const& project) -> Result<void> {
+        auto rows = list_of_project(one, project);
+        if (!rows) return std::unexpected(std::move(rows.error()));
+        for (PendingListed& row : *rows) {
+            Place const place{row.session.number(), row.row.call, row.row.generation};
+            heads.emplace(place, Head{std::move(row), &project});
+        }
+        return {};
+    };
+    for (std::string const& name : names) {
+        if (auto const done = read(name); !done) return std::unexpected(done.error());
+    }
+    std::vector<PendingListed> found;
+    while (found.size() < filter.limit && !heads.empty()) {
+        Head head = std::move(heads.extract(heads.begin()).mapped());
+        one.before = PendingId{head.row.session, head.row.row.call, head.row.row.generation, {}};
+        found.push_back(std::move(head.row));
+        if (auto const done = read(*head.project); !done) return std::unexpected(done.error());
+    }
+    return found;
+}
+
+Result<std::vector<std::string>> Reader::projects(std::string const& after, std::uint32_t limit) {
+    std::vector<std::string> found;
+    std::string last = after;
+    while (found.size() < limit) {
+        auto next = query(Read::next_project);
+        next.bind(last);
+        auto const row = next.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) break;
+        last = next.text(0);
+        found.push_back(last);
+    }
+    return found;
+}
+
+Result<std::uint32_t> Reader::rows_of(Query& query) {
+    for (std::uint32_t count = 0;; ++count) {
+        auto const row = query.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return count;
+    }
+}
+
+Result<std::uint32_t> Reader::waiting_in(std::string const& project, std::uint32_t limit) {
+    std::int64_t last = 0;
+    for (std::uint32_t count = 0;; ++count) {
+        if (count == limit) return count;
+        auto next = query(Read::next_waiting);
+        next.bind(project).bind(last);
+        auto const row = next.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return count;
+        last = next.integer(0);
+    }
+}
+
+Result<port::SessionCounts> Reader::session_counts(std::string const& project,
+                                                   std::uint32_t limit) {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    port::SessionCounts out;
+    auto const take = [](Result<std::uint32_t> const& from, std::uint32_t& to) -> Result<void> {
+        if (!from) return std::unexpected(from.error());
+        to = *from;
+        return {};
+    };
+    auto all = query(Read::count_sessions);
+    all.bind(project).bind(std::int64_t{limit});
+    if (auto const done = take(rows_of(all), out.all); !done) return std::unexpected(done.error());
+    if (auto const done = take(waiting_in(project, limit), out.waiting); !done)
+        return std::unexpected(done.error());
+    for (auto const& [status, to] :
+         {std::pair("paused", &out.paused), std::pair("error", &out.error),
+          std::pair("completed", &out.completed)}) {
+        auto some = query(Read::count_by_status);
+        some.bind(project).bind(std::int64_t{limit}).bind(std::string_view(status));
+        if (auto const done = take(rows_of(some), *to); !done) return std::unexpected(done.error());
+    }
+    return out;
 }
 
 // Waiting calls have an index. Settled calls are found by walking the project's sessions.
-Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter) {
+Result<std::vector<PendingListed>> Reader::list_of_project(PendingFilter const& filter,
+                                                           std::string const& project) {
     auto const open = statuses_of(filter) == 1 << static_cast<int>(PendingStatus::waiting);
     bool const named = !filter.external_ref.empty();
     auto rows = query(named ? Read::pending_by_ref : open ? Read::pending_open : Read::pending_any);
     auto const number =
         filter.before ? static_cast<std::int64_t>(filter.before->session.number()) : number_max;
     bind_filter(rows, number, filter.before, filter);
-    rows.bind(filter.project);
+    rows.bind(project);
     if (named) rows.bind(filter.external_ref);
     std::vector<PendingListed> found;
     for (;;) {
@@ -241,7 +345,7 @@ Result<std::vector<PendingListed>> Reader::list_of_session(PendingFilter const& 
     auto const& session = *filter.session;
     auto const known = find(session);
     if (!known) return std::unexpected(known.error());
-    if (!*known || (*known)->project != filter.project || (*known)->status == "deleted")
+    if (!*known || !filter.project.has((*known)->project) || (*known)->status == "deleted")
         return found;
     auto before = filter.before;
     if (before && before->session.number() < session.number()) return found;
