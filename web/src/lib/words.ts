@@ -56,6 +56,14 @@ export function isMine(call: Call, me: Person): boolean {
   });
 }
 
+/** The claim of somebody else on a call that this person may answer otherwise. */
+export function othersClaim(call: Call, me: Person): NonNullable<Call['claim']> | null {
+  const { claim } = call;
+  if (!claim || call.status !== 'processing' || who(claim.by, me.name) === 'you') return null;
+  const { mine: _, ...rest } = call;
+  return isMine(rest, me) ? claim : null;
+}
+
 export function askedOf(call: Call, me: Person): string {
   return list(
     call.answer.from.map((one) => who(one, me.name)),
