@@ -38,7 +38,6 @@ class Me implements Person {
       const response = await client.raw('/api/me', { headers: { accept: 'application/json' } });
       if (response.status === 401) this.signedOut();
       if (response.ok) this.know((await response.json()) as Answer);
-      // A server of an earlier release has no such route: what sign-in said is kept.
     } catch {
       // Without a connection what was known stays.
     }

@@ -46,9 +46,9 @@ export class ProjectMail {
   /** Follows what comes; the function that is returned ends it. */
   follow(): () => void {
     return feed.listen((news) => {
-      const event = 'event' in news ? news.event : null;
-      const type = String(event?.type ?? '');
-      if (!event || !type.startsWith('mail')) return;
+      const { event } = news;
+      const type = String(event.type);
+      if (!type.startsWith('mail')) return;
       void this.undelivered();
       if (type !== 'mail_sent') void this.again(event.sessionID);
     });
