@@ -82,7 +82,8 @@ class WebPage(Tools):
     def test_views_give_the_page_to_anyone_who_is_signed_in(self):
         bob = Person(self.server, 'bob')
         shell = (ROOT / 'web/src/parts/Shell.svelte').read_text()
-        views = set(re.findall(r"router\.path === '(/[a-z/]+)'", shell)) - {'/'}
+        found = re.findall(r"router\.path === '(/[a-z/]+)'|'(/[a-z/]+)': \(\) =>", shell)
+        views = {one or other for one, other in found} - {'/'}
         self.assertIn('/operate/rules', views)
         for path in ('/sessions?state=idle&q=a', '/sessions/ses_x/timeline', *sorted(views)):
             answer = self.assertStatus(bob.client().get(path, Cookie=bob.cookie), 200)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { attach } from '../src/lib/files';
+import { icons, pathOf, type IconName } from '../src/lib/icons';
 import { markdown, safe } from '../src/lib/markdown';
 import { parse, percentile } from '../src/lib/overview.svelte';
 import { progressOf } from '../src/lib/progress';
@@ -63,6 +64,15 @@ describe('text', () => {
     expect(short('abcdefghijklmnopqrstuvwxyz')).toBe('abcdefgh…vwxyz');
     expect(digest(`sha256:${'a'.repeat(64)}`)).toBe('sha256:aaaaaaaa…aaaaa');
     expect(bytes(5_200_000)).toBe('5.2 MB');
+  });
+});
+
+describe('icons', () => {
+  it('each_icon_is_one_path', () => {
+    for (const name of Object.keys(icons) as IconName[])
+      expect(pathOf(name), name).toMatch(/^M[-\d., a-zA-Z]+$/i);
+    // A circle is closed, and a rectangle has its corners.
+    expect(pathOf('circle')).toBe('M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0');
   });
 });
 
