@@ -2,6 +2,7 @@
 """The page behind the link that people receive: a signed-in person answers with its form, by POST
 only; no form of another origin is accepted; texts of agents are escaped."""
 import html.parser
+import re
 import threading
 import urllib.parse
 
@@ -42,8 +43,8 @@ class Parsed(html.parser.HTMLParser):
         if tag == 'a':
             self.links.append(attributes['href'])
         bad = [name for name in attributes if name.startswith('on')]
-        own = ('/sign-in', '/sign-out')
-        bad += [a for n, a in attributes.items() if n == 'action' and a not in own]
+        own = re.compile(r'/sign-in|/sign-out|/a/pnd_[\w-]+')
+        bad += [a for n, a in attributes.items() if n == 'action' and not own.fullmatch(a)]
         assert not bad, bad
 
     def handle_data(self, data):
@@ -65,8 +66,10 @@ class Person:
     def client(self):
         return Client(self.server.port, None)
 
-    def get(self, pending):
-        answer = self.client().get('/a/' + pending, Cookie=self.cookie)
+    def get(self, pending, confirm=None):
+        """The page of a call, or the confirmation of a decision, which has the form."""
+        path = '/a/' + pending + (f'?confirm={confirm}' if confirm else '')
+        answer = self.client().get(path, Cookie=self.cookie)
         assert answer.status == 200, answer
         return Parsed(answer.raw)
 
@@ -82,7 +85,7 @@ class Person:
         return self.client().call('POST', '/a/' + pending, headers=headers, raw=raw)
 
     def answer(self, pending, verdict, page=None, **fields):
-        page = page or self.get(pending)
+        page = page or self.get(pending, None if verdict == 'answer' else verdict)
         return self.send(pending, {**page.hidden, 'verdict': verdict, **fields})
 
 
@@ -109,7 +112,16 @@ class Page(Tools):
         page = bob.get(pending)
         self.assertIn('Deploy A?', page.text)
         self.assertIn('{"target":"A"}', page.text)
-        self.assertEqual(page.verdicts, ['approve', 'deny'])
+        self.assertNotIn('form', page.tags)
+        self.assertEqual(page.verdicts, [])
+        ways = [f'/a/{pending}?confirm={verdict}' for verdict in ('deny', 'approve')]
+        self.assertEqual(page.links, ['/', *ways])
+        page = bob.get(pending, 'approve')
+        self.assertIn('Run this once?', page.text)
+        self.assertIn('Deploy A?', page.text)
+        self.assertIn('{"target":"A"}', page.text)
+        self.assertEqual(page.verdicts, ['approve'])
+        self.assertEqual(page.links, ['/a/' + pending] * 2)
         has_own_script_alone(self, page)
         answer = bob.answer(pending, 'approve', page, comment='go\r\nahead & <b>')
         self.assertEqual((answer.status, answer.headers['Location']), (303, pending))
@@ -132,7 +144,7 @@ class Page(Tools):
     def test_denied_call_never_runs_late_answer_names_the_decider(self):
         pending = self.asked()
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
-        late = eve.get(pending)
+        late = eve.get(pending, 'approve')
         self.assertEqual(bob.answer(pending, 'deny', comment='friday').status, 303)
         self.ends_with('deploy A failed: denied: friday')
         answer = eve.answer(pending, 'approve', late)
@@ -146,7 +158,7 @@ class Page(Tools):
     def test_first_of_many_clicks_decides(self):
         pending = self.asked()
         people = [Person(self.server, f'p{i}') for i in range(6)]
-        pages = [person.get(pending) for person in people]
+        pages = [person.get(pending, 'approve') for person in people]
         statuses = []
 
         def click(i):
@@ -163,10 +175,26 @@ class Page(Tools):
         types = [e['type'] for e in self.server.events(self.session)]
         self.assertEqual(types.count('submitted'), 1)
 
+    def test_confirmation_is_of_decisions_alone(self):
+        pending = self.asked()
+        bob = Person(self.server, 'bob')
+        for confirm in ('x', 'answer', 'approve&confirm=deny'):
+            answer = bob.client().get(f'/a/{pending}?confirm={confirm}', Cookie=bob.cookie)
+            self.assertProblem(answer, 400, 'bad_value')
+        page = bob.get(pending, 'run_again')  # not of an approval: the page
+        self.assertIn(f'/a/{pending}?confirm=approve', page.links)
+        page = bob.get(pending, 'deny')
+        self.assertIn('Deny deploy?', page.text)
+        self.assertEqual(page.verdicts, ['deny'])
+        anyone = Client(self.server.port, None).get(f'/a/{pending}?confirm=approve')
+        self.assertNotIn('Deploy', Parsed(anyone.raw).text)
+        self.assertEqual(bob.answer(pending, 'deny', page).status, 303)
+        self.assertNotIn('form', bob.get(pending, 'approve').tags)
+
     def test_get_never_decides(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
-        page = bob.get(pending)
+        page = bob.get(pending, 'approve')
         fields = urllib.parse.urlencode({**page.hidden, 'verdict': 'approve'})
         answer = bob.client().get(f'/a/{pending}?{fields}', Cookie=bob.cookie)
         self.assertEqual(answer.status, 400)
@@ -184,15 +212,15 @@ class Page(Tools):
         other = self.server.create('deploy B', agent='ops')['id']
         (call,) = self.server.open_calls(other)
         bob, eve = Person(self.server, 'bob'), Person(self.server, 'eve')
-        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
         for origin in (None, 'null', 'https://evil.test', self.own_but_port(1), bob.own + '/'):
             answer = bob.send(pending, fields, Origin=origin)
             self.assertProblem(answer, 403, 'origin_refused')
         for token in (
             '',
             'x',
-            eve.get(pending).hidden['token'],
-            bob.get(call['id']).hidden['token'],
+            eve.get(pending, 'approve').hidden['token'],
+            bob.get(call['id'], 'approve').hidden['token'],
         ):
             answer = bob.send(pending, {**fields, 'token': token})
             self.assertEqual(answer.status, 403, answer)
@@ -220,7 +248,7 @@ class Page(Tools):
     def test_incomplete_form_changes_nothing(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
-        hidden = bob.get(pending).hidden
+        hidden = bob.get(pending, 'approve').hidden
         for fields, status in (
             ({**hidden}, 400),
             ({**hidden, 'verdict': 'answer'}, 400),
@@ -234,11 +262,13 @@ class Page(Tools):
     def test_form_is_only_for_people_who_may_answer(self):
         pending = self.asked()
         reader = Person(self.server, 'ro', role='read')
-        page = reader.get(pending)
-        self.assertIn('Deploy A?', page.text)
-        self.assertNotIn('form', page.tags)
+        for confirm in (None, 'approve'):
+            page = reader.get(pending, confirm)
+            self.assertIn('Deploy A?', page.text)
+            self.assertNotIn('form', page.tags)
+            self.assertEqual(page.links, ['/'])
         bob = Person(self.server, 'bob')
-        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
         self.assertProblem(reader.send(pending, fields), 403, 'forbidden', role='answer')
         foreign = Person(self.server, 'far', projects=['other'])
         page = foreign.get(pending)
@@ -254,7 +284,7 @@ class Page(Tools):
     def test_form_after_sign_out_or_revocation_is_refused(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
-        fields = {**bob.get(pending).hidden, 'verdict': 'approve'}
+        fields = {**bob.get(pending, 'approve').hidden, 'verdict': 'approve'}
         out = bob.client().call(
             'DELETE', '/sign-in', headers={'Cookie': bob.cookie, 'Origin': bob.own}
         )
@@ -265,7 +295,7 @@ class Page(Tools):
     def test_two_answerers_must_agree(self):
         pending = self.asked('answerers = ["ann", "bob"]\nneed = 2')
         ann, bob, eve = (Person(self.server, name) for name in ('ann', 'bob', 'eve'))
-        page = ann.get(pending)
+        page = ann.get(pending, 'approve')
         self.assertIn('ann, bob; 2 must agree', page.text)
         self.assertIn('0 of 2 have approved', page.text)
         answer = eve.answer(pending, 'approve')
@@ -285,11 +315,11 @@ class Page(Tools):
     def test_claimed_call_is_left_to_its_claimant(self):
         pending = self.asked()
         ann, bob = Person(self.server, 'ann'), Person(self.server, 'bob')
-        before = bob.get(pending)
+        before = bob.get(pending, 'approve')
         headers = {'Cookie': ann.cookie, 'Origin': ann.own}
         claim = f'/async-tool/pending/{pending}/claim'
         self.assertStatus(ann.client().post(claim, {'forMs': 600_000}, **headers), 200)
-        page = bob.get(pending)
+        page = bob.get(pending, 'approve')
         self.assertIn('Claimed by ann until ', page.text)
         self.assertNotIn('form', page.tags)
         answer = bob.answer(pending, 'approve', before)
@@ -309,14 +339,26 @@ class Page(Tools):
         self.assertIn("default-src 'none'", policy)
         self.assertIn("form-action 'self'", policy)
         self.assertIn("frame-ancestors 'none'", policy)
-        self.assertIn("script-src 'self'; style-src 'self' 'sha256-", policy)
+        self.assertIn("script-src 'self'; style-src 'self';", policy)
+        self.assertNotIn('sha256', policy)
         # With no-referrer browsers would send `Origin: null` with the form.
         self.assertEqual(answer.headers['Referrer-Policy'], 'same-origin')
         self.assertEqual(answer.headers['Cache-Control'], 'no-store')
         page = Parsed(answer.raw)
         has_own_script_alone(self, page)
+        self.assertEqual((page.tags.count('form'), page.tags.count('style')), (0, 0))
+        self.assertIn("<script>alert(1)</script><form action='https://evil.test'>A", page.text)
+        page = bob.get(call['id'], 'approve')
+        has_own_script_alone(self, page)
         self.assertEqual(page.tags.count('form'), 1)
         self.assertIn("<script>alert(1)</script><form action='https://evil.test'>A", page.text)
+        # What was typed is kept in a form that is refused, and escaped.
+        refused = bob.answer(call['id'], 'deny', comment=evil, inputDigest='')
+        self.assertEqual(refused.status, 400)
+        again = Parsed(refused.raw)
+        self.assertEqual(again.verdicts, ['deny'])
+        self.assertNotIn('img', again.tags)
+        self.assertIn('<img/src=x/onerror=alert(1)>"\'&\\u{202e}gnp', again.text.lower())
         # Edited arguments and comments are escaped too.
         self.assertEqual(bob.answer(call['id'], 'deny', comment=evil).status, 303)
         after = Parsed(bob.client().get('/a/' + call['id'], Cookie=bob.cookie).raw)
@@ -347,7 +389,7 @@ class Page(Tools):
     def test_form_decides_over_a_crash(self):
         pending = self.asked()
         bob = Person(self.server, 'bob')
-        page = bob.get(pending)
+        page = bob.get(pending, 'approve')
         self.server.restart()
         self.assertEqual(bob.answer(pending, 'approve', page).status, 303)
         self.ends_with('deploy A: ran {"target":"A"}')

@@ -34,7 +34,12 @@ class SignIn(Case):
         self.assertTrue(link['url'].startswith(self.own() + '/sign-in#dml_'))
         for _ in range(3):  # programs that preview links see a page, and no code
             page = self.assertStatus(self.browser().get('/sign-in'), 200)
-            self.assertIn("default-src 'none'", page.headers['Content-Security-Policy'])
+            policy = page.headers['Content-Security-Policy']
+            self.assertIn("default-src 'none'; style-src 'self';", policy)
+            self.assertIn("; script-src 'self'; connect-src 'self'; require-trusted-", policy)
+            self.assertNotIn('sha256', policy)
+            self.assertIn(b' defer></script>', page.raw)
+            self.assertNotIn(b'<style', page.raw)
         self.assertStatus(self.spend(code), 200)
         self.assertProblem(self.spend(code), 401, 'unauthenticated')
 

@@ -54,8 +54,6 @@ const VIEWS = {
   config: ['/operate/config', null],
   you: ['/you', null],
   shortcuts: ['/', (page) => page.keyboard.press('?')],
-  'sign-in': ['/sign-in?next=%2Fa%2Fpnd_x#code', null],
-  'sign-in-none': ['/sign-in?next=%2Fa%2Fpnd_x', null],
   'not-found': ['/nowhere', null],
   connection: [
     `/sessions/${ids.ship}`,

@@ -105,6 +105,23 @@ describe('story', () => {
 });
 
 describe('conversation', () => {
+  it('card_of_a_call_has_its_placeholder_progress_and_files', () => {
+    const call = { callID: 'call_1', pendingID: 'pnd_1' };
+    const events = [
+      { type: 'model_replied', data: { calls: [{ callID: 'call_1', tool: 'render', input: {} }] } },
+      { type: 'call_paused', data: { ...call, reason: 'tool_result', placeholder: { n: 1 } } },
+      { type: 'progressed', data: { ...call, payload: { percent: 40 } } },
+      { type: 'artifact_emitted', data: { callID: 'call_1', artifactID: 'art_1', name: 'a.png' } },
+    ].map((one, index) => ({ ...one, seq: index + 1, at: 1000 + index, sessionID: 'ses_1' }));
+    const tool = conversation(events as unknown as Event[]).tools.get('call_1');
+    expect(tool).toMatchObject({
+      status: 'waiting',
+      placeholder: { n: 1 },
+      progress: [{ payload: { percent: 40 } }],
+      files: [{ artifactID: 'art_1', name: 'a.png', mime: '', bytes: 0 }],
+    });
+  });
+
   it('call_that_was_approved_stands_after_its_night', () => {
     const view = conversation(recorded(approve));
     const blocks = view.messages.find((one) => one.role === 'agent')!.blocks;

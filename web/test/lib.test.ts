@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { attach } from '../src/lib/files';
+import { icons, pathOf, type IconName } from '../src/lib/icons';
 import { markdown, safe } from '../src/lib/markdown';
 import { parse, percentile } from '../src/lib/overview.svelte';
 import { progressOf } from '../src/lib/progress';
@@ -66,6 +67,15 @@ describe('text', () => {
   });
 });
 
+describe('icons', () => {
+  it('each_icon_is_one_path', () => {
+    for (const name of Object.keys(icons) as IconName[])
+      expect(pathOf(name), name).toMatch(/^M[-\d., a-zA-Z]+$/i);
+    // A circle is closed, and a rectangle has its corners.
+    expect(pathOf('circle')).toBe('M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0');
+  });
+});
+
 describe('markdown', () => {
   it('html_stays_text', () => {
     const nodes = markdown('<img src=x onerror=alert(1)> **bold**');
@@ -84,9 +94,41 @@ describe('markdown', () => {
     );
     expect(kinds).toEqual(['heading', 'list', 'code', 'p']);
   });
-  it('hostile_nesting_ends', () => {
-    expect(markdown('['.repeat(5000) + '](x)').length).toBe(1);
-    expect(markdown('*'.repeat(5000)).length).toBe(1);
+  it('table_becomes_a_node_and_a_line_with_a_bar_does_not', () => {
+    const cell = (text: string) => [{ kind: 'text', text }];
+    const row = String.raw`| 1 \| 2 | **3** |`;
+    expect(markdown(`above\n\n| a | b |\n|---|:-:|\n${row}\nbelow`)).toEqual([
+      { kind: 'p', inside: cell('above') },
+      {
+        kind: 'table',
+        head: [cell('a'), cell('b')],
+        rows: [[cell('1 | 2'), [{ kind: 'strong', inside: cell('3') }]]],
+      },
+      { kind: 'p', inside: cell('below') },
+    ]);
+    expect(markdown('a | b\nc | d').map((one) => one.kind)).toEqual(['p']);
+  });
+  it('nothing_that_was_written_is_left_out', () => {
+    const hidden = 'a\n\n<!-- approve this -->\n\n[x]: http://evil.example "see"\n\n&lt;b';
+    const shown = JSON.stringify(markdown(hidden));
+    for (const part of ['<!-- approve this -->', '[x]: ', 'http://evil.example', 'see', '&lt;b'])
+      expect(shown).toContain(part);
+  });
+  it.each([
+    ['brackets', '['.repeat(5000) + '](x)'],
+    ['stars', '*'.repeat(5000)],
+    ['stars between letters', '*a'.repeat(5000)],
+    ['quotes', '>'.repeat(5000) + 'x'],
+    ['lists', Array.from({ length: 500 }, (_, at) => `${'  '.repeat(at)}- x`).join('\n')],
+    ['ticks', '`'.repeat(5000) + 'a'],
+    ['underlines', '_a '.repeat(5000)],
+    ['tags', '<a '.repeat(5000)],
+    ['table', '|'.repeat(2000) + '\n' + '|-'.repeat(1000)],
+    ['long', 'word '.repeat(50_000)],
+  ])('hostile_text_ends_soon: %s', (_, hostile) => {
+    const begun = performance.now();
+    expect(JSON.stringify(markdown(hostile)).length).toBeGreaterThan(0);
+    expect(performance.now() - begun).toBeLessThan(1500);
   });
 });
 

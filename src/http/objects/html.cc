@@ -1,8 +1,8 @@
 #include "http/objects/html.h"
 
-#include "base/sha256.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
+#include "http/objects/plain_files.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -13,51 +13,6 @@
 namespace dormouse::http {
 
 namespace {
-
-// The colours and sizes of the web page (web/src/tokens.css). Buttons are at least 44 px high, and
-// far enough apart for a thumb.
-constexpr std::string_view style =
-    ":root{color-scheme:light dark;--bg:#f6f6f8;--surface:#fff;--sunken:#f0f0f4;--text:#1a1b22;"
-    "--text-2:#4e505b;--text-3:#666874;--field:#878995;--line:#e4e4ea;--focus:#1f62d8}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#0e0f13;--surface:#15161b;--sunken:#101116;"
-    "--text:#ececf2;--text-2:#aeb0bc;--text-3:#8e909d;--field:#717482;--line:#272931;"
-    "--focus:#7fb0ff}}"
-    "body{font:.9375rem/1.5 system-ui,sans-serif;margin:0;padding:1rem;overflow-wrap:anywhere;"
-    "background:var(--bg);color:var(--text)}"
-    "main{max-width:40rem;margin:auto;box-sizing:border-box;padding:1rem 1.25rem;"
-    "background:var(--surface);border:1px solid var(--line);border-radius:10px}"
-    "a{color:inherit}:focus-visible{outline:2px solid var(--focus);outline-offset:2px}"
-    "h1{font-size:1.25rem;font-weight:620;line-height:1.3;white-space:pre-line;margin:.5rem 0 1rem}"
-    "h2{font-size:1rem;font-weight:620;margin-top:2rem}"
-    ".said{white-space:pre-line}.dim{color:var(--text-3)}"
-    ".md ul{list-style:disc}.md ul,.md ol{padding-left:1.5rem}.md li{border:0;padding:0}"
-    "del,ins{text-decoration:none;display:block}ins{font-weight:bold}"
-    "nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem;align-items:center;color:var(--text-2)}"
-    "nav a,li a{display:inline-block;min-height:44px;line-height:44px}"
-    "summary{min-height:44px;line-height:44px;cursor:pointer;color:var(--text-2)}"
-    "li a{line-height:1.5;padding:.6rem 0;box-sizing:border-box;font-weight:550}"
-    "ul{list-style:none;padding:0}li{border-top:1px solid var(--line);padding:.25rem 0}"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);font-size:13px;"
-    "background:var(--sunken);border-radius:8px;padding:.5rem .75rem;margin:.25rem 0}"
-    "dl{display:grid;grid-template-columns:minmax(5rem,auto) 1fr;gap:.4rem 1rem}"
-    "dt{color:var(--text-2)}dd{margin:0;min-width:0}"
-    "dd dl{margin:0;padding:.5rem .75rem;border:1px solid var(--text);border-radius:8px;"
-    "font:13px/1.5 ui-monospace,monospace}"
-    "textarea,input[type=text]{width:100%;font:inherit;font-size:1rem;box-sizing:border-box;"
-    "padding:.5rem;color:inherit;background:var(--surface);border:1px solid var(--field);"
-    "border-radius:8px}"
-    "input[type=text]{min-height:44px}"
-    "fieldset{border:1px solid var(--line);border-radius:8px;margin:1rem 0}"
-    ".pick{display:block;padding:.65rem 0}"
-    "button{font:inherit;font-weight:550;min-height:44px;padding:.5rem 1.5rem;border-radius:8px;"
-    "border:1px solid var(--field);background:var(--surface);color:inherit;cursor:pointer}"
-    "button.yes,a.yes{background:var(--text);border-color:var(--text);color:var(--surface)}"
-    "a.yes{display:inline-block;font-weight:550;padding:.65rem 1.5rem;border-radius:8px;"
-    "text-decoration:none}"
-    ".actions{display:flex;flex-wrap:wrap;gap:1rem 2rem;position:sticky;bottom:0;"
-    "background:var(--surface);padding:.75rem 0}"
-    "@media(max-width:30rem){body{padding:0}main{border:0;border-radius:0;min-height:100vh}"
-    "dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}";
 
 std::string distance(std::int64_t ms) {
     std::int64_t const minutes = (ms + 30'000) / 60'000;
@@ -124,25 +79,22 @@ std::string time_html(Time at, Time now) {
     return utc_text(at) + " <span class=\"dim\">(" + words + ")</span>";
 }
 
-std::string_view html_style() { return style; }
-std::string html_style_source() { return "'sha256-" + base64(sha256(style)) + "'"; }
-
 HttpReply html_reply(int status, std::string_view title, std::string_view body) {
     // The policy hides the page's address from other sites, but not from its own form: without an
     // Origin that form would be refused.
     return {status,
             "text/html; charset=utf-8",
             {{"Content-Security-Policy",
-              "default-src 'none'; style-src " + html_style_source() +
-                  "; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+              "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; "
+              "frame-ancestors 'none'"},
              {"X-Content-Type-Options", "nosniff"},
              {"Referrer-Policy", "same-origin"},
              {"Cache-Control", "no-store"}},
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             "<meta name=\"viewport\" content=\"width=device-width\">"
             "<meta name=\"color-scheme\" content=\"light dark\"><title>" +
-                html_text(title) + "</title><style>" + std::string(style) +
-                "</style></head><body><main>\n" + std::string(body) + "</main></body></html>\n"};
+                html_text(title) + "</title>" + plain_style_link() + "</head><body><main>\n" +
+                std::string(body) + "</main></body></html>\n"};
 }
 
 bool wants_html(HttpRequest const& request) {

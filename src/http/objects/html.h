@@ -22,10 +22,6 @@ namespace dormouse::http {
 // Returns a whole page. `title` is text; `body` is HTML and contains the heading.
 [[nodiscard]] HttpReply html_reply(int status, std::string_view title, std::string_view body);
 
-// The style of these pages, and its source in a Content-Security-Policy.
-[[nodiscard]] std::string_view html_style();
-[[nodiscard]] std::string html_style_source();
-
 // Returns true if the request comes from a browser that shows the answer to a person.
 [[nodiscard]] bool wants_html(HttpRequest const& request);
 // Converts an error of the API to a page, if the request wants one.

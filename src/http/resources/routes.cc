@@ -63,7 +63,7 @@ std::vector<Route> call_routes() {
         {"POST", {"c", "{}"}, large, post_capability, "", anyone},
         {"GET", {"c", "{}"}, plain, get_capability, "", anyone},
         {"GET", {}, plain, get_home, "for open", anyone},
-        {"GET", {"a", "{}"}, plain, get_page, "", anyone},
+        {"GET", {"a", "{}"}, plain, get_page, "confirm", anyone},
         {"POST", {"a", "{}"}, plain, post_page, "", answer_id},
         {"GET", {"async-tool", "pending"}, plain, list_pending, pending_query, read_lists},
         {"GET", {"async-tool", "pending", "{}"}, plain, get_pending, "view wait", read_id},

@@ -40,7 +40,7 @@ export function trouble(error: unknown): Trouble {
   };
 }
 
-/** Optional requests: null when the server does not know the route yet, or does not allow it. */
+/** Optional requests: null where this role may not, or a newer server no longer has the route. */
 export async function maybe<T>(request: Promise<T>): Promise<T | null> {
   try {
     return await request;

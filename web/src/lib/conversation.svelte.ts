@@ -31,6 +31,10 @@ export interface Tool {
   output: unknown;
   error: string | null;
   progress: { at: number; payload: unknown }[];
+  /** What the agent sees in place of the outcome while it waits. */
+  placeholder: unknown;
+  /** What the tool made, and what came with its outcome. */
+  files: { artifactID: string; name: string; mime: string; bytes: number }[];
   decided: {
     by: string;
     at: number;
@@ -117,6 +121,13 @@ export interface Conversation {
 }
 
 const plain = (parts: Data[]): string => parts.map((one) => text(one, 'text') ?? '').join('\n');
+
+const made = (data: Data): Tool['files'][number] => ({
+  artifactID: text(data, 'artifactID') ?? '',
+  name: text(data, 'name') ?? 'file',
+  mime: text(data, 'mime') ?? '',
+  bytes: number(data, 'bytes') ?? 0,
+});
 
 export class Folder {
   readonly view: Conversation = $state({
@@ -380,6 +391,8 @@ export class Folder {
       output: undefined,
       error: null,
       progress: [],
+      placeholder: undefined,
+      files: [],
       decided: null,
       settledBy: '',
       receipt: null,
@@ -412,6 +425,9 @@ export class Folder {
       tool.error = text(data, 'error');
     } else if (type === 'call_paused' || type === 'gate_asked') {
       Object.assign(tool, { status: 'waiting', waits: waitKind(text(data, 'reason')) });
+      if (type === 'call_paused') tool.placeholder = data['placeholder'] ?? undefined;
+    } else if (type === 'artifact_emitted') {
+      tool.files = [...tool.files, made(data)];
     } else if (type === 'in_doubt') {
       Object.assign(tool, {
         status: 'doubt',

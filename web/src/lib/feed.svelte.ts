@@ -1,11 +1,11 @@
 // What happens in the projects of the person, for the whole page: one stream, shared by all tabs of the browser. The tab that holds the
 // lock reads it and tells the others, with the place in the stream: the tab that follows it continues from there.
-import type { Event, PendingCall } from 'dormouse-client';
+import type { Event } from 'dormouse-client';
 import { client } from './api';
 import { me } from './me.svelte';
-import { Stream, TRIES, delay, type LinkState } from './stream';
+import { Stream, type LinkState } from './stream';
 
-export type News = { event: Event } | { call: PendingCall };
+export type News = { event: Event };
 type Listener = (news: News) => void;
 type Word = {
   project: string;
@@ -15,7 +15,6 @@ type Word = {
   hello?: true;
 };
 
-const POLL = 50;
 /** All that the person may see. */
 export const EVERY_PROJECT = '*';
 
@@ -31,8 +30,6 @@ class Feed {
   private cursor: string | null = null;
   private project = '';
   private stopped = new AbortController();
-  private polling = false;
-  private wake: (() => void) | null = null;
 
   listen(listener: Listener): () => void {
     this.listeners.add(listener);
@@ -66,14 +63,12 @@ class Feed {
     this.stream = null;
     this.channel = null;
     this.leads = false;
-    this.polling = false;
     this.cursor = null;
     this.project = '';
   }
 
   retry(): void {
-    if (this.polling) this.wake?.();
-    else this.stream?.retry();
+    this.stream?.retry();
   }
 
   private lead(): void {
@@ -91,60 +86,7 @@ class Feed {
         this.channel?.postMessage({ project: this.project, cursor } satisfies Word);
       },
     });
-    if (this.cursor === null) void this.begin();
-    else this.stream.open();
-  }
-
-  /** A server that cannot begin a stream at the newest event is asked for changed calls instead. */
-  private async begin(): Promise<void> {
-    const query = new URLSearchParams({ project: this.project, after: 'now', limit: '1' });
-    try {
-      const response = await client.raw(`/api/events?${query}`, { signal: this.stopped.signal });
-      void response.body?.cancel();
-      if (response.status === 401) return void (me.signedIn = false);
-      if (response.status === 400) return void this.poll();
-    } catch {
-      // The stream says that there is no connection.
-    }
-    if (this.leads) this.stream?.open();
-  }
-
-  private async poll(): Promise<void> {
-    this.polling = true;
-    const { signal } = this.stopped;
-    let since = '';
-    let tries = 0;
-    while (!signal.aborted) {
-      const wait = tries === 0 && this.state.kind === 'live' ? POLL : 0;
-      const query = new URLSearchParams({ project: this.project, limit: '200' });
-      if (since) query.set('changedSince', since);
-      if (since && wait > 0) query.set('wait', String(wait));
-      try {
-        const response = await client.raw(`/async-tool/pending?${query}`, { signal });
-        if (response.status === 401) return this.set({ kind: 'ended', reason: 'unauthenticated' });
-        if (!response.ok) throw new Error(String(response.status));
-        const { items } = (await response.json()) as { items: PendingCall[] };
-        tries = 0;
-        this.set({ kind: 'live' });
-        for (const call of since ? items : []) this.tell({ call });
-        since = response.headers.get('dormouse-as-of') ?? String(Date.now());
-      } catch {
-        if (signal.aborted) return;
-        tries += 1;
-        await this.pause(tries);
-        if (tries > TRIES) tries = 0;
-      }
-    }
-  }
-
-  private pause(tries: number): Promise<void> {
-    const paused = tries > TRIES;
-    const wait = delay(tries);
-    this.set(paused ? { kind: 'paused' } : { kind: 'waiting', tries, next: Date.now() + wait });
-    return new Promise((done) => {
-      this.wake = done;
-      if (!paused) setTimeout(done, wait);
-    });
+    this.stream.open();
   }
 
   private tell(news: News): void {

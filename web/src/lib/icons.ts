@@ -149,3 +149,44 @@ export const icons = {
 } as const;
 
 export type IconName = keyof typeof icons;
+
+type Shape = readonly [string, Record<string, string | number | undefined>];
+const paths = new Map<IconName, string>();
+
+/** An icon as one path: a page has hundreds of them, and each element takes time. */
+export function pathOf(name: IconName): string {
+  let path = paths.get(name);
+  if (path === undefined) {
+    path = (icons[name] as unknown as Shape[]).map(([tag, shape]) => outline(tag, shape)).join('');
+    paths.set(name, path);
+  }
+  return path;
+}
+
+function outline(tag: string, shape: Shape[1]): string {
+  const n = (key: string): number => Number(shape[key] ?? 0);
+  switch (tag) {
+    case 'path':
+      return String(shape['d']);
+    case 'circle':
+      return round(n('cx'), n('cy'), n('r'), n('r'));
+    case 'ellipse':
+      return round(n('cx'), n('cy'), n('rx'), n('ry'));
+    case 'line':
+      return `M${n('x1')} ${n('y1')}L${n('x2')} ${n('y2')}`;
+    case 'polyline':
+      return `M${shape['points']}`;
+    case 'polygon':
+      return `M${shape['points']}Z`;
+    case 'rect':
+      return box(n('x'), n('y'), n('width'), n('height'), Number(shape['rx'] ?? shape['ry'] ?? 0));
+    default:
+      throw new Error(`an icon has a ${tag}`);
+  }
+}
+const round = (x: number, y: number, rx: number, ry: number): string =>
+  `M${x - rx} ${y}a${rx} ${ry} 0 1 0 ${2 * rx} 0a${rx} ${ry} 0 1 0 ${-2 * rx} 0`;
+function box(x: number, y: number, width: number, height: number, r: number): string {
+  const arc = (dx: number, dy: number): string => (r ? `a${r} ${r} 0 0 1 ${dx} ${dy}` : '');
+  return `M${x + r} ${y}h${width - 2 * r}${arc(r, r)}v${height - 2 * r}${arc(-r, r)}h${2 * r - width}${arc(-r, -r)}v${2 * r - height}${arc(r, -r)}Z`;
+}

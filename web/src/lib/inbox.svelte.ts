@@ -37,7 +37,6 @@ class Inbox {
 
   constructor() {
     feed.listen((news) => {
-      if ('call' in news) return this.put(news.call);
       const id = (news.event.data as { pendingID?: unknown }).pendingID;
       if (typeof id === 'string') this.read(id);
     });

@@ -15,8 +15,13 @@ class Keys {
   private sets = $state.raw<Shortcut[][]>([]);
   private first: { key: string; at: number } | null = null;
 
+  /** Those that work: the newest of two with the same keys. */
   get all(): Shortcut[] {
-    return this.sets.flat();
+    const taken = new Set<string>();
+    return this.sets.flat().filter(({ keys }) => {
+      const name = keys.join(' ');
+      return !taken.has(name) && taken.add(name);
+    });
   }
 
   /** Adds shortcuts; the function that is returned removes them. */

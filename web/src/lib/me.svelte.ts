@@ -44,7 +44,6 @@ class Me implements Person {
       if (!response.ok) return;
       this.know((await response.json()) as Answer);
       await this.readChoices();
-      // A server of an earlier release has no such route: what sign-in said is kept.
     } catch {
       // Without a connection what was known stays.
     }

@@ -1,9 +1,63 @@
 // Counts beside the navigation, and what the overview shows. Read again every half minute while the page is seen.
-import type { Delivery, Doctor } from 'dormouse-client';
+import type { Delivery, Doctor, Node as ServerNode } from 'dormouse-client';
 import { client, maybe } from './api';
+import type { IconName } from './icons';
 import { me } from './me.svelte';
+import { sessions } from './sessions.svelte';
+import { count } from './text';
+import type { State } from './words';
 
 const EVERY = 30_000;
+const DEAD = 200;
+const DEAD_SHOWN = 5;
+
+/** Something that does not continue without a person. */
+export interface Need {
+  kind: State;
+  icon: IconName;
+  title: string;
+  text: string;
+  to: string;
+  button: string;
+}
+interface Found {
+  sessionID: string;
+  pendingID?: string;
+  why: string;
+}
+const FINDINGS = ['inDoubt', 'stuck', 'orphaned', 'unreadable', 'blocked', 'notAsking'] as const;
+type Finding = (typeof FINDINGS)[number];
+const title = (id: string): string => sessions.get(id)?.title ?? 'a session';
+
+function needOf(name: Finding, one: Found): Need {
+  const whose = `“${title(one.sessionID)}”`;
+  const session = { text: one.why, to: `/sessions/${one.sessionID}`, button: 'Open' };
+  if (name === 'inDoubt') {
+    const to = one.pendingID ? `/?open=${one.pendingID}` : session.to;
+    return {
+      kind: 'doubt',
+      icon: 'circle-question-mark',
+      title: `A call of ${whose} is in doubt`,
+      text: one.why,
+      to,
+      button: 'Decide',
+    };
+  }
+  if (name === 'blocked' || name === 'notAsking') {
+    const says = name === 'blocked' ? 'waits for configuration or for a person' : 'may act unasked';
+    return { kind: 'wait', icon: 'circle-pause', title: `${whose} ${says}`, ...session };
+  }
+  return { kind: 'fail', icon: 'circle-x', title: `${whose} is ${name}`, ...session };
+}
+
+const needOfDelivery = (one: Delivery): Need => ({
+  kind: 'fail',
+  icon: 'send',
+  title: 'A webhook could not be delivered',
+  text: `${one.url} ${one.lastStatus ? `answered ${one.lastStatus}` : (one.lastError ?? 'did not answer')}, ${count(one.attempts, 'time')}. It is not tried again by itself.`,
+  to: '/operate/deliveries?state=dead',
+  button: 'Open',
+});
 
 class Overview {
   mail = $state(0);
@@ -13,13 +67,23 @@ class Overview {
   metrics = $state.raw<Record<string, number>>({});
   at = $state(0);
   error = $state.raw<unknown>(null);
-  needs = $derived(this.count());
+  nodes = $state.raw<ServerNode[]>([]);
+  /** More deliveries were given up than were counted. */
+  deadMore = $state(false);
 
-  private count(): number {
-    const { counts } = this.doctor ?? {};
-    const all = counts as Record<string, number> | undefined;
-    if (!all) return 0;
-    return Object.values(all).reduce((sum, one) => sum + one, 0) + this.dead;
+  /** What needs a person, as the overview lists it. */
+  needs = $derived.by((): Need[] => [
+    ...FINDINGS.flatMap((name) => this.listOf(name).map((one) => needOf(name, one))),
+    ...this.deliveries.slice(0, DEAD_SHOWN).map(needOfDelivery),
+  ]);
+  /** How many things that are: the number of the heading, and of the navigation. */
+  needed = $derived(
+    FINDINGS.reduce((sum, name) => sum + (this.doctor?.counts[name] ?? 0), 0) + this.dead,
+  );
+  more = $derived(this.deadMore || this.needed > this.needs.length);
+
+  private listOf(name: Finding): Found[] {
+    return (this.doctor?.[name] ?? []) as Found[];
   }
 
   watch(project: string): () => void {
@@ -44,15 +108,17 @@ class Overview {
   }
 
   private async operate(project: string): Promise<void> {
-    const [doctor, dead] = await Promise.all([
+    const query = { project, state: 'dead', limit: DEAD };
+    const [doctor, dead, nodes] = await Promise.all([
       maybe(client.call('doctor')),
-      maybe(
-        client.call('listDeliveries', { query: { project, state: 'dead', limit: 50 } as never }),
-      ),
+      maybe(client.call('listDeliveries', { query: query as never })),
+      maybe(client.call('listNodes')),
     ]);
     this.doctor = doctor;
     this.deliveries = dead?.items ?? [];
     this.dead = this.deliveries.length;
+    this.deadMore = (dead?.next ?? null) !== null;
+    this.nodes = nodes?.items ?? [];
   }
 
   async figures(): Promise<void> {

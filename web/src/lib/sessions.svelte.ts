@@ -30,13 +30,13 @@ class Sessions {
 
   constructor() {
     feed.listen((news) => {
-      const event = 'event' in news ? news.event : null;
-      const project = event ? event.projectID : 'call' in news ? news.call.projectID : '';
-      if (project !== this.project) return;
-      const id = event ? event.sessionID : 'call' in news ? news.call.sessionID : '';
-      if (event && (event.type as string) === 'session_deleted') return this.remove(id);
-      if (event && !event.activity && !/^(session|status|turn)/.test(event.type as string)) return;
-      this.touch(id, event !== null && (event.type as string) === 'session_created');
+      const { event } = news;
+      if (event.projectID !== this.project) return;
+      const { sessionID: id } = event;
+      const type = event.type as string;
+      if (type === 'session_deleted') return this.remove(id);
+      if (!event.activity && !/^(session|status|turn)/.test(type)) return;
+      this.touch(id, type === 'session_created');
     });
   }
 

@@ -1,4 +1,5 @@
-// Which messages of a long conversation are drawn, and which of them a link names.
+// Which messages of a long conversation are drawn, and which of them a link names. Own code, because a virtual list
+// would have to measure each message, and what is not in the document is found by no search and no link of the browser.
 import type { Message } from './conversation.svelte';
 
 /** So many messages are added at a time. */

@@ -36,9 +36,9 @@ export const isHuman = (call: PendingCall): boolean => HUMAN.has(call.reason) ||
 export const isOpen = (call: PendingCall): boolean =>
   call.status === 'waiting' || call.status === 'processing';
 
-/** Whether `role` contains `needed`; a role that nobody knows is taken for the widest. */
+/** Whether `role` contains `needed`; null: it is not known yet. */
 export function may(role: string | null, needed: string): boolean {
-  return role === null || RANK.indexOf(role) >= RANK.indexOf(needed);
+  return RANK.indexOf(role ?? '') >= RANK.indexOf(needed);
 }
 
 /** "you", "carol", "people who may answer". */
@@ -52,8 +52,16 @@ export function isMine(call: Call, me: Person): boolean {
   if (!isHuman(call) || !may(me.role, 'answer')) return false;
   return call.answer.from.some((one) => {
     if (one.startsWith('role:')) return may(me.role, one.slice(5));
-    return me.name === null || one.replace(/^(token|user):/, '') === me.name;
+    return one.replace(/^(token|user):/, '') === me.name;
   });
+}
+
+/** The claim of somebody else on a call that this person may answer otherwise. */
+export function othersClaim(call: Call, me: Person): NonNullable<Call['claim']> | null {
+  const { claim } = call;
+  if (!claim || call.status !== 'processing' || who(claim.by, me.name) === 'you') return null;
+  const { mine: _, ...rest } = call;
+  return isMine(rest, me) ? claim : null;
 }
 
 export function askedOf(call: Call, me: Person): string {
@@ -133,7 +141,7 @@ export function question(call: Call): string {
   return call.reason === 'handoff' ? `${call.tool} waits` : `${call.tool} waits for its result`;
 }
 
-/** What a later server adds to a session. */
+/** A session, with what a list of them shows. */
 export interface Listed extends Session {
   waits?: { reason: string; human: boolean; inDoubt: boolean; mine: boolean } | null;
 }

@@ -219,3 +219,79 @@ test('timeline is a picture, a list, and grows while it is open', async ({ page,
   await server.result(call.id, 'live');
   await shows(page, /first|woke|woken/);
 });
+
+test('keys fork at the message, copy its link and open its actions', async ({ page, server }) => {
+  const session = await server.create('one');
+  await server.api.ok('POST', `/api/sessions/${session.id}/prompt?wait=20`, { text: 'two' });
+  await signIn(page, server, `/sessions/${session.id}`);
+  await shows(page, 'You said: two');
+  await page.keyboard.press('?');
+  const listed = await page.locator('dialog dt').allInnerTexts();
+  for (const key of ['/', 's', '[', ']', 'f', 'y', '.'])
+    expect(listed.map((one) => one.trim()).filter((one) => one === key)).toHaveLength(1);
+  await page.keyboard.press('Escape');
+  const message = page.locator('.msg').filter({ hasText: 'You said: one' });
+  await message.locator('summary[aria-label^=Message]').focus();
+  await page.keyboard.press('y');
+  await shows(page, 'Link copied.');
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  expect(link).toBe(`${server.url}/sessions/${session.id}#${await message.getAttribute('id')}`);
+  await page.keyboard.press('.');
+  await expect(button(message, 'Copy link')).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(message.locator('summary[aria-label^=Message]')).toBeFocused();
+  await page.keyboard.press('f');
+  await shows(page, 'Forked. This is the new session.');
+  await shows(page, 'You said: one');
+  expect(await textOf(page)).not.toContain('You said: two');
+});
+
+test('what comes while the reader is above waits behind a count', async ({ page, server }) => {
+  const session = await server.create('x '.repeat(8000));
+  await signIn(page, server, `/sessions/${session.id}`);
+  await shows(page, 'You said:');
+  await page.locator('.th').hover();
+  await page.mouse.wheel(0, -20_000);
+  const first = page.locator('.msg').first();
+  await expect(first).toBeInViewport();
+  const before = await first.boundingBox();
+  await server.api.ok('POST', `/api/sessions/${session.id}/prompt?wait=20`, { text: 'two' });
+  await button(page, '2 new').waitFor();
+  expect(await first.boundingBox()).toEqual(before);
+  await button(page, '2 new').click();
+  await expect(page.locator('.th').getByText('You said: two')).toBeInViewport();
+  await expect(page.locator('.jump')).toHaveCount(0);
+});
+
+test.describe('tool that makes files', () => {
+  test.use({ config: 'tools = ["artifact_emit"]\n' });
+  const PIXEL =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+  test('files of an outcome are in its card', async ({ page, provider, server }) => {
+    const files = [
+      { name: 'chart.png', mime: 'image/png', base64: PIXEL },
+      { name: 'rows.csv', mime: 'text/csv', text: 'a,b' },
+    ];
+    provider.says = (asked) => {
+      const file = files[asked.split('"role":"tool"').length - 1];
+      return file ? [{ tool: 'artifact_emit', input: file }] : ['Made.'];
+    };
+    const session = await server.create('go', { agentID: 'writer' });
+    await signIn(page, server, `/sessions/${session.id}`);
+    await shows(page, 'Made.');
+    const cards = page.locator('.tc');
+    await expect(cards).toHaveCount(2);
+    for (const summary of await cards.locator('summary').all()) await summary.click();
+    const image = cards.nth(0).getByAltText('chart.png');
+    await expect(image).toBeVisible();
+    expect(await image.evaluate((one: HTMLImageElement) => one.naturalWidth)).toBe(1);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      cards.nth(1).getByRole('link', { name: 'rows.csv' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('rows.csv');
+    expect(readFileSync(await download.path(), 'utf8')).toBe('a,b');
+    await accessible(page, 'a tool with files');
+  });
+});

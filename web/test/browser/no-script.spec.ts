@@ -19,7 +19,17 @@ test('without script the list and the decision work', async ({ browser, server }
     await page.goto(`${server.url}/`);
     await shows(page, 'Waiting for you: 1');
     await page.goto(`${server.url}/a/${call.id}`);
-    await page.locator('button[value=approve]').click();
+    await page.locator('a[href$="?confirm=approve"]').click();
+    await shows(page, 'Run this once?');
+    await shows(page, call.message ?? '');
+    await page.locator('.actions a').click();
+    await page.locator('a[href$="?confirm=deny"]').click();
+    await shows(page, 'Nothing runs.');
+    await page.goto(`${server.url}/a/${call.id}?confirm=approve`);
+    // The file of the style is loaded: the policy allows no inline style.
+    const button = page.locator('button[value=approve]');
+    expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    await button.click();
     await shows(page, 'Approved by bob');
   });
   await server.atRest(session.id);

@@ -73,7 +73,7 @@ const views = ({
   ['session-tasks', `/sessions/${tasks.id}/tasks`, 'report half of it'],
   ['session-mail', `/sessions/${done.id}/mail`, 'Is it live?'],
   ['tasks', '/tasks', 'report half of it'],
-  ['mail', '/mail', 'No mail waits'],
+  ['mail', '/mail', 'Is it live?'],
   ['operate', '/operate', 'Wait for people'],
   ['deliveries', '/operate/deliveries', /deliver/i],
   ['rules', '/operate/rules', /rule/i],

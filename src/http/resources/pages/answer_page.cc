@@ -3,6 +3,7 @@
 #include "http/resources/calls/handlers.h"
 #include "http/resources/pages/handlers.h"
 #include "http/resources/pages/page.h"
+#include "http/resources/pages/page_form.h"
 #include "http/resources/pages/web_page.h"
 #include "http/resources/tokens/oidc_sign_in.h"
 
@@ -25,32 +26,6 @@ HttpReply sign_in_first(Api& api, PendingId const& pending) {
     return page_to_sign_in(pending, oidc_link(api, "/a/" + pending.text()));
 }
 
-void show(Api& api, ExchangePtr const& x, PendingId const& pending, int status,
-          std::string notice) {
-    read_pending(
-        api, pending,
-        [&api, x, pending, status, notice = std::move(notice)](Result<Snapshot> snapshot) mutable {
-            wire::PauseView const* const pause =
-                snapshot ? snapshot->history.pause(pending) : nullptr;
-            bool const mine = pause && x->principal->is_for(snapshot->lane->state().project);
-            if (!mine) return x->responder->reply(sign_in_first(api, pending));
-            Viewer const viewer{x->by, x->principal->role >= Role::answer,
-                                api.services().gate.form_token(x->request, pending),
-                                std::move(notice)};
-            Time const now = api.services().runner.now();
-            PageText const page =
-                page_of(snapshot->lane->state(), snapshot->history, *pause, viewer, now);
-            auto whole =
-                status == 200 ? api.web_page().around(page.title, page.html) : std::nullopt;
-            x->responder->reply(whole ? *std::move(whole)
-                                      : html_reply(status, page.title, page.html));
-        });
-}
-
-void refuse(Api& api, ExchangePtr const& x, PendingId const& pending, Error const& error) {
-    show(api, x, pending, info(error.code).http, error.detail);
-}
-
 struct Form {
     Json body;
 
@@ -60,6 +35,55 @@ struct Form {
         return out;
     }
 };
+
+// How the page looks to who asked for it, or sent its form.
+struct Look {
+    int status = 200;
+    std::string notice = {};
+    std::string confirm = {};
+    Typed typed = {};
+};
+
+void answer(Api& api, ExchangePtr const& x, PendingId const& pending, Snapshot const& snapshot,
+            wire::PauseView const& pause, Look look) {
+    Viewer const viewer{x->by,
+                        x->principal->role >= Role::answer,
+                        api.services().gate.form_token(x->request, pending),
+                        std::move(look.notice),
+                        std::move(look.confirm),
+                        std::move(look.typed)};
+    Time const now = api.services().runner.now();
+    PageText const page = page_of(snapshot.lane->state(), snapshot.history, pause, viewer, now);
+    auto whole = look.status == 200 ? api.web_page().around(page.title, page.html) : std::nullopt;
+    x->responder->reply(whole ? *std::move(whole) : html_reply(look.status, page.title, page.html));
+}
+
+void show(Api& api, ExchangePtr const& x, PendingId const& pending, Look look) {
+    read_pending(api, pending,
+                 [&api, x, pending, look = std::move(look)](Result<Snapshot> snapshot) mutable {
+                     wire::PauseView const* const pause =
+                         snapshot ? snapshot->history.pause(pending) : nullptr;
+                     bool const mine =
+                         pause && x->principal->is_for(snapshot->lane->state().project);
+                     if (!mine) return x->responder->reply(sign_in_first(api, pending));
+                     answer(api, x, pending, *snapshot, *pause, std::move(look));
+                 });
+}
+
+// Shows the form again, with what the person typed.
+void show_again(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form,
+                int status, std::string notice) {
+    show(api, x, pending,
+         {status,
+          std::move(notice),
+          form.text("verdict"),
+          {form.text("comment"), form.text("content"), form.text("answer")}});
+}
+
+void refuse(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form,
+            Error const& error) {
+    show_again(api, x, pending, form, info(error.code).http, error.detail);
+}
 
 Result<Submission> read_doubt(Form const& form) {
     json::Writer content;
@@ -116,11 +140,12 @@ Result<Submission> read_answer(Form const& form, State const& state, wire::Pause
     return fail(Code::wrong_kind, "This call waits for the outcome of a job, not for a person.");
 }
 
-void answered(Api& api, ExchangePtr const& x, PendingId const& pending, HttpReply const& reply) {
+void answered(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form,
+              HttpReply const& reply) {
     if (reply.status == 200)  // redirects to GET, so that a reload sends nothing again
         return x->responder->reply({303, "", {{"Location", pending.text()}}, ""});
     auto const detail = json::View(Json::trusted(reply.body))["detail"].string_or("");
-    show(api, x, pending, reply.status, detail + " Your answer was not applied.");
+    show_again(api, x, pending, form, reply.status, detail + " Your answer was not applied.");
 }
 
 void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& snapshot,
@@ -128,19 +153,20 @@ void offer(Api& api, ExchangePtr const& x, Form const& form, Snapshot const& sna
     PendingId const pending = pause.pending;
     std::string const holder = claimed_by_another(pause, x->by, api.services().runner.now());
     if (!pause.receipt && !holder.empty())
-        return refuse(api, x, pending, {Code::claimed, holder + " has claimed this call."});
+        return refuse(api, x, pending, form, {Code::claimed, holder + " has claimed this call."});
     auto what = read_answer(form, snapshot.lane->state(), pause);
-    if (!what) return refuse(api, x, pending, what.error());
+    if (!what) return refuse(api, x, pending, form, what.error());
     Submit command;
     command.pending = pending;
     command.what = std::move(*what);
     command.via = "page";
     command.input_digest = wire::parse_digest(form.text("inputDigest"));
     if (!command.input_digest)
-        return refuse(api, x, pending,
+        return refuse(api, x, pending, form,
                       {Code::bad_value, "The form has no digest of the call. Reload the page."});
-    submit_to(api, x, std::move(command),
-              [&api, x, pending](HttpReply const& reply) { answered(api, x, pending, reply); });
+    submit_to(api, x, std::move(command), [&api, x, pending, form](HttpReply const& reply) {
+        answered(api, x, pending, form, reply);
+    });
 }
 
 bool is_of_page(Api& api, ExchangePtr const& x, PendingId const& pending, Form const& form) {
@@ -154,7 +180,11 @@ void get_page(Api& api, ExchangePtr const& x) {
     auto const pending = PendingId::parse(x->params[0]);
     if (!pending) return x->fail(not_found());
     if (!x->principal) return x->responder->reply(sign_in_first(api, *pending));
-    show(api, x, *pending, 200, "");
+    std::string confirm(x->request.query_value("confirm").value_or(""));
+    if (!confirm.empty() && !is_step(confirm))
+        return x->fail(
+            {Code::bad_value, "confirm must be approve, deny, run_again, succeeded or give_up."});
+    show(api, x, *pending, {.confirm = std::move(confirm)});
 }
 
 void post_page(Api& api, ExchangePtr const& x) {
@@ -168,7 +198,7 @@ void post_page(Api& api, ExchangePtr const& x) {
     if (!body) return x->fail(body.error());
     Form const form{std::move(*body)};
     if (!is_of_page(api, x, *pending, form))
-        return refuse(api, x, *pending,
+        return refuse(api, x, *pending, form,
                       {Code::forbidden, "The form belongs to another sign-in. Answer again here."});
     read_pending(api, *pending, [&api, x, pending = *pending, form](Result<Snapshot> snapshot) {
         if (!snapshot) return x->fail(snapshot.error());

@@ -7,6 +7,8 @@
 #include "http/objects/html.h"
 #include "http/objects/objects.h"
 #include "http/objects/question_html.h"
+#include "http/resources/pages/page_form.h"
+#include "http/resources/pages/page_parts.h"
 #include "json/changes.h"
 #include "json/json.h"
 
@@ -17,15 +19,6 @@ namespace dormouse::http {
 using namespace dormouse::session;
 
 namespace {
-
-std::string shown(std::string_view text) { return html_text(text); }
-std::string paragraph(std::string const& text) {
-    return "<p class=\"said\">" + shown(text) + "</p>\n";
-}
-std::string block(std::string_view text) { return "<pre>" + shown(text) + "</pre>\n"; }
-std::string row(std::string_view name, std::string const& html) {
-    return "<dt>" + std::string(name) + "</dt><dd>" + html + "</dd>\n";
-}
 
 std::string text_of(Json const& json) {
     return json::View(json).string().value_or(std::string(json.text()));
@@ -77,72 +70,6 @@ std::string outcome(wire::PauseView const& pause) {
     if (what.kind == SubmissionKind::result) out += block(text_of(what.output));
     if (what.kind == SubmissionKind::error) out += block(what.error);
     return out;
-}
-
-std::string field(std::string_view label, std::string_view name, std::string_view more = "") {
-    return "<p><label>" + std::string(label) + "<br><textarea rows=\"4\" name=\"" +
-           std::string(name) + "\"" + std::string(more) + "></textarea></label></p>\n";
-}
-
-std::string button(std::string_view verdict, std::string_view label, std::string_view look = {}) {
-    std::string const kind = look.empty() ? "" : " class=\"" + std::string(look) + "\"";
-    return "<button name=\"verdict\" value=\"" + std::string(verdict) + "\"" + kind + ">" +
-           std::string(label) + "</button>\n";
-}
-
-std::string actions(std::string const& buttons) {
-    return "<div class=\"actions\">" + buttons + "</div>\n";
-}
-
-// The choices that the question offers, and a field for another answer.
-std::string answer_fields(session::PauseTerms const& terms) {
-    std::string out;
-    json::View(terms.form)["choices"].elements([&](json::View choice) {
-        auto const title = choice["title"].string();
-        if (!title) return;
-        out += "<label class=\"pick\"><input type=\"radio\" name=\"choice\" value=\"" +
-               html_text(*title) + "\"> " + shown(*title);
-        if (auto const more = choice["description"].string())
-            out += " <span class=\"dim\">" + shown(*more) + "</span>";
-        out += "</label>\n";
-    });
-    bool const typed = wants_json(terms.schema);
-    std::string const schema = typed
-                                   ? "<details><summary>What the answer must look like</summary>" +
-                                         block(terms.schema.text()) + "</details>\n"
-                                   : "";
-    if (out.empty())
-        return schema + field(typed ? "Answer (JSON)" : "Answer", "answer", " required");
-    if (typed)
-        return "<fieldset><legend>Answer</legend>\n" + out + "</fieldset>\n" + schema +
-               field("Another answer (JSON)", "answer");
-    return "<fieldset><legend>Answer</legend>\n" + out + "</fieldset>\n" +
-           field("Another answer", "answer");
-}
-
-std::string fields(session::PauseTerms const& terms, bool doubt) {
-    PauseReason const reason = terms.reason;
-    if (reason == PauseReason::user_input)
-        return answer_fields(terms) + actions(button("answer", "Answer", "yes"));
-    if (doubt)
-        return field("What it gave, if it succeeded", "answer") +
-               actions(button("run_again", "Run it again") +
-                       button("succeeded", "It succeeded", "yes") +
-                       button("give_up", "Give up", "no"));
-    std::string const content =
-        reason == PauseReason::elicitation ? field("Content (JSON)", "content") : "";
-    return content + field("Comment", "comment") +
-           actions(button("approve", "Approve", "yes") + button("deny", "Deny", "no"));
-}
-
-// `about` is inside the form, so that the buttons stay visible while it is read.
-std::string form(wire::PauseView const& pause, std::string const& about, std::string const& digest,
-                 bool doubt, std::string const& token) {
-    auto const hidden = [](std::string_view name, std::string const& value) {
-        return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + value + "\">";
-    };
-    return "<form method=\"post\" accept-charset=\"utf-8\">" + hidden("token", token) +
-           hidden("inputDigest", digest) + "\n" + about + fields(pause.terms, doubt) + "</form>\n";
 }
 
 std::string value_html(json::View value) {
@@ -200,20 +127,35 @@ std::string commands(std::string const& id, PauseReason reason) {
     return block("dormouse result " + id + " TEXT");
 }
 
-std::string how_to_answer(State const& state, wire::PauseView const& pause, Viewer const& viewer,
-                          std::string const& about, std::string const& digest, Time now) {
+// Says why the page has no form for this person; empty: it has one.
+std::string why_no_form(wire::PauseView const& pause, Viewer const& viewer, Time now) {
     PauseReason const reason = pause.terms.reason;
     std::string const holder = claimed_by_another(pause, viewer.by, now);
     if (!holder.empty())
-        return about +
-               paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
+        return paragraph("Claimed by " + holder + " until " + utc_text(pause.claimed_until) +
                          "; nobody else may answer until then.");
-    if (!viewer.may_answer) return about + paragraph("You may view this, but not answer it.");
+    if (!viewer.may_answer) return paragraph("You may view this, but not answer it.");
     if (std::ranges::find(pause.votes, viewer.by, &Vote::by) != pause.votes.end())
-        return about + paragraph("Your vote is counted. Others must agree before it continues.");
+        return paragraph("Your vote is counted. Others must agree before it continues.");
     bool const job = reason == PauseReason::tool_result || reason == PauseReason::handoff;
-    if (viewer.form_token.empty() || job) return about + commands(pause.pending.text(), reason);
-    return form(pause, about, digest, asks_of_doubt(state, pause.pending), viewer.form_token);
+    if (viewer.form_token.empty() || job) return commands(pause.pending.text(), reason);
+    return "";
+}
+
+std::string notice_html(Viewer const& viewer) {
+    if (viewer.notice.empty()) return "";
+    return "<p role=\"alert\" class=\"said\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
+}
+
+PageText confirmation_page(FormOf const& of, Step const& step, std::string_view tool,
+                           QuestionHtml const& asked, Viewer const& viewer,
+                           std::string const& about) {
+    std::string const heading = heading_of(step, tool);
+    std::string const out = "<nav><a href=\"/a/" + of.id + "\">Back</a></nav>\n" +
+                            notice_html(viewer) + "<h1>" + shown(heading) + "</h1>\n<p>" +
+                            std::string(step.means) + "</p>\n<h2>" + asked.heading + "</h2>\n" +
+                            asked.body + confirmation(of, step, about);
+    return {title_text(heading), out};
 }
 
 }  // namespace
@@ -257,16 +199,22 @@ PageText page_of(State const& state, wire::History const& history, wire::PauseVi
                  Viewer const& viewer, Time now) {
     auto const& call = history.calls().at(pause.pending.call);
     std::string const question = question_of(call, pause);
-    std::string out = "<nav><a href=\"/\">What waits for me</a></nav>\n";
-    if (!viewer.notice.empty())
-        out +=
-            "<p role=\"alert\" class=\"said\"><strong>" + shown(viewer.notice) + "</strong></p>\n";
     QuestionHtml const asked_html = question_html(question, "Waiting: " + call.spec.tool);
-    out += "<h1>" + asked_html.heading + "</h1>\n" + asked_html.body;
-    if (pause.receipt) out += outcome(pause);
     std::string const about = facts(state, call, pause, question, now);
-    std::string const digest = digest_text(sha256(json::canonical(call.spec.input)));
-    out += pause.receipt ? about : how_to_answer(state, pause, viewer, about, digest, now);
+    std::string const stop = pause.receipt ? "" : why_no_form(pause, viewer, now);
+    bool const answers = !pause.receipt && stop.empty();
+    FormOf const of{.terms = pause.terms,
+                    .doubt = asks_of_doubt(state, pause.pending),
+                    .id = pause.pending.text(),
+                    .digest = digest_text(sha256(json::canonical(call.spec.input))),
+                    .token = viewer.form_token,
+                    .typed = viewer.typed};
+    if (Step const* const step = answers ? find_step(of, viewer.confirm) : nullptr)
+        return confirmation_page(of, *step, call.spec.tool, asked_html, viewer, about);
+    std::string out = "<nav><a href=\"/\">What waits for me</a></nav>\n" + notice_html(viewer) +
+                      "<h1>" + asked_html.heading + "</h1>\n" + asked_html.body;
+    if (pause.receipt) out += outcome(pause);
+    out += answers ? first_step(of, about) : about + stop;
     return {title_text(markdown::plain_text(question)), out};
 }
 

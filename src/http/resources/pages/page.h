@@ -10,12 +10,21 @@
 
 namespace dormouse::http {
 
-// The person who views the page, and a notice about the submitted form.
+// What a person typed into the form; it is kept when the form is refused.
+struct Typed {
+    std::string comment = {};
+    std::string content = {};
+    std::string answer = {};
+};
+
+// The person who views the page, and what became of the submitted form.
 struct Viewer {
     session::Actor by = {};
     bool may_answer = false;      // the role suffices
     std::string form_token = {};  // empty: the page has no form
     std::string notice = {};      // shown at the top
+    std::string confirm = {};     // "approve": the confirmation of that decision; empty: the page
+    Typed typed = {};
 };
 
 // Returns the question of a pause: one text, perhaps of several lines.

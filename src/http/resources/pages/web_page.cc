@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view shell_path = "/index.html";
 constexpr std::string_view assets_path = "/assets/";
+constexpr std::string_view for_ever = "public, max-age=31536000, immutable";
 constexpr std::array<std::string_view, 11> views{"/decided",
                                                  "/mail",
                                                  "/operate",
@@ -40,13 +41,11 @@ bool is_view(std::string_view path) {
 
 // Allows only the page's own script and style files; no element is made from a string. The names
 // of the Trusted Types policies are those of Svelte and of web/src/main.ts.
-std::string policy(std::string_view style) {
-    return "default-src 'none'; script-src 'self'; style-src 'self'" + std::string(style) +
-           "; img-src 'self' blob: data:; connect-src 'self'; manifest-src 'self'; "
-           "worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-           "require-trusted-types-for 'script'; trusted-types svelte-trusted-html "
-           "dormouse-worker";
-}
+constexpr std::string_view policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types svelte-trusted-html dormouse-worker";
 
 // Returns true for "q=0", "q=0.00", which mark what is not acceptable (RFC 9110, 12.4.2).
 bool is_refused(std::string_view parameters) {
@@ -102,12 +101,26 @@ WebFile const* WebPage::find(std::string_view path) const {
     return found == files_.end() ? nullptr : &*found;
 }
 
+WebPage::WebPage(WebFiles files) : files_(files), plain_(plain_files()) {}
+
+PlainFile const* WebPage::find_plain(std::string_view path) const {
+    auto const found = std::ranges::find(plain_, path, &PlainFile::path);
+    return found == plain_.end() ? nullptr : &*found;
+}
+
 bool WebPage::has(std::string_view path) const {
+    if (find_plain(path) != nullptr) return true;
     if (files_.empty()) return false;
     return path.starts_with(assets_path) || is_view(path) || find(path) != nullptr;
 }
 
 std::optional<HttpReply> WebPage::get(HttpRequest const& request, bool signed_in) const {
+    if (PlainFile const* const plain = find_plain(request.path))
+        return HttpReply{200,
+                         std::string(plain->type),
+                         {{"Cache-Control", std::string(for_ever)},
+                          {"Content-Security-Policy", std::string(policy)}},
+                         std::string(plain->bytes)};
     bool const view = is_view(request.path);
     if (view && !signed_in) return HttpReply{303, "", {{"Location", sign_in_path(request)}}, ""};
     WebFile const* const file = find(view ? shell_path : request.path);
@@ -117,14 +130,14 @@ std::optional<HttpReply> WebPage::get(HttpRequest const& request, bool signed_in
     bool const named =
         file->path.starts_with(assets_path);  // a file with new content has a new name
     HttpReply out{200, std::string(file->type), {}, ""};
-    out.headers = {{"Cache-Control", named ? "public, max-age=31536000, immutable" : "no-cache"},
+    out.headers = {{"Cache-Control", named ? std::string(for_ever) : "no-cache"},
                    {"ETag", tag},
                    {"Vary", "Accept-Encoding"}};
     if (none_match_names(request, tag)) {
         out.status = 304;
         return out;
     }
-    out.headers.emplace_back("Content-Security-Policy", policy(""));
+    out.headers.emplace_back("Content-Security-Policy", policy);
     out.headers.emplace_back("Referrer-Policy", "same-origin");
     if (small) out.headers.emplace_back("Content-Encoding", "br");
     out.body = small ? file->brotli : file->bytes;
@@ -136,14 +149,14 @@ std::optional<HttpReply> WebPage::around(std::string_view title,
     WebFile const* const shell = find(shell_path);
     if (shell == nullptr) return std::nullopt;
     std::string body(shell->bytes);
-    std::string const plain = "<style>" + std::string(html_style()) + "</style><main>\n" +
-                              std::string(without_script) + "</main>";
+    std::string const plain =
+        plain_style_link() + "<main>\n" + std::string(without_script) + "</main>";
     replace_between(body, "<title>", "</title>", html_text(title));
     replace_between(body, "<noscript>", "</noscript>", plain);
     return HttpReply{200,
                      "text/html; charset=utf-8",
                      {{"Cache-Control", "no-store"},
-                      {"Content-Security-Policy", policy(" " + html_style_source())},
+                      {"Content-Security-Policy", std::string(policy)},
                       {"Referrer-Policy", "same-origin"}},
                      std::move(body)};
 }

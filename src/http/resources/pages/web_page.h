@@ -2,12 +2,14 @@
 // The web page: its files, which the build embeds into the program, and the paths of its views.
 // They are the same for every user and contain no session data.
 
+#include "http/objects/plain_files.h"
 #include "http/transport/http.h"
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::http {
 
@@ -22,8 +24,9 @@ using WebFiles = std::span<WebFile const>;
 
 class WebPage {
 public:
-    // Without files there is no page and every path is unknown.
-    explicit WebPage(WebFiles files) : files_(files) {}
+    // Without files there is no page, and only the files of the pages that the server draws
+    // (plain_files.h) are known.
+    explicit WebPage(WebFiles files);
 
     // Returns true if `path` is a file or a view. These need no token.
     [[nodiscard]] bool has(std::string_view path) const;
@@ -38,7 +41,10 @@ public:
 private:
     [[nodiscard]] WebFile const* find(std::string_view path) const;
 
+    [[nodiscard]] PlainFile const* find_plain(std::string_view path) const;
+
     WebFiles files_;
+    std::vector<PlainFile> plain_;
 };
 
 // Returns the path and query of this request, encoded.

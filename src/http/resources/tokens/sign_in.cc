@@ -1,5 +1,6 @@
 #include "http/access/cookies.h"
 #include "http/objects/html.h"
+#include "http/objects/plain_files.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/oidc_sign_in.h"
@@ -27,39 +28,6 @@ constexpr Duration link_life{10 * 60'000};
 constexpr Duration link_life_max{std::int64_t{7} * 86'400'000};
 constexpr Duration cookie_life{std::int64_t{30} * 86'400'000};
 
-constexpr std::string_view script = R"js(
-const at = id => document.getElementById(id);
-const say = text => { at('said').textContent = text };
-let code = location.hash.slice(1);
-const next = at('form').elements.next.value;
-history.replaceState(null, '', location.pathname + location.search);
-at('paste').hidden = code !== '';
-const ask = async (path, body) => fetch(path, {method: 'POST', body: JSON.stringify(body),
-  headers: {'Content-Type': 'application/json'}});
-const failed = said => { say(said.detail); code = ''; at('paste').hidden = false };
-let asked = '';
-const about = async () => {
-  const reply = await ask('/sign-in/link', {code});
-  const said = await reply.json();
-  if (!reply.ok) return failed(said);
-  asked = code;
-  at('in').textContent = 'Sign in as ' + said.name;
-  say((said.by ? said.by + ' made this link for ' : 'This link is for ') + said.name + ', role ' +
-    said.role + ', ' + (said.projects ? 'projects ' + said.projects.join(', ') : 'all projects') +
-    '. It works until ' + new Date(said.expires).toLocaleString() + '.');
-};
-at('form').addEventListener('submit', async event => {
-  event.preventDefault();
-  code = code || at('link').value.trim().split('#').pop();
-  if (asked !== code) return about();
-  const reply = await ask('/sign-in', {code, next});
-  const said = await reply.json();
-  if (reply.ok) location.replace(said.next);
-  else failed(said);
-});
-if (code) about();
-)js";
-
 constexpr std::string_view heading = "<h1>Sign in to Dormouse</h1>\n";
 constexpr std::string_view about =
     "<p>Then this device can answer what agents ask, for 30 days or "
@@ -80,11 +48,13 @@ std::string form_html(std::string const& next, std::string_view said) {
            "<p id=\"said\" role=\"status\">" + html_text(said) + "</p>\n";
 }
 
-// Without script the person pastes the link into the form. The only page with an inline script: the
-// code is behind '#', which the server does not see.
+// Without script the person pastes the link into the form. The script reads the code, which is
+// behind
+// '#' and does not reach the server.
 HttpReply sign_in_page(Api& api, int status, std::string const& next, std::string_view said) {
     bool const scripted = status == 200;
-    std::string const code = scripted ? "<script>" + std::string(script) + "</script>" : "";
+    std::string const code =
+        scripted ? "<script src=\"" + sign_in_script_path() + "\" defer></script>" : "";
     std::string provider = oidc_link(api, next);
     if (!provider.empty()) provider += "<h2>With a sign-in link</h2>\n";
     HttpReply out = html_reply(
@@ -92,7 +62,9 @@ HttpReply sign_in_page(Api& api, int status, std::string const& next, std::strin
         std::string(heading) + provider + form_html(next, said) + mail_form(api, next) + code);
     for (auto& [name, value] : out.headers) {
         if (scripted && name == "Content-Security-Policy")
-            value += "; script-src 'sha256-" + base64(sha256(script)) + "'; connect-src 'self'";
+            value +=
+                "; script-src 'self'; connect-src 'self'; "
+                "require-trusted-types-for 'script'; trusted-types 'none'";
         if (name == "Referrer-Policy") value = "same-origin";
     }
     return out;

@@ -1,0 +1,97 @@
+// Lists that go on: tasks of old sessions, the mail of a project, the menu of a row on a phone.
+import { accessible, button, expect, PHONE, shows, signIn, test, textOf } from './page.ts';
+
+test('tasks of sessions beyond the first page are shown when asked for', async ({
+  page,
+  server,
+}) => {
+  await server.create('background report half', { title: 'the old parent' });
+  for (let made = 0; made < 205; made += 1) await server.create(undefined, { title: `s ${made}` });
+  await signIn(page, server, '/tasks');
+  await shows(page, /The newest 200 sessions have none/);
+  await button(page, 'Show older tasks').click();
+  await shows(page, 'the old parent');
+  await shows(page, 'report half');
+  await expect(button(page, 'Show older tasks')).toHaveCount(0);
+  await accessible(page, 'older tasks');
+});
+
+test('mail of a project is shown by conversation, with answers below', async ({ page, server }) => {
+  const [one, two] = [
+    await server.create(undefined, { alias: 'buyer' }),
+    await server.create(undefined, { alias: 'legal' }),
+  ];
+  const send = (body: Record<string, unknown>): Promise<{ id: string }> =>
+    server.api.ok('POST', '/api/mail', body);
+  const first = await send({ to: 'legal', from: one.id, text: 'May we ask for 60 days?' });
+  await send({ to: 'buyer', from: two.id, text: 'Yes, you may.', replyTo: first.id });
+  await send({ to: 'buyer', text: 'Another matter.' });
+  await signIn(page, server, '/mail');
+  await shows(page, 'May we ask for 60 days?');
+  const thread = page.locator('.thread').filter({ hasText: '60 days' });
+  await expect(thread.locator('.ml')).toHaveText([/May we ask/, /Yes, you may/]);
+  await expect(thread.locator('.ml').nth(1)).toHaveClass(/deep-1/);
+  await shows(thread, '2 in this conversation');
+  await expect(page.locator('.thread')).toHaveCount(2);
+  expect(await textOf(page)).toContain('Another matter.');
+  // What comes is shown without a reload.
+  await send({ to: 'legal', from: one.id, text: 'It comes live.' });
+  await shows(page, 'It comes live.');
+  await accessible(page, 'mail of a project');
+});
+
+test('graph of much mail shows the busiest and opens the rest', async ({ page, server }) => {
+  const hub = await server.create(undefined, { alias: 'hub' });
+  for (let made = 0; made < 14; made += 1) {
+    await server.create(undefined, { alias: `r${made}` });
+    await server.api.ok('POST', '/api/mail', { to: `r${made}`, from: hub.id, text: `to ${made}` });
+  }
+  await signIn(page, server, '/mail');
+  const names = page.locator('.gr .name');
+  await expect(names).toHaveCount(9);
+  await shows(page.locator('.gr'), '7 others');
+  await accessible(page, 'a graph with others');
+  await button(page, 'Show all 15').click();
+  await expect(names).toHaveCount(15);
+  await accessible(page, 'a graph with all');
+});
+
+test('past state has a timeline that ends there', async ({ page, server }) => {
+  const session = await server.create('deploy shop');
+  const { seq } = await server.session(session.id);
+  await server.result((await server.openCall(session.id)).id, 'live');
+  await server.atRest(session.id);
+  await signIn(page, server, `/sessions/${session.id}?at=${seq}`);
+  await page.locator('.tabs').getByText('Timeline').click();
+  await expect(page).toHaveURL(new RegExp(`/timeline\\?at=${seq}$`));
+  await shows(page, 'This is the past.');
+  const woken = page.locator('dt', { hasText: 'Woken' }).locator('+ dd');
+  await expect(woken).toHaveText('not yet');
+  await accessible(page, 'timeline of a past state');
+  await page.goto(`${server.url}/sessions/${session.id}/timeline`);
+  await expect(woken).toContainText('once');
+});
+
+test.describe('on a phone', () => {
+  test.use(PHONE);
+
+  test('menu of a row ends and deletes a session', async ({ page, server }) => {
+    await server.create('hello', { title: 'a finished talk' });
+    const kept = await server.create('hello', { title: 'a kept talk' });
+    await signIn(page, server, '/sessions');
+    const menu = page.getByLabel('More for a finished talk');
+    await menu.tap();
+    expect(page.url()).toBe(`${server.url}/sessions`);
+    await accessible(page, 'menu of a row');
+    await button(page, 'Delete…').tap();
+    await shows(page, 'Delete “a finished talk”?');
+    await button(page, 'Delete the session').tap();
+    await shows(page, 'Deleted.');
+    await expect(page.locator('.ls .r')).toHaveCount(1);
+    await page.getByLabel('More for a kept talk').tap();
+    await button(page, 'End…').tap();
+    await button(page, 'End the session').tap();
+    await shows(page, 'Ended.');
+    expect((await server.session(kept.id)).status).toBe('completed');
+  });
+});

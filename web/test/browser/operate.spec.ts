@@ -1,0 +1,40 @@
+// The overview: what needs a person, dead letters, the disk.
+import { accessible, button, expect, shows, signIn, test } from './page.ts';
+
+test('overview and navigation count the same things, with dead letters and the disk', async ({
+  page,
+  server,
+}) => {
+  const delivery = {
+    id: 'dlv_x',
+    projectID: 'default',
+    url: 'https://hooks.example/x',
+    state: 'dead',
+    attempts: 8,
+    lastStatus: 503,
+    lastError: null,
+    time: { created: Date.now(), completed: null },
+  };
+  await page.route('**/api/deliveries*', (route) =>
+    route.fulfill({ json: { items: [delivery, { ...delivery, id: 'dlv_y' }], next: null } }),
+  );
+  await signIn(page, server, '/operate');
+  await shows(page, '2 things need a person');
+  await expect(page.locator('.nr', { hasText: 'answered 503' })).toHaveCount(2);
+  await expect(page.locator('.nav a[href="/operate"] .n')).toHaveText('2');
+  const figure = (name: string) => page.locator('.nums > div').filter({ hasText: name });
+  await expect(figure('Dead letters').locator('dd')).toContainText('2');
+  await expect(figure('Disk free').locator('dd')).toContainText(/\d+(\.\d+)? [KMGT]B/);
+  await expect(figure('Disk free').locator('dd')).toContainText('the store has');
+  await accessible(page, 'overview with dead letters');
+  await figure('Dead letters').getByRole('link').click();
+  await expect(page).toHaveURL(/\/operate\/deliveries\?state=dead/);
+});
+
+test('repair looks first and says what it found', async ({ page, server }) => {
+  await server.create('hello');
+  await signIn(page, server, '/operate');
+  await shows(page, 'Nothing needs a person');
+  await button(page, 'Repair…').click();
+  await shows(page, 'Nothing to repair. 1 session checked.');
+});
