@@ -1,5 +1,5 @@
 // A small part of Markdown as a tree, which components draw: paragraphs, lists, tables, code, emphasis, links. There is
-// no HTML in it at all, so nothing of a text can become an element. Own code, because texts come from strangers and are
+// no HTML in it at all, so nothing of a text can become an element. Own code, because texts come from other people and are
 // read again with each piece of a stream: `marked` 15 takes 5 s for 15 KB of hostile text, micromark 0.5 s for 6 KB.
 export type Inline =
   | { kind: 'text'; text: string }

@@ -1,4 +1,4 @@
-// Lists that go on: tasks of old sessions, the mail of a project, the menu of a row on a phone.
+// Lists that continue: tasks of old sessions, the mail of a project, the menu of a row on a phone.
 import { accessible, button, expect, PHONE, shows, signIn, test, textOf } from './page.ts';
 
 test('tasks of sessions beyond the first page are shown when asked for', async ({
