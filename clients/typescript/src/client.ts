@@ -334,7 +334,8 @@ export class Client extends Caller {
     const { settings, headers, rest } = split(options);
     const { project, ...members } = rest;
     const query = { project: project ?? this.project };
-    return this.call('ask', { query, body: { question, ...members }, headers }, settings);
+    const request = { query, headers, body: { question, ...members } };
+    return (await this.repeated('ask', request, settings)).value;
   }
 
   /**
@@ -344,7 +345,8 @@ export class Client extends Caller {
   async askAndWait(question: string, options: AskOptions = {}): Promise<Api.PendingCall> {
     const { timeoutMs, ...first } = options;
     const asked = await this.ask(question, first);
-    return this.wait(asked.pendingID, { timeoutMs, signal: options.signal });
+    const limit = timeoutMs === undefined ? {} : { timeoutMs };
+    return this.wait(asked.pendingID, first.signal ? { ...limit, signal: first.signal } : limit);
   }
 
   /**

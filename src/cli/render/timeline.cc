@@ -87,6 +87,13 @@ void wait(Timeline::Call& call, json::View data, std::int64_t at, std::string_vi
                           .label = std::string(label)});
 }
 
+// An external agent asks for approval, a client for any outcome.
+std::string_view asked_for(json::View data) {
+    std::string const reason = data["reason"].string_or("");
+    if (reason == "tool_result") return "its result";
+    return reason == "user_input" ? "an answer" : "approval";
+}
+
 bool is_work(std::string_view type) {
     return type.starts_with("turn_") || type.starts_with("model_") || type.starts_with("agent_") ||
            type == "detached";
@@ -219,7 +226,7 @@ void TimelineFold::model_event(json::View data, std::string_view type, std::int6
         end_bar(line_.model, at, Timeline::End::failed);
     } else if (type == "agent_asked") {
         bool const nested = data["call"].kind() == json::Kind::object;
-        wait(call_of(nested ? data["call"] : data), data, at, "approval");
+        wait(call_of(nested ? data["call"] : data), data, at, asked_for(data));
     }
 }
 

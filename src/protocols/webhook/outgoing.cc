@@ -225,7 +225,8 @@ private:
                          .reason = {},
                          .pending = pending->text(),
                          .session = pending->session.text()};
-        out.agent = state_.agent;
+        // In a session without an agent, who asks instead.
+        out.agent = state_.agent == no_agent ? who(state_.created_by) : state_.agent;
         if (outgoing_.page) out.url = outgoing_.page(*pending);
         if (PendingChange const* const change = change_of(*pending)) {
             out.tool = shown(change->tool, tool_shown);

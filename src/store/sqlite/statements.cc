@@ -256,8 +256,8 @@ constexpr auto reads = in_order<Read>({
      "SELECT created FROM pending INDEXED BY pending_open WHERE project > 0 AND status = 0 LIMIT "
      "?1"},
     {Read::pending_count_of,
-     "SELECT count(*) FROM (SELECT 1 FROM pending INDEXED BY pending_open WHERE project = (SELECT "
-     "id FROM names WHERE name = ?2) AND status = 0 LIMIT ?1)"},
+     "SELECT 1 FROM pending INDEXED BY pending_open WHERE project = (SELECT id FROM names WHERE "
+     "name = ?2) AND status = 0 LIMIT ?1"},
     {Read::pending_sessions,
      "SELECT s.id FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no"
      " WHERE (p.project, p.no) > (coalesce((SELECT project FROM sessions WHERE no = ?1), 0), ?1)"

@@ -2,6 +2,7 @@
 import type { Event } from 'dormouse-client';
 import { actor, array, number, record, text, typeOf, waitKind, wakeOf } from './journal';
 import type { Data, WaitKind, Wake } from './journal';
+import { agentName } from './words';
 
 export type ToolStatus =
   | 'pending'
@@ -195,7 +196,7 @@ export class Folder {
   private other(event: Event, data: Data, type: string): void {
     const { view } = this;
     if (type === 'session_created') {
-      view.agentID = text(data, 'agentID') ?? '';
+      view.agentID = agentName(text(data, 'agentID') ?? '');
       view.createdBy = actor(text(data, 'by'));
     } else if (type === 'input_received') {
       this.input(event, data);
@@ -286,7 +287,7 @@ export class Folder {
         const tool = this.tool(event, { ...call, callID: data['callID'] });
         Object.assign(tool, {
           status: 'waiting',
-          waits: 'person',
+          waits: waitKind(text(data, 'reason')),
           pendingID: text(data, 'pendingID'),
         });
       }

@@ -5,7 +5,7 @@ import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
 import { time } from './clock.svelte';
 import { startOfDay } from './time';
-import { isHuman, isMine, isOpen, type Call } from './words';
+import { agentName, isHuman, isMine, isOpen, type Call } from './words';
 
 const PAGES = 5;
 const PAGE = 200;
@@ -167,7 +167,7 @@ class Inbox {
   about(call: Call): { agent: string; title: string } {
     const session = call.agentID === undefined ? sessions.get(call.sessionID) : null;
     return {
-      agent: call.agentID ?? session?.agentID ?? 'agent',
+      agent: agentName(call.agentID ?? session?.agentID ?? 'agent'),
       title: call.sessionTitle ?? session?.title ?? 'Session',
     };
   }

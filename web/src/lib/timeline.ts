@@ -243,7 +243,15 @@ class Builder {
       const bar = this.open(line.model);
       if (bar) Object.assign(bar, { end: event.at, outcome: 'failed' });
     } else if (type === 'agent_asked') {
-      this.wait(this.row(record(data, 'call') ?? data, event.at), event, 'approval');
+      // An external agent asks for approval, a client for any outcome.
+      const reason = text(data, 'reason');
+      const label =
+        reason === 'tool_result'
+          ? 'its result'
+          : reason === 'user_input'
+            ? 'an answer'
+            : 'approval';
+      this.wait(this.row(record(data, 'call') ?? data, event.at), event, label);
     }
   }
 

@@ -23,6 +23,9 @@ export interface Person {
   role: string | null;
 }
 
+/** The agent of a session; a session without one holds a call that a program outside made. */
+export const agentName = (agentID: string): string => (agentID === 'none' ? 'No agent' : agentID);
+
 const HUMAN = new Set(['approval', 'user_input', 'elicitation']);
 const ROLES: Record<string, string> = {
   'role:read': 'people who may read',

@@ -34,7 +34,14 @@ public:
 private:
     template <class Other> void read(Event const&, Other const&) {}
 
+    void read(Event const&, SessionCreated const& e) { alone_ = e.agent == no_agent; }
+    // A client's call: the client consumes its outcome, and the session completes with it.
+    void read(Event const&, AgentAsked const& e) {
+        if (!ever_.insert(e.pending.call).second) broken_ += "a call's number was given twice; ";
+        open_.insert(e.pending.call);
+    }
     void read(Event const& event, TurnStarted const& e) {
+        if (alone_ && e.turn != 1) broken_ += "a session without an agent has a second turn; ";
         if (turn_ != 0) broken_ += "two open turns; ";
         turn_ = e.turn;
         unconsumed_.insert(event.seq);
@@ -72,6 +79,7 @@ private:
         std::erase_if(unread_, [&](auto const& mail) { return mail.second.first <= view; });
     }
     void read(Event const& event, ModelRequested const& e) {
+        if (alone_) broken_ += "a model is asked without an agent; ";
         if (e.view_seq >= event.seq) broken_ += "a request sees what does not exist yet; ";
         if (e.view_seq < view_) broken_ += "a request sees less than one before; ";
         if (!attempts_.insert({turn_, e.step, e.attempt}).second)
@@ -97,6 +105,7 @@ private:
         if (!e.allowed) settle(event.seq, e.call);
     }
     void read(Event const&, ToolStarted const& e) {
+        if (alone_) broken_ += "a tool runs without an agent; ";
         if (!open_.contains(e.pending.call))
             broken_ += "a tool started for a call that is settled; ";
         reentry_.erase(e.pending);
@@ -122,7 +131,7 @@ private:
         bool const settled_all = e.finish == FinishReason::cancelled ||
                                  e.finish == FinishReason::error ||
                                  e.finish == FinishReason::step_limit;
-        if (!settled_all && !unconsumed_.empty())
+        if (!settled_all && !alone_ && !unconsumed_.empty())
             broken_ += "a turn ended with something unconsumed; ";
         if (!open_.empty()) broken_ += "a turn ended with an open call; ";
         if (e.turn != turn_) broken_ += "another turn ended; ";
@@ -139,6 +148,7 @@ private:
         unconsumed_.erase(unconsumed_.begin(), unconsumed_.upper_bound(view));
     }
 
+    bool alone_ = false;  // the session has no agent
     std::uint64_t mails_ = 0;
     // By number: its event, and whether it wakes.
     std::map<std::uint64_t, std::pair<Seq, bool>> unread_;

@@ -38,7 +38,10 @@ struct Step {
 
 class World {
 public:
-    explicit World(std::uint32_t kind) : session(terms_of(kind)) { (void)session.create(); }
+    // From kind 12 on the session has no agent: it begins with a client's call.
+    explicit World(std::uint32_t kind) : session(terms_of(kind)) {
+        (void)(kind < 12 ? session.create() : session.when(asked(kind)));
+    }
     explicit World(Given at) : session(std::move(at)) {}
 
     void step(Step const& step) {
@@ -83,6 +86,20 @@ private:
         terms.tool_concurrency = 1 + kind / 4 % 3;
         terms.step_limit = 8;
         return terms;
+    }
+
+    Create asked(std::uint32_t kind) const {
+        Create create{session.id, "default", std::string(no_agent), {}, {}, {}, {}, {}, {}};
+        PauseTerms terms;
+        std::vector<PauseReason> const reasons{PauseReason::approval, PauseReason::user_input,
+                                               PauseReason::tool_result};
+        terms.reason = reasons[kind % 3];
+        terms.continuation = Continuation::tool_response;
+        terms.timeout = Duration(90'000);
+        if (kind % 2 == 0) terms.on_deadline = OnDeadline::deny;
+        if (kind % 2 == 1) terms.escalate_to = {"role:admin"};
+        create.ask = Create::Ask{plain("deploy"), std::move(terms), Given::parts("Deploy?")};
+        return create;
     }
 
     static CallSpec call_of(std::uint32_t kind) {

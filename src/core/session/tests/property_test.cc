@@ -42,7 +42,7 @@ rc::Gen<Story> stories() {
     return rc::gen::container<Story>(step);
 }
 
-rc::Gen<std::uint32_t> kinds() { return rc::gen::inRange<std::uint32_t>(0, 12); }
+rc::Gen<std::uint32_t> kinds() { return rc::gen::inRange<std::uint32_t>(0, 18); }
 
 void play(World& world, Story const& story) {
     for (Step const& step : story) world.step(step);

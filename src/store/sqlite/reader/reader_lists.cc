@@ -192,8 +192,11 @@ Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {
 Result<std::uint64_t> Reader::count_waiting(std::string const& project, std::uint32_t limit) {
     auto rows = query(Read::pending_count_of);
     rows.bind(std::int64_t{limit}).bind(project);
-    if (auto const row = rows.next(); !row) return std::unexpected(row.error());
-    return static_cast<std::uint64_t>(rows.integer(0));
+    for (std::uint64_t count = 0;; ++count) {
+        auto const row = rows.next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return count;
+    }
 }
 
 Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId> after,
