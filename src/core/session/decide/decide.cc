@@ -104,6 +104,13 @@ bool is_creation(State const& state, Command const& command) {
     return first_run && state.lifecycle == Lifecycle::none;
 }
 
+Result<Answer> handle_body(Decider& d) {
+    bool const alone = d.state.agent == no_agent && d.state.lifecycle != Lifecycle::deleted;
+    if (auto error = alone ? refuse_without_agent(d.command) : std::nullopt)
+        return std::unexpected(*std::move(error));
+    return std::visit([&](auto const& body) { return handle(d, body); }, d.command.body);
+}
+
 }  // namespace
 
 Decision decide(State& state, Command const& command, Context const& context) {
@@ -111,16 +118,13 @@ Decision decide(State& state, Command const& command, Context const& context) {
     bool const exists = state.lifecycle != Lifecycle::none && state.lifecycle != Lifecycle::deleted;
     if (!creates && !exists) return {{}, unknown(), {}};
     if (context.found.gone) return {{}, gone(), {}};
-    bool const alone = exists && state.agent == no_agent;
-    if (auto error = alone ? refuse_without_agent(command) : std::nullopt)
-        return {{}, std::unexpected(*std::move(error)), {}};
     Activity const before = activity(state);
     Decider decider(state, command, context);
     // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in
     // doubt, it did not exceed its time limit.
     bool const adopts = std::holds_alternative<Adopt>(command.body);
     if (!creates && !adopts) fall_due(decider);
-    auto answer = std::visit([&](auto const& body) { return handle(decider, body); }, command.body);
+    auto answer = handle_body(decider);
     if (adopts) fall_due(decider);
     if (state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
