@@ -446,8 +446,8 @@ CREATE INDEX devices_of_token ON devices(token);
 
 // For counts. Sessions that are active, which most are, have no entry.
 constexpr char const* status_counts =
-    "CREATE INDEX sessions_by_status ON sessions(project, status) WHERE status IN ('paused', "
-    "'error', 'completed');";
+    "CREATE INDEX sessions_by_status ON sessions(project, status) WHERE status <> 'active' AND "
+    "status <> 'deleted';";
 
 constexpr std::array<char const*, 19> steps_of_this_release{tables,
                                                             views,

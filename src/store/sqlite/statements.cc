@@ -222,9 +222,10 @@ constexpr auto reads = in_order<Read>({
     {Read::count_sessions,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_project WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND status <> 'deleted' LIMIT ?2"},
+    // Not status IN (...): SQLite would read the entries of all of these and compare each with ?3.
     {Read::count_by_status,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
-     "WHERE name = ?1) AND status IN ('paused', 'error', 'completed') AND status = ?3 LIMIT ?2"},
+     "WHERE name = ?1) AND status <> 'active' AND status <> 'deleted' AND status = ?3 LIMIT ?2"},
     {Read::next_waiting,
      "SELECT no FROM pending INDEXED BY pending_open WHERE project = (SELECT id FROM names WHERE "
      "name = ?1) AND status = 0 AND no > ?2 ORDER BY no LIMIT 1"},
