@@ -71,6 +71,7 @@ describe('icons', () => {
   it('each_icon_is_one_path', () => {
     for (const name of Object.keys(icons) as IconName[])
       expect(pathOf(name), name).toMatch(/^M[-\d., a-zA-Z]+$/i);
+    expect(pathOf('circle-check')).toMatch(/M0 0m9 12/);
     // A circle is closed, and a rectangle has its corners.
     expect(pathOf('circle')).toBe('M2 12a10 10 0 1 0 20 0a10 10 0 1 0 -20 0');
   });

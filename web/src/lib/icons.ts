@@ -167,7 +167,7 @@ function outline(tag: string, shape: Shape[1]): string {
   const n = (key: string): number => Number(shape[key] ?? 0);
   switch (tag) {
     case 'path':
-      return String(shape['d']);
+      return `M0 0${shape['d']}`; // an `m` at its beginning is from there
     case 'circle':
       return round(n('cx'), n('cy'), n('r'), n('r'));
     case 'ellipse':
