@@ -4,38 +4,10 @@ import { readBytes } from './body.js';
 import { Caller, newKey, type CallOptions, type KeyedOptions, type Settings } from './caller.js';
 import { Changes, type ChangesOptions } from './changes.js';
 import { search } from './http.js';
+import type { Artifact, AskOptions, Body, EventsOptions, PromptInput } from './options.js';
 import { EventStream } from './stream.js';
 
 const BATCH = 1000;
-
-/** A text, or parts: texts, images, files. */
-export type PromptInput = string | Api.InputPart[];
-
-export type Body<Name extends keyof Operations> = NonNullable<Operations[Name]['body']>;
-
-export interface EventsOptions {
-  /** Cursor of an earlier stream; events after it come. Default: from the beginning. */
-  after?: string | number | null;
-  /** `objects`: each event has `object`, what it is about, in its present state. */
-  view?: 'events' | 'objects';
-  /** true: also pieces of replies that are being written. */
-  deltas?: boolean;
-  /** true: also the events of tasks below the session. */
-  children?: boolean;
-  signal?: AbortSignal;
-  outageMs?: number;
-}
-
-/** What `ask` takes beside the question. */
-export type AskOptions = KeyedOptions & { project?: string } & Omit<Api.AskRequest, 'question'>;
-
-export interface Artifact {
-  bytes: Uint8Array<ArrayBuffer>;
-  /** Media type, such as `text/plain`. */
-  mime: string;
-  /** SHA-256 in hex. */
-  digest: string;
-}
 
 const inputOf = (input: PromptInput): Api.Input =>
   (typeof input === 'string' ? { text: input } : { parts: input }) as Api.Input;

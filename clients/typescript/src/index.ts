@@ -1,13 +1,7 @@
 export type * from './api.gen.js';
 export { Changes, type ChangesOptions } from './changes.js';
 export { type CallOptions, type ClientOptions, type KeyedOptions } from './caller.js';
-export {
-  Client,
-  type Artifact,
-  type AskOptions,
-  type EventsOptions,
-  type PromptInput,
-} from './client.js';
+export { Client } from './client.js';
 export {
   ConnectionFailed,
   DormouseError,
@@ -18,4 +12,5 @@ export {
 } from './errors.js';
 export { parseEvents, type ServerSentEvent } from './events.js';
 export { HttpClient, type Answered, type HttpOptions, type Request } from './http.js';
+export { type Artifact, type AskOptions, type EventsOptions, type PromptInput } from './options.js';
 export { EventStream, type Delta, type Reset, type StreamItem } from './stream.js';
