@@ -28,7 +28,9 @@ from dormouse import wait_for  # noqa: E402
 LEFT_OUT = 77  # exit status of a file that cannot run here
 LEFT_OVER_S = 3
 PR_SET_CHILD_SUBREAPER = 36
-REAL_AGENTS = ('slow/opencode.py', 'slow/opencode_screen.py', 'agents/')
+REAL_AGENTS = (
+    'slow/opencode.py', 'slow/opencode_hook.py', 'slow/opencode_screen.py', 'agents/'
+)
 
 
 def pytest_addoption(parser):

@@ -54,7 +54,10 @@ Environment environment() {
             .token = variable("DORMOUSE_TOKEN"),
             .url = variable("DORMOUSE_URL"),
             .no_color = variable("NO_COLOR"),
-            .term = variable("TERM")};
+            .term = variable("TERM"),
+            .claude_config_dir = variable("CLAUDE_CONFIG_DIR"),
+            .codex_home = variable("CODEX_HOME"),
+            .gemini_cli_home = variable("GEMINI_CLI_HOME")};
 }
 
 std::string data_directory(Global const& global, Environment const& env) {

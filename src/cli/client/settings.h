@@ -20,6 +20,10 @@ struct Environment {
     std::string url = {};       // DORMOUSE_URL
     std::string no_color = {};  // NO_COLOR: any value turns colours off
     std::string term = {};
+    // Where coding agents look for their settings.
+    std::string claude_config_dir = {};
+    std::string codex_home = {};
+    std::string gemini_cli_home = {};
 };
 
 [[nodiscard]] Environment environment();

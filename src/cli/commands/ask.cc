@@ -4,6 +4,7 @@
 #include "base/url.h"
 #include "cli/client/interrupts.h"
 #include "cli/client/resolve.h"
+#include "cli/commands/asked.h"
 #include "cli/commands/commands.h"
 #include "cli/render/render_question.h"
 
@@ -17,7 +18,6 @@ namespace dormouse::cli {
 namespace {
 
 constexpr int sends_max = 5;
-constexpr Duration away_max{5'000};  // between two attempts to reach a server that went away
 
 // Writes KEY=TEXT or KEY:=JSON as a member.
 Outcome<void> write_argument(json::Writer& out, std::string const& written) {
@@ -61,16 +61,6 @@ Outcome<void> write_shape(json::Writer& out, AskArgs const& args) {
     return {};
 }
 
-void write_answerers(json::Writer& out, AskArgs const& args) {
-    out.key("answer").begin_object().member("need", args.votes);
-    if (!args.by.empty()) {
-        out.key("from").begin_array();
-        for (std::string const& name : args.by) out.value(name);
-        out.end_array();
-    }
-    out.end_object();
-}
-
 Outcome<void> write_arguments(json::Writer& out, AskArgs const& args) {
     if (args.arguments.empty()) return {};
     out.key("arguments").begin_object();
@@ -98,7 +88,7 @@ Outcome<Json> body_of(Context const& context, AskArgs const& args) {
     if (!args.tool.empty()) out.member("tool", args.tool);
     if (auto const done = write_shape(out, args); !done) return std::unexpected(done.error());
     if (auto const done = write_arguments(out, args); !done) return std::unexpected(done.error());
-    write_answerers(out, args);
+    write_answerers(out, args.by, args.votes);
     for (auto const& [member, flag, written] :
          {std::tuple("withinMs", "--timeout", args.timeout),
           std::tuple("remindAfterMs", "--remind", args.remind),
@@ -170,11 +160,6 @@ private:
         return report(call);
     }
 
-    [[nodiscard]] static bool is_settled(Json const& call) {
-        std::string const state = json::View(call)["status"].string_or("");
-        return state != "waiting" && state != "processing";
-    }
-
     void show_question(json::View call, std::string const& url) {
         std::ostream& err = context_.err;
         std::string const tool = call["tool"].string_or("");
@@ -219,8 +204,7 @@ private:
             context_.err << "dormouse: " << escape_for_terminal(why.what) << "; trying again\n"
                          << std::flush;
         progress("no server; trying again");
-        Duration const delay = std::min(away_max, Duration(250 << std::min(tries_++, 8)));
-        return interrupts_.sleep(delay);
+        return interrupts_.sleep(away_delay(tries_++));
     }
 
     Outcome<int> interrupted() {
@@ -232,8 +216,7 @@ private:
         }
         auto client = context_.connect(-1, Duration(10'000));
         if (!client) return std::unexpected(client.error());
-        auto const cancelled = client->remove(
-            "/api/pending/" + id_ + "?reason=" + percent_encode("dormouse ask was interrupted"));
+        auto const cancelled = client->remove(cancel_target(id_, "dormouse ask was interrupted"));
         if (cancelled) {
             context_.err << "The question was cancelled.\n";
             return status::interrupted;

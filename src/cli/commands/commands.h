@@ -84,6 +84,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, ClaimArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AnswerArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AskArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, HookArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ReassignArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);

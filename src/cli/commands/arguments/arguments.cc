@@ -51,6 +51,7 @@ Grammar::Grammar(std::string const& version) {
     add_submissions();
     add_decisions();
     add_ask();
+    add_hook();
     add_answers();
     add_moves();
     add_life();
@@ -345,8 +346,12 @@ Notice Grammar::mistake(std::vector<std::string> const& words, std::string what)
         help += " " + at->get_name();
     }
     if (auto const slip = misspelt(app_, words); !slip.empty()) what = slip;
-    return {status::usage, "dormouse: " + escape_for_terminal(what, true) + "\n  See: dormouse" +
-                               help + " --help\n"};
+    // Coding agents take the status of a usage error for a denial.
+    bool const is_hook = words.front() == "hook" && words.size() > 1 && words[1] != "install" &&
+                         words[1] != "uninstall";
+    return {
+        is_hook ? status::failed : status::usage,
+        "dormouse: " + escape_for_terminal(what, true) + "\n  See: dormouse" + help + " --help\n"};
 }
 
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {

@@ -133,6 +133,14 @@ struct AskArgs {
     std::string wait = {};  // an existing call, instead of a question
     bool cancel_on_exit = false;
 };
+// Asks people for a coding agent, or edits the agent's settings.
+struct HookArgs {
+    std::string what = {};     // install, uninstall, or the word of a program
+    std::string program = {};  // of install and uninstall
+    bool here = false;         // the settings of this folder
+    std::vector<std::string> by = {};
+    std::string timeout = "1h";  // as written
+};
 struct ReassignArgs {
     std::string id;
     std::vector<std::string> to;  // names, or "role:…"
@@ -284,7 +292,7 @@ using Command =
                  ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs,
                  ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
-                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs>;
+                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs>;
 
 struct Invocation {
     Global global;

@@ -1,6 +1,7 @@
 // Options of the commands on sessions and their calls.
 
 #include "cli/commands/arguments/grammar.h"
+#include "cli/commands/hook/program.h"
 
 #include <utility>
 
@@ -293,6 +294,35 @@ void Grammar::add_ask() {
         ->excludes(question);
     a->add_flag("--cancel-on-exit", ask->cancel_on_exit,
                 "Ctrl-C and SIGTERM cancel the question; without it, it stays open");
+}
+
+void Grammar::add_hook() {
+    auto const hook = std::make_shared<HookArgs>();
+    auto* const h = add("hook", "Permission questions of coding agents, answered from anywhere",
+                        "dormouse hook install claude-code\n"
+                        "  dormouse hook install codex --timeout 8h --by alice\n"
+                        "  dormouse hook uninstall claude-code",
+                        hook);
+    std::vector<std::string> programs, words{"install", "uninstall"};
+    for (HookProgram const* const program : hook_programs) programs.emplace_back(program->word);
+    words.insert(words.end(), programs.begin(), programs.end());
+    h->add_option("what", hook->what,
+                  "install, uninstall: edit the settings of a program; a program: what its hook "
+                  "runs, with the question on standard input")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(words))
+        ->required();
+    h->add_option("program", hook->program, "Whose settings are edited")
+        ->type_name("PROGRAM")
+        ->check(CLI::IsMember(programs));
+    h->add_flag("--here", hook->here, "The settings of this folder instead of your own");
+    h->add_option("--timeout", hook->timeout, "Time until the question expires")
+        ->type_name("TIME")
+        ->capture_default_str();
+    h->add_option("--by", hook->by,
+                  "Who may answer: a name, or role:answer, role:operate, role:admin; repeatable")
+        ->type_name("WHO")
+        ->allow_extra_args(false);
 }
 
 void Grammar::add_answers() {

@@ -39,6 +39,7 @@ private:
     void add_decisions();
     void add_answers();
     void add_ask();
+    void add_hook();
     void add_moves();
     void add_life();
     void add_mail();

@@ -1,21 +1,13 @@
 #include "cli/commands/shell/shell_texts.h"
 
 #include "base/text/utf8.h"
+#include "cli/commands/shell/embed.h"
 #include "cli/commands/shell/template.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
-
-// Embeds the bytes of a template file in the program; the build defines the folder.
-#define EMBED(name, file)                                                    \
-    asm(".section .rodata\n.global " #name "\n.global " #name "_end\n" #name \
-        ":\n.incbin \"" DORMOUSE_TEMPLATES "/" file "\"\n" #name             \
-        "_end:\n"                                                            \
-        ".byte 0\n.previous\n");                                             \
-    extern "C" char const name[];                                            \
-    extern "C" char const name##_end[];
 
 EMBED(dormouse_template_bash, "dormouse.bash")
 EMBED(dormouse_template_zsh, "dormouse.zsh")
@@ -34,10 +26,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds{{
     {"FILE", "file"},
     {"DIR", "dir"},
 }};
-
-std::string_view between(char const* begin, char const* end) {
-    return {begin, static_cast<std::size_t>(end - begin)};
-}
 
 std::string joined(std::vector<std::string> const& words, std::string_view separator) {
     std::string out;
