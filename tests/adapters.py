@@ -10,7 +10,7 @@ import sys
 import threading
 
 import npm
-from dormouse import ROOT, Case, environment, leave_out, main, wait_for
+from dormouse import ROOT, Case, Client, environment, leave_out, main, wait_for
 
 sys.path.insert(0, str(ROOT / 'tests/clients'))
 
@@ -81,32 +81,8 @@ class Program:
         return '\n'.join(self.lines + self.errors)
 
 
-class Adapter(Case):
-    folder = None  # under clients
-    modules = []   # of its node_modules that the examples import
-
-    @classmethod
-    def setUpClass(cls):
-        source = CLIENTS / cls.folder
-        if why := npm.install(source, 'node'):
-            leave_out(why)
-        with npm.locked(source):
-            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
-                                  text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        cls.built = BUILT / cls.folder
-        # A copy, as npm makes one: Node looks for `dormouse` beside the real folder.
-        package = cls.built / f'node_modules/dormouse-{cls.folder}'
-        shutil.copytree(source / 'dist', package / 'dist', dirs_exist_ok=True)
-        shutil.copy(source / 'package.json', package)
-        packages = {'dormouse': CLIENTS / 'typescript'}
-        for name in cls.modules:
-            (cls.built / 'node_modules' / name).parent.mkdir(exist_ok=True)
-            packages[name] = source / 'node_modules' / name
-        link_packages(cls.built, packages)
-        for file in (*source.glob('example/*.mjs'), *source.glob('test/*.mjs')):
-            (cls.built / file.name).write_bytes(file.read_bytes())
-        super().setUpClass()
+class Starts(Case):
+    built = None  # a folder that finds the packages
 
     def start(self, name, *arguments, **more):
         return Program(self, self.built / name, *arguments, **more)
@@ -121,6 +97,47 @@ class Adapter(Case):
 
     def decide(self, pending, approved=True, **more):
         self.assertStatus(self.server.decide(self.call(pending), approved, **more), 200)
+
+    def cancelled_question(self):
+        first = self.start('refund.mjs', 'order-1')
+        self.decide(first.until('waiting for'))
+        pending = first.until('waiting for')
+        self.assertStatus(self.server.delete(f'/api/pending/{pending}?reason=nobody+is+here'), 200)
+        second = self.start('refund.mjs', 'order-1')
+        for program in (first, second):
+            self.assertEqual(program.end(), 1, program)
+            self.assertIn('"Which address gets the notice?" has no answer: nobody is here',
+                          ''.join(program.errors))
+        self.assertRan('refunding 42', 1, first, second)
+
+    def denied(self):
+        """The example, after a denial: the tool never runs, and the output says why."""
+        program = self.start('refund.mjs', 'order-1')
+        self.decide(program.until('waiting for'), False, reason='not on a Friday')
+        output = program.until('output:')
+        self.assertEqual(program.end(), 0)
+        self.assertRan('refunding 42', 0, program)
+        return output
+
+    def assertRan(self, line, times, *programs):
+        self.assertEqual([one for p in programs for one in p.lines].count(line), times,
+                         '\n---\n'.join(map(str, programs)))
+
+
+class Adapter(Starts):
+    folder = None  # under clients
+
+    @classmethod
+    def setUpClass(cls):
+        source = CLIENTS / cls.folder
+        if why := npm.install(source, 'node'):
+            leave_out(why)
+        with npm.locked(source):
+            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
+                                  text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.built = source / 'example'
+        super().setUpClass()
 
     def continues_after_kills(self):
         first = self.start('refund.mjs', 'order-1')
@@ -138,14 +155,97 @@ class Adapter(Case):
         for line in ('checking 42', 'refunding 42'):
             self.assertRan(line, 1, first, second, third)
 
-    def assertRan(self, line, times, *programs):
-        self.assertEqual([one for p in programs for one in p.lines].count(line), times,
-                         '\n---\n'.join(map(str, programs)))
+
+class Runs(Starts):
+    """What the adapters have in common: dormouse/runs."""
+    built = BUILT / 'typescript'
+
+    @classmethod
+    def setUpClass(cls):
+        (cls.built / 'runs.mjs').write_bytes((ROOT / 'tests/clients/runs.mjs').read_bytes())
+        super().setUpClass()
+
+    def begin(self, command, **given):
+        return self.start('runs.mjs', command, json.dumps(given))
+
+    def answer(self, program):
+        self.assertEqual(program.end(), 0, program)
+        return json.loads(program.lines[-1])
+
+    def said(self, command, **given):
+        return self.answer(self.begin(command, **given))
+
+    def test_deadline_denies_an_approval_with_a_reason(self):
+        program = self.begin('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
+                             options={'ask': {'withinMs': 60_000, 'onDeadline': 'deny'}})
+        program.until('waiting for')
+        self.server.advance(61)
+        outcome = {'approved': False, 'reason': 'nobody answered in time', 'value': None}
+        self.assertEqual(self.answer(program), {'value': outcome})
+        self.assertEqual(self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'}),
+                         {'value': outcome})
+
+    def test_each_outcome_of_a_job_has_its_reason(self):
+        request = {'question': 'Backup', 'kind': 'result'}
+        for name, settle, outcome in (
+            ('a', lambda p: self.server.result(p, 7), (True, None, 7)),
+            ('b', lambda p: self.server.post('/async-tool/error', {'pendingID': p, 'error': 'no'}),
+             (False, 'no', None)),
+            ('c', lambda p: self.server.delete(f'/api/pending/{p}?reason=late'),
+             (False, 'late', None)),
+        ):
+            with self.subTest(outcome=outcome):
+                program = self.begin('ask', id=name, request=request)
+                self.assertStatus(settle(program.until('waiting for')), 200)
+                self.assertEqual(tuple(self.answer(program)['value'].values()), outcome)
+
+    def test_question_in_other_words_is_still_the_same(self):
+        first = self.begin('once', key='k', request={'question': 'Old?', 'kind': 'answer'})
+        pending = first.until('waiting for')
+        first.kill()
+        second = self.begin('once', key='k', request={'question': 'New?', 'kind': 'answer'})
+        self.assertEqual(second.until('waiting for'), pending)
+        self.assertStatus(self.server.result(pending, 'yes'), 200)
+        self.assertEqual(self.answer(second), {'value': 'yes'})
+
+    def test_second_program_that_saves_another_state_stops(self):
+        self.assertEqual(self.said('two', id='same', same=True)['value']['state'], 1)
+        refused = self.said('two', id='other')
+        self.assertEqual(refused['error'], 'RunTaken')
+        self.assertIn('Another program has continued run "other"', refused['message'])
+        self.assertEqual(self.said('open', id='other')['value'], {'state': 1, 'ended': None})
+
+    def test_state_of_several_mebibytes_is_kept(self):
+        self.assertEqual(self.said('large', id='large', bytes=3 << 20), {'value': 3 << 20})
+        refused = self.said('large', id='huge', bytes=8 << 20)
+        self.assertIn('must be at most 7 MiB', refused['message'])
+
+    def test_id_in_another_form_is_refused(self):
+        for name in ('', 'a b', 'x' * 129):
+            self.assertIn('must match', self.said('open', id=name)['message'])
+
+    def test_server_that_is_away_is_one_error(self):
+        request = {'question': 'Q?', 'kind': 'approval'}
+        program = self.begin('ask', id='r', request=request, options={'waitMs': 2000})
+        pending = program.until('waiting for')
+        self.server.kill()
+        self.assertEqual(self.answer(program)['error'], 'TimedOut')
+        said = self.said('ask', id='r', request=request, limitMs=500)
+        self.assertEqual(said['error'], 'ConnectionFailed')
+        self.assertIn('No answer from', said['message'])
+        self.server.restart()
+        self.decide(pending)
+        self.assertEqual(self.said('ask', id='r', request=request)['value']['approved'], True)
+
+    def test_question_is_waited_for_as_long_as_the_program_wants(self):
+        said = self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
+                         options={'waitMs': 200})
+        self.assertEqual(said['error'], 'TimedOut')
+        self.assertEqual(len(self.server.items('/api/pending')), 1)
 
 
 class AISDK(Adapter):
     folder = 'ai-sdk'
-    modules = ['ai', '@ai-sdk/react', 'zod']
 
     def test_run_continues_after_everything_was_killed(self):
         first = self.start('refund.mjs', 'order-1')
@@ -202,6 +302,74 @@ class AISDK(Adapter):
             self.assertTrue(shown['shown'][-1].startswith('assistant ' + last), shown)
             self.assertEqual(len(shown['shown']), 5, shown)
 
+    def post(self, port, body):
+        client = Client(int(port), None)
+        self.addCleanup(client.close)
+        return client.call('POST', '/api/chat', raw=body.encode())
+
+    def test_stale_page_cannot_change_a_decision(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create('approve cleanup')['id']
+        call = self.call(self.server.session(session)['activity']['pendingID'])
+        self.decide(call['id'], False, reason='too late')
+        wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
+        part = {'type': 'dynamic-tool', 'toolCallId': f'{call["messageID"]}/{call["callID"]}',
+                'toolName': 'dangerous', 'state': 'approval-responded', 'input': {},
+                'approval': {'id': call['id'], 'approved': True}}
+        stale = {'id': call['turnID'], 'role': 'assistant', 'parts': [{'type': 'step-start'}, part]}
+        answer = self.post(port, json.dumps({'id': session, 'messages': [stale]}))
+        chunks = [json.loads(line[6:]) for line in answer.raw.decode().splitlines()
+                  if line.startswith('data: {')]
+        self.assertEqual([one['type'] for one in chunks],
+                         ['start', 'tool-output-denied', 'finish-step', 'start-step', 'text-start',
+                          'text-delta', 'text-end', 'finish-step', 'finish'])
+        self.assertIn('denied: too late', json.dumps(chunks))
+        self.assertEqual(self.call(call['id'])['decision']['approved'], False)
+
+    def test_message_that_is_sent_twice_is_one_prompt(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        message = {'id': 'm1', 'role': 'user', 'parts': [{'type': 'text', 'text': 'hello'}]}
+        body = json.dumps({'id': session, 'messages': [message]})
+        self.assertEqual(self.post(port, body).raw, self.post(port, body).raw)
+        self.assertEqual(len(self.server.messages(session)), 2)
+
+    def test_bad_requests_are_one_clear_error(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        user = {'id': 'm', 'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}
+        remote = {'type': 'file', 'mediaType': 'image/png', 'url': 'https://example.org/a.png'}
+        for body, status, said in (
+            ('x', 400, 'must be JSON'),
+            ('null', 400, 'must be JSON'),
+            (json.dumps({'id': session, 'messages': []}), 400, 'must have parts'),
+            (json.dumps({'id': 'other', 'messages': [user]}), 400, 'id of a session'),
+            (json.dumps({'id': 'ses_AAAAAAF4ZetYZl8rTkQZmg', 'messages': [user]}), 404, ''),
+            (json.dumps({'id': session, 'messages': [{**user, 'parts': []}]}), 400, 'a text'),
+            (json.dumps({'id': session, 'messages': [{**user, 'parts': [remote]}]}), 400, 'data:'),
+            (json.dumps({'id': session, 'messages': [{'role': 'user'}]}), 400, 'must have parts'),
+            (json.dumps({'id': session, 'messages': [{**user, 'role': 'system'}]}), 400,
+             'of the user'),
+            (json.dumps({'id': session, 'messages': [user], 'trigger': 'regenerate-message'}),
+             400, 'regenerate'),
+        ):
+            with self.subTest(body=body):
+                answer = self.post(port, body)
+                self.assertEqual(answer.status, status, answer)
+                self.assertIn(said, answer.raw.decode())
+        self.assertEqual(self.server.messages(session), [])
+
+    def test_denied_call_never_runs(self):
+        program = self.start('refund.mjs', 'order-1')
+        for _ in range(2):
+            tool, pending = program.until('waiting for').split()
+            if tool == 'refund':
+                self.decide(pending, False, reason='no')
+            else:
+                self.assertStatus(self.server.delete(f'/api/pending/{pending}?reason=lost'), 200)
+        self.assertEqual(program.until('output:'), 'parcel: "lost", refund: denied: no')
+        self.assertRan('refunding 42', 0, program)
+
     def test_deltas_are_the_reply_once(self):
         port = self.start('server.mjs', '0').until('listening on')
         session = self.server.create(None)['id']
@@ -210,17 +378,71 @@ class AISDK(Adapter):
                                           'assistant You said: hello my friend'])
 
 
+class AISDK7(AISDK):
+    """The same with version 7, which is installed under other names."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        source, cls.built = CLIENTS / cls.folder, BUILT / 'ai-sdk-7'
+        modules = cls.built / 'node_modules'
+        (modules / '@ai-sdk').mkdir(parents=True, exist_ok=True)
+        # A copy: Node looks for `ai` beside the real folder.
+        shutil.copytree(source / 'dist', modules / 'dormouse-ai-sdk/dist', dirs_exist_ok=True)
+        shutil.copy(source / 'package.json', modules / 'dormouse-ai-sdk')
+        installed = source / 'node_modules'
+        link_packages(cls.built, {
+            'dormouse': CLIENTS / 'typescript', 'ai': installed / 'ai7',
+            '@ai-sdk/react': installed / 'react7', 'zod': installed / 'zod'})
+        for file in source.glob('example/*.mjs'):
+            shutil.copy(file, cls.built)
+
+    def test_version_is_seven(self):
+        package = json.loads((self.built / 'node_modules/ai/package.json').read_text())
+        self.assertEqual(package['version'].split('.')[0], '7')
+
+
+class ClaudeAgentSDK(Adapter):
+    folder = 'claude-agent-sdk'
+
+    def test_session_continues_after_everything_was_killed(self):
+        first = self.start('deploy.mjs')
+        session = first.until('session')
+        pending = first.until('waiting for')
+        self.assertEqual(self.call(pending)['input'], {'command': 'deploy 4.2'})
+        self.crash(first)
+        self.decide(pending)
+        second = self.start('deploy.mjs', session)
+        question = second.until('waiting for')
+        call = self.call(question)
+        self.assertEqual((call['message'], call['reason']), ('Where?', 'user_input'))
+        self.crash(second)
+        self.assertStatus(self.server.result(question, 'staging'), 200)
+        third = self.start('deploy.mjs', session)
+        self.assertEqual(third.until('output:'), 'deployed to staging')
+        self.assertEqual(third.end(), 0)
+        self.assertRan(f'waiting for {pending}', 1, first, second, third)
+
+    def test_denial_and_expiry_are_told_to_the_agent(self):
+        program = self.start('deploy.mjs')
+        self.decide(program.until('waiting for'), False, reason='not on a Friday')
+        self.assertEqual(program.until('output:'), 'denied: not on a Friday')
+
+
 class Mastra(Adapter):
     folder = 'mastra'
-    modules = ['@mastra/core', 'zod']
 
     def test_run_continues_after_everything_was_killed(self):
         self.continues_after_kills()
 
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'denied: not on a Friday')
+
+    def test_cancelled_question_ends_the_program_with_one_error(self):
+        self.cancelled_question()
+
 
 class OpenAIAgents(Adapter):
     folder = 'openai-agents'
-    modules = ['@openai/agents', 'zod']
 
     def test_run_continues_after_everything_was_killed(self):
         first = self.start('refund.mjs', 'order-1')
@@ -239,13 +461,21 @@ class OpenAIAgents(Adapter):
         self.assertEqual(third.until('output:'), 'The tool said: refunded 30 euro')
         self.assertRan('refunding 42', 0, third)
 
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'The tool said: denied: not on a Friday')
+
 
 class LangGraph(Adapter):
     folder = 'langgraph'
-    modules = ['@langchain/langgraph', '@langchain/core']
 
     def test_run_continues_after_everything_was_killed(self):
         self.continues_after_kills()
+
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'denied: not on a Friday')
+
+    def test_cancelled_question_ends_the_program_with_one_error(self):
+        self.cancelled_question()
 
 
 if __name__ == '__main__':

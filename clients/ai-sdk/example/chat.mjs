@@ -20,5 +20,6 @@ if (command === 'approve' || command === 'deny') {
   await chat.sendMessage();
 }
 const shown = chat.messages.flatMap(({ role, parts }) =>
-  parts.map((part) => `${role} ${part.text ?? part.state ?? part.type}`));
+  parts.map((part) => `${role} ${part.text ?? part.state ?? part.type}`),
+);
 console.log(JSON.stringify({ status: chat.status, error: chat.error?.message ?? null, shown }));

@@ -15,8 +15,12 @@ const server = createServer(async (request, reply) => {
     new Request(url, { method, headers, body, duplex: 'half', signal: gone.signal }),
   );
   reply.writeHead(answer.status, Object.fromEntries(answer.headers));
-  if (answer.body) Readable.fromWeb(answer.body).on('error', () => reply.destroy()).pipe(reply);
+  if (answer.body)
+    Readable.fromWeb(answer.body)
+      .on('error', () => reply.destroy())
+      .pipe(reply);
   else reply.end();
 });
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () =>
-  console.log(`listening on ${server.address().port}`));
+  console.log(`listening on ${server.address().port}`),
+);

@@ -1,5 +1,5 @@
 import { createUIMessageStreamResponse, type UIMessage, type UIMessageChunk } from 'ai';
-import { Refusal, type Client, type InputPart, type Message } from 'dormouse';
+import { DormouseError, Refusal, type Client, type InputPart, type Message } from 'dormouse';
 import { Chunks, idOf } from './chunks.js';
 
 const BODY_MAX = 8 << 20;
@@ -21,7 +21,8 @@ export function chatHandler(client: Client): (request: Request) => Promise<Respo
     } catch (error) {
       if (error instanceof Refusal) return said(error.status, `${error.message} ${error.remedy}`);
       if (error instanceof BadRequest) return said(400, error.message);
-      return said(502, error instanceof Error ? error.message : 'Dormouse cannot be reached.');
+      if (error instanceof DormouseError) return said(502, error.message);
+      throw error;
     }
   };
 }
@@ -36,9 +37,12 @@ async function send(client: Client, request: Request): Promise<Response> {
   const { id, messages, trigger } = await bodyOf(request);
   const last = messages?.at(-1);
   if (!id || !SESSION.test(id)) throw new BadRequest('id must be the id of a session (ses_…).');
-  if (trigger === 'regenerate-message') throw new BadRequest('A session does not regenerate replies.');
-  if (last?.role === 'assistant') return answered(client, id, last, request.signal);
-  if (last?.role !== 'user') throw new BadRequest('messages must end with one of the user or the assistant.');
+  if (trigger === 'regenerate-message')
+    throw new BadRequest('A session does not regenerate replies.');
+  if (!Array.isArray(last?.parts)) throw new BadRequest('The newest message must have parts.');
+  if (last.role === 'assistant') return answered(client, id, last, request.signal);
+  if (last.role !== 'user')
+    throw new BadRequest('The newest message must be of the user or the assistant.');
   const accepted = await client.prompt(id, inputOf(last), {
     idempotencyKey: `chat-${last.id}`,
     signal: request.signal,
@@ -91,7 +95,14 @@ async function answered(
   const { activity, lastTurn } = await client.getSession(sessionID, { signal });
   const turnID = 'turnID' in activity ? activity.turnID : lastTurn?.id;
   if (!turnID) throw new BadRequest('The session has no turn.');
-  return response(client, sessionID, turnID, await startOf(client, sessionID, turnID), signal, message);
+  return response(
+    client,
+    sessionID,
+    turnID,
+    await startOf(client, sessionID, turnID),
+    signal,
+    message,
+  );
 }
 
 type Tool = Extract<UIMessage['parts'][number], { toolCallId: string }>;
@@ -177,7 +188,10 @@ export async function* turnChunks(
     yield { type: 'error', errorText: 'The session was deleted.' };
   } catch (error) {
     if (signal?.aborted) return;
-    yield { type: 'error', errorText: error instanceof Error ? error.message : 'The stream ended.' };
+    yield {
+      type: 'error',
+      errorText: error instanceof Error ? error.message : 'The stream ended.',
+    };
   }
 }
 
@@ -190,7 +204,8 @@ export async function loadMessages(client: Client, sessionID: string): Promise<U
   const open = 'turnID' in activity ? activity.turnID : null;
   const messages: UIMessage[] = [];
   for await (const message of client.listMessages(sessionID)) {
-    if (message.role === 'user') messages.push({ id: message.id, role: 'user', parts: partsOf(message) });
+    if (message.role === 'user')
+      messages.push({ id: message.id, role: 'user', parts: partsOf(message) });
     else if (message.turnID !== open) {
       const last = messages.at(-1);
       const parts = [{ type: 'step-start' as const }, ...partsOf(message)];

@@ -136,7 +136,10 @@ export class Chunks {
     if (this.calls.get(toolCallId) === 'done') return;
     const waits = OPEN.includes(call.status);
     const person = call.reason === 'approval' || call.reason === 'user_input';
-    this.calls.set(toolCallId, !waits || !person ? 'asked' : call.reason === 'approval' ? 'approval' : 'answer');
+    this.calls.set(
+      toolCallId,
+      !waits || !person ? 'asked' : call.reason === 'approval' ? 'approval' : 'answer',
+    );
     if (waits && call.reason === 'approval' && this.copyOf(toolCallId) !== 'approval-requested')
       yield { type: 'tool-approval-request', approvalId: call.id, toolCallId };
   }
@@ -153,14 +156,21 @@ export class Chunks {
   }
 
   private *end(event: Event): Generator<UIMessageChunk> {
-    const { finishReason, error } = event.data as { finishReason: string; error?: { message: string } };
+    const { finishReason, error } = event.data as {
+      finishReason: string;
+      error?: { message: string };
+    };
     if (finishReason === 'cancelled') yield { type: 'abort' };
     if (finishReason === 'error')
       yield { type: 'error', errorText: error?.message ?? 'The turn failed.' };
-    yield* this.finish(finishReason === 'length' || finishReason === 'error' ? finishReason : 'stop');
+    yield* this.finish(
+      finishReason === 'length' || finishReason === 'error' ? finishReason : 'stop',
+    );
   }
 
-  private *finish(finishReason: 'stop' | 'length' | 'error' | 'tool-calls'): Generator<UIMessageChunk> {
+  private *finish(
+    finishReason: 'stop' | 'length' | 'error' | 'tool-calls',
+  ): Generator<UIMessageChunk> {
     for (const draft of this.drafts.slice(-1)) yield { type: `${draft.kind}-end`, id: draft.id };
     if (this.inStep) yield { type: 'finish-step' };
     yield { type: 'finish', finishReason };

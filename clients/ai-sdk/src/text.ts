@@ -1,6 +1,6 @@
 import { generateText, type ModelMessage } from 'ai';
 import type { AskRequest, Client } from 'dormouse';
-import { Run, type Outcome, type RunOptions } from 'dormouse/runs';
+import { argumentsOf, Run, toolOf, type Outcome, type RunOptions } from 'dormouse/runs';
 
 /** What `generateText` takes; the prompt is a text or messages. */
 export type TextSettings = Omit<Parameters<typeof generateText>[0], 'prompt' | 'messages'> & {
@@ -44,7 +44,8 @@ export async function durableText(
   if (run.ended) return run.ended.output as { text: string; messages: ModelMessage[] };
   const { prompt, ...rest } = settings;
   let messages =
-    run.state ?? (typeof prompt === 'string' ? [{ role: 'user' as const, content: prompt }] : prompt);
+    run.state ??
+    (typeof prompt === 'string' ? [{ role: 'user' as const, content: prompt }] : prompt);
   for (;;) {
     messages = [...messages, ...(await answers(run, messages, settings, options))];
     const result = await generateText({ ...rest, messages } as Parameters<typeof generateText>[0]);
@@ -79,7 +80,12 @@ async function answer(
   const { approvalId, toolCallId } = call;
   if (!approvalId) return [resultOf(call, await ask(run, call, 'result', options))];
   const { approved, reason } = await ask(run, call, 'approval', options);
-  const response = { type: 'tool-approval-response', approvalId, approved, reason: reason ?? undefined };
+  const response = {
+    type: 'tool-approval-response',
+    approvalId,
+    approved,
+    reason: reason ?? undefined,
+  };
   if (!approved || isExecuted(call.toolName, settings)) return [response];
   const result = await ask(run, { ...call, approvalId: undefined }, 'result', options);
   return [response, resultOf({ ...call, toolCallId }, result)];
@@ -92,13 +98,12 @@ function ask(
   options: DurableTextOptions,
 ): Promise<Outcome> {
   const { input, toolName } = call;
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   return run.ask(`${kind}/${call.toolCallId}`, {
     question: kind === 'approval' ? `Approve ${toolName}?` : toolName,
     ...options.question?.(call),
     kind,
-    tool: toolName.replace(/[^A-Za-z0-9_.:/-]/g, '_').slice(0, 128),
-    arguments: isObject ? (input as Record<string, unknown>) : { input },
+    tool: toolOf(toolName),
+    arguments: argumentsOf(input),
   });
 }
 
@@ -110,14 +115,19 @@ function resultOf({ toolCallId, toolName }: OpenCall, outcome: Outcome): object 
 }
 
 /** Calls without an answer: approvals, and calls of tools that nothing executes here. */
-export function openCalls(messages: ModelMessage[], settings: Pick<TextSettings, 'tools'>): OpenCall[] {
+export function openCalls(
+  messages: ModelMessage[],
+  settings: Pick<TextSettings, 'tools'>,
+): OpenCall[] {
   const pieces = messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : (content as unknown as Piece[]),
   );
   const of = (type: string): Piece[] => pieces.filter((one) => one.type === type);
   const done = new Set(of('tool-result').map((one) => one.toolCallId));
   const responses = new Set(of('tool-approval-response').map((one) => one.approvalId));
-  const approvals = new Map(of('tool-approval-request').map((one) => [one.toolCallId, one.approvalId]));
+  const approvals = new Map(
+    of('tool-approval-request').map((one) => [one.toolCallId, one.approvalId]),
+  );
   return of('tool-call').flatMap(({ toolCallId, toolName, input }) => {
     const approvalId = approvals.get(toolCallId) as string | undefined;
     if (done.has(toolCallId) || (approvalId && responses.has(approvalId))) return [];
@@ -127,6 +137,8 @@ export function openCalls(messages: ModelMessage[], settings: Pick<TextSettings,
 }
 
 function isExecuted(name: string, settings: Pick<TextSettings, 'tools'>): boolean {
-  const tool = (settings.tools as Record<string, { execute?: unknown; type?: string }> | undefined)?.[name];
+  const tool = (
+    settings.tools as Record<string, { execute?: unknown; type?: string }> | undefined
+  )?.[name];
   return tool === undefined || tool.execute !== undefined || tool.type === 'provider';
 }

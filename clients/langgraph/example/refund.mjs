@@ -31,5 +31,11 @@ const graph = new StateGraph(State)
   .compile({ checkpointer: new MemorySaver() });
 
 const onWaiting = ({ call }) => console.log(`waiting for ${call.id}`);
-const { result } = await runGraph(localClient(), process.argv[2], graph, { order: 42 }, { onWaiting });
+const { result } = await runGraph(
+  localClient(),
+  process.argv[2],
+  graph,
+  { order: 42 },
+  { onWaiting },
+);
 console.log(`output: ${result}`);

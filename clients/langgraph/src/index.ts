@@ -1,7 +1,7 @@
 /** LangGraph JS: interrupts are pending calls of Dormouse, which also keeps the checkpoints. */
 import { Command, INTERRUPT, MemorySaver, type Interrupt } from '@langchain/langgraph';
 import type { AskRequest, Client } from 'dormouse';
-import { NotAnswered, Run, type Outcome, type RunOptions } from 'dormouse/runs';
+import { questionOf, resumeValue, Run, type Outcome, type RunOptions } from 'dormouse/runs';
 
 /** A compiled graph. */
 export interface Graph {
@@ -25,8 +25,6 @@ interface Stored {
   interrupts: Interrupt[];
   checkpoints: string | null;
 }
-
-const KNOWN = ['question', 'kind', 'tool', 'arguments', 'choices', 'schema'];
 
 /**
  * Invokes a graph until it ends; each `interrupt()` waits in Dormouse. After a crash of program or
@@ -63,37 +61,29 @@ function configurable(options: GraphRunOptions): object {
 }
 
 function checkpointerOf(graph: Graph): object {
-  if (typeof graph.checkpointer === 'object' && graph.checkpointer !== null) return graph.checkpointer;
+  if (typeof graph.checkpointer === 'object' && graph.checkpointer !== null)
+    return graph.checkpointer;
   throw new TypeError('The graph must be compiled with a checkpointer, such as new MemorySaver().');
 }
 
 /** The value for each interrupt, by its id. */
-async function answers(run: Run<Stored>, options: GraphRunOptions): Promise<Record<string, unknown>> {
+async function answers(
+  run: Run<Stored>,
+  options: GraphRunOptions,
+): Promise<Record<string, unknown>> {
   const interrupts = run.state?.interrupts ?? [];
   const values = await Promise.all(interrupts.map((one) => answer(run, one, options)));
   return Object.fromEntries(interrupts.map((one, at) => [one.id ?? '', values[at]]));
 }
 
-async function answer(run: Run<Stored>, one: Interrupt, options: GraphRunOptions): Promise<unknown> {
-  const request = (options.question ?? questionOf)(one);
-  const outcome = await run.ask(one.id ?? '', request);
-  if (outcome.call.reason === 'approval')
-    return { approved: outcome.approved, reason: outcome.reason };
-  if (outcome.approved) return outcome.value;
-  if (options.onUnanswered) return options.onUnanswered(outcome);
-  throw new NotAnswered(outcome);
-}
-
-/** What people read of an interrupt: see GraphRunOptions. */
-export function questionOf(one: Interrupt): AskRequest {
-  const value: unknown = one.value;
-  if (typeof value === 'string') return { question: value, kind: 'answer' };
-  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-  if (typeof given.question !== 'string')
-    return { question: 'The graph waits for an answer.', kind: 'answer', arguments: { value } };
-  const known = Object.fromEntries(KNOWN.map((name) => [name, given[name]]));
-  const asks = given.choices !== undefined || given.schema !== undefined;
-  return { ...known, kind: given.kind ?? (asks ? 'answer' : 'approval') } as AskRequest;
+async function answer(
+  run: Run<Stored>,
+  one: Interrupt,
+  options: GraphRunOptions,
+): Promise<unknown> {
+  const request =
+    options.question?.(one) ?? questionOf(one.value, 'The graph waits for an answer.');
+  return resumeValue(await run.ask(one.id ?? '', request), options.onUnanswered);
 }
 
 type Threads = Pick<MemorySaver, 'storage' | 'writes'>;
@@ -103,13 +93,17 @@ function dumped(saver: Threads, id: string): string {
   const writes = Object.entries(saver.writes).filter(([key]) => JSON.parse(key)[0] === id);
   const value = { storage: { [id]: saver.storage[id] }, writes: Object.fromEntries(writes) };
   return JSON.stringify(value, (_, one: unknown) =>
-    one instanceof Uint8Array ? { base64: btoa(Array.from(one, (byte) => String.fromCharCode(byte)).join('')) } : one,
+    one instanceof Uint8Array
+      ? { base64: btoa(Array.from(one, (byte) => String.fromCharCode(byte)).join('')) }
+      : one,
   );
 }
 
 function restore(saver: Threads, text: string): void {
   const value = JSON.parse(text, (_, one: { base64?: unknown } | null) =>
-    typeof one?.base64 === 'string' ? Uint8Array.from(atob(one.base64), (letter) => letter.charCodeAt(0)) : one,
+    typeof one?.base64 === 'string'
+      ? Uint8Array.from(atob(one.base64), (letter) => letter.charCodeAt(0))
+      : one,
   ) as Threads;
   Object.assign(saver.storage, value.storage);
   Object.assign(saver.writes, value.writes);

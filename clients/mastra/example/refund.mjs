@@ -49,7 +49,11 @@ const workflow = createWorkflow({
   .then(refund)
   .then(notify)
   .commit();
-const mastra = new Mastra({ workflows: { refunds: workflow }, storage: new InMemoryStore(), logger: false });
+const mastra = new Mastra({
+  workflows: { refunds: workflow },
+  storage: new InMemoryStore(),
+  logger: false,
+});
 
 const onWaiting = ({ call }) => console.log(`waiting for ${call.id}`);
 const { result } = await runWorkflow(

@@ -1,6 +1,6 @@
 /** Mastra: suspended steps are pending calls of Dormouse, which also keeps the snapshots. */
 import type { AskRequest, Client } from 'dormouse';
-import { NotAnswered, Run, type Outcome, type RunOptions } from 'dormouse/runs';
+import { questionOf, resumeValue, Run, type Outcome, type RunOptions } from 'dormouse/runs';
 
 /** A workflow of a Mastra instance, such as `mastra.getWorkflow('refund')`. */
 export interface Workflow {
@@ -32,10 +32,12 @@ interface Stored {
 
 interface Snapshots {
   loadWorkflowSnapshot(of: { workflowName: string; runId: string }): Promise<unknown>;
-  persistWorkflowSnapshot(of: { workflowName: string; runId: string; snapshot: any }): Promise<void>;
+  persistWorkflowSnapshot(of: {
+    workflowName: string;
+    runId: string;
+    snapshot: any;
+  }): Promise<void>;
 }
-
-const KNOWN = ['question', 'kind', 'tool', 'arguments', 'choices', 'schema'];
 
 /**
  * Runs a workflow until it ends; each step that suspends waits in Dormouse. After a crash of program
@@ -57,13 +59,16 @@ export async function runWorkflow(
   if (run.ended) return run.ended.output;
   if (run.state) await snapshots.persistWorkflowSnapshot({ ...of, snapshot: run.state.snapshot });
   const started = await workflow.createRun({ runId: id });
-  let result = run.state ? await resumed(run, started, options) : await started.start({ inputData });
+  let result = run.state
+    ? await resumed(run, started, options)
+    : await started.start({ inputData });
   while (result.status === 'suspended') {
     const snapshot = await snapshots.loadWorkflowSnapshot(of);
     await run.save({ suspended: suspendedOf(result), snapshot });
     result = await resumed(run, started, options);
   }
-  if (result.status !== 'success') throw result.error ?? new Error(`The workflow ended: ${result.status}`);
+  if (result.status !== 'success')
+    throw result.error ?? new Error(`The workflow ended: ${result.status}`);
   return run.end(result.result);
 }
 
@@ -85,26 +90,11 @@ function suspendedOf(result: { suspended: string[][]; steps: Record<string, any>
 
 /** Waits for the answer to the first step that is suspended, and resumes it. */
 async function resumed(run: Run<Stored>, started: any, options: WorkflowRunOptions): Promise<any> {
-  const step = run.state?.suspended[0] as Suspended;
-  const outcome = await run.ask(step.path.join('/'), (options.question ?? questionOf)(step));
-  return started.resume({ step: step.path, resumeData: dataOf(outcome, options) });
-}
-
-function dataOf(outcome: Outcome, options: WorkflowRunOptions): unknown {
-  if (outcome.call.reason === 'approval')
-    return { approved: outcome.approved, reason: outcome.reason ?? undefined };
-  if (outcome.approved) return outcome.value;
-  if (options.onUnanswered) return options.onUnanswered(outcome);
-  throw new NotAnswered(outcome);
-}
-
-/** What people read of a step: see WorkflowRunOptions. */
-export function questionOf({ path, payload }: Suspended): AskRequest {
-  const given = (typeof payload === 'object' && payload !== null ? payload : {}) as Record<string, unknown>;
-  const name = path.join('/');
-  if (typeof given.question !== 'string')
-    return { question: `Step ${name} waits for an answer.`, kind: 'answer', arguments: { payload } };
-  const known = Object.fromEntries(KNOWN.map((one) => [one, given[one]]));
-  const asks = given.choices !== undefined || given.schema !== undefined;
-  return { ...known, kind: given.kind ?? (asks ? 'answer' : 'approval') } as AskRequest;
+  const step = run.state?.suspended[0];
+  if (!step) throw new TypeError('The workflow is suspended without a suspended step.');
+  const name = step.path.join('/');
+  const request =
+    options.question?.(step) ?? questionOf(step.payload, `Step ${name} waits for an answer.`);
+  const resumeData = resumeValue(await run.ask(name, request), options.onUnanswered);
+  return started.resume({ step: step.path, resumeData });
 }

@@ -18,5 +18,7 @@ const refund = tool({
 });
 const agent = new Agent({ name: 'Shop', instructions: 'Help.', tools: [refund], model });
 const onWaiting = ({ call }) => console.log(`waiting for ${call.id}`);
-const output = await runAgent(localClient(), process.argv[2], agent, 'Refund order 42', { onWaiting });
+const output = await runAgent(localClient(), process.argv[2], agent, 'Refund order 42', {
+  onWaiting,
+});
 console.log(`output: ${output}`);

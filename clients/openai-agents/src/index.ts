@@ -1,7 +1,7 @@
 /** OpenAI Agents JS: the state and the approvals of a run are kept by Dormouse. */
 import { Agent, RunState, Runner, type RunToolApprovalItem } from '@openai/agents';
 import type { AskRequest, Client } from 'dormouse';
-import { Run, type Outcome, type RunOptions } from 'dormouse/runs';
+import { argumentsOf, Run, toolOf, type Outcome, type RunOptions } from 'dormouse/runs';
 
 export interface AgentRunOptions extends RunOptions {
   /** Default: a new Runner. */
@@ -33,7 +33,9 @@ export async function runAgent(
   let state = run.state === null ? null : await RunState.fromString(agent, run.state);
   for (;;) {
     if (state) await decide(run, state, options);
-    const result = await runner.run(agent, (state ?? input) as string, { context: options.context });
+    const result = await runner.run(agent, (state ?? input) as string, {
+      context: options.context,
+    });
     if (result.interruptions.length === 0) return run.end(result.finalOutput);
     state = result.state as unknown as RunState<any, any>;
     await run.save(state.toString());
@@ -55,28 +57,30 @@ async function decide(
   });
 }
 
-function ask(run: Run<string>, item: RunToolApprovalItem, options: AgentRunOptions): Promise<Outcome> {
+function ask(
+  run: Run<string>,
+  item: RunToolApprovalItem,
+  options: AgentRunOptions,
+): Promise<Outcome> {
   const tool = item.name ?? 'tool';
   const raw = item.rawItem as { callId?: string; id?: string };
   const key = raw.callId ?? raw.id;
-  if (!key) throw new TypeError(`The call of ${tool} has no id, so its approval cannot be found again.`);
+  if (!key)
+    throw new TypeError(`The call of ${tool} has no id, so its approval cannot be found again.`);
   return run.ask(key, {
     question: `Approve ${tool}?`,
     ...options.question?.(item),
     kind: 'approval',
-    tool: tool.replace(/[^A-Za-z0-9_.:/-]/g, '_').slice(0, 128),
-    arguments: argumentsOf(item),
+    tool: toolOf(tool),
+    arguments: inputOf(item),
   });
 }
 
-function argumentsOf(item: RunToolApprovalItem): Record<string, unknown> {
+function inputOf(item: RunToolApprovalItem): Record<string, unknown> {
   const raw: unknown = item.arguments ?? (item.rawItem as { action?: unknown }).action ?? {};
   try {
-    const value: unknown = typeof raw === 'string' ? JSON.parse(raw) : raw;
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : { value };
+    return argumentsOf(typeof raw === 'string' ? JSON.parse(raw) : raw);
   } catch {
-    return { text: raw };
+    return { value: raw };
   }
 }

@@ -37,9 +37,9 @@ export interface RunOptions {
   project?: string;
   /** Ends the waiting; the run stays as it is, and continues when it is opened again. */
   signal?: AbortSignal;
-  /** How long each question is waited for, in ms, else TimedOut; the question stays. Default: no limit. */
-  timeoutMs?: number;
-  /** Added to each question: answer, timeoutMs, onDeadline, remindAfterMs, webhookURL, … */
+  /** How long each question is waited for, in ms, else TimedOut; it stays open. Default: no limit. */
+  waitMs?: number;
+  /** Added to each question: answer, withinMs, onDeadline, webhookURL, … */
   ask?: Partial<AskRequest>;
   /** Is called with each question before it is waited for. */
   onWaiting?: (asked: AskedCall) => void;
@@ -62,7 +62,11 @@ export class Run<State> {
   ) {}
 
   /** The run with that id, new or not. `id`: 1 to 128 of the characters A-Z a-z 0-9 _ . : - */
-  static async open<State>(client: Client, id: string, options: RunOptions = {}): Promise<Run<State>> {
+  static async open<State>(
+    client: Client,
+    id: string,
+    options: RunOptions = {},
+  ): Promise<Run<State>> {
     if (!ID.test(id)) throw new DormouseError(`The id of a run must match ${ID.source}.`);
     const { signal } = options;
     const project = options.project ?? client.project;
@@ -98,23 +102,18 @@ export class Run<State> {
    * Asks once for each `key` and saved state, also across restarts of program and server, and
    * waits for the outcome.
    */
-  async ask(key: string, request: AskRequest): Promise<Outcome> {
-    const body = { ...request, ...fitting(request, this.options.ask) };
-    const { project, signal, timeoutMs, onWaiting } = this.options;
-    const { call } = await askOnce(this.client, `${this.id}/${this.number}/${key}`, body, {
-      project,
-      signal,
-      onWaiting,
-    });
-    return outcomeOf(await this.client.wait(call.id, { signal, timeoutMs }));
+  ask(key: string, request: AskRequest): Promise<Outcome> {
+    return askOnce(this.client, `${this.id}/${this.number}/${key}`, request, this.options);
   }
 
   private async keep(stored: Stored<State>): Promise<void> {
     const bytes = new TextEncoder().encode(JSON.stringify(stored)).length;
     if (bytes > STATE_MAX)
-      throw new DormouseError(`The state of run "${this.id}" must be at most 7 MiB; it has ${bytes} bytes.`);
+      throw new DormouseError(
+        `The state of run "${this.id}" must be at most 7 MiB; it has ${bytes} bytes.`,
+      );
     const number = this.number + 1;
-    const { call } = await askOnce(
+    const { call } = await makeOnce(
       this.client,
       `${this.id}/${number}`,
       {
@@ -122,7 +121,7 @@ export class Run<State> {
         kind: 'result',
         tool: STATE_TOOL,
         arguments: { run: this.id, number },
-        timeoutMs: KEPT_MS,
+        withinMs: KEPT_MS,
         externalRef: this.id,
       },
       { project: this.options.project, signal: this.options.signal },
@@ -141,33 +140,52 @@ export class Run<State> {
 }
 
 /**
- * The pending call of that key, which is made if there is none. The same key again finds it, also
- * with another question.
+ * Asks once for each `key`, also across restarts of program and server, and waits for the outcome.
+ * The same key again finds its question, also if the program asks in other words now.
  */
 export async function askOnce(
   client: Client,
   key: string,
   request: AskRequest,
-  options: Pick<RunOptions, 'project' | 'signal' | 'onWaiting'> = {},
+  options: RunOptions = {},
+): Promise<Outcome> {
+  const { signal, waitMs, onWaiting } = options;
+  const asked = await makeOnce(
+    client,
+    key,
+    { ...request, ...fitting(request, options.ask) },
+    options,
+  );
+  if (['waiting', 'processing'].includes(asked.call.status)) onWaiting?.(asked);
+  return outcomeOf(await client.wait(asked.call.id, { signal, timeoutMs: waitMs }));
+}
+
+/** The pending call of that key, which is made if there is none. */
+async function makeOnce(
+  client: Client,
+  key: string,
+  request: AskRequest,
+  { project, signal }: Pick<RunOptions, 'project' | 'signal'>,
 ): Promise<AskedCall> {
-  const { signal, onWaiting } = options;
-  const project = options.project ?? client.project;
-  const externalRef = request.externalRef ?? (await digestOf(key));
-  const headers = { 'idempotency-key': await digestOf(key) };
-  const body = { ...request, externalRef };
-  let asked: AskedCall;
+  const digest = await digestOf(key);
+  const { question, externalRef = digest, ...rest } = request;
+  const where = { project: project ?? client.project };
   try {
-    asked = await client.call('ask', { query: { project }, headers, body } as object, { signal });
+    return await client.ask(question, {
+      ...rest,
+      ...where,
+      externalRef,
+      idempotencyKey: digest,
+      signal,
+    });
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'idempotency_mismatch') throw error;
     // The program was changed since it asked: the question that people see stays.
-    const query = { project, externalRef, changedSince: 0, limit: 1 };
+    const query = { ...where, externalRef, changedSince: 0, limit: 1 };
     const call = (await client.call('listPending', { query } as object, { signal })).items[0];
     if (!call) throw error;
-    asked = { pendingID: call.id, sessionID: call.sessionID, answerURL: '', duplicate: true, call };
+    return { pendingID: call.id, sessionID: call.sessionID, answerURL: '', duplicate: true, call };
   }
-  if (['waiting', 'processing'].includes(asked.call.status)) onWaiting?.(asked);
-  return asked;
 }
 
 /** What a settled call says. */
@@ -185,6 +203,49 @@ export function outcomeOf(call: PendingCall): Outcome {
     value: call.result?.output ?? null,
     call,
   };
+}
+
+const KNOWN = ['question', 'kind', 'tool', 'arguments', 'choices', 'schema'] as const;
+
+/**
+ * The question of a value that a framework hands out when it pauses: a text is the question; of an
+ * object `question`, `kind`, `tool`, `arguments`, `choices` and `schema` are used; anything else is
+ * shown below `otherwise`. Without `kind`, choices and schema it is an approval.
+ */
+export function questionOf(value: unknown, otherwise: string): AskRequest {
+  if (typeof value === 'string' && value.trim()) return { question: value, kind: 'answer' };
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Record<
+    string,
+    unknown
+  >;
+  if (typeof given.question !== 'string')
+    return { question: otherwise, kind: 'answer', arguments: { value } };
+  const known = Object.fromEntries(KNOWN.map((name) => [name, given[name]])) as Partial<AskRequest>;
+  const isAnswer = given.choices !== undefined || given.schema !== undefined;
+  return { question: '', ...known, kind: known.kind ?? (isAnswer ? 'answer' : 'approval') };
+}
+
+/** What a paused step is resumed with: {approved, reason} of an approval, else the answer. */
+export function resumeValue(
+  outcome: Outcome,
+  onUnanswered?: (outcome: Outcome) => unknown,
+): unknown {
+  const { approved, reason, value, call } = outcome;
+  if (call.reason === 'approval') return reason === null ? { approved } : { approved, reason };
+  if (approved) return value;
+  if (onUnanswered) return onUnanswered(outcome);
+  throw new NotAnswered(outcome);
+}
+
+/** A name in the form of the `tool` of a call. */
+export function toolOf(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.:/-]/g, '_').slice(0, 128) || 'tool';
+}
+
+/** Arguments as the object that a call has: other values are its member `value`. */
+export function argumentsOf(value: unknown): Record<string, unknown> {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : { value };
 }
 
 /** Options for all questions, without those that a question of this kind cannot have. */
