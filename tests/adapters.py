@@ -4,6 +4,7 @@ program and the server are killed, and then continues."""
 import json
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -139,6 +140,15 @@ class Adapter(Starts):
         cls.built = source / 'example'
         super().setUpClass()
 
+    def test_package_has_only_what_is_built(self):
+        done = subprocess.run(['npm', 'pack', '--dry-run', '--json'], cwd=CLIENTS / self.folder,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = {file['path'] for file in json.loads(done.stdout)[0]['files']}
+        self.assertLessEqual({'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts'},
+                             names)
+        self.assertFalse([one for one in names if not re.match(r'dist/|README|package\.json', one)])
+
     def continues_after_kills(self):
         first = self.start('refund.mjs', 'order-1')
         pending = first.until('waiting for')
@@ -246,6 +256,7 @@ class Runs(Starts):
 
 class AISDK(Adapter):
     folder = 'ai-sdk'
+    away = '../test/away.mjs'
 
     def test_run_continues_after_everything_was_killed(self):
         first = self.start('refund.mjs', 'order-1')
@@ -334,6 +345,15 @@ class AISDK(Adapter):
         self.assertEqual(self.post(port, body).raw, self.post(port, body).raw)
         self.assertEqual(len(self.server.messages(session)), 2)
 
+    def test_server_that_is_away_is_one_error(self):
+        self.server.kill()
+        program = self.start(self.away)
+        self.assertEqual(program.end(), 0, program)
+        self.server.restart()
+        for line in program.lines[:2]:
+            self.assertTrue(line.startswith('502 No answer from http'), line)
+        self.assertEqual(program.lines[2], '405 Only GET and POST are allowed.')
+
     def test_bad_requests_are_one_clear_error(self):
         port = self.start('server.mjs', '0').until('listening on')
         session = self.server.create(None)['id']
@@ -380,6 +400,8 @@ class AISDK(Adapter):
 
 class AISDK7(AISDK):
     """The same with version 7, which is installed under other names."""
+    away = 'away.mjs'
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -395,6 +417,7 @@ class AISDK7(AISDK):
             '@ai-sdk/react': installed / 'react7', 'zod': installed / 'zod'})
         for file in source.glob('example/*.mjs'):
             shutil.copy(file, cls.built)
+        shutil.copy(source / 'test/away.mjs', cls.built)
 
     def test_version_is_seven(self):
         package = json.loads((self.built / 'node_modules/ai/package.json').read_text())
@@ -422,7 +445,45 @@ class ClaudeAgentSDK(Adapter):
         self.assertEqual(third.end(), 0)
         self.assertRan(f'waiting for {pending}', 1, first, second, third)
 
-    def test_denial_and_expiry_are_told_to_the_agent(self):
+    def permission(self, *arguments):
+        return self.start('../test/permission.mjs', *arguments)
+
+    def answer(self, program):
+        self.assertEqual(program.end(), 0, program)
+        return json.loads(program.lines[-1])
+
+    def test_expiry_is_a_denial_with_the_reason(self):
+        program = self.permission('')
+        call = self.call(program.until('waiting for'))
+        self.assertEqual((call['tool'], call['message'], call['input']),
+                         ('mcp__shop_refund', 'Allow mcp__shop refund?', {'order': 42}))
+        self.server.advance(61)
+        self.assertEqual(self.answer(program),
+                         {'behavior': 'deny', 'message': 'nobody answered in time'})
+
+    def test_request_that_the_sdk_gives_up_is_cancelled(self):
+        program = self.permission('give-up')
+        pending = program.until('waiting for')
+        self.assertEqual(self.answer(program)['behavior'], 'deny')
+        call = self.call(pending)
+        self.assertEqual((call['status'], call['cancelReason']),
+                         ('cancelled', 'the agent asks no more'))
+
+    def test_question_with_several_answers_takes_only_its_labels(self):
+        program = self.permission('many')
+        pending = program.until('waiting for')
+        self.assertProblem(self.server.result(pending, ['c']), 422, 'invalid_result')
+        self.assertStatus(self.server.result(pending, ['a', 'b']), 200)
+        self.assertEqual(self.answer(program)['updatedInput']['answers'], {'Which?': 'a, b'})
+
+    def test_server_that_is_away_ends_the_query_with_one_error(self):
+        self.server.kill()
+        said = self.answer(self.permission('', '500'))
+        self.assertEqual((said['behavior'], said['interrupt']), ('deny', True))
+        self.assertIn('Dormouse could not ask: No answer from', said['message'])
+        self.server.restart()
+
+    def test_denial_is_told_to_the_agent(self):
         program = self.start('deploy.mjs')
         self.decide(program.until('waiting for'), False, reason='not on a Friday')
         self.assertEqual(program.until('output:'), 'denied: not on a Friday')
@@ -463,6 +524,15 @@ class OpenAIAgents(Adapter):
 
     def test_denied_call_never_runs(self):
         self.assertEqual(self.denied(), 'The tool said: denied: not on a Friday')
+
+    def test_two_programs_of_one_run_have_one_question(self):
+        programs = [self.start('refund.mjs', 'order-1') for _ in range(2)]
+        first, second = (one.until('waiting for') for one in programs)
+        self.assertEqual(first, second)
+        self.decide(first)
+        for program in programs:
+            self.assertEqual(program.until('output:'), 'The tool said: refunded 30 euro')
+            self.assertEqual(program.end(), 0, program)
 
 
 class LangGraph(Adapter):
