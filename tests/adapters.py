@@ -1,0 +1,552 @@
+#!/usr/bin/env python3
+"""The adapters of agent frameworks, with the frameworks themselves: each example is run while the
+program and the server are killed, and then continues."""
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+import npm
+from dormouse import ROOT, Case, Client, environment, leave_out, main, wait_for
+
+sys.path.insert(0, str(ROOT / 'tests/clients'))
+
+from driven import BUILT, CLIENTS, LIMIT_S, build_typescript, link_packages  # noqa: E402
+
+
+def setUpModule():
+    if why := npm.install(CLIENTS / 'typescript', 'node'):
+        leave_out(why)
+    build_typescript()
+
+
+class Program:
+    """An example, and the lines that it has printed."""
+
+    def __init__(self, case, file, *arguments, **more):
+        self.process = subprocess.Popen(
+            ['node', file, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+            env=environment(PATH=os.environ['PATH'], DORMOUSE_TOKEN=case.server.token,
+                            DORMOUSE_URL=f'http://127.0.0.1:{case.server.port}', **more))
+        self.lines, self.coming, self.errors = [], queue.Queue(), []
+        self.threads = [threading.Thread(target=self._read, daemon=True),
+                        threading.Thread(target=self._complain, daemon=True)]
+        for thread in self.threads:
+            thread.start()
+        case.addCleanup(self.kill)
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.coming.put(line.rstrip('\n'))
+        self.coming.put(None)
+
+    def _complain(self):
+        self.errors.extend(self.process.stderr)
+
+    def until(self, start):
+        """The rest of the next line that begins so."""
+        while True:
+            try:
+                line = self.coming.get(timeout=LIMIT_S)
+            except queue.Empty:
+                raise AssertionError(f'no "{start}" within {LIMIT_S} s: {self}') from None
+            if line is None:
+                raise AssertionError(f'ended without "{start}": {self}')
+            self.lines.append(line)
+            if line.startswith(start):
+                return line[len(start):].strip()
+
+    def end(self):
+        """Its exit status, once it has ended by itself."""
+        status = self.process.wait(timeout=LIMIT_S)
+        for thread in self.threads:
+            thread.join(LIMIT_S)
+        while (line := self.coming.get()) is not None:
+            self.lines.append(line)
+        return status
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        for thread in self.threads:
+            thread.join(LIMIT_S)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def __str__(self):
+        return '\n'.join(self.lines + self.errors)
+
+
+class Starts(Case):
+    built = None  # a folder that finds the packages
+
+    def start(self, name, *arguments, **more):
+        return Program(self, self.built / name, *arguments, **more)
+
+    def crash(self, program):
+        """Kills the program and the server; only the server comes back."""
+        program.kill()
+        self.server.restart()
+
+    def call(self, pending):
+        return self.assertStatus(self.server.get(f'/api/pending/{pending}'), 200).json
+
+    def decide(self, pending, approved=True, **more):
+        self.assertStatus(self.server.decide(self.call(pending), approved, **more), 200)
+
+    def cancelled_question(self):
+        first = self.start('refund.mjs', 'order-1')
+        self.decide(first.until('waiting for'))
+        pending = first.until('waiting for')
+        self.assertStatus(self.server.delete(f'/api/pending/{pending}?reason=nobody+is+here'), 200)
+        second = self.start('refund.mjs', 'order-1')
+        for program in (first, second):
+            self.assertEqual(program.end(), 1, program)
+            self.assertIn('"Which address gets the notice?" has no answer: nobody is here',
+                          ''.join(program.errors))
+        self.assertRan('refunding 42', 1, first, second)
+
+    def denied(self):
+        """The example, after a denial: the tool never runs, and the output says why."""
+        program = self.start('refund.mjs', 'order-1')
+        self.decide(program.until('waiting for'), False, reason='not on a Friday')
+        output = program.until('output:')
+        self.assertEqual(program.end(), 0)
+        self.assertRan('refunding 42', 0, program)
+        return output
+
+    def assertRan(self, line, times, *programs):
+        self.assertEqual([one for p in programs for one in p.lines].count(line), times,
+                         '\n---\n'.join(map(str, programs)))
+
+
+class Adapter(Starts):
+    folder = None  # under clients
+
+    @classmethod
+    def setUpClass(cls):
+        source = CLIENTS / cls.folder
+        if why := npm.install(source, 'node'):
+            leave_out(why)
+        with npm.locked(source):
+            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
+                                  text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        cls.built = source / 'example'
+        super().setUpClass()
+
+    def test_package_has_only_what_is_built(self):
+        done = subprocess.run(['npm', 'pack', '--dry-run', '--json'], cwd=CLIENTS / self.folder,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = {file['path'] for file in json.loads(done.stdout)[0]['files']}
+        self.assertLessEqual({'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts'},
+                             names)
+        self.assertFalse([one for one in names if not re.match(r'dist/|README|package\.json', one)])
+
+    def continues_after_kills(self):
+        first = self.start('refund.mjs', 'order-1')
+        pending = first.until('waiting for')
+        self.crash(first)
+        self.decide(pending)
+        second = self.start('refund.mjs', 'order-1')
+        question = second.until('waiting for')
+        self.assertEqual(self.call(question)['message'], 'Which address gets the notice?')
+        self.crash(second)
+        self.assertStatus(self.server.result(question, 'ann@example.org'), 200)
+        third = self.start('refund.mjs', 'order-1')
+        self.assertEqual(third.until('output:'), 'refunded 30 euro, notice to ann@example.org')
+        self.assertEqual(third.end(), 0)
+        for line in ('checking 42', 'refunding 42'):
+            self.assertRan(line, 1, first, second, third)
+
+
+class Runs(Starts):
+    """What the adapters have in common: dormouse/runs."""
+    built = BUILT / 'typescript'
+
+    @classmethod
+    def setUpClass(cls):
+        (cls.built / 'runs.mjs').write_bytes((ROOT / 'tests/clients/runs.mjs').read_bytes())
+        super().setUpClass()
+
+    def begin(self, command, **given):
+        return self.start('runs.mjs', command, json.dumps(given))
+
+    def answer(self, program):
+        self.assertEqual(program.end(), 0, program)
+        return json.loads(program.lines[-1])
+
+    def said(self, command, **given):
+        return self.answer(self.begin(command, **given))
+
+    def test_deadline_denies_an_approval_with_a_reason(self):
+        program = self.begin('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
+                             options={'ask': {'withinMs': 60_000, 'onDeadline': 'deny'}})
+        program.until('waiting for')
+        self.server.advance(61)
+        outcome = {'approved': False, 'reason': 'nobody answered in time', 'value': None}
+        self.assertEqual(self.answer(program), {'value': outcome})
+        self.assertEqual(self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'}),
+                         {'value': outcome})
+
+    def test_each_outcome_of_a_job_has_its_reason(self):
+        request = {'question': 'Backup', 'kind': 'result'}
+        for name, settle, outcome in (
+            ('a', lambda p: self.server.result(p, 7), (True, None, 7)),
+            ('b', lambda p: self.server.post('/async-tool/error', {'pendingID': p, 'error': 'no'}),
+             (False, 'no', None)),
+            ('c', lambda p: self.server.delete(f'/api/pending/{p}?reason=late'),
+             (False, 'late', None)),
+        ):
+            with self.subTest(outcome=outcome):
+                program = self.begin('ask', id=name, request=request)
+                self.assertStatus(settle(program.until('waiting for')), 200)
+                self.assertEqual(tuple(self.answer(program)['value'].values()), outcome)
+
+    def test_question_in_other_words_is_still_the_same(self):
+        first = self.begin('once', key='k', request={'question': 'Old?', 'kind': 'answer'})
+        pending = first.until('waiting for')
+        first.kill()
+        second = self.begin('once', key='k', request={'question': 'New?', 'kind': 'answer'})
+        self.assertEqual(second.until('waiting for'), pending)
+        self.assertStatus(self.server.result(pending, 'yes'), 200)
+        self.assertEqual(self.answer(second), {'value': 'yes'})
+
+    def test_second_program_that_saves_another_state_stops(self):
+        self.assertEqual(self.said('two', id='same', same=True)['value']['state'], 1)
+        refused = self.said('two', id='other')
+        self.assertEqual(refused['error'], 'RunTaken')
+        self.assertIn('Another program has continued run "other"', refused['message'])
+        self.assertEqual(self.said('open', id='other')['value'], {'state': 1, 'ended': None})
+
+    def test_state_of_several_mebibytes_is_kept(self):
+        self.assertEqual(self.said('large', id='large', bytes=3 << 20), {'value': 3 << 20})
+        refused = self.said('large', id='huge', bytes=8 << 20)
+        self.assertIn('must be at most 7 MiB', refused['message'])
+
+    def test_id_in_another_form_is_refused(self):
+        for name in ('', 'a b', 'x' * 129):
+            self.assertIn('must match', self.said('open', id=name)['message'])
+
+    def test_server_that_is_away_is_one_error(self):
+        request = {'question': 'Q?', 'kind': 'approval'}
+        program = self.begin('ask', id='r', request=request, options={'waitMs': 2000})
+        pending = program.until('waiting for')
+        self.server.kill()
+        self.assertEqual(self.answer(program)['error'], 'TimedOut')
+        said = self.said('ask', id='r', request=request, limitMs=500)
+        self.assertEqual(said['error'], 'ConnectionFailed')
+        self.assertIn('No answer from', said['message'])
+        self.server.restart()
+        self.decide(pending)
+        self.assertEqual(self.said('ask', id='r', request=request)['value']['approved'], True)
+
+    def test_question_is_waited_for_as_long_as_the_program_wants(self):
+        said = self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
+                         options={'waitMs': 200})
+        self.assertEqual(said['error'], 'TimedOut')
+        self.assertEqual(len(self.server.items('/api/pending')), 1)
+
+
+class AISDK(Adapter):
+    folder = 'ai-sdk'
+    away = '../test/away.mjs'
+
+    def test_run_continues_after_everything_was_killed(self):
+        first = self.start('refund.mjs', 'order-1')
+        tool, refund = first.until('waiting for').split()
+        other, parcel = first.until('waiting for').split()
+        if tool != 'refund':
+            refund, parcel = parcel, refund
+        self.assertEqual({tool, other}, {'refund', 'parcel'})
+        self.crash(first)
+        self.decide(refund)
+        second = self.start('refund.mjs', 'order-1')
+        self.assertEqual(second.until('waiting for'), f'parcel {parcel}')
+        self.crash(second)
+        self.assertStatus(self.server.result(parcel, {'number': 'P1'}), 200)
+        third = self.start('refund.mjs', 'order-1')
+        self.assertEqual(third.until('output:'), 'parcel: {"number":"P1"}, refund: {"euro":30}')
+        self.assertEqual(third.end(), 0)
+        self.assertRan('refunding 42', 1, first, second, third)
+
+    def chat(self, port, session, *command):
+        program = self.start('chat.mjs', port, session, *command)
+        self.assertEqual(program.end(), 0, program)
+        return json.loads(program.lines[-1])
+
+    def test_chat_resumes_after_everything_was_killed(self):
+        route = self.start('server.mjs', '0')
+        port = route.until('listening on')
+        session = self.server.create(None)['id']
+        page = self.start('chat.mjs', port, session, 'send', 'deploy shop')
+        wait_for(lambda: self.server.session(session)['activity']['type'] == 'waiting_async')
+        page.kill()
+        self.crash(route)
+        port = self.start('server.mjs', '0').until('listening on')
+        page = self.start('chat.mjs', port, session, 'resume')
+        self.server.result(self.server.session(session)['activity']['pendingID'], 'live')
+        self.assertEqual(page.end(), 0, page)
+        self.assertEqual(json.loads(page.lines[-1]), {
+            'status': 'ready', 'error': None,
+            'shown': ['user deploy shop', 'assistant step-start', 'assistant output-available',
+                      'assistant step-start', 'assistant deploy shop: live']})
+        again = self.chat(port, session, 'resume')
+        self.assertEqual(again, json.loads(page.lines[-1]))
+
+    def test_approval_in_the_chat_is_a_decision(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        for command, last in ((['approve'], 'dangerous cleanup: '),
+                              (['deny', 'no'], 'dangerous cleanup failed: denied: no')):
+            session = self.server.create(None)['id']
+            shown = self.chat(port, session, 'send', 'approve cleanup')
+            self.assertEqual((shown['status'], shown['shown'][-1]),
+                             ('ready', 'assistant approval-requested'))
+            shown = self.chat(port, session, *command)
+            self.assertEqual((shown['status'], shown['error']), ('ready', None))
+            self.assertTrue(shown['shown'][-1].startswith('assistant ' + last), shown)
+            self.assertEqual(len(shown['shown']), 5, shown)
+
+    def post(self, port, body):
+        client = Client(int(port), None)
+        self.addCleanup(client.close)
+        return client.call('POST', '/api/chat', raw=body.encode())
+
+    def test_stale_page_cannot_change_a_decision(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create('approve cleanup')['id']
+        call = self.call(self.server.session(session)['activity']['pendingID'])
+        self.decide(call['id'], False, reason='too late')
+        wait_for(lambda: self.server.session(session)['activity']['type'] == 'idle')
+        part = {'type': 'dynamic-tool', 'toolCallId': f'{call["messageID"]}/{call["callID"]}',
+                'toolName': 'dangerous', 'state': 'approval-responded', 'input': {},
+                'approval': {'id': call['id'], 'approved': True}}
+        stale = {'id': call['turnID'], 'role': 'assistant', 'parts': [{'type': 'step-start'}, part]}
+        answer = self.post(port, json.dumps({'id': session, 'messages': [stale]}))
+        chunks = [json.loads(line[6:]) for line in answer.raw.decode().splitlines()
+                  if line.startswith('data: {')]
+        self.assertEqual([one['type'] for one in chunks],
+                         ['start', 'tool-output-denied', 'finish-step', 'start-step', 'text-start',
+                          'text-delta', 'text-end', 'finish-step', 'finish'])
+        self.assertIn('denied: too late', json.dumps(chunks))
+        self.assertEqual(self.call(call['id'])['decision']['approved'], False)
+
+    def test_message_that_is_sent_twice_is_one_prompt(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        message = {'id': 'm1', 'role': 'user', 'parts': [{'type': 'text', 'text': 'hello'}]}
+        body = json.dumps({'id': session, 'messages': [message]})
+        self.assertEqual(self.post(port, body).raw, self.post(port, body).raw)
+        self.assertEqual(len(self.server.messages(session)), 2)
+
+    def test_server_that_is_away_is_one_error(self):
+        self.server.kill()
+        program = self.start(self.away)
+        self.assertEqual(program.end(), 0, program)
+        self.server.restart()
+        for line in program.lines[:2]:
+            self.assertTrue(line.startswith('502 No answer from http'), line)
+        self.assertEqual(program.lines[2], '405 Only GET and POST are allowed.')
+
+    def test_bad_requests_are_one_clear_error(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        user = {'id': 'm', 'role': 'user', 'parts': [{'type': 'text', 'text': 'x'}]}
+        remote = {'type': 'file', 'mediaType': 'image/png', 'url': 'https://example.org/a.png'}
+        for body, status, said in (
+            ('x', 400, 'must be JSON'),
+            ('null', 400, 'must be JSON'),
+            (json.dumps({'id': session, 'messages': []}), 400, 'must have parts'),
+            (json.dumps({'id': 'other', 'messages': [user]}), 400, 'id of a session'),
+            (json.dumps({'id': 'ses_AAAAAAF4ZetYZl8rTkQZmg', 'messages': [user]}), 404, ''),
+            (json.dumps({'id': session, 'messages': [{**user, 'parts': []}]}), 400, 'a text'),
+            (json.dumps({'id': session, 'messages': [{**user, 'parts': [remote]}]}), 400, 'data:'),
+            (json.dumps({'id': session, 'messages': [{'role': 'user'}]}), 400, 'must have parts'),
+            (json.dumps({'id': session, 'messages': [{**user, 'role': 'system'}]}), 400,
+             'of the user'),
+            (json.dumps({'id': session, 'messages': [user], 'trigger': 'regenerate-message'}),
+             400, 'regenerate'),
+        ):
+            with self.subTest(body=body):
+                answer = self.post(port, body)
+                self.assertEqual(answer.status, status, answer)
+                self.assertIn(said, answer.raw.decode())
+        self.assertEqual(self.server.messages(session), [])
+
+    def test_denied_call_never_runs(self):
+        program = self.start('refund.mjs', 'order-1')
+        for _ in range(2):
+            tool, pending = program.until('waiting for').split()
+            if tool == 'refund':
+                self.decide(pending, False, reason='no')
+            else:
+                self.assertStatus(self.server.delete(f'/api/pending/{pending}?reason=lost'), 200)
+        self.assertEqual(program.until('output:'), 'parcel: "lost", refund: denied: no')
+        self.assertRan('refunding 42', 0, program)
+
+    def test_deltas_are_the_reply_once(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        shown = self.chat(port, session, 'send', 'hello my friend')
+        self.assertEqual(shown['shown'], ['user hello my friend', 'assistant step-start',
+                                          'assistant You said: hello my friend'])
+
+
+class AISDK7(AISDK):
+    """The same with version 7, which is installed under other names."""
+    away = 'away.mjs'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        source, cls.built = CLIENTS / cls.folder, BUILT / 'ai-sdk-7'
+        modules = cls.built / 'node_modules'
+        (modules / '@ai-sdk').mkdir(parents=True, exist_ok=True)
+        # A copy: Node looks for `ai` beside the real folder.
+        shutil.copytree(source / 'dist', modules / 'dormouse-ai-sdk/dist', dirs_exist_ok=True)
+        shutil.copy(source / 'package.json', modules / 'dormouse-ai-sdk')
+        installed = source / 'node_modules'
+        link_packages(cls.built, {
+            'dormouse': CLIENTS / 'typescript', 'ai': installed / 'ai7',
+            '@ai-sdk/react': installed / 'react7', 'zod': installed / 'zod'})
+        for file in source.glob('example/*.mjs'):
+            shutil.copy(file, cls.built)
+        shutil.copy(source / 'test/away.mjs', cls.built)
+
+    def test_version_is_seven(self):
+        package = json.loads((self.built / 'node_modules/ai/package.json').read_text())
+        self.assertEqual(package['version'].split('.')[0], '7')
+
+
+class ClaudeAgentSDK(Adapter):
+    folder = 'claude-agent-sdk'
+
+    def test_session_continues_after_everything_was_killed(self):
+        first = self.start('deploy.mjs')
+        session = first.until('session')
+        pending = first.until('waiting for')
+        self.assertEqual(self.call(pending)['input'], {'command': 'deploy 4.2'})
+        self.crash(first)
+        self.decide(pending)
+        second = self.start('deploy.mjs', session)
+        question = second.until('waiting for')
+        call = self.call(question)
+        self.assertEqual((call['message'], call['reason']), ('Where?', 'user_input'))
+        self.crash(second)
+        self.assertStatus(self.server.result(question, 'staging'), 200)
+        third = self.start('deploy.mjs', session)
+        self.assertEqual(third.until('output:'), 'deployed to staging')
+        self.assertEqual(third.end(), 0)
+        self.assertRan(f'waiting for {pending}', 1, first, second, third)
+
+    def permission(self, *arguments):
+        return self.start('../test/permission.mjs', *arguments)
+
+    def answer(self, program):
+        self.assertEqual(program.end(), 0, program)
+        return json.loads(program.lines[-1])
+
+    def test_expiry_is_a_denial_with_the_reason(self):
+        program = self.permission('')
+        call = self.call(program.until('waiting for'))
+        self.assertEqual((call['tool'], call['message'], call['input']),
+                         ('mcp__shop_refund', 'Allow mcp__shop refund?', {'order': 42}))
+        self.server.advance(61)
+        self.assertEqual(self.answer(program),
+                         {'behavior': 'deny', 'message': 'nobody answered in time'})
+
+    def test_request_that_the_sdk_gives_up_is_cancelled(self):
+        program = self.permission('give-up')
+        pending = program.until('waiting for')
+        self.assertEqual(self.answer(program)['behavior'], 'deny')
+        call = self.call(pending)
+        self.assertEqual((call['status'], call['cancelReason']),
+                         ('cancelled', 'the agent asks no more'))
+
+    def test_question_with_several_answers_takes_only_its_labels(self):
+        program = self.permission('many')
+        pending = program.until('waiting for')
+        self.assertProblem(self.server.result(pending, ['c']), 422, 'invalid_result')
+        self.assertStatus(self.server.result(pending, ['a', 'b']), 200)
+        self.assertEqual(self.answer(program)['updatedInput']['answers'], {'Which?': 'a, b'})
+
+    def test_server_that_is_away_ends_the_query_with_one_error(self):
+        self.server.kill()
+        said = self.answer(self.permission('', '500'))
+        self.assertEqual((said['behavior'], said['interrupt']), ('deny', True))
+        self.assertIn('Dormouse could not ask: No answer from', said['message'])
+        self.server.restart()
+
+    def test_denial_is_told_to_the_agent(self):
+        program = self.start('deploy.mjs')
+        self.decide(program.until('waiting for'), False, reason='not on a Friday')
+        self.assertEqual(program.until('output:'), 'denied: not on a Friday')
+
+
+class Mastra(Adapter):
+    folder = 'mastra'
+
+    def test_run_continues_after_everything_was_killed(self):
+        self.continues_after_kills()
+
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'denied: not on a Friday')
+
+    def test_cancelled_question_ends_the_program_with_one_error(self):
+        self.cancelled_question()
+
+
+class OpenAIAgents(Adapter):
+    folder = 'openai-agents'
+
+    def test_run_continues_after_everything_was_killed(self):
+        first = self.start('refund.mjs', 'order-1')
+        pending = first.until('waiting for')
+        call = self.call(pending)
+        self.assertEqual((call['tool'], call['input'], call['reason']),
+                         ('refund', {'order': 42, 'euro': 30}, 'approval'))
+        self.crash(first)
+        self.decide(pending)
+        second = self.start('refund.mjs', 'order-1')
+        self.assertEqual(second.until('output:'), 'The tool said: refunded 30 euro')
+        self.assertEqual(second.end(), 0)
+        self.assertRan('refunding 42', 1, first, second)
+        self.server.restart()
+        third = self.start('refund.mjs', 'order-1')
+        self.assertEqual(third.until('output:'), 'The tool said: refunded 30 euro')
+        self.assertRan('refunding 42', 0, third)
+
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'The tool said: denied: not on a Friday')
+
+    def test_two_programs_of_one_run_have_one_question(self):
+        programs = [self.start('refund.mjs', 'order-1') for _ in range(2)]
+        first, second = (one.until('waiting for') for one in programs)
+        self.assertEqual(first, second)
+        self.decide(first)
+        for program in programs:
+            self.assertEqual(program.until('output:'), 'The tool said: refunded 30 euro')
+            self.assertEqual(program.end(), 0, program)
+
+
+class LangGraph(Adapter):
+    folder = 'langgraph'
+
+    def test_run_continues_after_everything_was_killed(self):
+        self.continues_after_kills()
+
+    def test_denied_call_never_runs(self):
+        self.assertEqual(self.denied(), 'denied: not on a Friday')
+
+    def test_cancelled_question_ends_the_program_with_one_error(self):
+        self.cancelled_question()
+
+
+if __name__ == '__main__':
+    main()
