@@ -2,261 +2,40 @@
 """The adapters of agent frameworks, with the frameworks themselves: each example is run while the
 program and the server are killed, and then continues."""
 import json
-import os
-import queue
 import re
 import shutil
 import subprocess
 import sys
-import threading
+import unittest
 
-import npm
-from dormouse import ROOT, Case, Client, environment, leave_out, main, wait_for
+from dormouse import ROOT, Client, main, wait_for
 
 sys.path.insert(0, str(ROOT / 'tests/clients'))
 
-from driven import BUILT, CLIENTS, LIMIT_S, build_typescript, link_packages  # noqa: E402
+from adapted import Adapter, build_client  # noqa: E402
+from driven import BUILT, CLIENTS, link_packages  # noqa: E402
 
 
 def setUpModule():
-    if why := npm.install(CLIENTS / 'typescript', 'node'):
-        leave_out(why)
-    build_typescript()
+    build_client()
 
 
-class Program:
-    """An example, and the lines that it has printed."""
-
-    def __init__(self, case, file, *arguments, **more):
-        self.process = subprocess.Popen(
-            ['node', file, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-            env=environment(PATH=os.environ['PATH'], DORMOUSE_TOKEN=case.server.token,
-                            DORMOUSE_URL=f'http://127.0.0.1:{case.server.port}', **more))
-        self.lines, self.coming, self.errors = [], queue.Queue(), []
-        self.threads = [threading.Thread(target=self._read, daemon=True),
-                        threading.Thread(target=self._complain, daemon=True)]
-        for thread in self.threads:
-            thread.start()
-        case.addCleanup(self.kill)
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.coming.put(line.rstrip('\n'))
-        self.coming.put(None)
-
-    def _complain(self):
-        self.errors.extend(self.process.stderr)
-
-    def until(self, start):
-        """The rest of the next line that begins so."""
-        while True:
-            try:
-                line = self.coming.get(timeout=LIMIT_S)
-            except queue.Empty:
-                raise AssertionError(f'no "{start}" within {LIMIT_S} s: {self}') from None
-            if line is None:
-                raise AssertionError(f'ended without "{start}": {self}')
-            self.lines.append(line)
-            if line.startswith(start):
-                return line[len(start):].strip()
-
-    def end(self):
-        """Its exit status, once it has ended by itself."""
-        status = self.process.wait(timeout=LIMIT_S)
-        for thread in self.threads:
-            thread.join(LIMIT_S)
-        while (line := self.coming.get()) is not None:
-            self.lines.append(line)
-        return status
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-        for thread in self.threads:
-            thread.join(LIMIT_S)
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-    def __str__(self):
-        return '\n'.join(self.lines + self.errors)
-
-
-class Starts(Case):
-    built = None  # a folder that finds the packages
-
-    def start(self, name, *arguments, **more):
-        return Program(self, self.built / name, *arguments, **more)
-
-    def crash(self, program):
-        """Kills the program and the server; only the server comes back."""
-        program.kill()
-        self.server.restart()
-
-    def call(self, pending):
-        return self.assertStatus(self.server.get(f'/api/pending/{pending}'), 200).json
-
-    def decide(self, pending, approved=True, **more):
-        self.assertStatus(self.server.decide(self.call(pending), approved, **more), 200)
-
-    def cancelled_question(self):
-        first = self.start('refund.mjs', 'order-1')
-        self.decide(first.until('waiting for'))
-        pending = first.until('waiting for')
-        self.assertStatus(self.server.delete(f'/api/pending/{pending}?reason=nobody+is+here'), 200)
-        second = self.start('refund.mjs', 'order-1')
-        for program in (first, second):
-            self.assertEqual(program.end(), 1, program)
-            self.assertIn('"Which address gets the notice?" has no answer: nobody is here',
-                          ''.join(program.errors))
-        self.assertRan('refunding 42', 1, first, second)
-
-    def denied(self):
-        """The example, after a denial: the tool never runs, and the output says why."""
-        program = self.start('refund.mjs', 'order-1')
-        self.decide(program.until('waiting for'), False, reason='not on a Friday')
-        output = program.until('output:')
-        self.assertEqual(program.end(), 0)
-        self.assertRan('refunding 42', 0, program)
-        return output
-
-    def assertRan(self, line, times, *programs):
-        self.assertEqual([one for p in programs for one in p.lines].count(line), times,
-                         '\n---\n'.join(map(str, programs)))
-
-
-class Adapter(Starts):
-    folder = None  # under clients
-
-    @classmethod
-    def setUpClass(cls):
-        source = CLIENTS / cls.folder
-        if why := npm.install(source, 'node'):
-            leave_out(why)
-        with npm.locked(source):
-            done = subprocess.run(['npm', 'run', 'build'], cwd=source, capture_output=True,
-                                  text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        cls.built = source / 'example'
-        super().setUpClass()
-
-    def test_package_has_only_what_is_built(self):
-        done = subprocess.run(['npm', 'pack', '--dry-run', '--json'], cwd=CLIENTS / self.folder,
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        names = {file['path'] for file in json.loads(done.stdout)[0]['files']}
-        self.assertLessEqual({'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts'},
-                             names)
-        self.assertFalse([one for one in names if not re.match(r'dist/|README|package\.json', one)])
-
-    def continues_after_kills(self):
-        first = self.start('refund.mjs', 'order-1')
-        pending = first.until('waiting for')
-        self.crash(first)
-        self.decide(pending)
-        second = self.start('refund.mjs', 'order-1')
-        question = second.until('waiting for')
-        self.assertEqual(self.call(question)['message'], 'Which address gets the notice?')
-        self.crash(second)
-        self.assertStatus(self.server.result(question, 'ann@example.org'), 200)
-        third = self.start('refund.mjs', 'order-1')
-        self.assertEqual(third.until('output:'), 'refunded 30 euro, notice to ann@example.org')
-        self.assertEqual(third.end(), 0)
-        for line in ('checking 42', 'refunding 42'):
-            self.assertRan(line, 1, first, second, third)
-
-
-class Runs(Starts):
-    """What the adapters have in common: dormouse/runs."""
-    built = BUILT / 'typescript'
-
-    @classmethod
-    def setUpClass(cls):
-        (cls.built / 'runs.mjs').write_bytes((ROOT / 'tests/clients/runs.mjs').read_bytes())
-        super().setUpClass()
-
-    def begin(self, command, **given):
-        return self.start('runs.mjs', command, json.dumps(given))
-
-    def answer(self, program):
-        self.assertEqual(program.end(), 0, program)
-        return json.loads(program.lines[-1])
-
-    def said(self, command, **given):
-        return self.answer(self.begin(command, **given))
-
-    def test_deadline_denies_an_approval_with_a_reason(self):
-        program = self.begin('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
-                             options={'ask': {'withinMs': 60_000, 'onDeadline': 'deny'}})
-        program.until('waiting for')
-        self.server.advance(61)
-        outcome = {'approved': False, 'reason': 'nobody answered in time', 'value': None}
-        self.assertEqual(self.answer(program), {'value': outcome})
-        self.assertEqual(self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'}),
-                         {'value': outcome})
-
-    def test_each_outcome_of_a_job_has_its_reason(self):
-        request = {'question': 'Backup', 'kind': 'result'}
-        for name, settle, outcome in (
-            ('a', lambda p: self.server.result(p, 7), (True, None, 7)),
-            ('b', lambda p: self.server.post('/async-tool/error', {'pendingID': p, 'error': 'no'}),
-             (False, 'no', None)),
-            ('c', lambda p: self.server.delete(f'/api/pending/{p}?reason=late'),
-             (False, 'late', None)),
-        ):
-            with self.subTest(outcome=outcome):
-                program = self.begin('ask', id=name, request=request)
-                self.assertStatus(settle(program.until('waiting for')), 200)
-                self.assertEqual(tuple(self.answer(program)['value'].values()), outcome)
-
-    def test_question_in_other_words_is_still_the_same(self):
-        first = self.begin('once', key='k', request={'question': 'Old?', 'kind': 'answer'})
-        pending = first.until('waiting for')
-        first.kill()
-        second = self.begin('once', key='k', request={'question': 'New?', 'kind': 'answer'})
-        self.assertEqual(second.until('waiting for'), pending)
-        self.assertStatus(self.server.result(pending, 'yes'), 200)
-        self.assertEqual(self.answer(second), {'value': 'yes'})
-
-    def test_second_program_that_saves_another_state_stops(self):
-        self.assertEqual(self.said('two', id='same', same=True)['value']['state'], 1)
-        refused = self.said('two', id='other')
-        self.assertEqual(refused['error'], 'RunTaken')
-        self.assertIn('Another program has continued run "other"', refused['message'])
-        self.assertEqual(self.said('open', id='other')['value'], {'state': 1, 'ended': None})
-
-    def test_state_of_several_mebibytes_is_kept(self):
-        self.assertEqual(self.said('large', id='large', bytes=3 << 20), {'value': 3 << 20})
-        refused = self.said('large', id='huge', bytes=8 << 20)
-        self.assertIn('must be at most 7 MiB', refused['message'])
-
-    def test_id_in_another_form_is_refused(self):
-        for name in ('', 'a b', 'x' * 129):
-            self.assertIn('must match', self.said('open', id=name)['message'])
-
-    def test_server_that_is_away_is_one_error(self):
-        request = {'question': 'Q?', 'kind': 'approval'}
-        program = self.begin('ask', id='r', request=request, options={'waitMs': 2000})
-        pending = program.until('waiting for')
-        self.server.kill()
-        self.assertEqual(self.answer(program)['error'], 'TimedOut')
-        said = self.said('ask', id='r', request=request, limitMs=500)
-        self.assertEqual(said['error'], 'ConnectionFailed')
-        self.assertIn('No answer from', said['message'])
-        self.server.restart()
-        self.decide(pending)
-        self.assertEqual(self.said('ask', id='r', request=request)['value']['approved'], True)
-
-    def test_question_is_waited_for_as_long_as_the_program_wants(self):
-        said = self.said('ask', id='r', request={'question': 'Q?', 'kind': 'approval'},
-                         options={'waitMs': 200})
-        self.assertEqual(said['error'], 'TimedOut')
-        self.assertEqual(len(self.server.items('/api/pending')), 1)
+class Packages(unittest.TestCase):
+    def test_each_has_only_what_is_built(self):
+        for folder in sorted(one.folder for one in Adapter.__subclasses__()):
+            with self.subTest(folder=folder):
+                done = subprocess.run(['npm', 'pack', '--dry-run', '--json'],
+                                      cwd=CLIENTS / folder, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                names = {file['path'] for file in json.loads(done.stdout)[0]['files']}
+                self.assertLessEqual({'README.md', 'package.json'}, names)
+                wrong = [one for one in names if not re.match(r'dist/|README|package\.json', one)]
+                self.assertEqual(wrong, [])
 
 
 class AISDK(Adapter):
     folder = 'ai-sdk'
-    away = '../test/away.mjs'
+    away, chunks = '../test/away.mjs', '../test/chunks.mjs'
 
     def test_run_continues_after_everything_was_killed(self):
         first = self.start('refund.mjs', 'order-1')
@@ -318,6 +97,30 @@ class AISDK(Adapter):
         self.addCleanup(client.close)
         return client.call('POST', '/api/chat', raw=body.encode())
 
+    def test_stream_outlives_a_kill_of_the_server(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create(None)['id']
+        page = self.start('chat.mjs', port, session, 'send', 'deploy shop')
+        wait_for(lambda: self.server.session(session)['activity']['type'] == 'waiting_async')
+        self.server.restart()
+        self.server.result(self.server.session(session)['activity']['pendingID'], 'live')
+        self.assertEqual(page.end(), 0, page)
+        shown = json.loads(page.lines[-1])
+        self.assertEqual((shown['status'], shown['error']), ('ready', None))
+        self.assertEqual(shown['shown'][-1], 'assistant deploy shop: live')
+
+    def test_output_that_the_page_adds_answers_a_question(self):
+        port = self.start('server.mjs', '0').until('listening on')
+        session = self.server.create('ask Which port?')['id']
+        call = self.call(self.server.session(session)['activity']['pendingID'])
+        part = {'type': 'dynamic-tool', 'toolCallId': f'{call["messageID"]}/{call["callID"]}',
+                'toolName': 'ask_human', 'state': 'output-available', 'input': {}, 'output': '8080'}
+        answered = {'id': call['turnID'], 'role': 'assistant', 'parts': [part]}
+        answer = self.post(port, json.dumps({'id': session, 'messages': [answered]}))
+        self.assertIn('8080', answer.raw.decode())
+        self.assertIn('"finish"', answer.raw.decode())
+        self.assertEqual(self.call(call['id'])['result']['output'], '8080')
+
     def test_stale_page_cannot_change_a_decision(self):
         port = self.start('server.mjs', '0').until('listening on')
         session = self.server.create('approve cleanup')['id']
@@ -368,6 +171,8 @@ class AISDK(Adapter):
             (json.dumps({'id': session, 'messages': [{**user, 'parts': []}]}), 400, 'a text'),
             (json.dumps({'id': session, 'messages': [{**user, 'parts': [remote]}]}), 400, 'data:'),
             (json.dumps({'id': session, 'messages': [{'role': 'user'}]}), 400, 'must have parts'),
+            (json.dumps({'id': session, 'messages': [{**user, 'id': 'ä'}]}), 400, 'ASCII'),
+            (json.dumps({'id': session, 'messages': [{**user, 'id': None}]}), 400, 'ASCII'),
             (json.dumps({'id': session, 'messages': [{**user, 'role': 'system'}]}), 400,
              'of the user'),
             (json.dumps({'id': session, 'messages': [user], 'trigger': 'regenerate-message'}),
@@ -390,6 +195,14 @@ class AISDK(Adapter):
         self.assertEqual(program.until('output:'), 'parcel: "lost", refund: denied: no')
         self.assertRan('refunding 42', 0, program)
 
+    def test_reply_is_whole_after_an_attempt_was_cut_off(self):
+        for begun, rest in (('Hä', ['llo you', 'text-end']),
+                            ('Other', ['text-end', 'text-start', 'Hällo you', 'text-end'])):
+            program = self.start(self.chunks, begun)
+            self.assertEqual(program.end(), 0, program)
+            self.assertEqual(program.lines, ['start', 'start-step', 'text-start', begun, *rest,
+                                             'finish-step', 'finish', 'true'])
+
     def test_deltas_are_the_reply_once(self):
         port = self.start('server.mjs', '0').until('listening on')
         session = self.server.create(None)['id']
@@ -400,7 +213,7 @@ class AISDK(Adapter):
 
 class AISDK7(AISDK):
     """The same with version 7, which is installed under other names."""
-    away = 'away.mjs'
+    away, chunks = 'away.mjs', CLIENTS / 'ai-sdk/test/chunks.mjs'
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-// Drives dormouse/runs for tests/adapters.py: one command and its JSON argument, one line of JSON.
+// Drives dormouse/runs for tests/runs.py: one command and its JSON argument, one line of JSON.
 import { localClient } from 'dormouse/local';
 import { askOnce, Run } from 'dormouse/runs';
 

@@ -4,6 +4,7 @@ import { Chunks, idOf } from './chunks.js';
 
 const BODY_MAX = 8 << 20;
 const SESSION = /^ses_[A-Za-z0-9_-]{1,64}$/;
+const MESSAGE = /^[\x21-\x7e]{1,200}$/;
 const OPEN_REASONS = ['approval', 'user_input'];
 
 /**
@@ -43,6 +44,9 @@ async function send(client: Client, request: Request): Promise<Response> {
   if (last.role === 'assistant') return answered(client, id, last, request.signal);
   if (last.role !== 'user')
     throw new BadRequest('The newest message must be of the user or the assistant.');
+  // It is the idempotency key: without one of its own, another message would count as the same.
+  if (typeof last.id !== 'string' || !MESSAGE.test(last.id))
+    throw new BadRequest('The id of the message must have 1 to 200 visible ASCII characters.');
   const accepted = await client.prompt(id, inputOf(last), {
     idempotencyKey: `chat-${last.id}`,
     signal: request.signal,

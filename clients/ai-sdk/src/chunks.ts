@@ -19,6 +19,8 @@ export class Chunks {
   private drafts: { id: string; kind: 'text' | 'reasoning'; text: string }[] = [];
   private draft = '';
   private inStep = false;
+  /** The step whose reply is being written; deltas may come before its event, or after its reply. */
+  private writing = 0;
 
   constructor(
     private readonly turnID: string,
@@ -47,15 +49,24 @@ export class Chunks {
   }
 
   private *step(event: Event): Generator<UIMessageChunk> {
-    if ((event.data as { attempt: number }).attempt > 1 && this.inStep) return;
-    if (this.inStep) yield { type: 'finish-step' };
+    const { step, attempt } = event.data as { step: number; attempt: number };
+    this.writing = step;
+    if (attempt > 1 && this.inStep) return;
+    if (this.inStep) yield* this.endStep();
     this.inStep = true;
     if (this.left.steps-- <= 0) yield { type: 'start-step' };
   }
 
+  private *endStep(): Generator<UIMessageChunk> {
+    for (const draft of this.drafts.slice(-1)) yield { type: `${draft.kind}-end`, id: draft.id };
+    this.drafts = [];
+    yield { type: 'finish-step' };
+  }
+
   /** A piece of the reply; those of the text before it, and of another attempt, are left out. */
   private *delta(delta: Delta): Generator<UIMessageChunk> {
-    if (delta.turnID !== this.turnID || delta.kind === 'input' || this.left[delta.kind] > 0) return;
+    if (delta.turnID !== this.turnID || delta.step !== this.writing) return;
+    if (delta.kind === 'input' || this.left[delta.kind] > 0) return;
     const { kind, partID: id } = delta;
     const last = this.drafts.at(-1);
     if (last?.id !== id && delta.offset > 0) return;
@@ -81,6 +92,7 @@ export class Chunks {
     const drafts = this.drafts;
     this.drafts = [];
     this.draft = '';
+    this.writing = 0;
     for (const part of message.parts) {
       if (part.type === 'text' || part.type === 'reasoning') {
         const draft = drafts.shift();
@@ -101,12 +113,18 @@ export class Chunks {
       const rest = part.text.slice(draft.text.length);
       if (isLast && rest) yield { type: `${part.type}-delta`, id: draft.id, delta: rest };
       if (isLast) yield { type: `${part.type}-end`, id: draft.id };
-      return;
+      if (isLast || !rest) return;
+      // Its end was sent when the next part began.
+      return yield* this.added(part.type, part.id, rest);
     }
     if (draft && isLast) yield { type: `${draft.kind}-end`, id: draft.id };
-    yield { type: `${part.type}-start`, id: part.id };
-    yield { type: `${part.type}-delta`, id: part.id, delta: part.text };
-    yield { type: `${part.type}-end`, id: part.id };
+    yield* this.added(part.type, part.id, part.text);
+  }
+
+  private *added(type: 'text' | 'reasoning', id: string, delta: string): Generator<UIMessageChunk> {
+    yield { type: `${type}-start`, id };
+    yield { type: `${type}-delta`, id, delta };
+    yield { type: `${type}-end`, id };
   }
 
   private *tool(part: ToolPart): Generator<UIMessageChunk> {
@@ -171,8 +189,7 @@ export class Chunks {
   private *finish(
     finishReason: 'stop' | 'length' | 'error' | 'tool-calls',
   ): Generator<UIMessageChunk> {
-    for (const draft of this.drafts.slice(-1)) yield { type: `${draft.kind}-end`, id: draft.id };
-    if (this.inStep) yield { type: 'finish-step' };
+    if (this.inStep) yield* this.endStep();
     yield { type: 'finish', finishReason };
     this.isOver = true;
   }
