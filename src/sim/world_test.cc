@@ -65,7 +65,7 @@ struct StoreOnLoopTest : testing::Test {
     store::MemoryStore store;
     int durable = 0;
     StoreOnLoop journal{world, store, faults, [this](port::Append const&) { ++durable; }};
-    std::optional<Result<void>> answer;
+    std::optional<port::AppendResult> answer;
 };
 
 TEST_F(StoreOnLoopTest, Answer_ComesNeverFromInsideTheCall) {
