@@ -73,9 +73,9 @@ TEST_F(Objects, Session_HasAllItsMembersFromTheStart) {
     }
     EXPECT_EQ(text(session_json(), "/labels"), "{}");
     EXPECT_EQ(text(session_json(), "/activity"), R"({"type":"idle"})");
-    EXPECT_EQ(
-        text(session_json(), "/usage"),
-        R"({"inputTokens":0,"outputTokens":0,"cachedTokens":0,"reasoningTokens":0,"steps":0})");
+    EXPECT_EQ(text(session_json(), "/usage"),
+              R"({"inputTokens":0,"outputTokens":0,"cachedTokens":0,"reasoningTokens":0,)"
+              R"("cacheWrittenTokens":0,"cost":null,"steps":0})");
     (void)move(Move::To::end);
     EXPECT_EQ(text(session_json(), "/status"), "\"completed\"");
     EXPECT_EQ(text(session_json(), "/time/ended"), std::to_string(to_ms(now)));

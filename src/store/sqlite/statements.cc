@@ -227,8 +227,9 @@ constexpr auto reads = in_order<Read>({
      "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND status <> 'active' AND status <> 'deleted' AND status = ?3 LIMIT ?2"},
     {Read::next_waiting,
-     "SELECT no FROM pending INDEXED BY pending_open WHERE project = (SELECT id FROM names WHERE "
-     "name = ?1) AND status = 0 AND no > ?2 ORDER BY no LIMIT 1"},
+     "SELECT p.no FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no "
+     "WHERE s.status <> 'deleted' AND p.project = (SELECT id FROM names WHERE name = ?1) "
+     "AND p.status = 0 AND p.no > ?2 ORDER BY p.no LIMIT 1"},
     {Read::pending_open,
      PENDING_COLUMNS ", s.id FROM pending p INDEXED BY pending_open" PENDING_TOOL
                      "CROSS JOIN sessions s ON s.no = p.no"
