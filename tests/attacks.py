@@ -441,7 +441,8 @@ class Contents(Raw):
         """CVE-2025-67644, CVE-2026-27022."""
         self.server.create('deploy A')
         for value in ("x' OR 1=1--", "') UNION SELECT 1--", '*', '{}', '|', '%', '_', '"'):
-            for name in ('project', 'tool'):
+            # All projects of the token is `*`.
+            for name in ('project', 'tool') if value != '*' else ('tool',):
                 answer = self.server.get(f'/async-tool/pending?{name}={quote(value)}')
                 self.assertEqual(answer['items'], [], (name, value))
 

@@ -67,16 +67,18 @@ class Action:
         own = {name: self.filled(value, known) for name, value in step['env'].items()}
         return subprocess.Popen(
             ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', step['run']],
-            env=environment(
-                PATH=f'{pathlib.Path(BINARY).parent}:{os.environ["PATH"]}',
-                GITHUB_ACTION_PATH=str(self.path),
-                GITHUB_OUTPUT=str(self.output),
-                **{**own, **more},
-            ),
+            env=environment(**{
+                'PATH': f'{pathlib.Path(BINARY).parent}:{os.environ["PATH"]}',
+                'GITHUB_ACTION_PATH': str(self.path),
+                'GITHUB_OUTPUT': str(self.output),
+                **own,
+                **more,
+            }),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,  # a runner ends all that a step has started
         )
 
     def end(self, process):
@@ -118,7 +120,7 @@ class Jobs(Case):
 class GithubAsk(Jobs):
     def test_approved_question_lets_the_job_continue(self):
         action = self.action(
-            'ask', question='Deploy 4.2?', arguments='version=4.2\ncanary:=true\n', by='token:first'
+            'ask', question='Deploy 4.2?', arguments='version=4.2\ncanary:=true\n', by='first'
         )
         process = action.start()
         (call,) = self.asked()
@@ -168,7 +170,7 @@ class GithubAsk(Jobs):
         action = self.action('ask', question='Deploy?')
         process = action.start()
         (call,) = self.asked()
-        process.send_signal(signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         self.server.kill()
         self.server.start()
@@ -247,17 +249,17 @@ class Gitlab(Jobs):
         own = {**text.get('variables', {}), **variables}
         return subprocess.Popen(
             ['sh', '-ec', '\n'.join(text[part])],
-            env=environment(
-                PATH=f'{pathlib.Path(BINARY).parent}:{os.environ["PATH"]}',
-                DORMOUSE_URL=self.url,
-                DORMOUSE_TOKEN=self.server.token,
-                CI_PROJECT_PATH='acme/shop',
-                CI_PIPELINE_ID='7',
-                CI_PIPELINE_URL='https://gitlab.example/p/7',
-                CI_JOB_NAME='deploy',
-                CI_JOB_URL='https://gitlab.example/j/9',
+            env=environment(**{
+                'PATH': f'{pathlib.Path(BINARY).parent}:{os.environ["PATH"]}',
+                'DORMOUSE_URL': self.url,
+                'DORMOUSE_TOKEN': self.server.token,
+                'CI_PROJECT_PATH': 'acme/shop',
+                'CI_PIPELINE_ID': '7',
+                'CI_PIPELINE_URL': 'https://gitlab.example/p/7',
+                'CI_JOB_NAME': 'deploy',
+                'CI_JOB_URL': 'https://gitlab.example/j/9',
                 **own,
-            ),
+            }),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -282,7 +284,7 @@ class Gitlab(Jobs):
             self.assertEqual(job.returncode, 0, log)
             shown = self.server.get(f'/async-tool/pending/{call}')
             self.assertEqual(shown['status'], known)
-            self.assertIn('https://gitlab.example/j/9', str(shown))
+            self.assertIn('https://gitlab.example/j/9', shown.raw.decode())
 
 
 if __name__ == '__main__':

@@ -1,6 +1,7 @@
 #pragma once
 // Counts what sessions do and what is done for them, as it happens. Called on the loop.
 
+#include "port/store_rows.h"
 #include "session/command.h"
 #include "session/decide.h"
 

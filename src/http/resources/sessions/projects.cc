@@ -1,3 +1,5 @@
+#include "base/text/base64url.h"
+#include "base/text/text.h"
 #include "http/resources/sessions/handlers.h"
 #include "http/resources/sessions/project_fields.h"
 
@@ -8,12 +10,27 @@ namespace dormouse::http {
 
 namespace {
 
-// `next`: the cursor is the last name of the page.
+constexpr std::string_view cursor_prefix = "prj_";
+
+// Names the last project of the page.
+std::string cursor_of(std::string const& name) {
+    auto const* const bytes = reinterpret_cast<std::uint8_t const*>(name.data());
+    return std::string(cursor_prefix) + base64url({bytes, name.size()});
+}
+
+// nullopt: it is none. Empty: the list begins.
+std::optional<std::string> name_in(std::string_view cursor) {
+    if (cursor.empty()) return "";
+    if (!cursor.starts_with(cursor_prefix)) return std::nullopt;
+    auto name = parse_base64url(cursor.substr(cursor_prefix.size()));
+    return name && !name->empty() ? name : std::nullopt;
+}
+
 void answer(ExchangePtr const& x, std::vector<std::string> const& names, std::size_t limit) {
     std::vector<ProjectEntry> items;
     for (std::string const& name : names) items.push_back({name});
-    x->json(200,
-            list_text(items, names.size() == limit ? std::optional(names.back()) : std::nullopt));
+    bool const more = names.size() == limit;
+    x->json(200, list_text(items, more ? std::optional(cursor_of(names.back())) : std::nullopt));
 }
 
 std::vector<std::string> page_of(std::vector<std::string> names, std::string const& after,
@@ -32,7 +49,9 @@ void list_projects(Api& api, ExchangePtr const& x) {
     Query query{x->request};
     auto const limit = query.number("limit", 50, 1, 200);
     if (query.error) return x->fail(*query.error);
-    std::string after(x->request.query_value("cursor").value_or(""));
+    auto found = name_in(x->request.query_value("cursor").value_or(""));
+    if (!found) return x->fail({Code::bad_cursor, "The cursor is invalid; begin without one."});
+    std::string after = *std::move(found);
     if (x->principal && !x->principal->for_all_projects())
         return answer(x, page_of(x->principal->row.projects, after, limit), limit);
     auto question = [after = std::move(after), limit](port::ListStore& store) {
