@@ -23,7 +23,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       options_(std::move(options)),
       clock_(world.clock),
       writer_(world.loop, world.journal),
-      freshness_(world.loop, world.journal, options.shared_store),
+      freshness_(world.loop, world.journal, options_.shared_store),
       rules_(std::exchange(options_.rules, {})),
       next_number_(options_.next_session_number),
       observer_(observer),

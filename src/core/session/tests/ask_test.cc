@@ -20,7 +20,9 @@ protected:
         return when(std::move(create));
     }
     [[nodiscard]] PendingId pending() const { return state.calls.at(1).pending; }
-    Decision submits(Submission what) { return when(Submit{pending_, std::move(what), "http"}); }
+    Decision submits(Submission what) {
+        return when(Submit{pending_, std::move(what), "http", {}, {}, {}});
+    }
     Decision answers(Submission what) {
         pending_ = pending();
         return submits(std::move(what));
