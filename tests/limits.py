@@ -12,7 +12,8 @@ BEHIND_A_PROXY = 'trusted_proxies = ["127.0.0.1"]\n'
 FROM_OUTSIDE = {'X-Forwarded-For': '198.51.100.7'}
 
 
-# test_validators_over_the_queue_limit_are_retryable in tests/validators.py; the last in tests/ask.py
+# test_validators_over_the_queue_limit_are_retryable in tests/validators.py; the last one is tested
+# in tests/ask.py.
 ELSEWHERE = ['validators_at_once', 'validators_waiting', 'waiting_calls']
 
 
