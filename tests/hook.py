@@ -15,25 +15,25 @@ from dormouse import BINARY, Case, environment, leave_out, main, run, wait_for
 
 TOOL = {'command': 'rm -r "build"', 'description': 'Remove the build', 'timeout': 1.50}
 CLAUDE = {
-    'session_id': 'c0ffee', 'transcript_path': '/home/ann/.claude/t.jsonl', 'cwd': '/work/shop',
+    'session_id': 'c0ffee', 'transcript_path': '/home/ann/.claude/t.jsonl', 'cwd': '/home/ann/shop',
     'permission_mode': 'default', 'hook_event_name': 'PermissionRequest', 'tool_name': 'Bash',
     'tool_input': TOOL, 'permission_suggestions': [],
 }
 BEFORE = {**CLAUDE, 'hook_event_name': 'PreToolUse', 'tool_use_id': 'toolu_1'}
 CODEX = {
-    'session_id': 'c0ffee', 'turn_id': 't1', 'transcript_path': None, 'cwd': '/work/shop',
+    'session_id': 'c0ffee', 'turn_id': 't1', 'transcript_path': None, 'cwd': '/home/ann/shop',
     'hook_event_name': 'PermissionRequest', 'model': 'm', 'permission_mode': 'default',
     'tool_name': 'Bash', 'tool_input': TOOL,
 }
 GEMINI = {
-    'session_id': 'c0ffee', 'transcript_path': '', 'cwd': '/work/shop', 'timestamp': 'now',
+    'session_id': 'c0ffee', 'transcript_path': '', 'cwd': '/home/ann/shop', 'timestamp': 'now',
     'hook_event_name': 'BeforeTool', 'tool_name': 'run_shell_command', 'tool_input': TOOL,
 }
 REQUEST = {
     'id': 'per_1', 'sessionID': 'ses_1', 'permission': 'bash', 'patterns': ['rm *'],
     'metadata': {}, 'always': ['rm *'], 'tool': {'messageID': 'msg_1', 'callID': 'call_1'},
 }
-OPENCODE = {'directory': '/work/shop', 'request': REQUEST}
+OPENCODE = {'directory': '/home/ann/shop', 'request': REQUEST}
 
 
 def permission(decision):
@@ -123,8 +123,8 @@ class Contracts(Hooking):
                 hook = self.begin(program, question, '--timeout', '2h')
                 call = self.asked()
                 self.assertEqual((call['tool'], call['input']), (tool, arguments))
-                self.assertTrue(call['message'].endswith(f'{tool} in /work/shop') or
-                                call['message'].endswith(f'`{tool}` in /work/shop'), call)
+                self.assertTrue(call['message'].endswith(f'{tool} in /home/ann/shop') or
+                                call['message'].endswith(f'`{tool}` in /home/ann/shop'), call)
                 self.assertEqual(call['timeout'] - call['time']['created'], 7_200_000)
                 self.assertStatus(self.server.decide(call, True), 200)
                 self.ends(hook, allow)
@@ -257,7 +257,7 @@ PLUGIN_HOST = """
 import readline from 'node:readline';
 const { Dormouse } = await import(process.argv[2]);
 const client = { postSessionIdPermissionsPermissionId: (r) => console.log(JSON.stringify(r)) };
-const { event } = await Dormouse({ client, directory: '/work/shop' });
+const { event } = await Dormouse({ client, directory: '/home/ann/shop' });
 for await (const line of readline.createInterface({ input: process.stdin }))
   await event({ event: JSON.parse(line) });
 """

@@ -8,7 +8,7 @@ import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
 import type { Listed } from './words';
 
-/** So many inboxes are read at a time, and so many of them at once. */
+/** Inboxes that are read for one page, and how many of them at once. */
 const SESSIONS = 50;
 const AT_ONCE = 4;
 const PAGE = 200;

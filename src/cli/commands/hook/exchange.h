@@ -35,7 +35,7 @@ inline constexpr std::size_t hook_arguments_max = std::size_t{64} << 10;  // the
 [[nodiscard]] std::expected<HookQuestion, std::string> read_question(HookProgram const& program,
                                                                      std::string_view text);
 
-// The question for people, as Markdown: "Claude Code wants to run Bash in /work/shop".
+// The question for people, as Markdown: "Claude Code wants to run Bash in /home/ann/shop".
 [[nodiscard]] std::string heading(HookProgram const& program, HookQuestion const& question);
 
 // Standard output of the hook. Without a decision the agent asks the person itself.

@@ -8,7 +8,7 @@ namespace dormouse::cli {
 namespace {
 
 constexpr std::string_view bash =
-    R"({"session_id":"s1","transcript_path":"/t","cwd":"/work/shop","permission_mode":"default",)"
+    R"({"session_id":"s1","transcript_path":"/t","cwd":"/home/ann/shop","permission_mode":"default",)"
     R"("hook_event_name":"PermissionRequest","tool_name":"Bash",)"
     R"("tool_input":{"command":"ls", "n": 1.0}})";
 
@@ -29,7 +29,7 @@ TEST(HookExchange, PermissionRequest_KeepsTheInput) {
         HookQuestion const question = read(*program, bash);
         EXPECT_EQ(question.event, "PermissionRequest");
         EXPECT_EQ(question.tool, "Bash");
-        EXPECT_EQ(question.folder, "/work/shop");
+        EXPECT_EQ(question.folder, "/home/ann/shop");
         EXPECT_EQ(question.session, "s1");
         EXPECT_EQ(question.input.text(), R"({"command":"ls","n":1.0})");
     }
@@ -75,8 +75,9 @@ TEST(HookExchange, OddInput_IsRefusedWithItsReason) {
 }
 
 TEST(HookExchange, Heading_SaysWhoWantsWhatWhere) {
-    HookQuestion question{.tool = "Bash", .folder = "/work/shop"};
-    EXPECT_EQ(heading(claude_code_hook, question), "Claude Code wants to run Bash in /work/shop");
+    HookQuestion question{.tool = "Bash", .folder = "/home/ann/shop"};
+    EXPECT_EQ(heading(claude_code_hook, question),
+              "Claude Code wants to run Bash in /home/ann/shop");
     question.folder = "/w/[x](y)\n*";
     EXPECT_EQ(heading(codex_hook, question), "Codex wants to run Bash in `/w/[x](y) *`");
     question.folder = "/w/`a`";
