@@ -31,7 +31,7 @@ class Asking(Case):
         return asking
 
     def asked(self, count=1):
-        """Returns the open calls once their number is `count`."""
+        """Returns the open calls once there are at least `count`."""
         return wait_for(
             lambda: len(found := self.server.items('/api/pending')) >= count and found,
             what='the question',

@@ -17,7 +17,7 @@ namespace dormouse::cli {
 // Writes the member `answer`: who may answer (empty: anyone), and how many must agree.
 void write_answerers(json::Writer& out, std::vector<std::string> const& by, int votes);
 
-// The delay before the next attempt to reach a server that went away, after `attempts` attempts.
+// The delay before the next attempt to reach a server that went away, after `tries` attempts.
 [[nodiscard]] Duration away_delay(int tries);
 
 // The target of the request that cancels the call.

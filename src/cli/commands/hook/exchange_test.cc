@@ -7,10 +7,10 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::string_view bash =
-    R"({"session_id":"s1","transcript_path":"/t","cwd":"/home/ann/shop","permission_mode":"default",)"
-    R"("hook_event_name":"PermissionRequest","tool_name":"Bash",)"
-    R"("tool_input":{"command":"ls", "n": 1.0}})";
+constexpr std::string_view bash = R"({"session_id":"s1","transcript_path":"/t",)"
+                                  R"("cwd":"/home/ann/shop","permission_mode":"default",)"
+                                  R"("hook_event_name":"PermissionRequest","tool_name":"Bash",)"
+                                  R"("tool_input":{"command":"ls", "n": 1.0}})";
 
 HookQuestion read(HookProgram const& program, std::string_view text) {
     auto const question = read_question(program, text);
