@@ -228,6 +228,8 @@ class Routes(Contract):
             self.assertIn(answer.status, (400, 401, 404), path)
 
     def test_head_is_get_without_the_body(self):
+        # /readyz is 503 until the server has recovered.
+        wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         session, call = self.waiting()
         explain = f'/api/explain/{call["id"]}'
         for path in (

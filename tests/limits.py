@@ -138,7 +138,7 @@ class EachOne(Limits):
             pass
         self.assertIn(b'HTTP/1.1 503 ', seen)
         self.assertIn(b'overloaded', seen)
-        self.assertStatus(server.get('/readyz'), 200)
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
 
     def test_header_bytes(self):
         server = self.started('header_bytes = 2048')
