@@ -302,13 +302,12 @@ bool HistoryCutter::worth(Lane const& lane) const {
     return old || (keep_.bytes && seen->second.bytes > *keep_.bytes);
 }
 
-void HistoryCutter::see(SessionId session, Plan const& plan) {
+void HistoryCutter::see(SessionId session, Plan const& plan, Time planned_at) {
     if (!keep_.age && !keep_.bytes) return;
     if (seen_.size() >= seen_max) seen_.clear();
     Seen seen{.bytes = plan.bytes};
     if (keep_.age) {
-        Time const now = runner_.now();
-        seen.check_at = now + std::min(*keep_.age / 10, retries_often_max);
+        seen.check_at = planned_at + std::min(*keep_.age / 10, retries_often_max);
         if (plan.oldest) seen.check_at = std::max(seen.check_at, *plan.oldest + *keep_.age);
     }
     seen_.insert_or_assign(session, seen);
@@ -338,11 +337,13 @@ void HistoryCutter::cut(SessionId session, Keep const& keep, bool dry_run, Asker
 }
 
 void HistoryCutter::step(std::shared_ptr<Job> const& job) {
-    auto make = [session = job->session, keep = job->keep, now = runner_.now()](
-                    port::JournalStore& store) { return plan_cut(store, session, keep, now); };
-    port::ask(journal_, std::move(make), scope_.guard([this, job](Result<Plan> plan) {
+    Time const now = runner_.now();
+    auto make = [session = job->session, keep = job->keep, now](port::JournalStore& store) {
+        return plan_cut(store, session, keep, now);
+    };
+    port::ask(journal_, std::move(make), scope_.guard([this, job, now](Result<Plan> plan) {
         if (!plan) return job->done(std::unexpected(std::move(plan.error())));
-        if (!plan->cut && job->by_itself) see(job->session, *plan);
+        if (!plan->cut && job->by_itself) see(job->session, *plan, now);
         if (!plan->cut || runner_.draining()) return job->done(job->report);
         CutReport const gone{plan->cut->command.what.messages, plan->cut->bytes};
         if (job->dry_run) return job->done(gone);

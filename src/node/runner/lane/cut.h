@@ -78,7 +78,7 @@ private:
     };
     void next();
     void step(std::shared_ptr<Job> const& job);
-    void see(SessionId session, Plan const& plan);
+    void see(SessionId session, Plan const& plan, Time planned_at);
     [[nodiscard]] bool worth(Lane const& lane) const;
 
     Runner& runner_;
