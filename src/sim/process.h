@@ -40,8 +40,9 @@ public:
           agents_(outside.world, outside.registry, outside.knobs.agents),
           witness_(agents_, outside.durable, outside.findings, outside.started, epoch(outside.bug)),
           planted_effects_(outside.world, witness_, outside.bug),
-          runner_({planted_loop_, outside.world, outside.world, planted_journal_, planted_effects_,
-                   agents_},
+          nodes_(epoch(outside.bug)),
+          runner_({planted_loop_, outside.world, outside.world, planted_journal_, nodes_,
+                   planted_effects_, agents_},
                   options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
@@ -87,7 +88,6 @@ private:
     }
     [[nodiscard]] runner::Options options(Outside const& outside) {
         runner::Options options;
-        options.epoch = epoch(outside.bug);
         options.next_session_number = store_.next_session_number();
         options.rules = store_.rules().value_or(std::vector<port::RuleRow>());
         options.resident_max = outside.knobs.resident;
@@ -103,6 +103,7 @@ private:
     Agents agents_;
     Witness witness_;
     PlantedEffects planted_effects_;
+    port::OneNode nodes_;
     runner::Runner runner_;
     runner::HistoryCutter cutter_;
     runner::MailService post_;

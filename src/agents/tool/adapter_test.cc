@@ -77,10 +77,9 @@ protected:
         runner.reset();
         journal.reopen();
         runner::Options options;
-        options.epoch = journal.store->epoch();
         options.next_session_number = journal.store->next_session_number();
         runner = std::make_unique<runner::Runner>(
-            runner::Runner::World{loop, clock, entropy, journal, effects, effects}, options,
+            runner::Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
             observer);
         runner->start();
         loop.run();
@@ -140,6 +139,7 @@ protected:
     world::TestClock clock{loop};
     world::TestEntropy entropy;
     world::TestJournal<MemoryStore, MemoryDisk> journal{loop};
+    world::TestNodes<world::TestJournal<MemoryStore, MemoryDisk>> nodes{loop, journal};
     InlineWorkers workers{loop};
     agent::Registry registry;
     agent::AgentEffects effects{registry,

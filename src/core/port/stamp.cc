@@ -30,7 +30,16 @@ AppendResult moved(SessionId session) {
                             "Another append to " + session.text() + " came first.",
                             {},
                             1'000});
-    error.moved = true;
+    error.cause = AppendError::Cause::moved;
+    return std::unexpected(std::move(error));
+}
+
+AppendResult fenced() {
+    AppendError error(Error{Code::store_unavailable,
+                            "The other servers took this one for gone; it joins them again.",
+                            {},
+                            1'000});
+    error.cause = AppendError::Cause::fenced;
     return std::unexpected(std::move(error));
 }
 

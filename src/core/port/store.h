@@ -62,7 +62,8 @@ public:
     [[nodiscard]] virtual Result<std::vector<KeyRow>> key_rows(SessionId session) = 0;
     // Size of the journal alone. For retention.
     [[nodiscard]] virtual Result<std::uint64_t> journal_bytes(SessionId session) = 0;
-    // Sessions with wake_at <= until, by (time, number), after the given pair; at most `limit`.
+    // Sessions with wake_at <= until, by (time, number), after the given pair; at most `limit`. See
+    // Due.
     [[nodiscard]] virtual Result<std::vector<Due>> due(Time until, std::optional<Due> after,
                                                        std::uint32_t limit) = 0;
     // The earliest wake_at of all sessions.

@@ -225,15 +225,27 @@ struct BaseRow {
     std::vector<Seq> artifacts;  // artifacts that stay
 };
 
-// One session's append: atomic. Fails alone with AppendError::moved if the session's newest frame
-// is not the one that `after` and `stamp` name.
+// What an append says of the session's driver: the process, named by its epoch, that does the
+// session's outstanding work. A store that one process at a time opens ignores it.
+enum class Drive : std::uint8_t {
+    none,   // decided by a process that does not drive the session; the driver stays as it is
+    keep,   // decided by the driver, which has work to do: it is Append::epoch from now on
+    leave,  // decided by the driver, and no work is left: from now on there is none
+};
+
+// One session's append: atomic. Fails alone as `moved` if the session's newest frame is not the one
+// that `after` and `stamp` name, or if a driver decided it while another process that is not gone
+// is the driver.
 struct Append {
     SessionId session;
     Epoch epoch = 0;
+    Drive drive = Drive::none;
     Seq after = 0;  // the head on which it was decided
     // The newest frame on which it was decided; nullopt: only the head is compared.
     std::optional<Stamp> stamp = {};
-    Frame frame;  // frame.first == after + 1
+    // frame.first == after + 1. Count 0: only the driver is written. REQUIRES then: drive != none
+    // and nothing of the members below is set.
+    Frame frame;
     // The earliest time of outstanding work; nullopt: the session sleeps. Written only if
     // `wake_changed`.
     std::optional<Time> wake_at;
@@ -267,15 +279,23 @@ struct Append {
 
 // Why an append failed, alone or with its batch.
 struct AppendError : Error {
+    enum class Cause : std::uint8_t {
+        failed,  // for the reason that `code` names
+        // Another append to the session came first, another process drives it, or the store lost
+        // some of its appends. Nothing was written: decide again on what is stored now. `code` is
+        // store_unavailable, for callers that do not.
+        moved,
+        // The others took this process for gone. Nothing was written, and nothing will be until it
+        // has a new epoch. `code` as above.
+        fenced,
+    };
     AppendError(Error error) : Error(std::move(error)) {}  // NOLINT(google-explicit-constructor)
-    // Another append to the session came first, or the store lost some of its own. Nothing was
-    // written: decide again on what is stored now. `code` is store_unavailable, for callers that do
-    // not.
-    bool moved = false;
+    Cause cause = Cause::failed;
 };
-// The stamp of the frame that the append wrote.
+// The stamp of the session's newest frame after the append.
 using AppendResult = std::expected<Stamp, AppendError>;
 [[nodiscard]] AppendResult moved(SessionId session);
+[[nodiscard]] AppendResult fenced();
 
 struct Loaded {
     std::optional<SessionRow> row;  // nullopt: no such session (or another session has this number)
@@ -284,11 +304,17 @@ struct Loaded {
     Stamp stamp{};            // of the newest frame, whether `tail` has it or not
     bool wake_known = false;  // `wake_at` below is the stored value
     std::optional<Time> wake_at;
+    Epoch driver = 0;  // 0: none
 };
 
+// A session with something to do. Of a store that several processes open also each session that has
+// a driver, at time 0, because another process may have appended to it.
 struct Due {
     Time at{};
     SessionId session;
+    // Only of a store that several processes open:
+    Epoch driver = 0;  // 0: none
+    Seq head = 0;
 };
 
 // The projects that a question is about.

@@ -508,37 +508,6 @@ Result<void> replay(State& state, Event const& event) {
     return {};
 }
 
-std::optional<Time> wake_at(State const& state) {
-    if (state.lifecycle == Lifecycle::none || state.lifecycle == Lifecycle::deleted)
-        return std::nullopt;
-    if (!state.outstanding.empty() || !state.awaiting_gate.empty()) return from_ms(0);
-    return next_timer(state);
-}
-
-std::optional<Time> next_timer(State const& state) {
-    // In a session that is not active only deadlines count: nothing runs in it.
-    bool const active = state.lifecycle == Lifecycle::active;
-    for (Timer const& timer : state.timers) {
-        if (active || timer.kind == TimerKind::deadline) return timer.at;
-    }
-    return std::nullopt;
-}
-
-std::map<EffectId, Effect> due_polls(State const& state, Time now) {
-    std::map<EffectId, Effect> out;
-    if (state.lifecycle != Lifecycle::active) return out;
-    for (Timer const& timer : state.timers) {
-        if (timer.at > now) break;
-        if (timer.kind != TimerKind::poll) continue;
-        Call const& call = state.calls.at(timer.call);
-        EffectId const id{call.pause->polled, call.no};
-        PollTool poll{call.pending, call.spec.tool, call.spec.input,
-                      call.pause->terms.external_ref};
-        out.emplace(id, Effect{id, std::move(poll)});
-    }
-    return out;
-}
-
 Activity activity(State const& state) {
     if (!state.turn) return Activity::idle;
     if (state.turn->unchecked != 0) return Activity::busy;

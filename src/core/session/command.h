@@ -55,6 +55,7 @@ struct Create {
 // epochs (rule 3) and asks gates that are configured again.
 struct Adopt {
     std::vector<std::string> missing_gates = {};  // among the gates that open calls wait for
+    std::vector<Epoch> gone = {};  // of intent_epochs(): their processes work no longer
 };
 
 // Does what has become possible; writes nothing if nothing has.
@@ -418,6 +419,9 @@ struct Context {
     Time at{};        // when the command arrived
     Random random{};  // drawn for this command alone
     Epoch epoch = 0;  // epoch of this process; intents are written under it
+    // Whether this process drives the session. If not, another one does: the decision has what the
+    // command says and what is due for people, but starts nothing, and the driver continues.
+    bool drives = true;
     Limits limits = default_limits;
     TurnTerms terms = {};  // the agent's terms, for a turn that this command may start
     // When the open model request is given up, if later than its time limit. The limit of a request

@@ -303,8 +303,16 @@ void apply(State& state, Event const& event);
 // between the polls.
 [[nodiscard]] std::map<EffectId, Effect> due_polls(State const& state, Time now);
 
+// The epochs under which the open runs and the open request were started.
+[[nodiscard]] std::set<Epoch> intent_epochs(State const& state);
+
+// Whether a driver would start or end something at once, whatever the time is. Never true after a
+// decision of a driver.
+[[nodiscard]] bool stalled(State const& state);
+
 // When the session must be loaded next. nullopt: never, it sleeps. Time 0: now, because an effect
-// is outstanding or a gate is not configured (each process checks again). Else the next timer.
+// is outstanding, a gate is not configured (each process checks again), or the driver must
+// continue. Else the next timer.
 [[nodiscard]] std::optional<Time> wake_at(State const& state);
 
 // The next time at which a Tick changes something, outstanding effects aside.

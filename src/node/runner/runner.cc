@@ -23,7 +23,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       options_(std::move(options)),
       clock_(world.clock),
       writer_(world.loop, world.journal),
-      freshness_(world.loop, world.journal, options_.shared_store),
+      freshness_(world.loop, world.journal, !world.nodes.alone()),
       rules_(std::exchange(options_.rules, {})),
       next_number_(options_.next_session_number),
       observer_(observer),
@@ -76,7 +76,7 @@ void Runner::command(SessionId session, Command::Body body, Asker asker, Reply r
                  reply = std::move(reply)](Result<Answer> answer) mutable {
             // An unreadable session can still be deleted.
             if (answer || !is_unreadable(answer.error()) || !alive) return reply(std::move(answer));
-            bury({world_.journal, writer_, options_.epoch, now()}, session, std::move(by),
+            bury({world_.journal, writer_, world_.nodes.epoch(), now()}, session, std::move(by),
                  [this, alive, session, reply = std::move(reply)](Result<Answer> buried) mutable {
                      if (buried && alive) outbox_.retry(session);
                      reply(std::move(buried));
@@ -144,6 +144,15 @@ void Runner::store_failed(Error const& error) {
     if (error.code == Code::overloaded) release_rested(0, 0);
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     observer_.failed();
+}
+
+// What runs here continues; its outcomes are offered to the sessions as they are stored then.
+void Runner::fenced() {
+    if (std::exchange(rejoining_, true)) return;
+    world_.nodes.rejoin(scope_.guard([this] {
+        rejoining_ = false;
+        for (auto const& [id, lane] : lanes_) lane->forget_state();
+    }));
 }
 
 std::optional<Bits128> Runner::creation_key(std::string const& project, Asker const& asker) {
@@ -457,17 +466,23 @@ void Runner::fire() {
     while (!wakes_.empty() && wakes_.begin()->first <= now) {
         SessionId const session = wakes_.begin()->second;
         wakes_.erase(wakes_.begin());
-        tick(session);
+        tick(session, {});
     }
     arm();
 }
 
-void Runner::tick(SessionId session) {
+// Its driver does what is due. If that is gone, anybody does.
+bool Runner::driven_elsewhere(port::Due const& due) const {
+    port::Nodes const& nodes = world_.nodes;
+    return due.driver != 0 && due.driver != nodes.epoch() && !nodes.gone(due.driver);
+}
+
+void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
     if (draining_ || failed_) return;
     auto const parked = parked_.find(session);
     if (parked != parked_.end() && (!parked->second.next || *parked->second.next > now())) return;
     auto const resident = lanes_.find(session);
-    if (resident != lanes_.end() && !resident->second->wants_tick(now())) return;
+    if (resident != lanes_.end() && !resident->second->wants_tick(now(), stored)) return;
     // An unreadable session is not read again each second; a request for it reads it again.
     lane(session)->receive(make(Tick{}, {}), [this, session](Result<Answer> const& answer) {
         if (!answer && is_unreadable(answer.error()))
@@ -487,9 +502,11 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
     };
     auto use = [this, until](Result<std::vector<port::Due>> due) {
         Time const now = this->now();
+        bool const alone = world_.nodes.alone();
         for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
+            if (driven_elsewhere(one)) continue;
             if (one.at <= now) {
-                tick(one.session);
+                tick(one.session, alone ? std::nullopt : std::optional(one));
             } else {
                 wake_soon(one.session, one.at);
             }

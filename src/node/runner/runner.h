@@ -35,8 +35,6 @@ struct Created {
 };
 
 struct Options {
-    Epoch epoch = 1;
-    bool shared_store = false;  // other processes append to it
     std::uint64_t next_session_number = 1;
     // Idle lanes are unloaded while there are more lanes than this, or idle ones weigh more bytes.
     std::size_t resident_max = 16'384;
@@ -88,6 +86,7 @@ public:
         port::Clock& clock;
         port::Entropy& entropy;
         port::Journal& journal;
+        port::Nodes& nodes;
         port::Effects& effects;
         port::AgentTerms const& agents;
         // Prepares large commands, which would block the loop; null: the loop does it.
@@ -183,7 +182,7 @@ public:
 
 private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
-    [[nodiscard]] Epoch epoch() const override { return options_.epoch; }
+    [[nodiscard]] port::Nodes const& nodes() const override { return world_.nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
         auto const found = options_.mail.find(project);
@@ -205,6 +204,7 @@ private:
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
     void store_failed(Error const& error) override;
+    void fenced() override;
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         observer_.appended(lane, records);
@@ -253,7 +253,8 @@ private:
     void sweep(std::vector<SessionId> const& completed);
     void sweep_again(Duration delay);
     void sweep_audit();
-    void tick(SessionId session);
+    void tick(SessionId session, std::optional<port::Due> const& stored);
+    [[nodiscard]] bool driven_elsewhere(port::Due const& due) const;
     void arm();
     void fire();
     void finish_drain();
@@ -289,6 +290,7 @@ private:
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;
     std::optional<Time> armed_;
+    bool rejoining_ = false;  // the others took this process for gone
     bool draining_ = false;
     bool recovered_ = false;
     bool failed_ = false;

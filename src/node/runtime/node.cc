@@ -22,13 +22,12 @@ Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings setting
                    return attached ? attached->callback_url(pending) : std::string();
                },
                [this] { return world.clock.now(); }}),
-      runner({world.loop, world.clock, world.entropy, journal, counted_effects, effects, &bodies,
-              &catalogue},
+      nodes(store->epoch()),
+      runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
+              &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {}
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
-    options.epoch = node.store->epoch();
-    options.shared_store = node.store->shared();
     options.next_session_number = node.store->next_session_number();
     // If a rule is damaged, none answers: people are asked.
     options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());

@@ -117,6 +117,7 @@ public:
     runner::CountedEffects counted_effects{ending_effects};
     runner::CountedJournal journal{store_thread, world.clock};
     port::Meter* meter = nullptr;  // nullptr: nothing is counted
+    port::OneNode nodes;
     runner::Runner runner;
     std::unique_ptr<Attached> attached;  // null: nothing. On the loop
 };

@@ -84,7 +84,9 @@ inline port::PendingRow pause(CallNo call, Generation generation = 1) {
 }
 
 // Whether the append met another newest frame than the one that it names.
-inline bool moved(port::AppendResult const& result) { return !result && result.error().moved; }
+inline bool moved(port::AppendResult const& result) {
+    return !result && result.error().cause == port::AppendError::Cause::moved;
+}
 
 template <class T, class E> std::optional<Code> code(std::expected<T, E> const& result) {
     if (result) return std::nullopt;

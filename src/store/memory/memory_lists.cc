@@ -24,8 +24,14 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     std::vector<port::Due> found;
     auto entry = after ? disk_->wakeups.upper_bound({after->at, after->session.number()})
                        : disk_->wakeups.begin();
-    for (; entry != disk_->wakeups.end() && entry->first <= until && found.size() < limit; ++entry)
-        found.push_back({entry->first, disk_->sessions.at(entry->second).row.id});
+    for (; entry != disk_->wakeups.end() && entry->first <= until && found.size() < limit;
+         ++entry) {
+        auto const& session = disk_->sessions.at(entry->second);
+        port::Due due{entry->first, session.row.id};
+        due.driver = session.driver;
+        if (shared_) due.head = head_of(session);
+        found.push_back(due);
+    }
     return found;
 }
 

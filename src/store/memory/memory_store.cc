@@ -24,6 +24,24 @@ MemoryStore::MemoryStore(std::shared_ptr<MemoryDisk> disk, std::size_t feed_kept
     : disk_(std::move(disk)), feed_kept_(feed_kept), shared_(shared) {
     std::scoped_lock const lock(disk_->mutex);
     epoch_ = ++disk_->epoch;
+    if (!shared_) disk_->nodes.clear();  // earlier ones use it no more
+    disk_->nodes.insert(epoch_);
+}
+
+std::set<Epoch> MemoryStore::nodes() const {
+    std::scoped_lock const lock(disk_->mutex);
+    return disk_->nodes;
+}
+
+void MemoryStore::declare_gone(Epoch epoch) {
+    std::scoped_lock const lock(disk_->mutex);
+    disk_->nodes.erase(epoch);
+}
+
+void MemoryStore::join() {
+    std::scoped_lock const lock(disk_->mutex);
+    epoch_ = ++disk_->epoch;
+    disk_->nodes.insert(epoch_);
 }
 
 std::uint64_t MemoryStore::next_session_number() {
@@ -49,6 +67,23 @@ std::vector<port::AppendResult> MemoryStore::commit(std::span<Append const> appe
     return results;
 }
 
+// The driver of the session may decide, and everybody if it has none or its driver is gone.
+bool MemoryStore::may_drive(Append const& append) const {
+    auto const* const session = find(append.session);
+    if (!shared_ || append.drive == port::Drive::none || session == nullptr) return true;
+    bool const free = session->driver == 0 || !disk_->nodes.contains(session->driver);
+    return free || session->driver == append.epoch;
+}
+
+void MemoryStore::drive(std::uint64_t number, MemoryDisk::Session& session, Append const& append) {
+    Epoch driver = session.driver;
+    if (append.drive == port::Drive::keep) driver = append.epoch;
+    if (append.drive == port::Drive::leave) driver = 0;
+    auto const wake_at =
+        append.wake_changed && append.frame.count > 0 ? append.wake_at : session.wake_at;
+    set_wake(number, session, wake_at, shared_ ? driver : 0);
+}
+
 MemoryDisk::Session const* MemoryStore::find(SessionId session) const {
     auto const found = disk_->sessions.find(session.number());
     if (found == disk_->sessions.end() || found->second.row.id != session) return nullptr;
@@ -65,11 +100,14 @@ bool MemoryStore::fits(Append const& append) const {
 
 AppendResult MemoryStore::check(Append const& append) const {
     CHECK(append.session.number() > 0);
-    CHECK(append.frame.first == append.after + 1 && append.frame.count > 0);
+    CHECK(append.frame.first == append.after + 1);
+    CHECK(append.frame.count > 0 || append.drive != port::Drive::none);
     CHECK(!append.row || append.row->id == append.session);
     if (last_of(append.frame) >= seq_end)
         return fail(Code::too_large, "the session's journal is full");
-    if (!fits(append)) return port::moved(append.session);
+    if (shared_ && !disk_->nodes.contains(epoch_)) return port::fenced();
+    bool const outdated = shared_ && append.epoch != epoch_;  // decided before join()
+    if (outdated || !fits(append) || !may_drive(append)) return port::moved(append.session);
     if (append.after == 0 && !append.row)
         return fail(Code::internal, "a session's first append needs its row");
     if (append.claims_alias && alias_taken(append))
@@ -110,6 +148,8 @@ AppendResult MemoryStore::check_keys(Append const& append) const {
 Stamp MemoryStore::apply(Append const& append) {
     auto const number = append.session.number();
     auto& session = disk_->sessions[number];
+    drive(number, session, append);
+    if (append.frame.count == 0) return session.stamp;
     if (append.row) {
         // The id, the project and the time of creation never change.
         bool const first = append.after == 0;
@@ -136,7 +176,6 @@ Stamp MemoryStore::apply(Append const& append) {
     }
     session.frames.emplace(append.frame.first, append.frame);
     session.stamp = port::stamp_of(append.session, append.frame);
-    if (append.wake_changed) set_wake(number, session, append.wake_at);
     if (append.base) cut(session, *append.base);
     if (append.rows_rebuilt) {
         std::erase_if(session.pending, [&](auto const& entry) {
@@ -181,14 +220,16 @@ void MemoryStore::add_to_feed(Append const& append) {
 }
 
 void MemoryStore::set_wake(std::uint64_t number, MemoryDisk::Session& session,
-                           std::optional<Time> wake_at) {
-    if (session.wake_at) disk_->wakeups.erase({*session.wake_at, number});
+                           std::optional<Time> wake_at, Epoch driver) {
+    auto const due_at = [&] { return session.driver != 0 ? from_ms(0) : session.wake_at; };
+    if (auto const at = due_at()) disk_->wakeups.erase({*at, number});
     session.wake_at = wake_at;
-    if (wake_at) disk_->wakeups.insert({*wake_at, number});
+    session.driver = driver;
+    if (auto const at = due_at()) disk_->wakeups.insert({*at, number});
 }
 
 void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
-    set_wake(number, session, std::nullopt);
+    set_wake(number, session, std::nullopt, 0);
     auto row = std::move(session.row);
     row.status = "deleted";
     session = {};
@@ -206,6 +247,7 @@ Result<port::Loaded> MemoryStore::load(SessionId id) {
     loaded.stamp = session->stamp;
     loaded.wake_known = true;
     loaded.wake_at = session->wake_at;
+    loaded.driver = session->driver;
     Seq const after = session->snapshot ? session->snapshot->seq : 0;
     for (auto const& [first, frame] : session->frames)
         if (last_of(frame) > after) loaded.tail.push_back(frame);

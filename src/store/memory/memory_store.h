@@ -16,7 +16,7 @@
 namespace dormouse::store {
 
 // The data, which outlives a MemoryStore. A simulator "restarts" a store by creating another one on
-// the same disk; at most one store uses a disk at a time.
+// the same disk. At most one store uses a disk at a time, or several that are `shared`.
 struct MemoryDisk {
     struct Session {
         port::SessionRow row;
@@ -25,6 +25,7 @@ struct MemoryDisk {
         port::Stamp stamp{};                // of the newest
         std::optional<port::SnapshotRow> snapshot;
         std::optional<Time> wake_at;
+        Epoch driver = 0;
         std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
         std::map<std::string, Seq> keys;
         std::map<Seq, std::shared_ptr<std::string const>> artifacts;
@@ -41,10 +42,12 @@ struct MemoryDisk {
     std::mutex mutex;  // protects everything below
     std::map<port::OutboxKey, port::OutboxRow> posts;
     Epoch epoch = 0;
-    std::map<std::uint64_t, Session> sessions;         // by number
-    std::set<std::pair<Time, std::uint64_t>> wakeups;  // sessions with a wake_at
-    std::map<Bits128, std::uint64_t> created;          // create_key -> session
-    std::deque<Fed> feed;                              // the newest, by n
+    std::set<Epoch> nodes;                      // of the processes that are not gone
+    std::map<std::uint64_t, Session> sessions;  // by number
+    // Sessions that are due, by time: with a wake_at, or at time 0 with a driver.
+    std::set<std::pair<Time, std::uint64_t>> wakeups;
+    std::map<Bits128, std::uint64_t> created;  // create_key -> session
+    std::deque<Fed> feed;                      // the newest, by n
     std::uint64_t feed_head = 0;
     std::map<Bits128, Bits128> delivered;  // key -> digest
     std::map<Bits128, port::KeptRow> kept;
@@ -62,6 +65,11 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] bool shared() const override { return shared_; }
+    // Of a shared disk: the processes that are not gone; marks one as gone, so that it never
+    // appends again under its epoch; takes part under a new one.
+    [[nodiscard]] std::set<Epoch> nodes() const;
+    void declare_gone(Epoch epoch);
+    void join();
     [[nodiscard]] std::uint64_t next_session_number() override;
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
@@ -156,7 +164,10 @@ private:
     [[nodiscard]] port::AppendResult check_keys(port::Append const& append) const;
     [[nodiscard]] bool alias_taken(port::Append const& append) const;
     port::Stamp apply(port::Append const& append);
-    void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at);
+    void set_wake(std::uint64_t number, MemoryDisk::Session& session, std::optional<Time> wake_at,
+                  Epoch driver);
+    void drive(std::uint64_t number, MemoryDisk::Session& session, port::Append const& append);
+    [[nodiscard]] bool may_drive(port::Append const& append) const;
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void add_to_feed(port::Append const& append);
@@ -168,7 +179,7 @@ private:
     std::shared_ptr<MemoryDisk> const disk_;
     std::size_t const feed_kept_;
     bool const shared_;
-    Epoch epoch_ = 0;  // constant after construction
+    Epoch epoch_ = 0;
 };
 
 }  // namespace dormouse::store

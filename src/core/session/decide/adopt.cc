@@ -1,5 +1,6 @@
 #include "session/decide/decider.h"
 
+#include "base/check.h"
 #include "base/trace.h"
 #include "session/fold.h"
 #include "session/limits.h"
@@ -7,8 +8,8 @@
 
 #include <algorithm>
 
-// Rule 3: resolves what a crash cut off. Runs that an older epoch started and did not finish are in
-// doubt. Writes nothing if nothing is in doubt.
+// Rule 3: resolves what a crash cut off. Runs that were started by a process that is gone, and are
+// not finished, are in doubt. Writes nothing if nothing is in doubt.
 namespace dormouse::session {
 
 void doubt(Decider& d, Call const& call, std::string const& why) {
@@ -62,12 +63,16 @@ void ask_gates_again(Decider& d, Adopt const& c) {
 
 Result<Answer> handle(Decider& d, Adopt const& c) {
     trace();
+    CHECK(d.context.drives);
+    auto const gone = [&](Epoch epoch) {
+        return epoch != d.context.epoch && std::ranges::find(c.gone, epoch) != c.gone.end();
+    };
     std::vector<CallNo> cut_off;
     for (auto const& [no, call] : d.state.calls) {
-        if (call.phase == CallPhase::running && call.epoch < d.context.epoch) cut_off.push_back(no);
+        if (call.phase == CallPhase::running && gone(call.epoch)) cut_off.push_back(no);
     }
     for (CallNo no : cut_off) apply_crash_policy(d, d.state.calls.at(no));
-    if (d.state.turn && d.state.turn->request && d.state.turn->request->epoch < d.context.epoch) {
+    if (d.state.turn && d.state.turn->request && gone(d.state.turn->request->epoch)) {
         OpenTurn const& turn = *d.state.turn;
         if (turn.terms.program) {
             lose_program(d, {"restarted", "The server stopped while the agent worked."}, false);

@@ -39,6 +39,26 @@ bool can_end(State const& state) {
     return state.turn->finish && state.calls.empty() && !unconsumed(state);
 }
 
+bool may_start_turn(State const& state) {
+    bool const room = state.unnotified.size() < limits::unnotified_turns_max;
+    return room && (!state.queue.empty() || waking_mail(state) != nullptr);
+}
+
+bool may_start_call(State const& state) {
+    return !state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency;
+}
+
+// Join `any`: once a step has what it needs, its other calls are cancelled.
+bool has_rest(Join const& join, StepState const& step) {
+    return join.cancel_rest && step.settled >= needed(join, step) && step.settled < step.calls;
+}
+
+bool may_cancel_rest(OpenTurn const& turn) {
+    return std::ranges::any_of(turn.open_steps, [&](auto const& entry) {
+        return has_rest(turn.terms.join, entry.second);
+    });
+}
+
 void start_turn(Decider& d) {
     FITS(!d.state.turn && !d.state.queue.empty());
     QueuedInput const input = d.state.queue.front();
@@ -62,20 +82,14 @@ void start_mail_turn(Decider& d, InboxItem const& mail) {
 }
 
 // Prompts first: their turn sees the mail, too.
-bool start_next_turn(Decider& d) {
-    if (!d.state.queue.empty()) {
-        start_turn(d);
-        return true;
-    }
-    InboxItem const* const mail = waking_mail(d.state);
-    if (mail) start_mail_turn(d, *mail);
-    return mail != nullptr;
+void start_next_turn(Decider& d) {
+    d.state.queue.empty() ? start_mail_turn(d, *waking_mail(d.state)) : start_turn(d);
 }
 
 void start_ready_calls(Decider& d) {
     // While a slot is free no ready call has a gate left to ask, so the first one may start.
     State const& state = d.state;
-    while (!state.ready.empty() && state.in_work < state.turn->terms.tool_concurrency) {
+    while (may_start_call(state)) {
         FITS(state.to_gate.empty());
         start_tool(d, *state.ready.begin());
     }
@@ -96,12 +110,10 @@ void start_due_retries(Decider& d) {
     }
 }
 
-// Join `any`: once it is met, the rest of the step is cancelled.
 void cancel_rest(Decider& d) {
-    if (!d.state.turn->terms.join.cancel_rest) return;
     std::vector<CallNo> rest;
     for (auto const& [step, calls] : d.state.turn->open_steps) {
-        if (calls.settled < needed(d.state.turn->terms.join, calls)) continue;
+        if (!has_rest(d.state.turn->terms.join, calls)) continue;
         for (auto it = d.state.calls.lower_bound(calls.first);
              it != d.state.calls.end() && it->first < calls.first + calls.calls; ++it) {
             rest.push_back(it->first);
@@ -167,14 +179,23 @@ void end_turn(Decider& d, FinishReason finish, std::optional<Trouble> error, std
     d.emit(TurnEnded{d.state.turn->no, finish, d.state.turn->usage, std::move(error), reason});
 }
 
+// Says of each step of advance() whether it would do something; due retries are timers.
+bool stalled(State const& state) {
+    if (state.lifecycle != Lifecycle::active) return false;
+    if (state.agent == no_agent) return !state.turn || state.calls.empty();
+    if (!state.turn) return may_start_turn(state);
+    return may_cancel_rest(*state.turn) || may_start_call(state) || can_end(state) ||
+           may_ask(state);
+}
+
 void advance(Decider& d) {
     if (d.state.agent == no_agent) {
         if (d.state.lifecycle == Lifecycle::active) end_asked(d);
         return;
     }
     while (d.state.lifecycle == Lifecycle::active) {
-        bool const room = d.state.unnotified.size() < limits::unnotified_turns_max;
-        if (!d.state.turn && (!room || !start_next_turn(d))) return;
+        if (!d.state.turn && !may_start_turn(d.state)) return;
+        if (!d.state.turn) start_next_turn(d);
         if (!d.state.turn) continue;
         cancel_rest(d);  // first, so that nothing starts only to be cancelled
         start_due_retries(d);

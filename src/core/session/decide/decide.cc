@@ -126,7 +126,7 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (!creates && !adopts) fall_due(decider);
     auto answer = handle_body(decider);
     if (adopts) fall_due(decider);
-    if (state.lifecycle != Lifecycle::deleted) advance(decider);
+    if (context.drives && state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
     return {std::move(decider.events),

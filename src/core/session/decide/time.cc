@@ -120,6 +120,11 @@ void fall_due(Decider& d, Timer const& timer) {
     }
 }
 
+// Only the driver gives up what it started, and starts again.
+bool for_driver(TimerKind kind) {
+    return kind == TimerKind::give_up || kind == TimerKind::model_retry;
+}
+
 }  // namespace
 
 void fall_due(Decider& d) {
@@ -129,9 +134,10 @@ void fall_due(Decider& d) {
         due.push_back(timer);
     }
     for (Timer const& timer : due) {
-        bool const driven =
+        bool const counts =
             d.state.lifecycle == Lifecycle::active || timer.kind == TimerKind::deadline;
-        if (driven && d.state.timers.contains(timer)) fall_due(d, timer);
+        bool const ours = d.context.drives || !for_driver(timer.kind);
+        if (counts && ours && d.state.timers.contains(timer)) fall_due(d, timer);
     }
 }
 

@@ -38,6 +38,7 @@ public:
             apply(fold_, event);
         }
         check(decision);
+        check_driver(context, decision);
         return decision;
     }
 
@@ -58,6 +59,7 @@ public:
         out.context.at = now;
         out.context.random = sha256("random " + std::to_string(++drawn_));
         out.context.epoch = epoch;
+        out.context.drives = drives;
         out.context.limits = limits;
         out.context.terms = terms;
         out.context.mail = mail;
@@ -90,7 +92,22 @@ public:
     }
     Decision restart() {
         crash();
-        return when(Adopt{});
+        return adopt();
+    }
+    // The processes before this one are gone.
+    Decision adopt() {
+        Adopt out;
+        for (Epoch const one : intent_epochs(state)) {
+            if (one < epoch) out.gone.push_back(one);
+        }
+        return when(std::move(out));
+    }
+    // The command reaches a process that does not drive the session.
+    Decision elsewhere(Command::Body body) {
+        drives = false;
+        Decision out = when(std::move(body));
+        drives = true;
+        return out;
     }
 
     Decision create() { return when(Create{id, "default", "coder", {}, {}, {}, {}, {}, {}}); }
@@ -204,6 +221,7 @@ public:
     State state;
     Archive archive;
     Epoch epoch = 1;
+    bool drives = true;  // the process that decides is the session's driver
     Time now = from_ms(1'800'000'000'000);
     Actor by{ActorType::token, "ann"};
     TurnTerms terms;
@@ -242,6 +260,25 @@ private:
             if (event.at != now) broken_ += "an event at another time than its command's; ";
         }
         check_rows();
+    }
+    // Only a driver starts something, and it leaves nothing to start.
+    void check_driver(Context const& context, Decision const& decision) {
+        if (context.drives) {
+            if (stalled(state) && said(decision) != "not_found") broken_ += "a driver stalls; ";
+            return;
+        }
+        for (Event const& event : decision.events) {
+            bool const starts = std::holds_alternative<ToolStarted>(event.body) ||
+                                std::holds_alternative<ModelRequested>(event.body) ||
+                                std::holds_alternative<AgentPrompted>(event.body);
+            if (starts) broken_ += "a process that does not drive starts something; ";
+        }
+        bool const due = !state.timers.empty() && state.timers.begin()->at <= now;
+        State driven = state;
+        Context driver = context;
+        driver.drives = true;
+        bool const moves = !decide(driven, {.body = Tick{}}, driver).events.empty();
+        if (!due && moves != stalled(state)) broken_ += "stalled() and the driver differ; ";
     }
 
     // Every waiting row can be answered, and every waiting pause has a row.

@@ -26,7 +26,8 @@ namespace dormouse::session::testing {
     // begins while there are too many of these.
     bool const full = !state.turn && !state.queue.empty() &&
                       state.unnotified.size() >= limits::unnotified_turns_max;
-    bool const outstanding = state.outstanding.size() > state.unnotified.size() || later || full;
+    bool const outstanding =
+        state.outstanding.size() > state.unnotified.size() || later || full || stalled(state);
     bool const waits = state.turn && !state.calls.empty() && state.calls.size() == state.waiting;
     std::string out;
     if (over && !state.turn && state.queue.empty() && !outstanding) out += "ended";
@@ -104,8 +105,10 @@ namespace dormouse::session::testing {
 [[nodiscard]] inline std::string broken_wake(State const& state) {
     std::string const what = class_of(state);
     auto const wake = wake_at(state);
-    bool const at_start = !state.outstanding.empty() || !state.awaiting_gate.empty();
+    bool const at_start =
+        !state.outstanding.empty() || !state.awaiting_gate.empty() || stalled(state);
     if (at_start != (wake == from_ms(0))) return "wake_at and outstanding differ; ";
+    if (stalled(state)) return "";
     if (at_start && state.outstanding.size() == state.unnotified.size() &&
         state.awaiting_gate.empty())
         return "";

@@ -27,8 +27,10 @@ enum class Deed : std::uint8_t {
     move,
     worker,  // progress and claims
     task,    // tools start tasks; children end their runs
+    // What people do reaches a process that does not drive the session; the driver has not noticed.
+    elsewhere,
 };
-inline constexpr std::uint32_t deeds = 12;
+inline constexpr std::uint32_t deeds = 13;
 
 struct Step {
     Deed deed = Deed::prompt;
@@ -58,6 +60,7 @@ public:
             case Deed::move: return move(step.a, step.b);
             case Deed::worker: return worker(step.a, step.b);
             case Deed::task: return task(step.a, step.b);
+            case Deed::elsewhere: return elsewhere(step.a, step.b);
         }
     }
 
@@ -279,6 +282,20 @@ private:
         (void)session.when(Progress{*pending, quoted("half"), key});
     }
 
+    // A session without outstanding work has no driver: the next process becomes it.
+    void elsewhere(std::uint32_t a, std::uint32_t b) {
+        session.drives = outstanding(session.state).empty();
+        switch (a % 6) {
+            case 0: prompt(a / 6, b); break;
+            case 1: cancel(a / 6, b); break;
+            case 2: move(a / 6, b); break;
+            case 3: time(a / 6); break;
+            case 4: worker(a / 6, b); break;
+            default: deliver(a / 6, b);
+        }
+        session.drives = true;
+    }
+
     static TaskAsk task_ask(std::uint32_t kind, std::string task) {
         TaskAsk ask;
         ask.what = static_cast<TaskAsk::What>(kind % 7);
@@ -327,6 +344,7 @@ private:
 
     // Does one thing that brings the session nearer to idle; false: nothing to do.
     [[nodiscard]] bool rest_once() {
+        if (stalled(session.state)) return !session.tick().events.empty();
         if (Effect const* const effect = outstanding_at(0)) {
             CallNo const no = effect->id.call;
             if (std::holds_alternative<AskModel>(effect->what))
@@ -335,7 +353,7 @@ private:
                 return said(session.finish(no)) == "applied";
             return said(session.gate(no, GateOutcome::Allow{})) == "applied";
         }
-        if (!session.state.awaiting_gate.empty()) return !session.when(Adopt{}).events.empty();
+        if (!session.state.awaiting_gate.empty()) return !session.adopt().events.empty();
         if (auto const due = due_polls(session.state, session.now); !due.empty()) {
             CallNo const no = due.begin()->first.call;
             return said(session.polled(no, Done{quoted("1"), {}, {}})) == "applied";

@@ -31,6 +31,14 @@ TEST_F(AdoptTest, SameEpoch_HasNothingInDoubt) {
     EXPECT_EQ(types(when(Adopt{})), "");
 }
 
+TEST_F(AdoptTest, OlderEpochThatLives_IsLeftAlone) {
+    asks_for({with_policy(plain(), CrashPolicy::retry)});
+    crash();
+    EXPECT_EQ(types(when(Adopt{})), "") << "another process runs it";
+    EXPECT_EQ(types(when(Adopt{{}, {epoch}})), "") << "a process is not gone for itself";
+    EXPECT_EQ(types(when(Adopt{{}, {epoch - 1}})), "tool_started");
+}
+
 TEST_F(AdoptTest, Request_CutOff_IsRepeatedAsNextAttempt) {
     (void)create();
     (void)prompt("please");

@@ -84,7 +84,7 @@ TEST_F(CrashWindow, ContinuationSaved_IsOutstandingAfterTheRestart) {
     (void)submit(asked, result("ok"));
     crash();
     EXPECT_EQ(wake_at(state), from_ms(0)) << "found by the index";
-    EXPECT_EQ(types(when(Adopt{})), "model_requested");
+    EXPECT_EQ(types(adopt()), "model_requested");
     EXPECT_EQ(said(submit(asked, result("ok"))), "duplicate");
     EXPECT_EQ(types(reply()), "model_replied turn_ended");
 }
@@ -113,7 +113,7 @@ TEST_F(CrashWindow, DeadlineWhileDown_IsFoundAtStart) {
     now += limits::pause_timeout_default * 2;
     crash();
     EXPECT_LE(wake_at(state), now) << "found by the index";
-    EXPECT_EQ(types(when(Adopt{})), "expired model_requested");
+    EXPECT_EQ(types(adopt()), "expired model_requested");
 }
 
 TEST_F(CrashWindow, DuringAWrite_EveryPrefixOfAppendsIsAState) {

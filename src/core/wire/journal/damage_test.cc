@@ -49,7 +49,8 @@ void go_on(State state) {
             state = State();
         }
     };
-    say(Adopt{});
+    auto const epochs = intent_epochs(state);
+    say(Adopt{{}, {epochs.begin(), epochs.end()}});
     say(Tick{});
     Prompt prompt;
     prompt.parts = Json::trusted(R"([{"type":"text","text":"x"}])");

@@ -90,7 +90,7 @@ void Metrics::committed(std::span<port::AppendResult const> results, Duration ti
     for (auto const& result : results) {
         if (result) {
             ++appends_;
-        } else if (result.error().moved) {
+        } else if (result.error().cause == port::AppendError::Cause::moved) {
             ++moved_;
         } else {
             ++store_errors_[std::string(info(result.error().code).text)];

@@ -101,7 +101,8 @@ inline void CountedJournal::commit(std::vector<port::Append> appends,
                                        std::vector<port::AppendResult> results) mutable {
         if (meter_) meter_->committed(results, clock_.monotonic() - begun);
         auto const failed = std::ranges::find_if(results, [](port::AppendResult const& result) {
-            return !result && !result.error().moved && result.error().code != Code::conflict;
+            return !result && result.error().cause == port::AppendError::Cause::failed &&
+                   result.error().code != Code::conflict;
         });
         if (failed != results.end() && failed_) failed_(failed->error());
         done(std::move(results));

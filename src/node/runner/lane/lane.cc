@@ -30,6 +30,7 @@ std::unexpected<Error> not_there() { return fail(Code::not_found, "This id was n
 // The append that decide_batch() builds.
 struct Draft {
     port::Append append;
+    bool drives = true;  // as Context::drives
     std::vector<wire::RecordPtr> records;
     std::size_t bytes = 0;
 };
@@ -76,7 +77,7 @@ void Lane::read(OnRead done) {
 void Lane::turn() {
     if (shut_ || inbox_.empty()) return;
     shut_ = true;
-    if (state_ && !repairs()) {
+    if (state_ && !repairs() && !takes_over()) {
         look_up();
     } else {
         load();
@@ -121,6 +122,7 @@ void Lane::take_up_state(LoadedSession read) {
     CHECK(shut_);  // nobody reads the state while it is replaced
     state_ = std::move(read.state);
     stamp_ = read.stamp;
+    driver_ = read.driver;
     snapshot_seq_ = read.snapshot_seq;
     wake_known_ = read.wake_known;
     stored_wake_ = read.wake_at;
@@ -136,8 +138,8 @@ void Lane::take_up_state(LoadedSession read) {
     }
     bool const exists =
         state_->lifecycle != Lifecycle::none && state_->lifecycle != Lifecycle::deleted;
-    // The first command of a new owner settles what the previous one left in doubt (rule 3).
-    if (exists) {
+    // The first command of a new driver settles what the previous one left in doubt (rule 3).
+    if (exists && drives()) {
         Request adopt;
         adopt.incoming.at = host_.now();
         adopt.incoming.random = host_.random();
@@ -156,6 +158,9 @@ Adopt Lane::adoption() const {
         bool const named = missing && std::ranges::find(out.missing_gates, gate_of(call)) !=
                                           out.missing_gates.end();
         if (missing && !named) out.missing_gates.push_back(gate_of(call));
+    }
+    for (Epoch const epoch : intent_epochs(*state_)) {
+        if (host_.nodes().gone(epoch)) out.gone.push_back(epoch);
     }
     return out;
 }
@@ -221,7 +226,8 @@ void Lane::decide_waiting() {
     CHECK(fresh_.empty() && leaving_.empty());  // no append of this session is under way
     Draft draft;
     draft.append.session = id_;
-    draft.append.epoch = host_.epoch();
+    draft.append.epoch = host_.nodes().epoch();
+    draft.drives = drives();
     draft.append.after = state_->head;
     draft.append.stamp = stamp_;
     notes_.clear();
@@ -245,7 +251,7 @@ void Lane::decide_waiting() {
         throw;
     }
     keep_waiting({std::make_move_iterator(next), std::make_move_iterator(waiting.end())});
-    if (draft.records.empty()) return compare();
+    if (draft.records.empty() && !must_write_driver()) return compare();
     send(std::move(draft));
 }
 
@@ -311,6 +317,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
     if (!may_touch(request.incoming.rights))
         return leaving_.push_back({std::move(request), not_there()});
     Context context = context_of(request);
+    context.drives = draft.drives;
     if (!check_values(request, context)) return set_aside(std::move(request));
     auto const attachments =
         std::make_shared<Attachments>(take_attachments(request.incoming.command));
@@ -334,7 +341,7 @@ Context Lane::context_of(Request& request) const {
     Context out;
     out.at = request.incoming.at;
     out.random = request.incoming.random;
-    out.epoch = host_.epoch();
+    out.epoch = host_.nodes().epoch();
     out.limits = host_.limits();
     if (auto terms = host_.agents().terms(agent_of(*state_, command)))
         out.terms = std::move(*terms);
@@ -382,9 +389,13 @@ void Lane::send(Draft draft) {
     State const& state = *state_;
     CHECK(state.head <= limits::seq_max);
     port::Append& append = draft.append;
-    CHECK(!draft.records.empty() && state.head == append.after + draft.records.size());
-    append.frame = {append.after + 1, static_cast<std::uint32_t>(draft.records.size()),
-                    wire::pack(id_, draft.records)};
+    CHECK(state.head == append.after + draft.records.size());
+    if (draft.drives) append.drive = driver_after() != 0 ? port::Drive::keep : port::Drive::leave;
+    drive_ = append.drive;
+    append.frame.first = append.after + 1;
+    if (draft.records.empty()) return write(std::move(append));
+    append.frame.count = static_cast<std::uint32_t>(draft.records.size());
+    append.frame.bytes = wire::pack(id_, draft.records);
     append.wake_at = wake_at(state);
     append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
     append.row = changed_row(state, draft.records);
@@ -403,6 +414,11 @@ void Lane::send(Draft draft) {
     cut_ = append.base.has_value();
     fresh_ = std::move(draft.records);
     sending_ = append.posts;
+    write(std::move(append));
+}
+
+void Lane::write(port::Append append) {
+    CHECK(shut_);
     auto done = [self = shared_from_this()](port::AppendResult durable) {
         self->committed(std::move(durable));
     };
@@ -429,15 +445,19 @@ void Lane::rebuild_rows(port::Append& append) {
 }
 
 void Lane::committed(port::AppendResult durable) {
-    if (!durable && durable.error().moved && moved_ < moved_max)
-        return unless_exhausted([&] { decide_again(); });
+    using Cause = port::AppendError::Cause;
+    bool const moved = !durable && durable.error().cause == Cause::moved;
+    if (moved && moved_ < moved_max) return unless_exhausted([&] { decide_again(); });
+    if (!durable && durable.error().cause == Cause::fenced) host_.fenced();
     if (!durable) return forget(durable.error());
     stamp_ = *durable;
+    if (drive_ != port::Drive::none) driver_ = driver_after();
     unless_exhausted([&] { take_up_commit(); });
 }
 
 void Lane::take_up_commit() {
-    CHECK(shut_ && state_ && !fresh_.empty());
+    CHECK(shut_ && state_);
+    if (fresh_.empty()) return release();  // only the driver was written
     remember(fresh_);
     if (std::exchange(cut_, false)) forget_cut();
     take_up_rules();
@@ -533,9 +553,11 @@ std::optional<std::string> Lane::missing_gate() const {
     return gate_of(state_->calls.at(*state_->awaiting_gate.begin()));
 }
 
-bool Lane::wants_tick(Time now) const {
+bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
     if (shut_ || !inbox_.empty()) return false;
-    if (!state_) return true;
+    if (!state_ || takes_over()) return true;
+    if (stored && (stored->head != state_->head || stored->driver != driver_)) return true;
+    if (!drives()) return false;
     for (auto const& [id, effect] : outstanding(*state_)) {
         if (!running_.contains(id)) return true;
     }

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "port/effects.h"
+#include "port/nodes.h"
 #include "runner/lane/freshness.h"
 #include "runner/lane/journal_writer.h"
 #include "runner/read/reading.h"
@@ -63,7 +64,7 @@ public:
     // The number of the next new session; take_sessions() marks `count` numbers as used.
     [[nodiscard]] virtual std::uint64_t next_session() const = 0;
     virtual void take_sessions(std::uint64_t count) = 0;
-    [[nodiscard]] virtual Epoch epoch() const = 0;
+    [[nodiscard]] virtual port::Nodes const& nodes() const = 0;
     [[nodiscard]] virtual session::Limits const& limits() const = 0;
     [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
     // Whether sessions of project `from` may send mail to those of project `to`.
@@ -82,6 +83,8 @@ public:
                              session::Command::Body outcome) = 0;
     // The store failed a read or an append of a lane; after fail_stop it always will (P10).
     virtual void store_failed(Error const& error) = 0;
+    // The store refused an append, because the others took this process for gone.
+    virtual void fenced() = 0;
     // The lane needs a tick at `at`; the scan would cause it a second or two later.
     virtual void wake_soon(SessionId session, Time at) = 0;
     // These records of the lane are durable and part of its state().
@@ -153,8 +156,11 @@ public:
     [[nodiscard]] std::optional<Time> next_time() const;
     // The first gate that a call waits for because it is not configured.
     [[nodiscard]] std::optional<std::string> missing_gate() const;
-    // Whether a tick at `now` could do something that nothing else in this process does.
-    [[nodiscard]] bool wants_tick(Time now) const;
+    // Whether a tick at `now` could do something that nothing else in this process does. `stored`:
+    // what the store holds, if another process may have appended.
+    [[nodiscard]] bool wants_tick(Time now, std::optional<port::Due> const& stored) const;
+    // Drops what memory holds, because this process has a new epoch. What runs continues.
+    void forget_state();
     void set_create_key(Bits128 key) { create_key_ = key; }
     [[nodiscard]] std::size_t effects_running() const { return running_.size(); }
     // The effect no longer runs, or was not started.
@@ -182,6 +188,10 @@ private:
 
     void turn();
     void load();
+    [[nodiscard]] bool drives() const;
+    [[nodiscard]] bool takes_over() const;
+    [[nodiscard]] Epoch driver_after() const;
+    [[nodiscard]] bool must_write_driver() const;
     [[nodiscard]] bool repairs() const;
     void rebuild_rows(port::Append& append);
     void loaded(Result<LoadedSession> loaded);
@@ -210,6 +220,7 @@ private:
                  session::Decision const& decision, port::Append& append);
     void keep_waiting(std::vector<Request> rest);
     void send(struct Draft draft);
+    void write(port::Append append);
     void committed(port::AppendResult durable);
     void decide_again();
     void drop_memory();
@@ -230,6 +241,7 @@ private:
     void remember_closed(session::Event const& event);
 
     void dispatch();
+    [[nodiscard]] bool may_start() const;
     [[nodiscard]] std::optional<Time> time_of(session::Timer const& timer) const;
     [[nodiscard]] std::optional<Time> model_until() const;
     void start(session::Effect const& effect);
@@ -253,6 +265,8 @@ private:
     bool shut_ = false;                    // an append or a load is in progress
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::Stamp stamp_{};                  // of the newest frame in the store that state_ has
+    Epoch driver_ = 0;                     // of the session, in the store; 0: none
+    port::Drive drive_{};                  // of the append in progress
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the host is gone

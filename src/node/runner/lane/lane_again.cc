@@ -43,9 +43,36 @@ void Lane::compare() {
     host_.freshness().compare(id_, {state_->head, stamp_}, std::move(use));
 }
 
+// Whether this process does the session's outstanding work.
+bool Lane::drives() const {
+    return driver_ == 0 || driver_ == host_.nodes().epoch() || host_.nodes().gone(driver_);
+}
+
+// Its driver is gone: the session is read again, and what the driver left in doubt is settled.
+bool Lane::takes_over() const {
+    bool const other = driver_ != 0 && driver_ != host_.nodes().epoch();
+    return other && host_.nodes().gone(driver_);
+}
+
+// The driver from the append in progress on, if this process drives.
+Epoch Lane::driver_after() const {
+    CHECK(state_);
+    return outstanding(*state_).empty() ? 0 : host_.nodes().epoch();
+}
+
+// The store names another driver than it must, and no event goes there.
+bool Lane::must_write_driver() const {
+    return !host_.nodes().alone() && drives() && driver_ != driver_after();
+}
+
+void Lane::forget_state() {
+    if (!shut_) drop_memory();
+}
+
 void Lane::drop_memory() {
     state_.reset();
     stamp_ = port::Stamp::none;
+    driver_ = 0;
     fresh_.clear();
     closed_.clear();
     earlier_.clear();

@@ -42,7 +42,7 @@ void Lane::dispatch() {
         host_.effects().stop(id_, id);
         return true;
     });
-    if (host_.draining()) return;
+    if (!may_start() || host_.draining()) return;
     std::vector<Effect> starting;
     for (auto const& [id, effect] : effects) {
         if (running_.insert(id).second) starting.push_back(effect);
@@ -59,6 +59,14 @@ void Lane::dispatch() {
             running_.erase(effect.id);  // the scan starts it again
         }
     }
+}
+
+// Whether effects may start: in the store, this process is the session's driver. Polls have no
+// intent and need no driver.
+bool Lane::may_start() const {
+    port::Nodes const& nodes = host_.nodes();
+    bool const polls = outstanding(*state_).empty() && drives();
+    return (nodes.alone() || polls || driver_ == nodes.epoch()) && nodes.may_start();
 }
 
 void Lane::start(Effect const& effect) {

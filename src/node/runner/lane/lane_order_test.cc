@@ -83,7 +83,7 @@ TEST_F(LaneOrder, HistoryThatCouldNotBeRead_IsReadAgainByTheNextTick) {
     host.store.before_read = {};
     EXPECT_TRUE(host.work.asked.empty());
     frames().rbegin()->second.bytes = newest;
-    EXPECT_TRUE(host.lane->wants_tick(host.now())) << "the scan will tick";
+    EXPECT_TRUE(host.lane->wants_tick(host.now(), {})) << "the scan will tick";
     (void)ask(Tick{});
     EXPECT_EQ(host.work.asked.size(), 1U);
 }

@@ -25,6 +25,7 @@ struct LoadedSession {
     port::Stamp stamp{};  // of the newest frame
     bool wake_known = false;
     std::optional<Time> wake_at;
+    Epoch driver = 0;  // 0: none
     // All rows, rebuilt from the journal; set by read_again.
     struct Rows {
         std::vector<port::PendingRow> pending;

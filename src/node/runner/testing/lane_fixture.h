@@ -13,7 +13,7 @@ template <class Journal> class TestHost final : public Host {
 public:
     [[nodiscard]] Time now() const override { return clock.now(); }
     [[nodiscard]] Random random() override { return entropy.random(); }
-    [[nodiscard]] Epoch epoch() const override { return owner; }
+    [[nodiscard]] port::Nodes const& nodes() const override { return known_nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return allowed; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const&) const override { return {}; }
     [[nodiscard]] bool may_mail(std::string const&, std::string const&) const override {
@@ -41,6 +41,9 @@ public:
         });
     }
     void store_failed(Error const&) override { ++failures; }
+    void fenced() override {
+        known_nodes.rejoin([this] { lane->forget_state(); });
+    }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
     void appended(Lane const&, std::vector<wire::RecordPtr> const& records) override {
         for (wire::RecordPtr const& record : records) observed.push_back(record->event.seq);
@@ -60,10 +63,10 @@ public:
     TestClock clock{loop};
     TestEntropy entropy;
     Journal store{loop};
+    TestNodes<Journal> known_nodes{loop, store};
     JournalWriter append_writer{loop, store};
     Freshness comparing{loop, store, Journal::shared};
     TestEffects work;
-    Epoch owner = 1;
     session::Limits allowed;
     SubmissionCheck::World checked_by;
     Rules standing{{}};
@@ -132,7 +135,6 @@ protected:
     // Reopens the store as a new process does.
     void restart() {
         host.store.reopen();
-        ++host.owner;
         host.lane = std::make_shared<Lane>(id, host, false);
     }
     // In the same process a new lane: the old one was unloaded.

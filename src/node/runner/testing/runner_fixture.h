@@ -19,8 +19,6 @@ protected:
         runner.reset();
         journal.reopen();
         Options options;
-        options.epoch = journal.store->epoch();
-        options.shared_store = journal.store->shared();
         options.next_session_number = journal.store->next_session_number();
         options.rules = journal.store->rules().value();
         options.resident_max = resident_max;
@@ -28,8 +26,8 @@ protected:
         options.completed_after = completed_after;
         options.audit_after = audit_after;
         runner =
-            std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, effects, effects,
-                                                   nullptr, checks ? &catalogue : nullptr},
+            std::make_unique<Runner>(Runner::World{loop, clock, entropy, journal, nodes, effects,
+                                                   effects, nullptr, checks ? &catalogue : nullptr},
                                      options, observer);
     }
     // A new process with the same data; what the old one ran is lost.
@@ -96,6 +94,7 @@ protected:
     TestClock clock{loop};
     TestEntropy entropy;
     Journal journal{loop};
+    TestNodes<Journal> nodes{loop, journal};
     TestEffects effects;
     TestCatalogue catalogue;
     TestObserver observer;

@@ -3,6 +3,7 @@
 // test runs it.
 
 #include "port/effects.h"
+#include "port/nodes.h"
 #include "port/world.h"
 
 #include <deque>
@@ -134,10 +135,17 @@ public:
     void drop_held() { held_.clear(); }
 
     // Reopens the store as a new process does.
-    void reopen() { store = std::make_unique<Store>(disk); }
+    void reopen() { store = opened(); }
+    [[nodiscard]] std::unique_ptr<Store> opened() {
+        if constexpr (Shared) {
+            return std::make_unique<Store>(disk, 100'000, true);
+        } else {
+            return std::make_unique<Store>(disk);
+        }
+    }
 
     std::shared_ptr<Disk> disk = std::make_shared<Disk>();
-    std::unique_ptr<Store> store = std::make_unique<Store>(disk);
+    std::unique_ptr<Store> store = opened();
     static constexpr bool shared = Shared;
     bool hold = false;
     std::function<void()> before_read = {};  // called before each read
@@ -163,6 +171,35 @@ private:
     TestLoop& loop_;
     std::deque<port::Fn<void()>> held_;
     std::vector<port::Fn<void()>> held_reads_;
+};
+
+// The processes that use a journal's store. If it is shared: those that the disk names.
+template <class Journal> class TestNodes final : public port::Nodes {
+public:
+    TestNodes(TestLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
+
+    [[nodiscard]] Epoch epoch() const override { return journal_.store->epoch(); }
+    [[nodiscard]] bool alone() const override { return !Journal::shared; }
+    [[nodiscard]] bool gone(Epoch epoch) const override {
+        if constexpr (Journal::shared) {
+            return !journal_.store->nodes().contains(epoch);
+        } else {
+            return epoch < this->epoch();
+        }
+    }
+    [[nodiscard]] bool may_start() const override { return beats; }
+    void rejoin(port::Fn<void()> done) override {
+        ++rejoined;
+        if constexpr (Journal::shared) journal_.store->join();
+        loop_.post(std::move(done));
+    }
+
+    bool beats = true;  // the others know that this process lives
+    int rejoined = 0;
+
+private:
+    TestLoop& loop_;
+    Journal& journal_;
 };
 
 // Started effects that wait for the test to answer.
@@ -250,8 +287,12 @@ public:
     }
     // Completes the newest tool run.
     void finish(decltype(session::ToolOutcome::what) what) {
-        Ran one = std::move(ran.back());
-        ran.pop_back();
+        finish_at(ran.size() - 1, std::move(what));
+    }
+    // The n-th oldest.
+    void finish_at(std::size_t n, decltype(session::ToolOutcome::what) what) {
+        Ran one = std::move(ran.at(n));
+        ran.erase(ran.begin() + static_cast<std::ptrdiff_t>(n));
         one.done(session::ToolOutcome{one.run.pending, one.run.attempt, std::move(what), {}});
     }
 

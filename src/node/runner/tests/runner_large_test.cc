@@ -36,8 +36,8 @@ class LargeCommandTest : public RunnerTestOn<Journal> {
 protected:
     LargeCommandTest() {
         runner = std::make_unique<Runner>(
-            Runner::World{loop, clock, entropy, journal, effects, effects, &workers}, Options(),
-            observer);
+            Runner::World{loop, clock, entropy, journal, nodes, effects, effects, &workers},
+            Options(), observer);
     }
 
     void command(SessionId session, Command::Body body) {

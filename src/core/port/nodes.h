@@ -1,0 +1,43 @@
+#pragma once
+// The processes that share a store, as one of them knows them.
+
+#include <dormouse/id.h>
+
+#include "base/check.h"
+#include "port/world.h"
+
+namespace dormouse::port {
+
+// On the loop.
+class Nodes {
+public:
+    virtual ~Nodes() = default;
+    // The epoch of this process. It changes if the others took it for gone.
+    [[nodiscard]] virtual Epoch epoch() const = 0;
+    // Whether this process alone ever uses the store while it lives.
+    [[nodiscard]] virtual bool alone() const = 0;
+    // Whether the process of this epoch works no longer, and may not append again.
+    [[nodiscard]] virtual bool gone(Epoch epoch) const = 0;
+    // Whether effects may start: the others cannot take this process for gone yet.
+    [[nodiscard]] virtual bool may_start() const = 0;
+    // Takes part again, under a new epoch, because the others took this process for gone. Calls
+    // `done` when epoch() is the new one.
+    virtual void rejoin(Fn<void()> done) = 0;
+};
+
+// Of a store that one process at a time opens: those before it are gone.
+class OneNode final : public Nodes {
+public:
+    explicit OneNode(Epoch epoch) : epoch_(epoch) {}
+
+    [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] bool alone() const override { return true; }
+    [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
+    [[nodiscard]] bool may_start() const override { return true; }
+    void rejoin(Fn<void()>) override { CHECK(false); }  // there is nobody else
+
+private:
+    Epoch const epoch_;
+};
+
+}  // namespace dormouse::port

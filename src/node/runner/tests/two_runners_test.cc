@@ -1,0 +1,190 @@
+#include "runner/runner.h"
+
+#include "runner/testing/observer.h"
+#include "runner/testing/world.h"
+#include "session/testing/given.h"
+#include "store/memory/memory_store.h"
+
+#include <gtest/gtest.h>
+
+// Two processes with one store: any of them answers, and one of them drives each session.
+namespace dormouse::runner {
+namespace {
+
+using namespace session;
+using namespace session::testing;
+using Journal = testing::TestJournal<store::MemoryStore, store::MemoryDisk, true>;
+
+struct Server {
+    Server(testing::TestLoop& loop, std::shared_ptr<store::MemoryDisk> const& disk,
+           std::uint64_t next_session)
+        : loop(loop), journal(loop), nodes(loop, journal) {
+        if (disk) journal.disk = disk;
+        if (disk) journal.reopen();
+        Options options;
+        options.next_session_number = next_session;
+        runner = std::make_unique<Runner>(
+            Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
+            observer);
+    }
+    std::string ask(SessionId session, Command::Body body) {
+        std::string out = "no answer";
+        runner->command(
+            session, std::move(body), {{ActorType::token, "ann"}},
+            [&out](Result<Answer> const& answer) { out = said(Decision{{}, answer, {}}); });
+        loop.run();
+        return out;
+    }
+
+    testing::TestLoop& loop;
+    testing::TestClock clock{loop};
+    testing::TestEntropy entropy;
+    testing::TestEffects effects;
+    Journal journal;
+    testing::TestNodes<Journal> nodes;
+    testing::TestObserver observer;
+    std::unique_ptr<Runner> runner;
+};
+
+class TwoRunners : public ::testing::Test {
+protected:
+    TwoRunners() : a(loop, nullptr, 1), b(loop, a.journal.disk, 1'000) {
+        a.runner->start();
+        b.runner->start();
+    }
+    ~TwoRunners() override {
+        a.runner.reset();
+        b.runner.reset();
+    }
+
+    // A session of A in which the model asked for these calls; their tools run in A.
+    void begin(std::vector<CallSpec> calls) {
+        a.runner->create({{}, "default", "demo", {}, {}, {}, {}, {}, {}},
+                         {{ActorType::token, "ann"}},
+                         [this](Result<Created> const& made) { session = made->session; });
+        loop.run();
+        ASSERT_EQ(a.ask(session, prompt()), "applied");
+        a.effects.reply(std::move(calls));
+        loop.run();
+    }
+    static Prompt prompt() {
+        Prompt out;
+        out.parts = Given::parts("go");
+        return out;
+    }
+    static Submit submit(PendingId const& pending, std::string value) {
+        return {pending, result(std::move(value)), "http", {}, {}, {}};
+    }
+    // Both servers scan.
+    void scan() { loop.advance(Duration(1'000)); }
+    [[nodiscard]] State stored() { return read_session(*b.journal.store, session)->state; }
+    [[nodiscard]] Epoch driver() { return b.journal.store->load(session)->driver; }
+
+    testing::TestLoop loop;
+    Server a, b;
+    SessionId session;
+};
+
+TEST_F(TwoRunners, SessionThatSleeps_IsDrivenByWhoeverWakesIt) {
+    begin({job()});
+    EXPECT_EQ(driver(), a.nodes.epoch());
+    PendingId const pending = a.effects.ran.back().run.pending;
+    a.effects.finish(PauseTerms());
+    loop.run();
+    EXPECT_EQ(driver(), 0U) << "it sleeps";
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied");
+    EXPECT_EQ(driver(), b.nodes.epoch());
+    EXPECT_EQ(b.effects.asked.size(), 1U) << "B asks the model";
+    EXPECT_EQ(a.effects.asked.size(), 0U);
+    scan();
+    EXPECT_EQ(a.effects.starts, 2) << "its model request and its tool, and nothing since";
+}
+
+TEST_F(TwoRunners, ResultElsewhere_IsSettledThereAndTheDriverContinues) {
+    begin({job(), plain()});
+    PendingId const pending = a.effects.ran.front().run.pending;
+    a.effects.finish_at(0, PauseTerms());
+    loop.run();
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied");
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "duplicate");
+    EXPECT_EQ(b.effects.starts, 0);
+    EXPECT_EQ(driver(), a.nodes.epoch());
+    a.effects.finish_at(0, Done{quoted("out"), {}, {}});
+    loop.run();
+    EXPECT_EQ(a.effects.asked.size(), 1U) << "both calls are settled";
+    EXPECT_EQ(b.effects.starts, 0);
+}
+
+TEST_F(TwoRunners, NextTurnElsewhere_IsBegunByTheDriverAtItsScan) {
+    begin({job(), plain()});
+    PendingId const pending = a.effects.ran.front().run.pending;
+    a.effects.finish_at(0, PauseTerms());
+    loop.run();
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied");
+    EXPECT_EQ(b.ask(session, Cancel{Cancel::Scope::turn, {}}), "applied");
+    EXPECT_EQ(b.ask(session, prompt()), "applied");
+    EXPECT_EQ(b.effects.starts, 0);
+    EXPECT_EQ(wake_at(stored()), from_ms(0));
+    scan();
+    EXPECT_EQ(a.effects.asked.size(), 1U) << "the next turn";
+    EXPECT_FALSE(a.effects.stopped.empty()) << "the cancelled tool";
+    EXPECT_EQ(b.effects.starts, 0);
+}
+
+TEST_F(TwoRunners, DriverIsGone_OtherTakesOverAndSettlesItsRuns) {
+    begin({with_policy(plain(), CrashPolicy::retry)});
+    scan();
+    EXPECT_EQ(b.effects.starts, 0) << "its driver works";
+    a.runner.reset();  // killed
+    b.journal.store->declare_gone(a.nodes.epoch());
+    scan();
+    ASSERT_EQ(b.effects.ran.size(), 1U);
+    EXPECT_EQ(b.effects.ran[0].run.attempt, 2U);
+    EXPECT_EQ(driver(), b.nodes.epoch());
+}
+
+// The gate's question has no intent: the driver alone is written.
+TEST_F(TwoRunners, DriverIsGone_GateIsAskedByTheOther) {
+    begin({gated(plain(), {"approve"})});
+    ASSERT_EQ(a.effects.gated.size(), 1U);
+    Seq const head = stored().head;
+    a.runner.reset();
+    b.journal.store->declare_gone(a.nodes.epoch());
+    scan();
+    EXPECT_EQ(b.effects.gated.size(), 1U);
+    EXPECT_EQ(driver(), b.nodes.epoch());
+    EXPECT_EQ(stored().head, head);
+}
+
+TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
+    begin({job()});
+    PendingId const pending = a.effects.ran.back().run.pending;
+    a.effects.finish(PauseTerms());
+    loop.run();
+    b.nodes.beats = false;
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied") << "the store judges appends";
+    EXPECT_EQ(b.effects.starts, 0) << "A may take B for gone at any moment";
+    b.nodes.beats = true;
+    scan();
+    EXPECT_EQ(b.effects.asked.size(), 1U);
+}
+
+TEST_F(TwoRunners, FencedServer_JoinsAgainAndItsOutcomesAreOffered) {
+    begin({with_policy(plain(), CrashPolicy::never)});
+    Epoch const before = a.nodes.epoch();
+    b.journal.store->declare_gone(before);
+    EXPECT_EQ(a.ask(session, Change{"a title", {}, {}, {}}), "store_unavailable");
+    EXPECT_EQ(a.nodes.rejoined, 1);
+    EXPECT_GT(a.nodes.epoch(), before);
+    EXPECT_EQ(a.ask(session, Change{"a title", {}, {}, {}}), "applied");
+    EXPECT_EQ(stored().title, "a title");
+    scan();
+    EXPECT_EQ(stored().turn->step, 2U) << "the run is unknown, and the model is asked";
+    a.effects.finish_at(0, Done{quoted("late"), {}, {}});
+    loop.run();
+    EXPECT_EQ(stored().title, "a title");
+    EXPECT_EQ(a.effects.ran.size() + b.effects.ran.size(), 0U) << "nothing ran twice";
+}
+
+}  // namespace
+}  // namespace dormouse::runner
