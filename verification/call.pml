@@ -5,9 +5,12 @@
  *
  *   NODES=1  as built: the lock on the data directory lets one process live at a time, each with
  *            its own epoch.
- *   NODES=2  two processes share the store, and only the head that an append names keeps them
- *            apart. One outcome, one consumption and the wake-up must hold; that a tool does not
- *            silently run twice (P4) needs the lock, or a lease.
+ *   NODES=2  two processes share the store. An append names the newest frame and is refused if the
+ *            store has another one; a session with outstanding work has a driver, which alone
+ *            writes intents and starts effects; a process that shows no life is declared gone, and
+ *            what it wrote later is refused. A process may be frozen at any point and continue.
+ *   LOST=1   the store falls back once to an earlier state, as after the promotion of a standby
+ *            that lacked its newest appends.
  *   POLICY   the tool's crash policy: RETRY or NEVER.
  *   BUG      breaks one rule, by its number in run.py: spin must find it. 0: none.
  *
@@ -36,6 +39,10 @@
 #define STEERS 1        /* 1: a prompt may steer the turn while the call waits */
 #endif
 
+#ifndef LOST
+#define LOST 0
+#endif
+
 #define ATTEMPTS_MAX 2  /* of the tool; fewer than in limits.h, but the rule is the same */
 #ifndef BATCH_MAX
 #define BATCH_MAX 2     /* commands in one append */
@@ -47,6 +54,7 @@
 #define RETRY_WAIT 2
 #define WAITING 3
 #define CLOSED 4
+#define READY 5         /* its process did not drive: the driver starts it */
 
 /* outcomes; A and B are submitted payloads */
 #define OPEN 0
@@ -82,7 +90,9 @@
 #define CANCELLER 3
 #define STEERER 4
 
-#define S (NODES + 1)
+#define S (NODES + 1 + LOST)
+#define STANDBY (NODES + 1)     /* what the store falls back to */
+#define EPOCHS (2 * NODES + 2 * FAULTS + 2)
 
 /* the state: disk and memories */
 byte head[S], phase[S], outcome[S], attempt[S], tool_epoch[S], tool_since[S], settled_at[S];
@@ -91,8 +101,19 @@ byte shown[S];          /* what the newest committed reply really saw */
 bit in_doubt[S], committed[S], finished[S], steered[S], steer_known[S], turn_open[S];
 byte wake;              /* the row of the table `wakeups` */
 
+/* The driver in the store and as a lane knows it, and the stamp of the newest frame. A stamp is not
+ * used twice. */
+byte driver[S], stamp[S], stamps;
+bit gone[EPOCHS];       /* by epoch: the others took it for gone */
+bit lost, saved;        /* LOST: it fell back; there is something to fall back to */
+bit knows_lost[S];      /* the lane has found that out */
+
 /* a node: its lane */
-bit alive[S], known[S], sent[S];
+bit alive[S], known[S];
+byte sent[S];           /* 1: an append is in progress, 2: it is durable */
+bit drove[S];           /* the batch was decided by the driver */
+bit frozen[S], beats[S], wrong[S];      /* wrong: it takes a process for gone that is not */
+byte was[S];            /* the epoch of a process that died */
 byte epoch[S], after[S], batch[S];
 byte opened;            /* the store's open count */
 byte faults;
@@ -118,7 +139,7 @@ inline copy(from, to) {
     ask_epoch[to] = ask_epoch[from]; ask_since[to] = ask_since[from]; seen[to] = seen[from];
     shown[to] = shown[from];
     newest[to] = newest[from]; in_doubt[to] = in_doubt[from]; committed[to] = committed[from];
-    finished[to] = finished[from]; steered[to] = steered[from];
+    finished[to] = finished[from]; steered[to] = steered[from]; stamp[to] = stamp[from];
     steer_known[to] = steer_known[from]; turn_open[to] = turn_open[from]
 }
 
@@ -127,7 +148,8 @@ inline wipe(i) {
     head[i] = 0; phase[i] = 0; outcome[i] = 0; attempt[i] = 0; tool_epoch[i] = 0;
     tool_since[i] = 0; settled_at[i] = 0; step[i] = 0; try_no[i] = 0; view[i] = 0;
     ask_epoch[i] = 0; ask_since[i] = 0; seen[i] = 0; shown[i] = 0; newest[i] = 0; in_doubt[i] = 0;
-    committed[i] = 0; finished[i] = 0; steered[i] = 0; steer_known[i] = 0; turn_open[i] = 0
+    committed[i] = 0; finished[i] = 0; steered[i] = 0; steer_known[i] = 0; turn_open[i] = 0;
+    driver[i] = 0; stamp[i] = 0
 }
 
 /* events: emit is one sequence number, the rest is apply.cc */
@@ -156,11 +178,27 @@ inline fall_due(i) {
     fi
 }
 
+/* Lane::drives, Lane::takes_over, Lane::driver_after */
+#define other(i) (driver[i] && driver[i] != epoch[i])
+#define drives(i) (NODES == 1 || !other(i) || gone[driver[i]] || wrong[i])
+#define takes_over(i) (NODES > 1 && other(i) && (gone[driver[i]] || wrong[i]))
+#define driver_after(i) ((ask_since[i] || tool_since[i]) -> epoch[i] : 0)
+#define must_write_driver(i) (NODES > 1 && drove[i] && driver[i] != driver_after(i))
+
 /* advance.cc: what becomes possible is in the append of what made it possible. A failed attempt
  * runs again when its time has come, not by the command that reported the failure. */
+#define may_end(i) (finished[i] && phase[i] == CLOSED && newest[i] <= seen[i])
+#define may_ask(i) (newest[i] > seen[i] && (phase[i] == CLOSED || (phase[i] == WAITING && steered[i])))
+#define stalled(i) (turn_open[i] && !ask_since[i] && (phase[i] == READY || may_end(i) || may_ask(i)))
 inline advance(i, retries) {
     if
-    :: turn_open[i] && phase[i] == RETRY_WAIT && retries -> tool_started(i)
+    :: drove[i] || BUG == 16 -> advance_driver(i, retries)
+    :: else
+    fi
+}
+inline advance_driver(i, retries) {
+    if
+    :: turn_open[i] && (phase[i] == READY || (phase[i] == RETRY_WAIT && retries)) -> tool_started(i)
     :: else
     fi;
     if
@@ -179,10 +217,10 @@ inline advance(i, retries) {
     fi
 }
 
-/* adopt.cc: settles what an older epoch began; expired times come after that */
+/* adopt.cc: settles what a process began that is gone; expired times come after that */
 inline adopt(i) {
     if
-    :: phase[i] == RUNNING && tool_epoch[i] < epoch[i] && BUG != 7 ->
+    :: phase[i] == RUNNING && gone[tool_epoch[i]] && BUG != 7 ->
         if
         :: POLICY == RETRY -> tool_started(i)
         :: else -> emit(i); phase[i] = WAITING; in_doubt[i] = 1; tool_since[i] = 0
@@ -190,7 +228,7 @@ inline adopt(i) {
     :: else
     fi;
     if
-    :: ask_since[i] && ask_epoch[i] < epoch[i] -> model_requested(i, step[i], try_no[i] + 1)
+    :: ask_since[i] && gone[ask_epoch[i]] -> model_requested(i, step[i], try_no[i] + 1)
     :: else
     fi;
     fall_due(i);
@@ -234,6 +272,7 @@ inline tool_outcome(i) {
     if
     :: (phase[i] == RUNNING || phase[i] == RETRY_WAIT || in_doubt[i] || (BUG == 5 && attempt[i])) ->
         if
+        :: t_body[i] == UNDECIDED               /* of a history that is lost: dropped */
         :: t_body[i] == DONE -> close_call(i, BY_TOOL)
         :: t_body[i] == PAUSED -> emit(i); phase[i] = WAITING; in_doubt[i] = 0; tool_since[i] = 0
         :: t_body[i] == FAILED ->
@@ -264,7 +303,7 @@ inline model_reply(i) {
         :: else
         fi;
         if
-        :: step[i] == 1 -> tool_started(i)      /* its only call; the slot is free */
+        :: step[i] == 1 -> phase[i] = READY     /* its only call; advance starts it */
         :: else -> finished[i] = 1
         fi
     :: else
@@ -274,25 +313,34 @@ inline model_reply(i) {
 /* ---- the lane ---- */
 
 inline dies(i) {
-    alive[i] = 0; epoch[i] = 0; ask_runs[i] = 0; tool_runs[i] = 0;
+    /* at most one earlier life of a process has not been declared gone */
+    if
+    :: was[i] -> gone[was[i]] = 1
+    :: else
+    fi;
+    alive[i] = 0; was[i] = epoch[i]; epoch[i] = 0; beats[i] = 0; wrong[i] = 0; ask_runs[i] = 0; tool_runs[i] = 0;
     m_step[i] = 0; m_try[i] = 0; m_view[i] = 0; t_try[i] = 0; t_body[i] = 0
 }
 
-#define idle(i) (alive[i] && !sent[i] && batch[i] < BATCH_MAX)
-#define clear(i) after[i] = 0; batch[i] = 0; sent[i] = 0
+#define works(i) (alive[i] && !frozen[i])
+#define idle(i) (works(i) && !sent[i] && batch[i] < BATCH_MAX)
+#define clear(i) after[i] = 0; batch[i] = 0; sent[i] = 0; drove[i] = 0
 
 /* wants_tick and Runner::scan, which reads the durable row. BUG 12: a lane trusts its memory
  * although another node has changed the session. */
-#define stale(i) (NODES > 1 && BUG != 12 && known[i] && head[i] != head[0])
+#define stale(i) (NODES > 1 && BUG != 12 && known[i] && (head[i] != head[0] || stamp[i] != stamp[0]))
+#define elsewhere(i) (driver[0] && driver[0] != epoch[i] && !gone[driver[0]])
 #define not_started(i) (ask_since[i] != ask_runs[i] || tool_since[i] != tool_runs[i])
 #define due_now(i) ((phase[i] == WAITING && late) || phase[i] == RETRY_WAIT)
-#define wants_tick(i) (!known[i] || stale(i) || not_started(i) || due_now(i))
-#define row_is_due (wake == OWED || (wake == TIMER && (late || phase[0] == RETRY_WAIT)))
+#define wants_tick(i) (!known[i] || stale(i) || driver[i] != driver[0] || takes_over(i) || \
+    (not_started(i) && (beats[i] || NODES == 1)) || due_now(i))
+#define row_is_due(i) ((wake == OWED || (wake == TIMER && (late || phase[0] == RETRY_WAIT)) || \
+    (NODES > 1 && driver[0])) && (NODES == 1 || !elsewhere(i)))
 
 inline wake_of(i) {
     if
-    :: ask_since[i] || tool_since[i] -> wake = OWED
-    :: !ask_since[i] && !tool_since[i] && (phase[i] == WAITING || phase[i] == RETRY_WAIT) ->
+    :: ask_since[i] || tool_since[i] || stalled(i) -> wake = OWED
+    :: !ask_since[i] && !tool_since[i] && !stalled(i) && (phase[i] == WAITING || phase[i] == RETRY_WAIT) ->
         wake = TIMER
     :: else -> wake = SLEEPS
     fi
@@ -301,12 +349,23 @@ inline wake_of(i) {
 /* Lane::load: reads the session if it is not in memory, and puts Adopt in front */
 inline ready_memory(i) {
     if
-    :: stale(i) && batch[i] == 0 -> known[i] = 0
+    :: batch[i] == 0 && (stale(i) || takes_over(i)) -> known[i] = 0
     :: else
     fi;
     if
-    :: !known[i] -> copy(0, i); known[i] = 1; after[i] = head[i]; adopt(i)
-    :: known[i] && batch[i] == 0 -> after[i] = head[i]
+    :: !known[i] ->
+        if      /* what runs was started in a history that is lost: its outcomes do not count */
+        :: lost && !knows_lost[i] && BUG != 19 ->
+            knows_lost[i] = 1; ask_runs[i] = 0; tool_runs[i] = 0;
+            m_step[i] = 0; m_try[i] = 0; m_view[i] = 0; t_try[i] = 0; t_body[i] = 0
+        :: else
+        fi;
+        copy(0, i); driver[i] = driver[0]; known[i] = 1; after[i] = head[i]; drove[i] = drives(i);
+        if
+        :: drove[i] -> adopt(i)
+        :: else
+        fi
+    :: known[i] && batch[i] == 0 -> after[i] = head[i]; drove[i] = drives(i)
     :: else
     fi;
     batch[i] = batch[i] + 1
@@ -327,27 +386,34 @@ inline forget(i) { known[i] = 0; wipe(i); clear(i); unask(i) }
 
 /* Lane::dispatch: starts outstanding effects that do not run, stops running effects that are not
  * outstanding. A stopped effect may have finished already: its outcome still arrives. */
+#define may_start(i) (NODES == 1 || BUG == 11 || \
+    (driver[i] == epoch[i] && (beats[i] || BUG == 18)))
 inline dispatch(i) {
     if
-    :: ask_since[i] != ask_runs[i] ->
+    :: ask_since[i] != ask_runs[i] && (may_start(i) || !ask_since[i]) ->
         ask_runs[i] = ask_since[i];
         if
-        :: ask_since[i] -> m_step[i] = step[i]; m_try[i] = try_no[i]; m_view[i] = view[i]
+        :: ask_since[i] ->
+            assert(lost || ask_epoch[i] == epoch[i]);
+            m_step[i] = step[i]; m_try[i] = try_no[i]; m_view[i] = view[i]
         :: else
         fi
     :: else
     fi;
     if
-    :: tool_since[i] != tool_runs[i] ->
+    :: tool_since[i] != tool_runs[i] && (may_start(i) || !tool_since[i]) ->
         tool_runs[i] = tool_since[i];
         if
         :: tool_since[i] ->
-            assert(tool_since[i] <= head[0] && attempt[i] <= attempt[0]);   /* durable first */
+            /* durable first */
+            assert(lost || (tool_since[i] <= head[0] && attempt[i] <= attempt[0]));
             t_try[i] = attempt[i]; t_body[i] = UNDECIDED;
             ran[attempt[i]] = ran[attempt[i]] + 1;
             /* P4: no attempt runs twice, and after a crash only what the policy allows */
-            assert((NODES > 1 && BUG != 11) || ran[attempt[i]] == 1);
-            assert((NODES > 1 && BUG != 11) || POLICY == RETRY || attempt[i] == 1 || failed_once)
+            assert(lost || ran[attempt[i]] == 1);
+            assert(lost || POLICY == RETRY || attempt[i] == 1 || failed_once);
+            /* under its own intent, which nobody has put in doubt */
+            assert(lost || (tool_epoch[i] == epoch[i] && attempt[0] == attempt[i] && !in_doubt[0]))
         :: else
         fi
     :: else
@@ -357,12 +423,13 @@ inline dispatch(i) {
 /* P1, P2: every answer about the call is durable */
 inline check_answer(c) {
     if
-    :: c < CANCELLER && (draft[c] == APPLIED || draft[c] == DUPLICATE) ->
+    :: lost
+    :: !lost && c < CANCELLER && (draft[c] == APPLIED || draft[c] == DUPLICATE) ->
         assert(outcome[0] == (c == 2 -> B : A))
-    :: c < CANCELLER && draft[c] == CONFLICT -> assert(outcome[0] == (c == 2 -> A : B))
-    :: c < CANCELLER && draft[c] == GONE -> assert(outcome[0] > B && outcome[0] != BY_TOOL)
-    :: c < CANCELLER && draft[c] == UNKNOWN_ID -> assert(outcome[0] == BY_TOOL)
-    :: c == CANCELLER && draft[c] != CONFLICT -> assert(outcome[0] == CANCELLED)
+    :: !lost && c < CANCELLER && draft[c] == CONFLICT -> assert(outcome[0] == (c == 2 -> A : B))
+    :: !lost && c < CANCELLER && draft[c] == GONE -> assert(outcome[0] > B && outcome[0] != BY_TOOL)
+    :: !lost && c < CANCELLER && draft[c] == UNKNOWN_ID -> assert(outcome[0] == BY_TOOL)
+    :: !lost && c == CANCELLER && draft[c] != CONFLICT -> assert(outcome[0] == CANCELLED)
     :: else
     fi
 }
@@ -403,13 +470,28 @@ inline check_append(i) {
     fi
 }
 
-/* Writer::commit: succeeds if the head is the one that the append names. */
+/* Writer::commit: succeeds if the newest frame is the one that the append names, if its process is
+ * not gone, and if no other process that works is the driver. The stamp of a frame identifies the
+ * frames before it. */
+#define same_frame(i) (after[i] == head[0] && (stamp[i] == stamp[0] || BUG == 17))
+#define fenced(i) (NODES > 1 && gone[epoch[i]] && BUG != 14)
+#define may_drive(i) (NODES == 1 || !drove[i] || !elsewhere(i) || BUG == 15)
 inline append(i, durable) {
     durable = 0;
     if
-    :: after[i] == head[0] || BUG == 1 ->
-        durable = 1; check_append(i);
+    :: (same_frame(i) && !fenced(i) && may_drive(i)) || BUG == 1 ->
+        durable = 1;
+        assert(stamp[i] == stamp[0] || BUG == 1);       /* no fork */
+        if
+        :: head[i] != after[i] ->
+            check_append(i); stamps = stamps + 1; stamp[i] = stamps
+        :: else                                         /* only the driver is written */
+        fi;
         copy(i, 0);
+        if
+        :: drove[i] && NODES > 1 -> driver[i] = driver_after(i); driver[0] = driver[i]
+        :: else
+        fi;
         if
         :: BUG == 4 && phase[i] == CLOSED && !ask_since[i]
         :: else -> wake_of(i)
@@ -441,11 +523,11 @@ end:
         ready_memory(i); m_taken[i] = 1; fall_due(i); model_reply(i); advance(i, 1) }
     :: d_step { idle(i) && t_body[i] != UNDECIDED && !t_taken[i] ->
         ready_memory(i); t_taken[i] = 1; fall_due(i); tool_outcome(i); advance(i, 0) }
-    :: d_step { idle(i) && batch[i] == 0 && row_is_due && wants_tick(i) ->
+    :: d_step { idle(i) && batch[i] == 0 && row_is_due(i) && wants_tick(i) ->
         ready_memory(i); fall_due(i); advance(i, 1) }
 
     /* the tool has an outcome, and reports the same one if asked again */
-    :: atomic { alive[i] && t_try[i] && t_body[i] == UNDECIDED ->
+    :: atomic { works(i) && t_try[i] && t_body[i] == UNDECIDED ->
         if
         :: t_body[i] = DONE
         :: t_body[i] = PAUSED
@@ -453,8 +535,9 @@ end:
         fi }
 
     /* the batch is complete: nothing to write, or an append starts */
-    :: d_step { alive[i] && !sent[i] && batch[i] && head[i] == after[i] -> release(i) }
-    :: d_step { alive[i] && !sent[i] && batch[i] && head[i] != after[i] ->
+    :: d_step { works(i) && !sent[i] && batch[i] && head[i] == after[i] && !must_write_driver(i) ->
+        release(i) }
+    :: d_step { works(i) && !sent[i] && batch[i] && (head[i] != after[i] || must_write_driver(i)) ->
         sent[i] = 1;
         if
         :: BUG == 2 ->
@@ -469,30 +552,49 @@ end:
         :: BUG == 9 -> dispatch(i)
         :: else
         fi }
-    /* it succeeds, or the head had moved */
-    :: d_step { alive[i] && sent[i] ->
+    /* It succeeds, or the lane must decide again. Between the store and the lane a process may be
+     * frozen. */
+    :: d_step { works(i) && sent[i] == 1 ->
         append(i, durable);
         if
-        :: durable -> release(i)
-        :: else -> forget(i)
+        :: durable && NODES == 1 -> release(i)
+        :: durable && NODES > 1 -> sent[i] = 2
+        :: !durable -> wrong[i] = 0; forget(i)
         fi;
         durable = 0 }
+    :: d_step { works(i) && sent[i] == 2 -> release(i) }
     /* its result is unknown: durable or not; the lane gets an error, or is dead */
-    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+    :: d_step { works(i) && sent[i] == 1 && faults < FAULTS ->
         faults = faults + 1; append(i, durable); durable = 0; forget(i) }
-    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+    :: d_step { works(i) && sent[i] == 1 && faults < FAULTS ->
         faults = faults + 1;
         if
         :: BUG == 8 -> unask(i); clear(i)           /* memory is kept */
         :: else -> forget(i)
         fi }
-    :: d_step { alive[i] && sent[i] && faults < FAULTS ->
+    :: d_step { works(i) && sent[i] == 1 && faults < FAULTS ->
         faults = faults + 1; append(i, durable); durable = 0; forget(i); dies(i) }
 
     /* SIGKILL at any other point: memory, running effects and their outcomes are lost */
-    :: d_step { alive[i] && faults < FAULTS -> faults = faults + 1; forget(i); dies(i) }
-    :: d_step { !alive[i] && (NODES > 1 || opened) ->
-        opened = opened + 1; epoch[i] = opened; alive[i] = 1 }
+    :: d_step { works(i) && faults < FAULTS -> faults = faults + 1; forget(i); dies(i) }
+    /* the lock on the data directory: the process before it is gone */
+    :: d_step { !alive[i] ->
+        if
+        :: NODES == 1 -> gone[was[i]] = 1
+        :: else
+        fi;
+        opened = opened + 1; epoch[i] = opened; alive[i] = 1; beats[i] = 1 }
+
+    /* SIGSTOP and SIGCONT; a heartbeat; a wrong belief about the others */
+    :: d_step { NODES > 1 && works(i) && faults < FAULTS ->
+        faults = faults + 1; frozen[i] = 1; beats[i] = 0 }
+    :: d_step { frozen[i] -> frozen[i] = 0 }
+    :: d_step { works(i) && !beats[i] && !fenced(i) -> beats[i] = 1 }
+    :: d_step { NODES > 1 && works(i) && !wrong[i] && batch[i] == 0 && elsewhere(i) &&
+        faults < FAULTS -> faults = faults + 1; wrong[i] = 1 }
+    /* fenced: it forgets its lanes and takes part under a new epoch; what runs continues */
+    :: d_step { works(i) && fenced(i) && sent[i] != 1 ->
+        forget(i); opened = opened + 1; epoch[i] = opened; beats[i] = 1; wrong[i] = 0 }
     od
 }
 
@@ -500,11 +602,33 @@ end:
 /* The deadline may pass at any time. */
 active proctype Time() { late = 1 }
 
+/* A process that shows no life for long is declared gone. */
+proctype Watch(byte j) {
+end:
+    do
+    :: d_step { was[j] && !gone[was[j]] -> gone[was[j]] = 1 }
+    :: d_step { alive[j] && !beats[j] && !gone[epoch[j]] -> gone[epoch[j]] = 1 }
+    od
+}
+
+/* The store falls back to an earlier state, once. */
+#if LOST
+active proctype Standby() {
+end:
+    do
+    :: d_step { !saved && head[0] -> copy(0, STANDBY); driver[STANDBY] = driver[0]; saved = 1 }
+    :: d_step { saved && !lost ->
+        copy(STANDBY, 0); driver[0] = driver[STANDBY]; wake_of(0); lost = 1;
+        told = (told_by(0) -> 1 : 0) }
+    od
+}
+#endif
+
 /* No step is possible: every client has its answer, and nothing is outstanding. Then the turn has
  * ended (P5), and one committed step has consumed the outcome of the call (P3). */
 active proctype Rest() {
 end:
-    timeout -> assert(!turn_open[0] && phase[0] == CLOSED && told == 1 && wake == SLEEPS)
+    timeout -> assert(!turn_open[0] && phase[0] == CLOSED && told == 1 && wake == SLEEPS && !driver[0])
 }
 
 /* The model is being asked for the first step. */
@@ -513,9 +637,14 @@ init {
     atomic {
         head[0] = 2; view[0] = 1; newest[0] = 1; step[0] = 1; try_no[0] = 1; ask_since[0] = 2;
         ask_epoch[0] = 1; turn_open[0] = 1; wake = OWED;
+        driver[0] = (NODES > 1 -> 1 : 0);
         opened = NODES;
         for (c : 1 .. NODES) {
-            epoch[c] = c; alive[c] = 1; run Lane(c)
+            epoch[c] = c; alive[c] = 1; beats[c] = 1; run Lane(c);
+            if
+            :: NODES > 1 -> run Watch(c)
+            :: else
+            fi
         }
         for (c : 0 .. CLIENTS - 1) {
             if
