@@ -96,8 +96,13 @@ void Lane::load() {
     bool const rebuilt = repairs();
     port::ask(
         host_.journal(),
-        [id = id_, rebuilt](port::JournalStore& store) {
-            return rebuilt ? read_again(store, id) : read_session(store, id);
+        [id = id_, rebuilt, known = known_](port::JournalStore& store) {
+            auto read = rebuilt ? read_again(store, id) : read_session(store, id);
+            if (!read || known.head == 0) return read;
+            auto const there = holds(store, read->state, known);
+            if (!there) read = std::unexpected(there.error());
+            if (there) read->lost = !*there;
+            return read;
         },
         [self = shared_from_this()](Result<LoadedSession> result) {
             self->loaded(std::move(result));
@@ -121,8 +126,10 @@ void Lane::take_up_state(LoadedSession read) {
     trace();
     CHECK(shut_);  // nobody reads the state while it is replaced
     state_ = std::move(read.state);
-    stamp_ = read.stamp;
+    newest_ = {state_->head, read.stamp};
     driver_ = read.driver;
+    known_ = {};
+    if (read.lost) drop_lost_effects();
     snapshot_seq_ = read.snapshot_seq;
     wake_known_ = read.wake_known;
     stored_wake_ = read.wake_at;
@@ -229,7 +236,7 @@ void Lane::decide_waiting() {
     draft.append.epoch = host_.nodes().epoch();
     draft.drives = drives();
     draft.append.after = state_->head;
-    draft.append.stamp = stamp_;
+    draft.append.stamp = newest_.stamp;
     notes_.clear();
     std::vector<Request> waiting = std::exchange(inbox_, {});
     auto next = waiting.begin();
@@ -450,7 +457,7 @@ void Lane::committed(port::AppendResult durable) {
     if (moved && moved_ < moved_max) return unless_exhausted([&] { decide_again(); });
     if (!durable && durable.error().cause == Cause::fenced) host_.fenced();
     if (!durable) return forget(durable.error());
-    stamp_ = *durable;
+    newest_ = {state_->head, *durable};
     if (drive_ != port::Drive::none) driver_ = driver_after();
     unless_exhausted([&] { take_up_commit(); });
 }

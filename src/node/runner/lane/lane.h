@@ -53,6 +53,7 @@ struct Incoming {
     Time at{};
     Random random{};
     Rights rights = {};
+    bool of_effect = false;  // the outcome of an effect that the lane started
 };
 
 // The runner as its lanes see it.
@@ -224,13 +225,15 @@ private:
     void committed(port::AppendResult durable);
     void decide_again();
     void drop_memory();
+    void drop_lost_effects();
     void compare();
     void release();
     void forget_cut();
     void forget(Error const& error);
     void reopen();
 
-    [[nodiscard]] Incoming of_effect(session::Command::Body outcome);
+    [[nodiscard]] port::Outcome outcome_of(session::EffectId id) const;
+    [[nodiscard]] Incoming of_effect(session::EffectId id, session::Command::Body outcome);
     [[nodiscard]] Reply offer_again(session::EffectId id, session::Command::Body const& outcome);
     [[nodiscard]] session::MailPolicy mail_policy(session::Command const& command) const;
     [[nodiscard]] std::string refusal(session::Command const& command) const;
@@ -264,7 +267,7 @@ private:
     Host& host_;
     bool shut_ = false;                    // an append or a load is in progress
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
-    port::Stamp stamp_{};                  // of the newest frame in the store that state_ has
+    port::NewestFrame newest_{};           // in the store, of those that state_ has
     Epoch driver_ = 0;                     // of the session, in the store; 0: none
     port::Drive drive_{};                  // of the append in progress
     std::vector<Request> inbox_;
@@ -273,6 +276,14 @@ private:
     std::vector<Decided> leaving_;         // what waits for the append in progress
     std::uint32_t moved_ = 0;              // how often the same requests met a moved head
     std::set<session::EffectId> running_;  // effects started by this process
+    // The newest frame that memory had when it was dropped; the store must still have it.
+    port::NewestFrame known_{};
+    // The history in which the newest effects were started; shared with them, because they may
+    // outlive the lane.
+    struct History {
+        bool lost = false;  // their outcomes do not count
+    };
+    std::shared_ptr<History> history_ = std::make_shared<History>();
 
     std::vector<wire::RecordPtr> recent_;
     std::size_t recent_bytes_ = 0;             // sum of weight_of()

@@ -40,7 +40,7 @@ void Lane::compare() {
         if (self->moved_ == moved_max) return self->forget(port::moved(self->id_).error());
         self->unless_exhausted([&] { self->decide_again(); });
     };
-    host_.freshness().compare(id_, {state_->head, stamp_}, std::move(use));
+    host_.freshness().compare(id_, newest_, std::move(use));
 }
 
 // Whether this process does the session's outstanding work.
@@ -69,9 +69,19 @@ void Lane::forget_state() {
     if (!shut_) drop_memory();
 }
 
+// Retention aside, frames do not disappear: the store fell back to an earlier state. An effect of
+// the lost history may be made again under the same name, and the first one's outcome is not for
+// it.
+void Lane::drop_lost_effects() {
+    std::exchange(history_, std::make_shared<History>())->lost = true;
+    for (EffectId const id : std::exchange(running_, {})) host_.effects().stop(id_, id);
+    std::erase_if(inbox_, [](Request const& request) { return request.incoming.of_effect; });
+}
+
 void Lane::drop_memory() {
+    if (state_ && !host_.nodes().alone()) known_ = newest_;
     state_.reset();
-    stamp_ = port::Stamp::none;
+    newest_ = {};
     driver_ = 0;
     fresh_.clear();
     closed_.clear();

@@ -71,9 +71,7 @@ bool Lane::may_start() const {
 
 void Lane::start(Effect const& effect) {
     CHECK(running_.contains(effect.id));
-    auto done = [&host = host_, session = id_, id = effect.id](Command::Body outcome) {
-        host.offer(session, id, std::move(outcome));
-    };
+    auto done = outcome_of(effect.id);
     if (auto const* ask = std::get_if<AskModel>(&effect.what)) {
         ask_model(effect, *ask);
     } else if (auto const* run = std::get_if<RunTool>(&effect.what)) {
@@ -172,24 +170,29 @@ void Lane::send_request(port::ModelRequest request) {
     auto on_delta = [&host = host_, session = id_, ask = request.ask](port::Delta const& delta) {
         host.delta(session, ask, delta);
     };
-    auto done = [&host = host_, session = id_, id = request.id](Command::Body outcome) {
-        host.offer(session, id, std::move(outcome));
-    };
+    auto done = outcome_of(request.id);
     host_.effects().ask_model(std::move(request), std::move(on_delta), std::move(done));
+}
+
+port::Outcome Lane::outcome_of(EffectId id) const {
+    return [&host = host_, session = id_, id, history = history_](Command::Body outcome) {
+        if (!history->lost) host.offer(session, id, std::move(outcome));
+    };
 }
 
 void Lane::offer(EffectId id, Command::Body outcome) {
     Reply again = offer_again(id, outcome);
-    receive(of_effect(std::move(outcome)), std::move(again));
+    receive(of_effect(id, std::move(outcome)), std::move(again));
 }
 
 void Lane::offer_prepared(EffectId id, Command::Body outcome) {
     Reply again = offer_again(id, outcome);
-    receive_prepared(of_effect(std::move(outcome)), std::move(again));
+    receive_prepared(of_effect(id, std::move(outcome)), std::move(again));
 }
 
-Incoming Lane::of_effect(Command::Body outcome) {
+Incoming Lane::of_effect(EffectId id, Command::Body outcome) {
     Incoming out;
+    out.of_effect = id != EffectId{};
     out.at = host_.now();
     out.random = host_.random();
     out.command.body = std::move(outcome);

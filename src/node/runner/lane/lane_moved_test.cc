@@ -192,5 +192,29 @@ TEST_F(MovedHead, SameHeadWithOtherEvents_IsMoved) {
     EXPECT_EQ(stored().alias, "an-alias");
 }
 
+// The same step is asked for again, under the same numbers, but sees something else.
+TEST_F(MovedHead, HistoryIsLost_OutcomesOfItsEffectsAreDropped) {
+    (void)create();
+    auto const earlier = std::make_shared<store::MemoryDisk>();
+    ASSERT_TRUE(store::MemoryStore(earlier, 100, true).commit({&host.store.sent.front(), 1})[0]);
+    (void)ask(prompt("lost"));
+    ASSERT_EQ(host.work.asked.size(), 1U);
+    host.store.disk = earlier;
+    host.store.reopen();
+    ASSERT_EQ(ask(prompt("another prompt")), "applied");
+    ASSERT_EQ(host.work.asked.size(), 2U);
+    EXPECT_EQ(host.work.asked[0].request.ask, host.work.asked[1].request.ask);
+    EXPECT_EQ(host.work.stopped.size(), 1U);
+    auto answer_to_lost = std::move(host.work.asked[0]);
+    host.work.asked.erase(host.work.asked.begin());
+    Json const parts = Json::trusted(R"([{"type":"text","text":"to the lost prompt"}])");
+    answer_to_lost.done(ModelReply{1, 1, 1, FinishReason::stop, parts, {}, {}});
+    host.loop.run();
+    EXPECT_EQ(count("model_replied"), 0U);
+    host.work.reply();
+    host.loop.run();
+    EXPECT_EQ(count("model_replied"), 1U);
+}
+
 }  // namespace
 }  // namespace dormouse::runner

@@ -160,6 +160,16 @@ Result<LoadedSession> read_session(port::JournalStore& store, SessionId session)
     return read;
 }
 
+Result<bool> holds(port::JournalStore& store, State const& now, port::NewestFrame const& frame) {
+    // Retention replaces frames.
+    if (frame.head <= now.base.through) return true;
+    auto const found = store.page(now.id, frame.head, 1);
+    if (!found) return std::unexpected(found.error());
+    if (found->empty()) return false;
+    port::Frame const& one = found->front();
+    return one.first + one.count - 1 == frame.head && port::stamp_of(now.id, one) == frame.stamp;
+}
+
 Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {
     if (frames.empty()) return std::nullopt;
     return wire::base_state(session, frames.front().bytes);

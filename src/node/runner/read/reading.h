@@ -25,7 +25,8 @@ struct LoadedSession {
     port::Stamp stamp{};  // of the newest frame
     bool wake_known = false;
     std::optional<Time> wake_at;
-    Epoch driver = 0;  // 0: none
+    Epoch driver = 0;   // 0: none
+    bool lost = false;  // Lane::load sets it: not holds()
     // All rows, rebuilt from the journal; set by read_again.
     struct Rows {
         std::vector<port::PendingRow> pending;
@@ -33,6 +34,10 @@ struct LoadedSession {
     };
     std::optional<Rows> rows = {};
 };
+// Whether the session's journal still has this frame, which was its newest once. False: the store
+// fell back to an earlier state, for example as a standby took over that lacked the frame.
+[[nodiscard]] Result<bool> holds(port::JournalStore& store, session::State const& now,
+                                 port::NewestFrame const& frame);
 [[nodiscard]] Result<LoadedSession> read_session(port::JournalStore& store, SessionId session);
 // Reads the journal only, no snapshot and no rows.
 [[nodiscard]] Result<LoadedSession> read_again(port::JournalStore& store, SessionId session);
