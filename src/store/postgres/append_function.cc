@@ -22,6 +22,7 @@ DECLARE
   newest bigint;
   last bigint;
   erased bigint[];
+  added bytea[];  -- create keys
   step bigint := greatest(1, in_kept / 100);
   b record;
 BEGIN
@@ -50,7 +51,7 @@ BEGIN
         WHERE a.create_key IS NOT NULL AND v[a.i] <= 0 ORDER BY 1
       ON CONFLICT DO NOTHING RETURNING key)
     SELECT array_agg(CASE WHEN v[a.i] <= 0 AND a.create_key IS NOT NULL AND m.key IS NULL
-        THEN 3 ELSE v[a.i] END ORDER BY a.i) INTO v
+        THEN 3 ELSE v[a.i] END ORDER BY a.i), array_agg(m.key) INTO v, added
       FROM unnest(heads) a LEFT JOIN made m ON m.key = a.create_key;
   END IF;
   IF -1 = ANY (v) THEN
@@ -63,8 +64,7 @@ BEGIN
         ORDER BY a.i) INTO v FROM unnest(heads) a LEFT JOIN made m ON m.no = a.no;
     -- Its number was taken by another session at the same time.
     DELETE FROM created c USING unnest(heads) a
-      WHERE c.key = a.create_key AND c.no = a.no AND v[a.i] = 1
-        AND NOT EXISTS (SELECT FROM sessions s WHERE s.no = a.no AND s.id = a.id);
+      WHERE c.key = a.create_key AND c.key = ANY (added) AND v[a.i] = 1;
   END IF;
   IF NOT 0 = ANY (v) THEN
     UPDATE writers SET batch = in_batch, statuses = v WHERE slot = in_slot;
