@@ -58,6 +58,8 @@ public:
         EXPECT_TRUE(done) << done.error().error.detail << "\n" << sql;
     }
 
+    [[nodiscard]] int port() const { return port_; }
+
     TestServer(TestServer const&) = delete;
     TestServer& operator=(TestServer const&) = delete;
 
