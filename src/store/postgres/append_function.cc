@@ -4,9 +4,10 @@
 
 namespace dormouse::store::postgres {
 
-// Returns a status for each append: 0 written, 1 moved, 2 the alias is taken, 3 the create key is
-// taken, 4 a key is taken. -1, inside: a new session. Any other obstacle is an error, which undoes
-// the whole call. REQUIRES: no two appends have the same session, alias or create key.
+// Returns a status for each append, and if one has no events also each session's stamp. Status: 0
+// written, 1 moved, 2 the alias is taken, 3 the create key is taken, 4 a key is taken. -1, inside:
+// a new session. Any other obstacle is an error, which undoes the whole call. REQUIRES: no two
+// appends have the same session, alias or create key.
 //
 // Each statement of the function sees what was committed before it began. So a check that follows
 // the lock of a row sees what the former holder of the lock committed.
@@ -28,12 +29,15 @@ DECLARE
 BEGIN
   me := fence_1(in_lock, in_slot, in_incarnation, in_batch);
   -- A session that another call holds is not waited for: its head is about to move.
-  WITH locked AS MATERIALIZED (SELECT s.no, s.id, s.head, s.stamp FROM sessions s
+  WITH locked AS MATERIALIZED (SELECT s.no, s.id, s.head, s.stamp, s.driver FROM sessions s
     WHERE s.no = ANY (ARRAY(SELECT a.no FROM unnest(heads) a)) FOR NO KEY UPDATE SKIP LOCKED)
   SELECT array_agg(CASE
       WHEN l.no IS NULL AND a.after = 0 AND a.project IS NOT NULL THEN -1
       WHEN l.no IS NULL OR (a.after = 0 AND a.erase = 0) THEN 1
       WHEN l.id <> a.id OR l.head <> a.after OR l.stamp <> a.stamp THEN 1
+      -- Another process drives the session, and was not declared dead.
+      WHEN a.drive > 0 AND l.driver <> a.epoch
+        AND EXISTS (SELECT FROM nodes n WHERE n.epoch = l.driver) THEN 1
       ELSE 0 END ORDER BY a.i) INTO v
     FROM unnest(heads) a LEFT JOIN locked l ON l.no = a.no;
   IF cardinality(in_keys) > 0 THEN
@@ -56,9 +60,10 @@ BEGIN
   END IF;
   IF -1 = ANY (v) THEN
     WITH made AS (INSERT INTO sessions(no, id, project, agent, alias, title, status, created,
-        updated, head, stamp)
+        updated, head, stamp, driver)
       SELECT a.no, a.id, a.project, a.agent, a.alias, a.title, a.status, a.created, a.updated,
-          a.count, a.sum FROM unnest(heads) a WHERE v[a.i] = -1 ORDER BY a.no
+          a.count, a.sum, CASE WHEN a.drive = 1 THEN a.epoch END
+        FROM unnest(heads) a WHERE v[a.i] = -1 ORDER BY a.no
       ON CONFLICT DO NOTHING RETURNING no)
     SELECT array_agg(CASE WHEN v[a.i] <> -1 THEN v[a.i] WHEN m.no IS NULL THEN 1 ELSE 0 END
         ORDER BY a.i) INTO v FROM unnest(heads) a LEFT JOIN made m ON m.no = a.no;
@@ -75,7 +80,9 @@ BEGIN
       title = coalesce(a.title, s.title), updated = coalesce(a.updated, s.updated),
       status = CASE WHEN a.erase = 1 THEN 'deleted' ELSE coalesce(a.status, s.status) END,
       head = CASE WHEN a.erase = 1 THEN 0 ELSE a.after + a.count END,
-      stamp = CASE WHEN a.erase = 1 THEN 0 ELSE a.sum END
+      stamp = CASE WHEN a.erase = 1 THEN 0 WHEN a.count = 0 THEN s.stamp ELSE a.sum END,
+      driver = CASE WHEN a.drive = 2 OR a.erase = 1 THEN NULL WHEN a.drive = 1 THEN a.epoch
+        ELSE s.driver END
     FROM unnest(heads) a WHERE s.no = a.no AND v[a.i] = 0 AND (a.after > 0 OR a.erase = 1);
   IF cardinality(in_delivered) > 0 THEN
     INSERT INTO delivered(key, digest) SELECT d.key, d.digest FROM unnest(in_delivered) d
@@ -86,8 +93,9 @@ BEGIN
   INSERT INTO feed(n, no, first, erased, project)
     SELECT (newest + row_number() OVER (ORDER BY a.i)) << 8 | in_slot, a.no, a.after + 1,
         a.erase = 1, s.project
-      FROM unnest(heads) a JOIN sessions s ON s.no = a.no WHERE v[a.i] = 0;
-  me.n := (newest + (SELECT count(*) FROM unnest(v) x WHERE x = 0)) << 8 | in_slot;
+      FROM unnest(heads) a JOIN sessions s ON s.no = a.no WHERE v[a.i] = 0 AND a.count > 0;
+  me.n := greatest(me.n, (newest + (SELECT count(*) FROM unnest(heads) a
+    WHERE v[a.i] = 0 AND a.count > 0)) << 8 | in_slot);
   IF cardinality(in_posts) > 0 THEN
     INSERT INTO posts(no, seq, n, state, next_at, kind, target, makes, created, attempts,
         last_status, last_error, delivered, sum, data)
@@ -117,18 +125,25 @@ BEGIN
 
   INSERT INTO journal(no, first, n, sum, data)
     SELECT a.no, a.after + 1, a.count, a.sum, a.data FROM unnest(heads) a
-      WHERE v[a.i] = 0 AND a.erase = 0;
+      WHERE v[a.i] = 0 AND a.erase = 0 AND a.count > 0;
   IF cardinality(in_artifacts) > 0 THEN
     INSERT INTO artifacts(no, seq, sum, data) SELECT a.no, x.seq, x.sum, x.data
       FROM unnest(in_artifacts) x JOIN unnest(heads) a ON a.i = x.i
       WHERE v[x.i] = 0 AND a.erase = 0;
   END IF;
-  INSERT INTO wakeups(no, wake_at) SELECT a.no, a.wake_at FROM unnest(heads) a
-      WHERE v[a.i] = 0 AND a.erase = 0 AND a.wake_changed = 1 AND a.wake_at IS NOT NULL
-    ON CONFLICT (no) DO UPDATE SET wake_at = excluded.wake_at;
-  DELETE FROM wakeups w USING unnest(heads) a
-    WHERE w.no = a.no AND v[a.i] = 0 AND a.after > 0
-      AND (a.erase = 1 OR (a.wake_changed = 1 AND a.wake_at IS NULL));
+  INSERT INTO wakeups(no, wake_at, driver)
+    SELECT x.no, x.wake_at, x.driver FROM (SELECT a.no, s.driver,
+          CASE WHEN a.wake_changed = 1 AND a.count > 0 THEN a.wake_at ELSE w.wake_at END AS wake_at
+        FROM unnest(heads) a JOIN sessions s ON s.no = a.no LEFT JOIN wakeups w ON w.no = a.no
+        WHERE v[a.i] = 0 AND a.erase = 0) x
+      WHERE x.wake_at IS NOT NULL OR x.driver IS NOT NULL
+    ON CONFLICT (no) DO UPDATE SET wake_at = excluded.wake_at, driver = excluded.driver
+      WHERE wakeups.wake_at IS DISTINCT FROM excluded.wake_at
+        OR wakeups.driver IS DISTINCT FROM excluded.driver;
+  DELETE FROM wakeups w USING unnest(heads) a, sessions s
+    WHERE w.no = a.no AND s.no = a.no AND v[a.i] = 0 AND s.driver IS NULL
+      AND (a.erase = 1 OR CASE WHEN a.wake_changed = 1 AND a.count > 0 THEN a.wake_at
+        ELSE w.wake_at END IS NULL);
   IF cardinality(in_bases) > 0 THEN
     FOR b IN SELECT a.no, x.* FROM unnest(in_bases) x JOIN unnest(heads) a ON a.i = x.i
         WHERE v[x.i] = 0 AND a.erase = 0 LOOP
@@ -181,6 +196,11 @@ BEGIN
   erased := ARRAY(SELECT a.no FROM unnest(heads) a WHERE v[a.i] = 0 AND a.erase = 1);
   IF cardinality(erased) > 0 THEN
     PERFORM erase_1(erased);
+  END IF;
+  -- An append of the driver alone is answered with the stamp that stays.
+  IF EXISTS (SELECT FROM unnest(heads) a WHERE a.count = 0 AND v[a.i] = 0) THEN
+    v := v || ARRAY(SELECT coalesce(s.stamp, 0) FROM unnest(heads) a
+      LEFT JOIN sessions s ON s.no = a.no ORDER BY a.i);
   END IF;
   UPDATE writers SET n = me.n, audit_n = me.audit_n, audit_hash = me.audit_hash,
     batch = in_batch, statuses = v WHERE slot = in_slot;

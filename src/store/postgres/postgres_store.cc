@@ -11,8 +11,12 @@ namespace dormouse::store {
 using postgres::Session;
 
 PostgresStore::PostgresStore(std::unique_ptr<postgres::Writer> writer,
-                             std::unique_ptr<postgres::Reader> reader, Epoch epoch)
-    : writer_(std::move(writer)), reader_(std::move(reader)), epoch_(epoch) {}
+                             std::unique_ptr<postgres::Reader> reader, Epoch epoch,
+                             PostgresOptions options)
+    : writer_(std::move(writer)),
+      reader_(std::move(reader)),
+      epoch_(epoch),
+      options_(std::move(options)) {}
 
 PostgresStore::~PostgresStore() = default;
 
@@ -44,7 +48,14 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         Session(*address, name + "/reader", postgres::Role::reader), lock, options.call_wait);
     if (auto works = reader->ping(); !works) return std::unexpected(std::move(works.error()));
     return std::unique_ptr<PostgresStore>(
-        new PostgresStore(std::move(writer), std::move(reader), epoch));
+        new PostgresStore(std::move(writer), std::move(reader), epoch, options));
+}
+
+Result<void> PostgresStore::join() {
+    auto const epoch = writer_->join(options_.node, options_.version);
+    if (!epoch) return std::unexpected(epoch.error());
+    epoch_ = *epoch;
+    return {};
 }
 
 bool PostgresStore::fenced() const { return writer_->fenced(); }

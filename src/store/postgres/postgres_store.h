@@ -8,6 +8,7 @@
 
 #include "port/store.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -50,13 +51,16 @@ public:
 
     // The number of this process's row in `nodes`.
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    // Registers again, after another process took this one for gone: the epoch is a new one, and
+    // appends that were decided under an earlier one are `moved`. Called by the writer.
+    [[nodiscard]] Result<void> join();
     [[nodiscard]] bool shared() const override { return true; }
     // While other processes create sessions, use take_numbers().
     [[nodiscard]] std::uint64_t next_session_number() override;
     // The next block of 256 numbers. Called by the writer.
     [[nodiscard]] Result<NumberBlock> take_numbers();
-    // Whether another process has taken this one's row: every write fails, and the store must be
-    // opened again. May be called from any thread.
+    // Whether another process has taken this one's row: every write fails until join(). May be
+    // called from any thread.
     [[nodiscard]] bool fenced() const;
 
     [[nodiscard]] std::vector<port::AppendResult> commit(
@@ -150,11 +154,12 @@ public:
 
 private:
     PostgresStore(std::unique_ptr<postgres::Writer> writer,
-                  std::unique_ptr<postgres::Reader> reader, Epoch epoch);
+                  std::unique_ptr<postgres::Reader> reader, Epoch epoch, PostgresOptions options);
 
     std::unique_ptr<postgres::Writer> writer_;
     std::unique_ptr<postgres::Reader> reader_;
-    Epoch epoch_;
+    std::atomic<Epoch> epoch_;
+    PostgresOptions const options_;
 };
 
 }  // namespace dormouse::store

@@ -205,8 +205,9 @@ TEST_F(SharedStores, FencedStore_WritesNothingMore) {
     sql("UPDATE writers SET incarnation = 'other' WHERE epoch = " + std::to_string(a_->epoch()));
     auto const refused = append(1, 1);
     auto const results = a_->commit({&refused, 1});
+    ASSERT_FALSE(results[0]);
+    EXPECT_EQ(results[0].error().cause, port::AppendError::Cause::fenced);
     EXPECT_EQ(code(results[0]), Code::store_unavailable);
-    EXPECT_FALSE(moved(results[0]));
     EXPECT_TRUE(a_->fenced());
     EXPECT_EQ(code(a_->change_tokens({.audit = "no"})), Code::store_unavailable);
     EXPECT_EQ(a_->load(session(1)).value().tail.size(), 1u);
@@ -215,6 +216,110 @@ TEST_F(SharedStores, FencedStore_WritesNothingMore) {
     a_.reset();
     EXPECT_EQ(number("SELECT count(*) FROM writers WHERE incarnation = 'other'"), 1)
         << "the row of another process stays";
+}
+
+TEST_F(SharedStores, FencedStore_JoinsUnderANewEpoch) {
+    write(*a_, create(1, "acme"));
+    auto const old = a_->epoch();
+    sql("UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch = " + std::to_string(old) +
+        "; DELETE FROM nodes WHERE epoch = " + std::to_string(old));
+    auto one = append(1, 1);
+    one.epoch = old;
+    EXPECT_EQ(a_->commit({&one, 1})[0].error().cause, port::AppendError::Cause::fenced);
+    ASSERT_TRUE(a_->join());
+    EXPECT_FALSE(a_->fenced());
+    EXPECT_GT(a_->epoch(), b_->epoch());
+    EXPECT_TRUE(moved(a_->commit({&one, 1})[0])) << "decided under the old epoch";
+    one.epoch = a_->epoch();
+    write(*a_, one);
+}
+
+class SharedDriver : public SharedStores {
+protected:
+    // An append to session 1 by the store's process.
+    [[nodiscard]] static Append driving(PostgresStore const& store, Seq after, port::Drive drive,
+                                        std::uint32_t count = 1) {
+        auto one = after == 0 ? create(1, "acme") : append(1, after, count);
+        one.epoch = store.epoch();
+        one.drive = drive;
+        one.wake_at = at(50);
+        return one;
+    }
+    [[nodiscard]] static std::string due(port::Store& store) {
+        std::string out;
+        auto const rows = store.due(at(100), std::nullopt, 10).value();
+        for (auto const& row : rows)
+            out += std::to_string(row.session.number()) + "@" + std::to_string(to_ms(row.at)) +
+                   " driver " + std::to_string(row.driver) + " head " + std::to_string(row.head);
+        return out;
+    }
+};
+
+TEST_F(SharedDriver, Driver_IsSetAndLeftByItsAppends) {
+    auto const mine = std::to_string(a_->epoch());
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    EXPECT_EQ(b_->load(session(1)).value().driver, a_->epoch());
+    EXPECT_EQ(b_->load(session(1)).value().wake_at, at(50));
+    EXPECT_EQ(due(*b_), "1@0 driver " + mine + " head 1");
+    EXPECT_EQ(b_->next_due().value(), from_ms(0));
+    write(*a_, driving(*a_, 1, port::Drive::leave));
+    EXPECT_EQ(b_->load(session(1)).value().driver, 0u);
+    EXPECT_EQ(due(*b_), "1@" + std::to_string(to_ms(at(50))) + " driver 0 head 2");
+    EXPECT_EQ(b_->next_due().value(), at(50));
+}
+
+TEST_F(SharedDriver, OtherProcess_AppendsButDoesNotDrive) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    EXPECT_TRUE(moved(b_->commit(std::array{driving(*b_, 1, port::Drive::keep)})[0]));
+    EXPECT_TRUE(moved(b_->commit(std::array{driving(*b_, 1, port::Drive::leave)})[0]));
+    write(*b_, driving(*b_, 1, port::Drive::none));
+    EXPECT_EQ(a_->load(session(1)).value().driver, a_->epoch()) << "stays as it is";
+    write(*a_, driving(*a_, 2, port::Drive::leave));
+    write(*b_, driving(*b_, 3, port::Drive::keep));
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+}
+
+TEST_F(SharedDriver, DriverThatIsGone_IsReplaced) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    sql("DELETE FROM nodes WHERE epoch = " + std::to_string(a_->epoch()));
+    write(*b_, driving(*b_, 1, port::Drive::keep));
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+}
+
+TEST_F(SharedDriver, AppendWithoutEvents_WritesOnlyTheDriver) {
+    auto first = driving(*a_, 0, port::Drive::none);
+    write(*a_, first);
+    auto const stamp = port::stamp_of(session(1), first.frame);
+    auto const empty = [](PostgresStore const& store, port::Drive drive) {
+        Append one;
+        one.session = session(1);
+        one.epoch = store.epoch();
+        one.drive = drive;
+        one.after = 1;
+        one.frame.first = 2;
+        return one;
+    };
+    auto const head = a_->feed_head().value();
+    EXPECT_EQ(b_->commit(std::array{empty(*b_, port::Drive::keep)})[0], stamp);
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+    EXPECT_EQ(a_->load(session(1)).value().wake_at, at(50)) << "stays";
+    EXPECT_TRUE(moved(a_->commit(std::array{empty(*a_, port::Drive::keep)})[0]));
+    EXPECT_EQ(b_->commit(std::array{empty(*b_, port::Drive::leave)})[0], stamp);
+    EXPECT_EQ(a_->load(session(1)).value().tail.size(), 1u);
+    EXPECT_EQ(a_->feed_head().value(), head);
+    auto stale = empty(*a_, port::Drive::keep);
+    stale.stamp = port::Stamp{7};
+    EXPECT_TRUE(moved(a_->commit(std::array{stale})[0]));
+    write(*a_, append(1, 1));
+}
+
+TEST_F(SharedDriver, DeletedSession_HasNoDriver) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    auto last = driving(*a_, 1, port::Drive::keep);
+    last.erase = true;
+    write(*a_, last);
+    EXPECT_EQ(due(*b_), "");
+    EXPECT_EQ(b_->load(session(1)).value().driver, 0u);
 }
 
 TEST_F(SharedStores, NumberBlocks_AreDisjointAndUnused) {

@@ -69,7 +69,7 @@ constexpr auto writes = in_order<Write>({
 
 constexpr auto reads = in_order<Read>({
     {Read::session,
-     SESSION_COLUMNS ", s.head, s.stamp FROM sessions s WHERE s.no = $1 AND s.id = $2"},
+     SESSION_COLUMNS ", s.head, s.stamp, s.driver FROM sessions s WHERE s.no = $1 AND s.id = $2"},
     {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = $1"},
     {Read::wake, "SELECT wake_at FROM wakeups WHERE no = $1"},
     // The frames of a session that are needed beside its snapshot: from the one with the snapshot's
@@ -90,10 +90,16 @@ constexpr auto reads = in_order<Read>({
     {Read::pending,
      PENDING_COLUMNS " FROM pending p WHERE p.no = $1 AND p.call = $2 AND p.gen = $3"},
     {Read::due,
-     "SELECT w.wake_at, s.id FROM wakeups w JOIN sessions s ON s.no = w.no"
-     " WHERE (w.wake_at, w.no) > ($1::bigint, $2::bigint) AND w.wake_at <= $3"
-     " ORDER BY w.wake_at, w.no LIMIT $4"},
-    {Read::next_due, "SELECT min(wake_at) FROM wakeups"},
+     "SELECT w.at, s.id, s.driver, s.head FROM"
+     " ((SELECT 0::bigint AS at, no FROM wakeups WHERE driver IS NOT NULL"
+     "    AND (0, no) > ($1::bigint, $2::bigint) AND $3::bigint >= 0 ORDER BY no LIMIT $4)"
+     "  UNION ALL (SELECT wake_at, no FROM wakeups WHERE driver IS NULL"
+     "    AND (wake_at, no) > ($1::bigint, $2::bigint) AND wake_at <= $3::bigint"
+     "    ORDER BY wake_at, no LIMIT $4)) w"
+     " JOIN sessions s ON s.no = w.no ORDER BY w.at, w.no LIMIT $4"},
+    {Read::next_due,
+     "SELECT least((SELECT 0::bigint FROM wakeups WHERE driver IS NOT NULL LIMIT 1),"
+     " (SELECT min(wake_at) FROM wakeups WHERE driver IS NULL))"},
     {Read::largest_number,
      "SELECT greatest((SELECT max(no) FROM sessions),"
      " (SELECT max(makes) FROM posts WHERE makes IS NOT NULL), 0)"},

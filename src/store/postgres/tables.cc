@@ -56,10 +56,12 @@ CREATE TABLE pending(no bigint NOT NULL, call bigint NOT NULL, gen bigint NOT NU
 CREATE INDEX pending_open ON pending(project, no, call, gen) WHERE status = 0;
 CREATE INDEX pending_by_ref ON pending(project, ref, no, call, gen) WHERE ref IS NOT NULL;
 
--- Sessions with outstanding work, and when.
-CREATE TABLE wakeups(no bigint PRIMARY KEY, wake_at bigint NOT NULL)
+-- Sessions with outstanding work, and when; or with a driver, a copy of that in `sessions`. Those
+-- with a driver are not in the index by time, whose beginning their changes would fill.
+CREATE TABLE wakeups(no bigint PRIMARY KEY, wake_at bigint, driver bigint)
   WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX wakeups_by_time ON wakeups(wake_at, no);
+CREATE INDEX wakeups_by_time ON wakeups(wake_at, no) WHERE driver IS NULL;
+CREATE INDEX wakeups_driven ON wakeups(no) WHERE driver IS NOT NULL;
 
 CREATE TABLE keys(no bigint NOT NULL, key bytea NOT NULL, seq bigint NOT NULL,
   PRIMARY KEY(no, key));
@@ -125,11 +127,12 @@ CREATE TABLE audit(n bigint PRIMARY KEY, line text NOT NULL, hash bytea NOT NULL
 // the call, from 1.
 char const* const types_1 = R"sql(
 -- stamp: NULL if only the head is compared. project to updated: NULL if the row stays. rebuilt:
--- NULL if no rows were rebuilt.
+-- NULL if no rows were rebuilt. drive: 0 none, 1 keep, 2 leave (port::Drive). count: 0 if only the
+-- driver is written.
 CREATE TYPE head_1 AS (i bigint, no bigint, id text, after bigint, stamp bigint, count bigint,
   sum bigint, data text, project text, agent text, alias text, title text, status text,
   created bigint, updated bigint, claims bigint, create_key bytea, erase bigint,
-  wake_changed bigint, wake_at bigint, rebuilt bigint);
+  wake_changed bigint, wake_at bigint, rebuilt bigint, epoch bigint, drive bigint);
 CREATE TYPE pending_1 AS (i bigint, call bigint, gen bigint, status bigint, tool text,
   created bigint, timeout bigint, paused bigint, settled bigint, ref text);
 CREATE TYPE key_1 AS (i bigint, key bytea, seq bigint);

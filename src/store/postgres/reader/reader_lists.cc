@@ -151,7 +151,10 @@ Result<std::vector<port::Due>> Reader::due(Time until, std::optional<port::Due> 
     return read_all(*rows, [&](int row) -> Result<port::Due> {
         auto const id = session_id(rows->text(row, 1));
         if (!id) return std::unexpected(id.error());
-        return port::Due{from_ms(rows->integer(row, 0)), *id};
+        return port::Due{.at = from_ms(rows->integer(row, 0)),
+                         .session = *id,
+                         .driver = static_cast<Epoch>(rows->integer(row, 2)),
+                         .head = static_cast<Seq>(rows->integer(row, 3))};
     });
 }
 

@@ -10,6 +10,10 @@ namespace dormouse::store::postgres {
 namespace {
 
 using port::Append;
+static_assert(static_cast<int>(port::Drive::none) == 0 &&
+              static_cast<int>(port::Drive::keep) == 1 &&
+              static_cast<int>(port::Drive::leave) == 2);
+
 using Index = std::int64_t;  // the number of an append in the call, from 1
 
 template <class Member>
@@ -39,6 +43,7 @@ void add_head(RowArray& out, Index i, Append const& append) {
     out.integer(maybe_ms(append.wake_at));
     out.integer(append.rows_rebuilt ? std::optional(signed_of(append.rebuilt_after))
                                     : std::nullopt);
+    out.integer(signed_of(append.epoch)).integer(static_cast<std::int64_t>(append.drive));
 }
 
 // Of several rows with the same key the last one is stored.

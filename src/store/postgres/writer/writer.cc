@@ -71,11 +71,7 @@ Parameters Writer::fenced_parameters() {
 
 Failure Writer::fence() {
     fenced_ = true;
-    return {.error = {Code::store_unavailable,
-                      "Another process declared this one dead: nothing is written until the store "
-                      "is opened again.",
-                      {},
-                      1'000}};
+    return {.error = port::fenced().error()};
 }
 
 Answer<Connection*> Writer::reconnect() {
@@ -131,6 +127,17 @@ Answer<Writer::Statuses> Writer::once(Call const& call) {
         if (rows) return std::unexpected(Failure{.error = {Code::store_unavailable, "warning"}});
         return std::unexpected(std::move(rows.error()));
     }
+}
+
+Result<Epoch> Writer::join(std::string const& name, std::string const& version) {
+    auto const connection = reconnect();
+    if (!connection) return std::unexpected(connection.error().error);
+    auto made = register_node(**connection, catalogue_, name, version);
+    if (!made) return std::unexpected(std::move(made.error().error));
+    me_ = std::move(*made);
+    joined_ = me_.epoch;
+    fenced_ = false;
+    return joined_;
 }
 
 // A block that is lost with the connection stays unused.

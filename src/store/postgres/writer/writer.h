@@ -52,6 +52,8 @@ public:
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
 
+    // Registers again, after another process took the row. Returns the new epoch.
+    [[nodiscard]] Result<Epoch> join(std::string const& name, std::string const& version);
     // The first of 256 session numbers that no process has used.
     [[nodiscard]] Result<std::uint64_t> take_block();
 
@@ -84,6 +86,7 @@ private:
     Catalogue catalogue_;
     Registration me_;
     WriterOptions options_;
+    Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
 };
 

@@ -21,7 +21,8 @@ enum class AppendStatus : std::int64_t { written, moved, alias_taken, created, k
 std::optional<Error> fault_of(Append const& append) {
     auto const& frame = append.frame;
     CHECK(append.session.number() > 0);
-    CHECK(frame.first == append.after + 1 && frame.count > 0);
+    CHECK(frame.first == append.after + 1);
+    CHECK(frame.count > 0 || append.drive != port::Drive::none);
     CHECK(!append.row || append.row->id == append.session);
     if (frame.first + frame.count > seq_end)
         return Error{Code::too_large, "the session's journal is full"};
@@ -98,7 +99,9 @@ std::vector<AppendResult> Writer::commit(std::span<Append const> appends) {
                       [&](std::size_t i) { return std::pair(appends[i].session.number(), i); });
     Rounds rounds;
     for (std::size_t const i : order) {
-        if (auto fault = fault_of(appends[i]))
+        if (appends[i].epoch < joined_)  // decided before join()
+            results[i] = port::moved(appends[i].session);
+        else if (auto fault = fault_of(appends[i]))
             results[i] = std::unexpected(std::move(*fault));
         else
             rounds.add(appends[i], i);
@@ -112,12 +115,21 @@ void Writer::write_round(std::span<Append const> appends, std::vector<std::size_
     Call const call{sql(Write::append), encode(appends, round)};
     auto const statuses = once(call);
     if (statuses) {
-        CHECK(statuses->size() == round.size());
-        for (std::size_t i = 0; i < round.size(); ++i)
-            results[round[i]] = result_of(appends[round[i]], (*statuses)[i]);
+        bool const stamps = statuses->size() == 2 * round.size();
+        CHECK(stamps || statuses->size() == round.size());
+        for (std::size_t i = 0; i < round.size(); ++i) {
+            auto& result = results[round[i]];
+            result = result_of(appends[round[i]], (*statuses)[i]);
+            if (!result || appends[round[i]].frame.count > 0) continue;
+            result = port::Stamp{static_cast<std::uint64_t>(statuses->at(round.size() + i))};
+        }
         return;
     }
     auto const& failure = statuses.error();
+    if (fenced_) {
+        for (std::size_t const i : round) results[i] = port::fenced();
+        return;
+    }
     if (round.size() > 1 && is_of_one(failure.state)) {
         for (std::size_t const i : round) write_round(appends, {i}, results);
         return;
