@@ -3,9 +3,14 @@
 namespace dormouse::store::postgres {
 namespace {
 
-// A reader's call is one transaction with one view of the data.
+// A reader's call is one transaction with one view of the data. Every query has an index, whose
+// order it needs. These settings make the planner choose it: it does not know the size of a table
+// that has just begun to grow, and a connection keeps its plans.
 std::string settings_of(Role role, std::string const& schema) {
-    auto const path = "SET search_path TO \"" + schema + "\";";
+    auto const path = "SET search_path TO \"" + schema +
+                      "\"; SET enable_seqscan TO off; SET enable_bitmapscan TO off;"
+                      "SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
+                      "SET random_page_cost TO 1.1; SET jit TO off;";
     if (role == Role::reader)
         return path +
                "SET default_transaction_isolation TO 'repeatable read';"
@@ -13,7 +18,8 @@ std::string settings_of(Role role, std::string const& schema) {
     return path +
            "SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '2s';"
            "SET statement_timeout TO '10s'; SET idle_in_transaction_session_timeout TO '5s';"
-           "SET client_connection_check_interval TO '1s'";
+           "SET client_connection_check_interval TO '1s'; SET plan_cache_mode TO "
+           "'force_generic_plan'";
 }
 
 }  // namespace

@@ -334,6 +334,22 @@ TEST_F(SharedStores, NumberBlocks_AreDisjointAndUnused) {
     EXPECT_EQ(b_->take_numbers().value().first, 256u * 92);
 }
 
+TEST_F(SharedStores, Page_OfManyFrames_IsWhole) {
+    write(*a_, create(1, "acme"));
+    for (Seq after = 1; after < 1'100; ++after) write(*a_, append(1, after));
+    auto const whole = b_->page(session(1), 1, 10'000'000).value();
+    ASSERT_EQ(whole.size(), 1'100u);
+    EXPECT_EQ(whole.back().first, 1'100u);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < 700; ++i) bytes += whole[i].bytes.size();
+    EXPECT_EQ(b_->page(session(1), 1, bytes).value().size(), 700u);
+    EXPECT_EQ(b_->page(session(1), 1, bytes + 1).value().size(), 701u);
+    EXPECT_EQ(b_->page(session(1), 589, 10'000'000).value().size(), 512u);
+    sql("DELETE FROM journal WHERE first = 513");
+    EXPECT_EQ(code(b_->page(session(1), 1, 10'000'000)), Code::internal);
+    EXPECT_EQ(code(b_->page(session(1), 513, 10'000'000)), Code::internal);
+}
+
 TEST_F(SharedStores, DamagedRows_AreReported) {
     write(*a_, create(1, "acme"));
     write(*a_, append(1, 1));

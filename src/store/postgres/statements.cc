@@ -78,12 +78,13 @@ constexpr auto reads = in_order<Read>({
      "SELECT j.first, j.n, j.sum, j.data FROM journal j WHERE j.no = $1 AND j.first >="
      " coalesce((SELECT max(x.first) FROM journal x WHERE x.no = $1 AND x.first <="
      "   (SELECT y.seq FROM snapshots y WHERE y.no = $1)), 0) ORDER BY j.first"},
-    // Frames from the one with event $2 on, until $3 bytes are reached.
+    // Frames from the one with event $2 on, until $3 bytes or $4 frames are reached.
     {Read::page,
      "SELECT first, n, sum, data FROM (SELECT j.*, sum(octet_length(j.data)) OVER (ORDER BY"
-     "   j.first) - octet_length(j.data) AS before FROM journal j WHERE j.no = $1 AND j.first >="
-     "   coalesce((SELECT max(x.first) FROM journal x WHERE x.no = $1 AND x.first <= $2), 0)"
-     "   AND j.first + abs(j.n) > $2) f WHERE before < $3 ORDER BY first"},
+     "   j.first) - octet_length(j.data) AS before FROM (SELECT y.first, y.n, y.sum, y.data"
+     "   FROM journal y WHERE y.no = $1 AND y.first >= coalesce((SELECT max(x.first)"
+     "     FROM journal x WHERE x.no = $1 AND x.first <= $2), 0) AND y.first + abs(y.n) > $2"
+     "   ORDER BY y.first LIMIT $4) j) f WHERE before < $3 ORDER BY first"},
     {Read::lookup,
      "SELECT coalesce((SELECT x.seq FROM keys x WHERE x.no = $1 AND x.key = k.key), 0)"
      " FROM unnest($2::bytea[]) WITH ORDINALITY k(key, place) ORDER BY k.place"},
@@ -92,7 +93,8 @@ constexpr auto reads = in_order<Read>({
     {Read::due,
      "SELECT w.at, s.id, s.driver, s.head FROM"
      " ((SELECT 0::bigint AS at, no FROM wakeups WHERE driver IS NOT NULL"
-     "    AND (0, no) > ($1::bigint, $2::bigint) AND $3::bigint >= 0 ORDER BY no LIMIT $4)"
+     "    AND no > CASE WHEN $1::bigint < 0 THEN 0 WHEN $1 = 0 THEN $2::bigint"
+     "      ELSE 9223372036854775807 END AND $3::bigint >= 0 ORDER BY no LIMIT $4)"
      "  UNION ALL (SELECT wake_at, no FROM wakeups WHERE driver IS NULL"
      "    AND (wake_at, no) > ($1::bigint, $2::bigint) AND wake_at <= $3::bigint"
      "    ORDER BY wake_at, no LIMIT $4)) w"

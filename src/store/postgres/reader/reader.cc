@@ -46,6 +46,9 @@ Result<std::uint64_t> Reader::number(Call const& call) {
 
 namespace {
 
+// How many frames one query reads, because it reads the sizes of all of them first.
+constexpr std::int64_t page_frames_max = 512;
+
 // substring() takes 32 bits.
 std::int64_t piece_bound(std::uint64_t value) {
     constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max() - 1;
@@ -144,16 +147,31 @@ Result<std::vector<port::NewestFrame>> Reader::newest(std::span<SessionId const>
 }
 
 Result<std::vector<Frame>> Reader::page(SessionId session, Seq from, std::size_t max_bytes) {
-    if (from >= seq_end) return std::vector<Frame>();
     constexpr std::size_t bytes_max = std::numeric_limits<std::int64_t>::max();
-    auto call = of_session(Read::page, session);
-    call.parameters.integer(static_cast<std::int64_t>(from));
-    call.parameters.integer(
-        static_cast<std::int64_t>(std::clamp<std::size_t>(max_bytes, 1, bytes_max)));
-    auto const rows = ask_of(session, {std::move(call)});
-    if (!rows) return std::unexpected(rows.error());
-    if (!*rows) return std::vector<Frame>();
-    return frames_of(session, (**rows)[1]);
+    auto left = std::clamp<std::size_t>(max_bytes, 1, bytes_max);
+    std::vector<Frame> out;
+    for (;;) {
+        if (from >= seq_end) return out;
+        auto call = of_session(Read::page, session);
+        call.parameters.integer(static_cast<std::int64_t>(from));
+        call.parameters.integer(static_cast<std::int64_t>(left)).integer(page_frames_max);
+        auto const rows = ask_of(session, {std::move(call)});
+        if (!rows) return std::unexpected(rows.error());
+        if (!*rows) return out;
+        auto frames = frames_of(session, (**rows)[1]);
+        if (!frames) return std::unexpected(std::move(frames.error()));
+        bool const whole = static_cast<std::int64_t>(frames->size()) < page_frames_max;
+        // Only a cut journal begins with a later event.
+        bool const cut = out.empty() && !frames->empty() && (**rows)[1].integer(0, 1) < 0;
+        if (!frames->empty() && !cut && frames->front().first > std::max<Seq>(from, 1))
+            return damaged(session.text() + ", event " + std::to_string(from) + " is missing");
+        for (auto& frame : *frames) {
+            from = frame.first + frame.count;
+            left -= std::min(left, frame.bytes.size());
+            out.push_back(std::move(frame));
+        }
+        if (whole || left == 0) return out;
+    }
 }
 
 Result<std::vector<Seq>> Reader::lookup(SessionId session, std::span<std::string const> keys) {

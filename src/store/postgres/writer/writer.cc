@@ -71,7 +71,7 @@ Parameters Writer::fenced_parameters() {
 
 Failure Writer::fence() {
     fenced_ = true;
-    return {.error = port::fenced().error()};
+    return {.error = static_cast<Error const&>(port::fenced().error())};
 }
 
 Answer<Connection*> Writer::reconnect() {
