@@ -36,6 +36,11 @@ find_package(CLI11 REQUIRED)
 add_library(cli11 INTERFACE)
 target_link_libraries(cli11 INTERFACE CLI11::CLI11)
 
+find_package(PostgreSQL 14 REQUIRED)
+add_library(postgresql INTERFACE)
+target_include_directories(postgresql SYSTEM INTERFACE ${PostgreSQL_INCLUDE_DIRS})
+target_link_libraries(postgresql INTERFACE ${PostgreSQL_LIBRARIES})
+
 find_path(QRENCODE_INCLUDE_DIR qrencode.h REQUIRED)
 find_library(QRENCODE_LIBRARY qrencode REQUIRED)
 add_library(qrencode INTERFACE)

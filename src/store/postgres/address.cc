@@ -1,0 +1,77 @@
+#include "store/postgres/address.h"
+
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::store::postgres {
+namespace {
+
+constexpr std::size_t url_max = 4'096;
+constexpr std::size_t schema_max = 63;  // PostgreSQL cuts longer names
+constexpr std::string_view our_parameter = "schema=";
+
+bool is_name(std::string_view text) {
+    auto const fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    };
+    bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
+    return !text.empty() && text.size() <= schema_max && !digit_first &&
+           std::ranges::all_of(text, fits) && !text.starts_with("pg_");
+}
+
+// Removes our parameter from the query of the URL and returns its value.
+std::string take_schema(std::string& url) {
+    auto const query = url.find('?');
+    if (query == std::string::npos) return {};
+    std::string schema;
+    std::string rest;
+    std::string_view left = std::string_view(url).substr(query + 1);
+    while (!left.empty()) {
+        auto const end = std::min(left.find('&'), left.size());
+        auto const one = left.substr(0, end);
+        if (one.starts_with(our_parameter))
+            schema = one.substr(our_parameter.size());
+        else
+            rest += (rest.empty() ? "?" : "&") + std::string(one);
+        left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    url.resize(query);
+    url += rest;
+    return schema;
+}
+
+bool is_understood(std::string const& url) {
+    char* why = nullptr;
+    std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const read(
+        PQconninfoParse(url.c_str(), &why), PQconninfoFree);
+    PQfreemem(why);  // it may repeat the password
+    return read != nullptr;
+}
+
+}  // namespace
+
+Result<Address> parse_address(std::string const& url) {
+    Address out{url, "dormouse"};
+    bool const ours = url.starts_with("postgres://") || url.starts_with("postgresql://");
+    bool const asked =
+        url.find(std::string("?") + std::string(our_parameter)) != std::string::npos ||
+        url.find(std::string("&") + std::string(our_parameter)) != std::string::npos;
+    auto const schema = take_schema(out.url);
+    if (!ours || url.size() > url_max || url.contains('\0') || !is_understood(out.url))
+        return fail(Code::bad_value,
+                    "The URL of the store is invalid: expected "
+                    "postgres://USER@HOST:PORT/DATABASE?schema=NAME, at most 4096 bytes.");
+    if (!asked) return out;
+    if (!is_name(schema))
+        return fail(Code::bad_value,
+                    "The schema in the URL of the store must have 1 to 63 of a-z, 0-9 and _, and "
+                    "must not begin with a digit or pg_.");
+    out.schema = schema;
+    return out;
+}
+
+}  // namespace dormouse::store::postgres

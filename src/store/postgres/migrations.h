@@ -1,0 +1,46 @@
+#pragma once
+// Opens a database: refuses one that cannot be used, and brings the schema up to date.
+
+#include "store/postgres/connection.h"
+#include "store/postgres/schema.h"
+
+#include <map>
+#include <span>
+#include <string>
+
+namespace dormouse::store::postgres {
+
+// What a server says about itself and the database.
+struct ServerFacts {
+    std::int64_t version = 0;  // such as 150018
+    bool standby = false;
+    std::string encoding = "UTF8";
+    std::string fsync = "on";
+    std::string synchronous_commit = "on";
+    std::string full_page_writes = "on";
+};
+
+// Refuses a server or a database that cannot be used: older than PostgreSQL 14, a standby, not
+// UTF-8, fsync, synchronous_commit or full_page_writes off (unless `relaxed`).
+[[nodiscard]] Result<void> check_server(ServerFacts const& server, bool relaxed);
+[[nodiscard]] Result<ServerFacts> read_server(Connection& connection);
+
+// Creates the schema, or takes the migrations that it misses; one process at a time, one
+// transaction each. Refuses other tables under our names (wrong_state), a missing privilege
+// (wrong_state, with the GRANT) and a schema of a newer release (newer_format), which stay
+// unchanged. REQUIRES: the schema's name is in a-z, 0-9 and _.
+[[nodiscard]] Result<void> migrate(Connection& connection, std::string const& schema,
+                                   std::span<char const* const> steps);
+
+// What the calls of a connection need to know of the schema.
+struct Catalogue {
+    std::map<std::string, TypeId, std::less<>> types;  // the parameters' types, by name
+    std::int64_t lock = 0;                             // the first key of our advisory locks
+};
+// REQUIRES: the search path is the schema.
+[[nodiscard]] Result<Catalogue> read_catalogue(Connection& connection);
+
+// Makes a failure to connect a sentence that says what to do.
+[[nodiscard]] Error explain_connect(Error error);
+
+}  // namespace dormouse::store::postgres

@@ -1,0 +1,291 @@
+#include "store/postgres/postgres_store.h"
+
+#include "store/postgres/migrations.h"
+#include "store/postgres/reader/reader.h"
+#include "store/postgres/writer/writer.h"
+
+#include <unistd.h>
+
+namespace dormouse::store {
+
+using postgres::Session;
+
+PostgresStore::PostgresStore(std::unique_ptr<postgres::Writer> writer,
+                             std::unique_ptr<postgres::Reader> reader, Epoch epoch,
+                             PostgresOptions options)
+    : writer_(std::move(writer)),
+      reader_(std::move(reader)),
+      epoch_(epoch),
+      options_(std::move(options)) {}
+
+PostgresStore::~PostgresStore() = default;
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& url,
+                                                           PostgresOptions const& options) {
+    auto const address = postgres::parse_address(url);
+    if (!address) return std::unexpected(address.error());
+    auto const name = "dormouse/" + options.node;
+    Session writing(*address, name + "/writer", postgres::Role::writer);
+    auto const connection = writing.connection(options.call_wait);
+    if (!connection) return std::unexpected(postgres::explain_connect(connection.error().error));
+    auto& live = **connection;
+    auto const facts = postgres::read_server(live);
+    if (!facts) return std::unexpected(facts.error());
+    if (auto usable = postgres::check_server(*facts, options.relaxed); !usable)
+        return std::unexpected(std::move(usable.error()));
+    if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
+        return std::unexpected(std::move(done.error()));
+    auto catalogue = postgres::read_catalogue(live);
+    if (!catalogue) return std::unexpected(std::move(catalogue.error()));
+    auto me = postgres::register_node(live, *catalogue, options.node, options.version);
+    if (!me) return std::unexpected(std::move(me.error().error));
+    auto const epoch = me->epoch;
+    auto const lock = catalogue->lock;
+    auto writer = std::make_unique<postgres::Writer>(
+        std::move(writing), std::move(*catalogue), std::move(*me),
+        postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait});
+    auto reader = std::make_unique<postgres::Reader>(
+        Session(*address, name + "/reader", postgres::Role::reader), lock, options.call_wait);
+    if (auto works = reader->ping(); !works) return std::unexpected(std::move(works.error()));
+    return std::unique_ptr<PostgresStore>(
+        new PostgresStore(std::move(writer), std::move(reader), epoch, options));
+}
+
+Result<void> PostgresStore::join() {
+    auto const epoch = writer_->join(options_.node, options_.version);
+    if (!epoch) return std::unexpected(epoch.error());
+    epoch_ = *epoch;
+    return {};
+}
+
+bool PostgresStore::fenced() const { return writer_->fenced(); }
+
+// Without an answer: 0, a number that no session has.
+std::uint64_t PostgresStore::next_session_number() {
+    auto const largest = reader_->largest_number();
+    return largest ? *largest + 1 : 0;
+}
+
+Result<NumberBlock> PostgresStore::take_numbers() {
+    auto const first = writer_->take_block();
+    if (!first) return std::unexpected(first.error());
+    return NumberBlock{.first = *first};
+}
+
+std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append const> appends) {
+    return writer_->commit(appends);
+}
+
+Result<void> PostgresStore::update_messages(std::span<port::OutboxUpdate const> updates) {
+    return writer_->update_messages(updates);
+}
+
+Result<void> PostgresStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
+
+Result<void> PostgresStore::drop_given_up(Time until, std::uint32_t limit) {
+    return writer_->drop_given_up(until, limit);
+}
+
+Result<void> PostgresStore::trim_audit(std::uint64_t through, std::string const& line) {
+    return writer_->trim_audit(through, line);
+}
+
+Result<void> PostgresStore::keep(port::KeptRow const& row) { return writer_->keep(row); }
+
+Result<void> PostgresStore::drop_kept(std::span<Bits128 const> keys) {
+    return writer_->drop_kept(keys);
+}
+
+Result<void> PostgresStore::change_tokens(port::TokenChange const& change) {
+    return writer_->change_tokens(change);
+}
+
+Result<void> PostgresStore::change_devices(port::DeviceChange const& change) {
+    return writer_->change_devices(change);
+}
+
+Result<void> PostgresStore::drop_rule(port::RuleDrop const& drop) {
+    return writer_->drop_rule(drop);
+}
+
+Result<port::Loaded> PostgresStore::load(SessionId session) { return reader_->load(session); }
+
+Result<std::vector<port::NewestFrame>> PostgresStore::newest(std::span<SessionId const> sessions) {
+    return reader_->newest(sessions);
+}
+
+Result<std::vector<port::Frame>> PostgresStore::page(SessionId session, Seq from,
+                                                     std::size_t max_bytes) {
+    return reader_->page(session, from, max_bytes);
+}
+
+Result<std::vector<Seq>> PostgresStore::lookup(SessionId session,
+                                               std::span<std::string const> keys) {
+    return reader_->lookup(session, keys);
+}
+
+Result<std::optional<port::PendingRow>> PostgresStore::pending(SessionId session, CallNo call,
+                                                               Generation generation) {
+    return reader_->pending(session, call, generation);
+}
+
+Result<std::vector<port::PendingListed>> PostgresStore::list_pending(
+    port::PendingFilter const& filter) {
+    return reader_->list_pending(filter);
+}
+
+Result<std::optional<std::string>> PostgresStore::artifact(SessionId session, Seq seq) {
+    return reader_->artifact(session, seq);
+}
+
+Result<std::optional<std::string>> PostgresStore::artifact_piece(SessionId session, Seq seq,
+                                                                 std::uint64_t offset,
+                                                                 std::size_t count) {
+    return reader_->artifact_piece(session, seq, offset, count);
+}
+
+Result<std::optional<SessionId>> PostgresStore::find_created(Bits128 const& create_key) {
+    return reader_->find_created(create_key);
+}
+
+Result<std::vector<port::PendingRow>> PostgresStore::pending_rows(SessionId session) {
+    return reader_->pending_rows(session);
+}
+
+Result<std::vector<port::KeyRow>> PostgresStore::key_rows(SessionId session) {
+    return reader_->key_rows(session);
+}
+
+Result<std::uint64_t> PostgresStore::journal_bytes(SessionId session) {
+    return reader_->journal_bytes(session);
+}
+
+Result<std::vector<port::Due>> PostgresStore::due(Time until, std::optional<port::Due> after,
+                                                  std::uint32_t limit) {
+    return reader_->due(until, after, limit);
+}
+
+Result<std::optional<Time>> PostgresStore::next_due() { return reader_->next_due(); }
+
+Result<std::vector<port::SessionRow>> PostgresStore::sessions(std::string const& project,
+                                                              std::uint64_t before,
+                                                              std::uint32_t limit) {
+    return reader_->sessions(project, before, limit);
+}
+
+Result<std::vector<port::SessionRow>> PostgresStore::aliases(std::string const& project,
+                                                             std::string const& alias,
+                                                             std::uint32_t limit) {
+    return reader_->aliases(project, alias, limit);
+}
+
+Result<std::vector<std::string>> PostgresStore::projects(std::string const& after,
+                                                         std::uint32_t limit) {
+    return reader_->projects(after, limit);
+}
+
+Result<port::SessionCounts> PostgresStore::session_counts(std::string const& project,
+                                                          std::uint32_t limit) {
+    return reader_->session_counts(project, limit);
+}
+
+Result<port::OpenPending> PostgresStore::open_pending(std::uint32_t limit) {
+    return reader_->open_pending(limit);
+}
+
+Result<std::uint64_t> PostgresStore::count_waiting(std::string const& project,
+                                                   std::uint32_t limit) {
+    return reader_->count_waiting(project, limit);
+}
+
+Result<std::vector<SessionId>> PostgresStore::waiting_sessions(std::optional<SessionId> after,
+                                                               std::uint32_t calls) {
+    return reader_->waiting_sessions(after, calls);
+}
+
+Result<std::optional<std::string>> PostgresStore::project_of(SessionId session) {
+    return reader_->project_of(session);
+}
+
+Result<std::vector<port::OutboxRow>> PostgresStore::due_messages(std::string const& kind,
+                                                                 Time until, std::uint32_t limit) {
+    return reader_->due_messages(kind, until, limit);
+}
+
+Result<std::vector<port::DueMessage>> PostgresStore::due_by_target(Time until,
+                                                                   std::string const& after,
+                                                                   std::uint32_t each,
+                                                                   std::uint32_t limit) {
+    return reader_->due_by_target(until, after, each, limit);
+}
+
+Result<std::optional<port::OutboxRow>> PostgresStore::post(port::OutboxKey const& key) {
+    return reader_->post(key);
+}
+
+Result<std::vector<port::OutboxRow>> PostgresStore::list_messages(
+    port::OutboxFilter const& filter) {
+    return reader_->list_messages(filter);
+}
+
+Result<std::uint64_t> PostgresStore::count_given_up(Time until, std::uint32_t limit) {
+    return reader_->count_given_up(until, limit);
+}
+
+Result<std::optional<std::string>> PostgresStore::secret(SessionId session, CallNo call,
+                                                         Generation generation) {
+    return reader_->secret(session, call, generation);
+}
+
+Result<std::vector<port::SentRow>> PostgresStore::sent(SessionId session, CallNo call,
+                                                       Generation generation,
+                                                       std::string const& target) {
+    return reader_->sent(session, call, generation, target);
+}
+
+Result<std::optional<Bits128>> PostgresStore::delivered(Bits128 const& key) {
+    return reader_->delivered(key);
+}
+
+Result<std::vector<port::KeptRow>> PostgresStore::kept(std::uint32_t limit) {
+    return reader_->kept(limit);
+}
+
+Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return reader_->tokens(); }
+
+Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return reader_->devices(); }
+
+Result<std::vector<port::RuleRow>> PostgresStore::rules() { return reader_->rules(); }
+
+Result<std::vector<port::AuditRow>> PostgresStore::audit(std::uint64_t after, std::uint32_t limit) {
+    return reader_->audit(after, limit);
+}
+
+Result<port::FeedPage> PostgresStore::feed(port::Projects const& projects, std::uint64_t after,
+                                           std::size_t max_bytes) {
+    return reader_->feed(projects, after, max_bytes);
+}
+
+Result<std::uint64_t> PostgresStore::feed_head() { return reader_->feed_head(); }
+
+Result<std::vector<port::SessionRow>> PostgresStore::all_sessions(std::uint64_t after,
+                                                                  std::uint32_t limit) {
+    return reader_->all_sessions(after, limit);
+}
+
+Result<std::vector<port::SessionHead>> PostgresStore::heads(std::uint64_t after,
+                                                            std::uint32_t limit) {
+    return reader_->heads(after, limit);
+}
+
+Result<std::vector<SessionId>> PostgresStore::completed_until(Time at, std::uint32_t limit) {
+    return reader_->completed_until(at, limit);
+}
+
+Result<std::uint64_t> PostgresStore::session_bytes(SessionId session) {
+    return reader_->session_bytes(session);
+}
+
+Result<void> PostgresStore::ping() { return reader_->ping(); }
+
+}  // namespace dormouse::store

@@ -1,0 +1,165 @@
+#pragma once
+// The store on PostgreSQL, which several processes may use at the same time.
+//
+// One connection writes (Writer), another one reads (Reader). So commit() and the queries may run
+// on two threads, as port::Store requires. A batch is one transaction, one round trip and one call
+// of a function that the migration created. The tables are in tables.cc, the functions in
+// append_function.cc and writer_functions.cc, the queries in statements.cc.
+
+#include "port/store.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::store {
+
+namespace postgres {
+class Reader;
+class Writer;
+}  // namespace postgres
+
+struct PostgresOptions {
+    std::uint64_t feed_kept = 1'000'000;  // how many appends of the feed are kept
+    // Accept a server that loses acknowledged results when it crashes. For tests.
+    bool relaxed = false;
+    std::string node = "node";  // names this process in the table `nodes`
+    std::string version = {};   // the release
+    // How long a call may take, and how long a writer tries to reconnect after a lost call.
+    std::chrono::milliseconds call_wait = std::chrono::seconds(12);
+    std::chrono::milliseconds reconnect_wait = std::chrono::seconds(2);
+};
+
+// Session numbers that no other process uses: `count` of them from `first` on.
+struct NumberBlock {
+    std::uint64_t first = 0;
+    std::uint32_t count = 256;
+};
+
+class PostgresStore final : public port::Store {
+public:
+    // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
+    // wrong_state (the database cannot be used; the text says what to do), newer_format,
+    // store_unavailable, internal. No error contains the password.
+    [[nodiscard]] static Result<std::unique_ptr<PostgresStore>> open(
+        std::string const& url, PostgresOptions const& options = {});
+    // Gives back the row of this process; the sessions stay.
+    ~PostgresStore() override;
+
+    // The number of this process's row in `nodes`.
+    [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    // Registers again, after another process took this one for gone: the epoch is a new one, and
+    // appends that were decided under an earlier one are `moved`. Called by the writer.
+    [[nodiscard]] Result<void> join();
+    [[nodiscard]] bool shared() const override { return true; }
+    // While other processes create sessions, use take_numbers().
+    [[nodiscard]] std::uint64_t next_session_number() override;
+    // The next block of 256 numbers. Called by the writer.
+    [[nodiscard]] Result<NumberBlock> take_numbers();
+    // Whether another process has taken this one's row: every write fails until join(). May be
+    // called from any thread.
+    [[nodiscard]] bool fenced() const;
+
+    [[nodiscard]] std::vector<port::AppendResult> commit(
+        std::span<port::Append const> appends) override;
+    [[nodiscard]] Result<void> update_messages(
+        std::span<port::OutboxUpdate const> updates) override;
+    [[nodiscard]] Result<void> drop_delivered(Time until) override;
+    [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit) override;
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line) override;
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row) override;
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys) override;
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change) override;
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change) override;
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
+
+    [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions) override;
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys) override;
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation) override;
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq) override;
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count) override;
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key) override;
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session) override;
+    [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<Time>> next_due() override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
+                                                            std::uint32_t limit) override;
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit) override;
+    [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
+                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls) override;
+    [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
+                                                                    Time until,
+                                                                    std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::DueMessage>> due_by_target(Time until,
+                                                                      std::string const& after,
+                                                                      std::uint32_t each,
+                                                                      std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key) override;
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
+        port::OutboxFilter const& filter) override;
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit) override;
+    [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                            Generation generation) override;
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target) override;
+    [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
+    // Lines by writer, then in the order of its commits: the high 16 bits of a line's number name
+    // the writer, and each writer's lines are a chain of their own.
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit) override;
+    // The feed's numbers have gaps.
+    [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
+                                              std::size_t max_bytes) override;
+    [[nodiscard]] Result<std::uint64_t> feed_head() override;
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
+                                                               std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at,
+                                                                 std::uint32_t limit) override;
+    [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session) override;
+    [[nodiscard]] Result<void> ping() override;
+
+private:
+    PostgresStore(std::unique_ptr<postgres::Writer> writer,
+                  std::unique_ptr<postgres::Reader> reader, Epoch epoch, PostgresOptions options);
+
+    std::unique_ptr<postgres::Writer> writer_;
+    std::unique_ptr<postgres::Reader> reader_;
+    std::atomic<Epoch> epoch_;
+    PostgresOptions const options_;
+};
+
+}  // namespace dormouse::store

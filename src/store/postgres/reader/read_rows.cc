@@ -1,0 +1,121 @@
+#include "store/postgres/reader/read_rows.h"
+
+#include "base/text/text.h"
+#include "store/postgres/layout.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace dormouse::store::postgres {
+
+using port::OutboxState;
+using port::PendingStatus;
+
+// These numbers are stored.
+static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
+              static_cast<int>(PendingStatus::completed) == 1 &&
+              static_cast<int>(PendingStatus::failed) == 2 &&
+              static_cast<int>(PendingStatus::expired) == 3 &&
+              static_cast<int>(PendingStatus::cancelled) == 4);
+static_assert(static_cast<int>(OutboxState::pending) == 0 &&
+              static_cast<int>(OutboxState::delivered) == 1 &&
+              static_cast<int>(OutboxState::dead) == 2 &&
+              static_cast<int>(OutboxState::disabled) == 3);
+
+Result<SessionId> session_id(std::string_view bare) {
+    auto const bits = parse_base64url_128(bare);
+    if (!bits) return damaged("the id of a session is invalid");
+    return SessionId{*bits};
+}
+
+Result<port::SessionRow> session_row(Rows const& rows, int row) {
+    auto const id = session_id(rows.text(row, 0));
+    if (!id) return std::unexpected(id.error());
+    return port::SessionRow{.id = *id,
+                            .project = std::string(rows.text(row, 1)),
+                            .agent = std::string(rows.text(row, 2)),
+                            .alias = std::string(rows.text(row, 3)),
+                            .title = std::string(rows.text(row, 4)),
+                            .status = std::string(rows.text(row, 5)),
+                            .created = from_ms(rows.integer(row, 6)),
+                            .updated = from_ms(rows.integer(row, 7))};
+}
+
+port::PendingRow pending_row(Rows const& rows, int row) {
+    return {.call = static_cast<CallNo>(rows.integer(row, 0)),
+            .generation = static_cast<Generation>(rows.integer(row, 1)),
+            .status = static_cast<PendingStatus>(rows.integer(row, 2)),
+            .tool = std::string(rows.text(row, 3)),
+            .created = from_ms(rows.integer(row, 4)),
+            .timeout = maybe_time(rows, row, 5),
+            .paused = static_cast<Seq>(rows.integer(row, 6)),
+            .settled = static_cast<Seq>(rows.integer(row, 7)),
+            .external_ref = std::string(rows.text(row, 8))};
+}
+
+Result<port::OutboxRow> outbox_row(Rows const& rows, int row) {
+    auto const from = session_id(rows.text(row, 0));
+    if (!from) return std::unexpected(from.error());
+    port::OutboxRow out;
+    out.key = {*from, static_cast<Seq>(rows.integer(row, 1)),
+               static_cast<std::uint32_t>(rows.integer(row, 2))};
+    out.state = static_cast<OutboxState>(rows.integer(row, 3));
+    out.next_at = from_ms(rows.integer(row, 4));
+    out.kind = rows.text(row, 5);
+    out.target = rows.text(row, 6);
+    if (!rows.is_null(row, 7)) out.makes = SessionId::parse(out.target);
+    out.created = from_ms(rows.integer(row, 8));
+    out.attempts = static_cast<std::uint32_t>(rows.integer(row, 9));
+    out.last_status = static_cast<std::int32_t>(rows.integer(row, 10));
+    out.last_error = rows.text(row, 11);
+    out.delivered = maybe_time(rows, row, 12);
+    out.body = rows.text(row, 14);
+    if (checksum(key_of(from->number(), out.key.seq), out.key.n, out.body) != rows.integer(row, 13))
+        return damaged("an outbox message of " + from->text() + ", event " +
+                       std::to_string(out.key.seq));
+    return out;
+}
+
+// The first frame of a cut journal has a negative count, and a checksum like other rows.
+Result<port::Frame> frame_of(SessionId session, Rows const& rows, int row, int column) {
+    auto const count = rows.integer(row, column + 1);
+    port::Frame frame{.first = static_cast<Seq>(rows.integer(row, column)),
+                      .count = static_cast<std::uint32_t>(std::abs(count)),
+                      .bytes = std::string(rows.text(row, column + 3))};
+    auto const sum = count < 0 ? checksum(key_of(session.number(), frame.first), count, frame.bytes)
+                               : static_cast<std::int64_t>(port::stamp_of(session, frame));
+    if (sum != rows.integer(row, column + 2))
+        return damaged(session.text() + ", event " + std::to_string(frame.first));
+    return frame;
+}
+
+Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows) {
+    std::vector<port::Frame> out;
+    for (int row = 0; row < rows.size(); ++row) {
+        auto frame = frame_of(session, rows, row, 0);
+        if (!frame) return std::unexpected(std::move(frame.error()));
+        auto const expected = out.empty() ? frame->first : out.back().first + out.back().count;
+        if (frame->first != expected)
+            return damaged(session.text() + ", event " + std::to_string(expected) + " is missing");
+        out.push_back(std::move(*frame));
+    }
+    return out;
+}
+
+// Returns zeros for bytes of another length; they match no key and no digest.
+Bits128 bits_of(std::string_view bytes) {
+    Bits128 bits{};
+    if (bytes.size() == bits.size())
+        std::ranges::transform(bytes, bits.begin(),
+                               [](char c) { return static_cast<std::uint8_t>(c); });
+    return bits;
+}
+
+std::optional<Sha256> digest_of(std::string_view bytes) {
+    Sha256 out{};
+    if (bytes.size() != out.size()) return std::nullopt;
+    std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+    return out;
+}
+
+}  // namespace dormouse::store::postgres

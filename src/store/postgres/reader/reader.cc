@@ -1,0 +1,298 @@
+// Reads the rows of one session. reader_lists.cc has the lists.
+#include "store/postgres/reader/reader.h"
+
+#include "store/postgres/layout.h"
+#include "store/postgres/reader/read_rows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace dormouse::store::postgres {
+
+using port::Frame;
+
+Result<std::vector<Rows>> Reader::ask(std::span<Call const> calls) {
+    for (bool again = true;; again = false) {
+        auto const connection = session_.connection(call_wait_);
+        if (!connection) return std::unexpected(connection.error().error);
+        auto rows = (*connection)->run(calls, call_wait_);
+        if (rows) return std::move(*rows);
+        if (!again || !rows.error().lost) return std::unexpected(std::move(rows.error().error));
+    }
+}
+
+Result<Rows> Reader::ask(Call const& call) {
+    auto rows = ask(std::span(&call, 1));
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    return std::move(rows->front());
+}
+
+Result<std::optional<std::vector<Rows>>> Reader::ask_of(SessionId session, std::vector<Call> rest) {
+    Call known{sql(Read::session)};
+    known.parameters.integer(number_of(session)).text(session.bare());
+    rest.insert(rest.begin(), std::move(known));
+    auto rows = ask(rest);
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    if (rows->front().size() == 0) return std::nullopt;
+    return std::move(*rows);
+}
+
+Result<std::uint64_t> Reader::number(Call const& call) {
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return rows->size() == 0 ? 0 : static_cast<std::uint64_t>(rows->integer(0, 0));
+}
+
+namespace {
+
+// How many frames one query reads, because it reads the sizes of all of them first.
+constexpr std::int64_t page_frames_max = 512;
+
+// substring() takes 32 bits.
+std::int64_t piece_bound(std::uint64_t value) {
+    constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max() - 1;
+    return static_cast<std::int64_t>(std::min(value, most));
+}
+
+Call of_session(Read name, SessionId session) {
+    Call call{sql(name)};
+    call.parameters.integer(number_of(session));
+    return call;
+}
+
+Call of_pause(Read name, SessionId session, CallNo number, Generation generation) {
+    auto call = of_session(name, session);
+    call.parameters.integer(number).integer(generation);
+    return call;
+}
+
+Result<std::optional<port::SnapshotRow>> snapshot_of(SessionId session, Rows const& rows) {
+    if (rows.size() == 0) return std::nullopt;
+    port::SnapshotRow out{.seq = static_cast<Seq>(rows.integer(0, 0)),
+                          .format = static_cast<std::uint32_t>(rows.integer(0, 1)),
+                          .state = std::string(rows.text(0, 3))};
+    if (checksum(key_of(session.number(), out.seq), out.format, out.state) != rows.integer(0, 2))
+        return damaged("snapshot of " + session.text() + " after event " + std::to_string(out.seq));
+    return out;
+}
+
+// A journal that does not end with the session's newest frame has lost events.
+Result<void> check_tail(SessionId session, port::Loaded const& loaded, Rows const& known,
+                        bool first_is_base) {
+    auto const& tail = loaded.tail;
+    auto const head = static_cast<Seq>(known.integer(0, 8));
+    if (tail.empty()) {
+        if (head == 0 && loaded.row->status == "deleted") return {};
+        return damaged(session.text() + " has no events");
+    }
+    auto const last = tail.back().first + tail.back().count - 1;
+    if (last != head || static_cast<std::int64_t>(loaded.stamp) != known.integer(0, 9))
+        return damaged(session.text() + ", event " + std::to_string(last + 1) + " is missing");
+    bool const whole = loaded.snapshot || tail.front().first == 1 || first_is_base;
+    if (!whole) return damaged(session.text() + ", event 1 is missing");
+    return {};
+}
+
+}  // namespace
+
+Result<port::Loaded> Reader::load(SessionId session) {
+    auto const found =
+        ask_of(session, {of_session(Read::snapshot, session), of_session(Read::frames, session),
+                         of_session(Read::wake, session)});
+    if (!found) return std::unexpected(found.error());
+    port::Loaded loaded;
+    if (!*found) return loaded;
+    auto const& rows = **found;
+    auto row = session_row(rows[0], 0);
+    if (!row) return std::unexpected(std::move(row.error()));
+    loaded.row = std::move(*row);
+    auto snapshot = snapshot_of(session, rows[1]);
+    if (!snapshot) return std::unexpected(std::move(snapshot.error()));
+    loaded.snapshot = std::move(*snapshot);
+    auto frames = frames_of(session, rows[2]);
+    if (!frames) return std::unexpected(std::move(frames.error()));
+    loaded.tail = std::move(*frames);
+    if (!loaded.tail.empty()) loaded.stamp = port::stamp_of(session, loaded.tail.back());
+    bool const base = rows[2].size() > 0 && rows[2].integer(0, 1) < 0;
+    if (auto whole = check_tail(session, loaded, rows[0], base); !whole)
+        return std::unexpected(std::move(whole.error()));
+    // The frame that ends with the snapshot's event was read for its stamp.
+    if (loaded.snapshot && !loaded.tail.empty()) {
+        auto const& first = loaded.tail.front();
+        if (first.first + first.count == loaded.snapshot->seq + 1)
+            loaded.tail.erase(loaded.tail.begin());
+    }
+    loaded.wake_known = true;
+    if (rows[3].size() > 0) loaded.wake_at = maybe_time(rows[3], 0, 0);
+    loaded.driver = static_cast<Epoch>(rows[0].integer(0, 10));
+    return loaded;
+}
+
+Result<std::vector<port::NewestFrame>> Reader::newest(std::span<SessionId const> sessions) {
+    std::vector<std::int64_t> numbers;
+    std::vector<std::string> ids;
+    for (auto const& session : sessions) {
+        numbers.push_back(number_of(session));
+        ids.push_back(session.bare());
+    }
+    Call call{sql(Read::newest)};
+    call.parameters.integers(numbers).texts(ids);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) {
+        return port::NewestFrame{static_cast<Seq>(rows->integer(row, 0)),
+                                 port::Stamp{static_cast<std::uint64_t>(rows->integer(row, 1))}};
+    });
+}
+
+Result<std::vector<Frame>> Reader::page(SessionId session, Seq from, std::size_t max_bytes) {
+    constexpr std::size_t bytes_max = std::numeric_limits<std::int64_t>::max();
+    auto left = std::clamp<std::size_t>(max_bytes, 1, bytes_max);
+    std::vector<Frame> out;
+    for (;;) {
+        if (from >= seq_end) return out;
+        auto call = of_session(Read::page, session);
+        call.parameters.integer(static_cast<std::int64_t>(from));
+        call.parameters.integer(static_cast<std::int64_t>(left)).integer(page_frames_max);
+        auto const rows = ask_of(session, {std::move(call)});
+        if (!rows) return std::unexpected(rows.error());
+        if (!*rows) return out;
+        auto frames = frames_of(session, (**rows)[1]);
+        if (!frames) return std::unexpected(std::move(frames.error()));
+        bool const whole = static_cast<std::int64_t>(frames->size()) < page_frames_max;
+        // Only a cut journal begins with a later event.
+        bool const cut = out.empty() && !frames->empty() && (**rows)[1].integer(0, 1) < 0;
+        if (!frames->empty() && !cut && frames->front().first > std::max<Seq>(from, 1))
+            return damaged(session.text() + ", event " + std::to_string(from) + " is missing");
+        for (auto& frame : *frames) {
+            from = frame.first + frame.count;
+            left -= std::min(left, frame.bytes.size());
+            out.push_back(std::move(frame));
+        }
+        if (whole || left == 0) return out;
+    }
+}
+
+Result<std::vector<Seq>> Reader::lookup(SessionId session, std::span<std::string const> keys) {
+    auto call = of_session(Read::lookup, session);
+    call.parameters.byte_arrays(keys);
+    auto const rows = ask_of(session, {std::move(call)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows) return std::vector<Seq>(keys.size(), 0);
+    auto const& found = (**rows)[1];
+    return read_all(found, [&](int row) { return static_cast<Seq>(found.integer(row, 0)); });
+}
+
+Result<std::vector<port::KeyRow>> Reader::key_rows(SessionId session) {
+    auto const rows = ask_of(session, {of_session(Read::key_rows, session)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows) return std::vector<port::KeyRow>();
+    auto const& found = (**rows)[1];
+    return read_all(found, [&](int row) {
+        return port::KeyRow{std::string(found.text(row, 0)),
+                            static_cast<Seq>(found.integer(row, 1))};
+    });
+}
+
+Result<std::optional<port::PendingRow>> Reader::pending(SessionId session, CallNo call,
+                                                        Generation generation) {
+    auto const rows = ask_of(session, {of_pause(Read::pending, session, call, generation)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows || (**rows)[1].size() == 0) return std::nullopt;
+    return pending_row((**rows)[1], 0);
+}
+
+Result<std::vector<port::PendingRow>> Reader::pending_rows(SessionId session) {
+    auto const rows = ask_of(session, {of_session(Read::pending_rows, session)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows) return std::vector<port::PendingRow>();
+    auto const& found = (**rows)[1];
+    return read_all(found, [&](int row) { return pending_row(found, row); });
+}
+
+Result<std::optional<std::string>> Reader::artifact(SessionId session, Seq seq) {
+    if (seq >= seq_end) return std::nullopt;
+    auto call = of_session(Read::artifact, session);
+    call.parameters.integer(static_cast<std::int64_t>(seq));
+    auto const rows = ask_of(session, {std::move(call)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows || (**rows)[1].size() == 0) return std::nullopt;
+    auto const& found = (**rows)[1];
+    std::string bytes(found.text(0, 1));
+    auto const place = key_of(session.number(), seq);
+    if (checksum(place, static_cast<std::int64_t>(bytes.size()), bytes) != found.integer(0, 0))
+        return damaged("artifact of " + session.text() + ", event " + std::to_string(seq));
+    return bytes;
+}
+
+Result<std::optional<std::string>> Reader::artifact_piece(SessionId session, Seq seq,
+                                                          std::uint64_t offset, std::size_t count) {
+    if (seq >= seq_end) return std::nullopt;
+    auto call = of_session(Read::artifact_piece, session);
+    call.parameters.integer(static_cast<std::int64_t>(seq));
+    call.parameters.integer(piece_bound(offset)).integer(piece_bound(count));
+    auto const rows = ask_of(session, {std::move(call)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows || (**rows)[1].size() == 0) return std::nullopt;
+    return std::string((**rows)[1].text(0, 0));
+}
+
+Result<std::optional<SessionId>> Reader::find_created(Bits128 const& create_key) {
+    Call call{sql(Read::created)};
+    call.parameters.bytes(
+        std::string_view(reinterpret_cast<char const*>(create_key.data()), create_key.size()));
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    auto const id = session_id(rows->text(0, 0));
+    if (!id) return std::unexpected(id.error());
+    return *id;
+}
+
+Result<std::uint64_t> Reader::journal_bytes(SessionId session) {
+    return number(of_session(Read::journal_bytes, session));
+}
+
+Result<std::uint64_t> Reader::session_bytes(SessionId session) {
+    return number(of_session(Read::session_bytes, session));
+}
+
+Result<std::optional<std::string>> Reader::project_of(SessionId session) {
+    auto const rows = ask_of(session, {});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows) return std::nullopt;
+    return std::string((**rows)[0].text(0, 1));
+}
+
+Result<std::optional<std::string>> Reader::secret(SessionId session, CallNo call,
+                                                  Generation generation) {
+    auto const rows = ask_of(session, {of_pause(Read::secret, session, call, generation)});
+    if (!rows) return std::unexpected(rows.error());
+    if (!*rows || (**rows)[1].size() == 0) return std::nullopt;
+    return std::string((**rows)[1].text(0, 0));
+}
+
+Result<std::vector<port::SentRow>> Reader::sent(SessionId session, CallNo call,
+                                                Generation generation, std::string const& target) {
+    auto asked = of_pause(Read::sent, session, call, generation);
+    asked.parameters.text(target);
+    auto const rows = ask(asked);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) {
+        return port::SentRow{.call = call,
+                             .generation = generation,
+                             .target = target,
+                             .reference = std::string(rows->text(row, 0)),
+                             .body = std::string(rows->text(row, 1))};
+    });
+}
+
+Result<void> Reader::ping() {
+    auto const rows = ask(Call{sql(Read::ping)});
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->size() == 0) return damaged("the format is missing");
+    return {};
+}
+
+}  // namespace dormouse::store::postgres

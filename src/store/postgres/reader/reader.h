@@ -1,0 +1,124 @@
+#pragma once
+// The reading half of the store, with a connection of its own that writes nothing. The calls of one
+// query are one transaction with one view of the data. A query whose connection is lost is asked
+// again once.
+
+#include "port/store.h"
+#include "store/postgres/session.h"
+#include "store/postgres/statements.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dormouse::store::postgres {
+
+// Never returns rows after a gap or with a wrong checksum: the error is internal and names session
+// and event.
+class Reader {
+public:
+    Reader(Session session, std::int64_t lock, Connection::Wait call_wait)
+        : session_(std::move(session)), lock_(lock), call_wait_(call_wait) {}
+
+    // See port::Store.
+    [[nodiscard]] Result<port::Loaded> load(SessionId session);
+    [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
+        std::span<SessionId const> sessions);
+    [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,
+                                                        std::size_t max_bytes);
+    [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
+                                                  std::span<std::string const> keys);
+    [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
+                                                                  Generation generation);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
+        port::PendingFilter const& filter);
+    [[nodiscard]] Result<std::optional<std::string>> artifact(SessionId session, Seq seq);
+    [[nodiscard]] Result<std::optional<std::string>> artifact_piece(SessionId session, Seq seq,
+                                                                    std::uint64_t offset,
+                                                                    std::size_t count);
+    [[nodiscard]] Result<std::optional<SessionId>> find_created(Bits128 const& create_key);
+    [[nodiscard]] Result<std::vector<port::PendingRow>> pending_rows(SessionId session);
+    [[nodiscard]] Result<std::vector<port::KeyRow>> key_rows(SessionId session);
+    [[nodiscard]] Result<std::uint64_t> journal_bytes(SessionId session);
+    [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
+                                                     std::uint32_t limit);
+    [[nodiscard]] Result<std::optional<Time>> next_due();
+    // The largest session number used or reserved; 0: none.
+    [[nodiscard]] Result<std::uint64_t> largest_number();
+
+    [[nodiscard]] Result<std::vector<port::SessionRow>> sessions(std::string const& project,
+                                                                 std::uint64_t before,
+                                                                 std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::SessionRow>> aliases(std::string const& project,
+                                                                std::string const& alias,
+                                                                std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<std::string>> projects(std::string const& after,
+                                                            std::uint32_t limit);
+    [[nodiscard]] Result<port::SessionCounts> session_counts(std::string const& project,
+                                                             std::uint32_t limit);
+    [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit);
+    [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
+                                                      std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
+                                                                  std::uint32_t calls);
+    [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session);
+    [[nodiscard]] Result<std::vector<port::SessionRow>> all_sessions(std::uint64_t after,
+                                                                     std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::SessionHead>> heads(std::uint64_t after,
+                                                               std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<SessionId>> completed_until(Time at, std::uint32_t limit);
+    [[nodiscard]] Result<std::uint64_t> session_bytes(SessionId session);
+
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> due_messages(std::string const& kind,
+                                                                    Time until,
+                                                                    std::uint32_t limit);
+    [[nodiscard]] Result<std::vector<port::DueMessage>> due_by_target(Time until,
+                                                                      std::string const& after,
+                                                                      std::uint32_t each,
+                                                                      std::uint32_t limit);
+    [[nodiscard]] Result<std::optional<port::OutboxRow>> post(port::OutboxKey const& key);
+    [[nodiscard]] Result<std::vector<port::OutboxRow>> list_messages(
+        port::OutboxFilter const& filter);
+    [[nodiscard]] Result<std::uint64_t> count_given_up(Time until, std::uint32_t limit);
+    [[nodiscard]] Result<std::optional<std::string>> secret(SessionId session, CallNo call,
+                                                            Generation generation);
+    [[nodiscard]] Result<std::vector<port::SentRow>> sent(SessionId session, CallNo call,
+                                                          Generation generation,
+                                                          std::string const& target);
+    [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key);
+    [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
+
+    [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
+    [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
+    [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
+    [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
+                                                            std::uint32_t limit);
+    [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
+                                              std::size_t max_bytes);
+    [[nodiscard]] Result<std::uint64_t> feed_head();
+    [[nodiscard]] Result<void> ping();
+
+private:
+    [[nodiscard]] Result<std::vector<Rows>> ask(std::span<Call const> calls);
+    [[nodiscard]] Result<Rows> ask(Call const& call);
+    // A query about one session: `rest` is asked in the same transaction. The first rows are the
+    // session's; nullopt: there is no such session.
+    [[nodiscard]] Result<std::optional<std::vector<Rows>>> ask_of(SessionId session,
+                                                                  std::vector<Call> rest);
+    [[nodiscard]] Result<std::uint64_t> number(Call const& call);
+
+    [[nodiscard]] Result<std::vector<port::SessionRow>> session_rows(Call const& call);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_session(
+        port::PendingFilter const& filter);
+    [[nodiscard]] Result<std::vector<port::PendingListed>> list_of_projects(
+        port::PendingFilter const& filter, std::vector<std::string> const& names);
+    // Everything up to this number was committed, and nothing more will be.
+    [[nodiscard]] Result<std::int64_t> horizon();
+
+    Session session_;
+    std::int64_t lock_;
+    Connection::Wait call_wait_;
+};
+
+}  // namespace dormouse::store::postgres

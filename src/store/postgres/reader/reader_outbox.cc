@@ -1,0 +1,175 @@
+// Outbox messages, deliveries, tokens, devices, rules and the audit.
+#include "store/postgres/layout.h"
+#include "store/postgres/reader/read_rows.h"
+#include "store/postgres/reader/reader.h"
+
+#include <limits>
+
+namespace dormouse::store::postgres {
+namespace {
+
+std::vector<std::string> names_of(std::string_view lines) {
+    std::vector<std::string> out;
+    for (std::size_t end = 0; (end = lines.find('\n')) != std::string_view::npos;) {
+        out.emplace_back(lines.substr(0, end));
+        lines.remove_prefix(end + 1);
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<std::vector<port::OutboxRow>> Reader::due_messages(std::string const& kind, Time until,
+                                                          std::uint32_t limit) {
+    Call call{sql(Read::due_messages)};
+    call.parameters.text(kind).integer(to_ms(until)).integer(limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) { return outbox_row(*rows, row); });
+}
+
+Result<std::vector<port::DueMessage>> Reader::due_by_target(Time until, std::string const& after,
+                                                            std::uint32_t each,
+                                                            std::uint32_t limit) {
+    Call call{sql(Read::due_by_target)};
+    call.parameters.text(after).integer(to_ms(until)).integer(each).integer(limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) -> Result<port::DueMessage> {
+        auto const from = session_id(rows->text(row, 0));
+        if (!from) return std::unexpected(from.error());
+        return port::DueMessage{{*from, static_cast<Seq>(rows->integer(row, 1)),
+                                 static_cast<std::uint32_t>(rows->integer(row, 2))},
+                                std::string(rows->text(row, 4)),
+                                static_cast<std::uint32_t>(rows->integer(row, 3))};
+    });
+}
+
+Result<std::optional<port::OutboxRow>> Reader::post(port::OutboxKey const& key) {
+    if (key.seq >= seq_end) return std::nullopt;
+    Call call{sql(Read::post)};
+    call.parameters.integer(number_of(key.from)).text(key.from.bare());
+    call.parameters.integer(static_cast<std::int64_t>(key.seq)).integer(key.n);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    auto row = outbox_row(*rows, 0);
+    if (!row) return std::unexpected(std::move(row.error()));
+    return std::move(*row);
+}
+
+Result<std::vector<port::OutboxRow>> Reader::list_messages(port::OutboxFilter const& filter) {
+    constexpr auto last = std::numeric_limits<std::int64_t>::max();
+    auto const& before = filter.before;
+    bool const fits = before && before->seq < seq_end;
+    Call call{sql(Read::list_messages)};
+    auto& to = call.parameters;
+    to.integer(fits ? number_of(before->from) : last);
+    to.integer(fits ? static_cast<std::int64_t>(before->seq) : last);
+    to.integer(fits ? std::int64_t{before->n} : last).text(filter.project);
+    to.integer(filter.state ? static_cast<std::int64_t>(*filter.state) : std::int64_t{-1});
+    to.integer(filter.limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) { return outbox_row(*rows, row); });
+}
+
+Result<std::uint64_t> Reader::count_given_up(Time until, std::uint32_t limit) {
+    Call call{sql(Read::count_given_up)};
+    call.parameters.integer(to_ms(until)).integer(limit);
+    return number(call);
+}
+
+Result<std::optional<Bits128>> Reader::delivered(Bits128 const& key) {
+    Call call{sql(Read::delivered)};
+    call.parameters.bytes(std::string_view(reinterpret_cast<char const*>(key.data()), key.size()));
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->is_null(0, 0)) return std::nullopt;
+    return bits_of(rows->text(0, 0));
+}
+
+Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
+    Call call{sql(Read::kept)};
+    call.parameters.integer(limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) {
+        return port::KeptRow{.delivery = {bits_of(rows->text(row, 0)), bits_of(rows->text(row, 1))},
+                             .delivery_id = std::string(rows->text(row, 2)),
+                             .at = from_ms(rows->integer(row, 3)),
+                             .source = std::string(rows->text(row, 4)),
+                             .project = std::string(rows->text(row, 5)),
+                             .reference = std::string(rows->text(row, 6)),
+                             .body = std::string(rows->text(row, 7))};
+    });
+}
+
+Result<std::vector<port::TokenRow>> Reader::tokens() {
+    auto const rows = ask(Call{sql(Read::tokens)});
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) -> Result<port::TokenRow> {
+        auto const secret = digest_of(rows->text(row, 6));
+        if (!secret) return damaged("token " + std::string(rows->text(row, 0)));
+        return port::TokenRow{.id = std::string(rows->text(row, 0)),
+                              .kind = std::string(rows->text(row, 1)),
+                              .name = std::string(rows->text(row, 2)),
+                              .role = std::string(rows->text(row, 3)),
+                              .projects = names_of(rows->text(row, 4)),
+                              .agents = names_of(rows->text(row, 5)),
+                              .secret = *secret,
+                              .created = from_ms(rows->integer(row, 7)),
+                              .expires = maybe_time(*rows, row, 8)};
+    });
+}
+
+Result<std::vector<port::DeviceRow>> Reader::devices() {
+    auto const rows = ask(Call{sql(Read::devices)});
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) {
+        return port::DeviceRow{.id = std::string(rows->text(row, 0)),
+                               .token = std::string(rows->text(row, 1)),
+                               .person = std::string(rows->text(row, 2)),
+                               .role = std::string(rows->text(row, 3)),
+                               .label = std::string(rows->text(row, 4)),
+                               .endpoint = std::string(rows->text(row, 5)),
+                               .p256dh = std::string(rows->text(row, 6)),
+                               .auth = std::string(rows->text(row, 7)),
+                               .created = from_ms(rows->integer(row, 8))};
+    });
+}
+
+// A damaged row is an error: read otherwise it might answer more than a person meant.
+Result<std::vector<port::RuleRow>> Reader::rules() {
+    auto const rows = ask(Call{sql(Read::rules)});
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) -> Result<port::RuleRow> {
+        port::RuleRow out;
+        out.id = rows->text(row, 0);
+        auto const number = rows->maybe_integer(row, 1);
+        if (number) out.session = SessionId::parse("ses_" + std::string(rows->text(row, 2)));
+        out.uses = static_cast<std::uint64_t>(rows->integer(row, 3));
+        out.used = maybe_time(*rows, row, 4);
+        out.body = rows->text(row, 6);
+        bool const whole =
+            number.has_value() == out.session.has_value() &&
+            rows->integer(row, 5) == checksum(number.value_or(0), 0, out.id + out.body);
+        if (!whole) return damaged("rule " + out.id);
+        return out;
+    });
+}
+
+Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint32_t limit) {
+    Call call{sql(Read::audit)};
+    call.parameters.integer(static_cast<std::int64_t>(after)).integer(limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) -> Result<port::AuditRow> {
+        auto const n = static_cast<std::uint64_t>(rows->integer(row, 0));
+        auto const hash = digest_of(rows->text(row, 2));
+        if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
+        return port::AuditRow{n, std::string(rows->text(row, 1)), *hash};
+    });
+}
+
+}  // namespace dormouse::store::postgres

@@ -1,0 +1,16 @@
+#pragma once
+// The SQL that creates our schema, one text for each migration (tables.cc, functions.cc).
+
+#include <span>
+
+namespace dormouse::store::postgres {
+
+extern char const* const tables_1;
+extern char const* const types_1;
+extern char const* const append_function_1;
+extern char const* const writer_functions_1;
+
+// Each is one transaction, run with the schema as the search path.
+[[nodiscard]] std::span<char const* const> migrations();
+
+}  // namespace dormouse::store::postgres

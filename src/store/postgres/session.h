@@ -1,0 +1,32 @@
+#pragma once
+// A connection with our settings, which is made again after it was lost.
+
+#include "store/postgres/migrations.h"
+
+#include <chrono>
+#include <string>
+
+namespace dormouse::store::postgres {
+
+enum class Role : std::uint8_t { writer, reader };
+
+class Session {
+public:
+    Session(Address address, std::string name, Role role)
+        : address_(std::move(address)), name_(std::move(name)), role_(role) {}
+
+    // Returns the connection; connects first if it is closed.
+    [[nodiscard]] Answer<Connection*> connection(Connection::Wait wait);
+    [[nodiscard]] Connection* open() { return live_ ? &*live_ : nullptr; }
+    void close() { live_.reset(); }
+
+    [[nodiscard]] Address const& address() const { return address_; }
+
+private:
+    Address address_;
+    std::string name_;
+    Role role_;
+    std::optional<Connection> live_;
+};
+
+}  // namespace dormouse::store::postgres

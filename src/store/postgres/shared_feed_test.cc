@@ -1,0 +1,128 @@
+// The feed with several writers and readers: nothing is skipped, and each session is in order.
+#include "store/postgres/testing/test_store.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+#include <thread>
+
+namespace dormouse::store::postgres {
+namespace {
+
+using std::chrono::seconds;
+
+std::vector<std::string> rows_of(port::Store& store, std::uint64_t& after) {
+    std::vector<std::string> out;
+    auto const page = store.feed("acme", after, 1'000'000).value();
+    for (auto const& row : page.rows)
+        out.push_back(std::to_string(row.session.number()) + "/" + std::to_string(row.frame.first));
+    after = page.next;
+    return out;
+}
+
+class SharedFeed : public SharedStores {};
+
+TEST_F(SharedFeed, LaterAppend_HasTheLargerNumber) {
+    write(*a_, create(1, "acme"));
+    write(*b_, create(2, "acme"));
+    write(*a_, append(2, 1));
+    write(*b_, append(1, 1));
+    for (auto* const store : {a_.get(), b_.get()}) {
+        std::uint64_t after = 0;
+        EXPECT_THAT(rows_of(*store, after), testing::ElementsAre("1/1", "2/1", "2/2", "1/2"));
+        EXPECT_EQ(after, store->feed_head().value());
+    }
+}
+
+// A writer in a call: its entries may become visible after those of others.
+TEST_F(SharedFeed, EntriesAboveAWriterInACall_AreWithheld) {
+    write(*a_, create(1, "acme"));
+    std::uint64_t after = 0;
+    ASSERT_THAT(rows_of(*b_, after), testing::ElementsAre("1/1"));
+    auto slow = in_schema();
+    ASSERT_TRUE(slow.script("BEGIN", seconds(5)));
+    ASSERT_TRUE(
+        slow.script("SELECT pg_advisory_xact_lock('writers'::regclass::oid::int, "
+                    "(SELECT slot::int FROM writers WHERE epoch = " +
+                        std::to_string(a_->epoch()) + "))",
+                    seconds(5)));
+    // As append_1() does: a number above all that are committed now.
+    ASSERT_TRUE(
+        slow.script("INSERT INTO feed(n, no, first, erased, project) SELECT"
+                    " ((SELECT max(n) >> 8 FROM writers) + 1) << 8 | slot, 1, 1, false,"
+                    " 'acme' FROM writers WHERE epoch = " +
+                        std::to_string(a_->epoch()),
+                    seconds(5)));
+    write(*b_, create(2, "acme"));
+    write(*b_, append(2, 1));
+    auto place = after;
+    EXPECT_THAT(rows_of(*b_, place), testing::IsEmpty());
+    EXPECT_EQ(place, after);
+    EXPECT_EQ(b_->feed_head().value(), after);
+    ASSERT_TRUE(slow.script("COMMIT", seconds(5)));
+    EXPECT_THAT(rows_of(*b_, place), testing::ElementsAre("1/1", "2/1", "2/2"));
+}
+
+// Appends until `count` were written, to sessions that the other writers change too.
+void append_some(PostgresStore& store, int count, std::uint64_t seed) {
+    std::map<std::uint64_t, Seq> heads;
+    for (int written = 0; written < count;) {
+        auto const number = 1 + (seed = seed * 1'103'515'245 + 12'345) / 65'536 % 6;
+        auto const asked = session(number);
+        Seq const after = store.newest({&asked, 1}).value()[0].head;
+        auto const one = after == 0 ? create(number, "acme") : append(number, after);
+        auto const result = store.commit({&one, 1})[0];
+        EXPECT_TRUE(result || moved(result)) << result.error().detail;
+        if (result) ++written;
+    }
+}
+
+struct Seen {
+    std::set<std::string> rows;
+    bool in_order = true;
+};
+
+Seen follow(PostgresStore& store, std::size_t count) {
+    Seen seen;
+    std::map<std::uint64_t, Seq> heads;
+    std::uint64_t after = 0;
+    std::uint64_t last = 0;
+    auto const end = std::chrono::steady_clock::now() + seconds(60);
+    while (seen.rows.size() < count && std::chrono::steady_clock::now() < end) {
+        auto const page = store.feed(port::Projects::all(), after, 2'000).value();
+        for (auto const& row : page.rows) {
+            auto& head = heads[row.session.number()];
+            seen.in_order = seen.in_order && row.n > last && row.frame.first == head + 1;
+            last = row.n;
+            head = row.frame.first;
+            seen.rows.insert(std::to_string(row.session.number()) + "/" + std::to_string(head));
+        }
+        seen.in_order = seen.in_order && page.next >= after;
+        after = page.next;
+    }
+    return seen;
+}
+
+TEST_F(SharedFeed, SeveralWritersAndReaders_NothingIsSkipped) {
+    constexpr int writers = 4;
+    constexpr int readers = 3;
+    constexpr int each = 150;
+    std::vector<std::unique_ptr<PostgresStore>> stores;
+    for (int i = 0; i < writers + readers; ++i) stores.push_back(open_store(url_));
+    std::array<Seen, readers> seen;
+    {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < readers; ++i)
+            threads.emplace_back([&, i] { seen.at(i) = follow(*stores[i], writers * each); });
+        for (std::size_t i = 0; i < writers; ++i)
+            threads.emplace_back([&, i] { append_some(*stores[readers + i], each, i); });
+    }
+    for (auto const& one : seen) {
+        EXPECT_EQ(one.rows.size(), std::size_t{writers * each});
+        EXPECT_TRUE(one.in_order);
+    }
+}
+
+}  // namespace
+}  // namespace dormouse::store::postgres

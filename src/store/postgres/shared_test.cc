@@ -1,0 +1,366 @@
+// Two stores on one database at the same time.
+#include "store/postgres/testing/test_store.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <map>
+#include <thread>
+
+namespace dormouse::store::postgres {
+namespace {
+
+using port::Append;
+using port::AppendResult;
+
+port::TokenRow token(std::string id) {
+    port::TokenRow row{.id = std::move(id), .kind = "link", .name = "alice", .role = "answer"};
+    row.created = at(1);
+    return row;
+}
+
+// Commits one append in each store at the same moment.
+std::array<AppendResult, 2> race(port::Store& a, Append const& one, port::Store& b,
+                                 Append const& other) {
+    std::array<AppendResult, 2> out;
+    {
+        std::jthread const thread([&] { out[1] = b.commit({&other, 1})[0]; });
+        out[0] = a.commit({&one, 1})[0];
+    }
+    return out;
+}
+
+TEST_F(SharedStores, Append_IsSeenByTheOther) {
+    EXPECT_TRUE(a_->shared());
+    EXPECT_NE(a_->epoch(), b_->epoch());
+    auto const first = create(1, "acme", 2);
+    write(*a_, first);
+    auto const stamp = port::stamp_of(session(1), first.frame);
+    std::array const asked{session(2), session(1)};
+    EXPECT_THAT(b_->newest(asked).value(),
+                testing::ElementsAre(port::NewestFrame{}, port::NewestFrame{2, stamp}));
+    auto second = append(1, 2);
+    second.stamp = stamp;
+    write(*b_, second);
+    EXPECT_EQ(a_->load(session(1)).value().stamp, port::stamp_of(session(1), second.frame));
+}
+
+TEST_F(SharedStores, Append_AfterTheOthersAppend_IsMoved) {
+    write(*a_, create(1, "acme"));
+    write(*b_, append(1, 1));
+    auto const late = append(1, 1);
+    std::vector<Append> const batch{late, create(2, "acme")};
+    auto const results = a_->commit(batch);
+    EXPECT_TRUE(moved(results[0]));
+    EXPECT_TRUE(results[1]);
+}
+
+// As after a failover that lost the newest commits: the same head is reached with other events.
+TEST_F(SharedStores, Append_OnALostFrame_IsMoved) {
+    auto const first = create(1, "acme");
+    write(*a_, first);
+    auto const lost = append(1, 1);
+    write(*a_, lost);
+    auto const old =
+        std::to_string(static_cast<std::int64_t>(port::stamp_of(session(1), first.frame)));
+    sql("DELETE FROM journal WHERE no = 1 AND first = 2;"
+        "UPDATE sessions SET head = 1, stamp = " +
+        old + " WHERE no = 1");
+    auto other = append(1, 1);
+    other.frame.bytes = "[\"other\"]";
+    write(*b_, other);
+    auto next = append(1, 2);
+    next.stamp = port::stamp_of(session(1), lost.frame);
+    EXPECT_TRUE(moved(a_->commit({&next, 1})[0]));
+    next.stamp = port::stamp_of(session(1), other.frame);
+    write(*a_, next);
+}
+
+TEST_F(SharedStores, Session_InAnotherTransaction_IsMovedAtOnce) {
+    write(*a_, create(1, "acme"));
+    write(*a_, create(2, "acme"));
+    auto holder = in_schema();
+    ASSERT_TRUE(holder.script("BEGIN", std::chrono::seconds(5)));
+    ASSERT_TRUE(
+        holder.script("SELECT FROM sessions WHERE no = 1 FOR UPDATE", std::chrono::seconds(5)));
+    std::vector<Append> const batch{append(1, 1), append(2, 1)};
+    auto const results = b_->commit(batch);
+    EXPECT_TRUE(moved(results[0]));
+    EXPECT_TRUE(results[1]);
+    ASSERT_TRUE(holder.script("ROLLBACK", std::chrono::seconds(5)));
+    write(*b_, append(1, 1));
+}
+
+TEST_F(SharedStores, RacingAppends_ExactlyOneIsWritten) {
+    write(*a_, create(1, "acme"));
+    for (Seq after = 1; after < 60; ++after) {
+        auto other = append(1, after);
+        other.frame.bytes = "[\"other\"]";
+        auto const results = race(*a_, append(1, after), *b_, other);
+        ASSERT_NE(results[0].has_value(), results[1].has_value());
+        EXPECT_TRUE(moved(results[0]) || moved(results[1]));
+    }
+    EXPECT_EQ(a_->load(session(1)).value().tail.size(), 60u);
+}
+
+TEST_F(SharedStores, RacingCreations_OfOneNumber_ExactlyOneIsWritten) {
+    for (std::uint64_t number = 1; number < 40; ++number) {
+        auto one = create(number, "acme");
+        auto other = create(number, "acme");
+        one.create_key = Bits128{1, static_cast<std::uint8_t>(number)};
+        other.create_key = Bits128{2, static_cast<std::uint8_t>(number)};
+        auto const results = race(*a_, one, *b_, other);
+        ASSERT_NE(results[0].has_value(), results[1].has_value());
+        EXPECT_TRUE(moved(results[0]) || moved(results[1]));
+        auto const lost = results[0] ? *other.create_key : *one.create_key;
+        EXPECT_EQ(a_->find_created(lost).value(), std::nullopt);
+    }
+}
+
+TEST_F(SharedStores, RacingCreateKeys_ExactlyOneSessionExists) {
+    for (std::uint64_t round = 1; round < 40; ++round) {
+        auto one = create(2 * round, "acme");
+        auto other = create(2 * round + 1, "acme");
+        one.create_key = other.create_key = Bits128{static_cast<std::uint8_t>(round)};
+        auto const results = race(*a_, one, *b_, other);
+        ASSERT_NE(results[0].has_value(), results[1].has_value());
+        EXPECT_EQ(code(results[0] ? results[1] : results[0]), Code::conflict);
+        auto const winner = results[0] ? one.session : other.session;
+        EXPECT_EQ(b_->find_created(*one.create_key).value(), winner);
+    }
+    EXPECT_EQ(a_->all_sessions(0, 1'000).value().size(), 39u);
+}
+
+TEST_F(SharedStores, RacingAliases_ExactlyOneHoldsIt) {
+    for (std::uint64_t round = 1; round < 40; ++round) {
+        auto one = create(2 * round, "acme");
+        auto other = create(2 * round + 1, "acme");
+        one.row->alias = other.row->alias = "ops-" + std::to_string(round % 4);
+        one.claims_alias = other.claims_alias = true;
+        auto const results = race(*a_, one, *b_, other);
+        ASSERT_NE(results[0].has_value(), results[1].has_value()) << round;
+        EXPECT_EQ(code(results[0] ? results[1] : results[0]), Code::alias_taken);
+        auto freed = append((results[0] ? one : other).session.number(), 1);
+        freed.row = (results[0] ? one : other).row;
+        freed.row->status = "completed";
+        write(round % 2 == 0 ? *a_ : *b_, freed);
+    }
+}
+
+TEST_F(SharedStores, Rows_OfEachPart_AreSeenByTheOther) {
+    ASSERT_TRUE(a_->change_tokens({.put = token("tok_a")}));
+    EXPECT_EQ(b_->tokens().value(), std::vector{token("tok_a")});
+    ASSERT_TRUE(b_->change_tokens({.drop = "tok_a"}));
+    EXPECT_EQ(code(a_->change_tokens({.drop = "tok_a"})), Code::conflict) << "spent once";
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "session", 0)};
+    write(*a_, first);
+    auto taker = create(2, "acme");
+    taker.taken = {first.posts[0].key};
+    write(*b_, taker);
+    EXPECT_FALSE(a_->post(first.posts[0].key).value());
+}
+
+TEST_F(SharedStores, Audit_HasAChainForEachWriter) {
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(a_->change_tokens({.audit = "a" + std::to_string(i)}));
+        ASSERT_TRUE(b_->change_tokens({.audit = "b" + std::to_string(i)}));
+    }
+    auto const lines = [&] {
+        std::map<std::uint64_t, port::AuditRow> last;
+        std::string out;
+        auto const rows = a_->audit(0, 100).value();
+        for (auto const& row : rows) {
+            auto& before = last[row.n >> 48];
+            bool const follows = before.n == 0 || row.n == before.n + 1;
+            bool const chained = row.hash == port::chained(before.hash, row.n, row.line);
+            bool const first = before.n == 0 && (row.n & 0xffff'ffff) > 1;  // after a trim
+            out += row.line + (follows && (chained || first) ? " " : "! ");
+            before = row;
+        }
+        return out;
+    };
+    EXPECT_EQ(lines(), "a0 a1 a2 b0 b1 b2 ");
+    auto const rows = a_->audit(0, 100).value();
+    ASSERT_TRUE(a_->trim_audit(rows.at(4).n, "trimmed")) << "lines of the other's chain";
+    EXPECT_EQ(lines(), "a0 a1 a2 trimmed b2 ");
+}
+
+TEST_F(SharedStores, Nodes_AreRegisteredWhileTheyAreOpen) {
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 2);
+    EXPECT_EQ(number("SELECT count(*) FROM writers WHERE epoch IS NOT NULL"), 2);
+    auto const newest = b_->epoch();
+    a_.reset();
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 1);
+    a_ = open_store(url_, {.node = "again"});
+    EXPECT_GT(a_->epoch(), newest);
+    EXPECT_EQ(number("SELECT count(*) FROM writers"), 2) << "the free row is used again";
+    EXPECT_EQ(number("SELECT count(*) FROM nodes WHERE name = 'again'"), 1);
+}
+
+TEST_F(SharedStores, FencedStore_WritesNothingMore) {
+    write(*a_, create(1, "acme"));
+    write(*b_, create(2, "acme"));
+    EXPECT_FALSE(a_->fenced());
+    sql("UPDATE writers SET incarnation = 'other' WHERE epoch = " + std::to_string(a_->epoch()));
+    auto const refused = append(1, 1);
+    auto const results = a_->commit({&refused, 1});
+    ASSERT_FALSE(results[0]);
+    EXPECT_EQ(results[0].error().cause, port::AppendError::Cause::fenced);
+    EXPECT_EQ(code(results[0]), Code::store_unavailable);
+    EXPECT_TRUE(a_->fenced());
+    EXPECT_EQ(code(a_->change_tokens({.audit = "no"})), Code::store_unavailable);
+    EXPECT_EQ(a_->load(session(1)).value().tail.size(), 1u);
+    EXPECT_TRUE(a_->audit(0, 9).value().empty());
+    write(*b_, append(1, 1));
+    a_.reset();
+    EXPECT_EQ(number("SELECT count(*) FROM writers WHERE incarnation = 'other'"), 1)
+        << "the row of another process stays";
+}
+
+TEST_F(SharedStores, FencedStore_JoinsUnderANewEpoch) {
+    write(*a_, create(1, "acme"));
+    auto const old = a_->epoch();
+    sql("UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch = " + std::to_string(old) +
+        "; DELETE FROM nodes WHERE epoch = " + std::to_string(old));
+    auto one = append(1, 1);
+    one.epoch = old;
+    EXPECT_EQ(a_->commit({&one, 1})[0].error().cause, port::AppendError::Cause::fenced);
+    ASSERT_TRUE(a_->join());
+    EXPECT_FALSE(a_->fenced());
+    EXPECT_GT(a_->epoch(), b_->epoch());
+    EXPECT_TRUE(moved(a_->commit({&one, 1})[0])) << "decided under the old epoch";
+    one.epoch = a_->epoch();
+    write(*a_, one);
+}
+
+class SharedDriver : public SharedStores {
+protected:
+    // An append to session 1 by the store's process.
+    [[nodiscard]] static Append driving(PostgresStore const& store, Seq after, port::Drive drive,
+                                        std::uint32_t count = 1) {
+        auto one = after == 0 ? create(1, "acme") : append(1, after, count);
+        one.epoch = store.epoch();
+        one.drive = drive;
+        one.wake_at = at(50);
+        return one;
+    }
+    [[nodiscard]] static std::string due(port::Store& store) {
+        std::string out;
+        auto const rows = store.due(at(100), std::nullopt, 10).value();
+        for (auto const& row : rows)
+            out += std::to_string(row.session.number()) + "@" + std::to_string(to_ms(row.at)) +
+                   " driver " + std::to_string(row.driver) + " head " + std::to_string(row.head);
+        return out;
+    }
+};
+
+TEST_F(SharedDriver, Driver_IsSetAndLeftByItsAppends) {
+    auto const mine = std::to_string(a_->epoch());
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    EXPECT_EQ(b_->load(session(1)).value().driver, a_->epoch());
+    EXPECT_EQ(b_->load(session(1)).value().wake_at, at(50));
+    EXPECT_EQ(due(*b_), "1@0 driver " + mine + " head 1");
+    EXPECT_EQ(b_->next_due().value(), from_ms(0));
+    write(*a_, driving(*a_, 1, port::Drive::leave));
+    EXPECT_EQ(b_->load(session(1)).value().driver, 0u);
+    EXPECT_EQ(due(*b_), "1@" + std::to_string(to_ms(at(50))) + " driver 0 head 2");
+    EXPECT_EQ(b_->next_due().value(), at(50));
+}
+
+TEST_F(SharedDriver, OtherProcess_AppendsButDoesNotDrive) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    EXPECT_TRUE(moved(b_->commit(std::array{driving(*b_, 1, port::Drive::keep)})[0]));
+    EXPECT_TRUE(moved(b_->commit(std::array{driving(*b_, 1, port::Drive::leave)})[0]));
+    write(*b_, driving(*b_, 1, port::Drive::none));
+    EXPECT_EQ(a_->load(session(1)).value().driver, a_->epoch()) << "stays as it is";
+    write(*a_, driving(*a_, 2, port::Drive::leave));
+    write(*b_, driving(*b_, 3, port::Drive::keep));
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+}
+
+TEST_F(SharedDriver, DriverThatIsGone_IsReplaced) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    sql("DELETE FROM nodes WHERE epoch = " + std::to_string(a_->epoch()));
+    write(*b_, driving(*b_, 1, port::Drive::keep));
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+}
+
+TEST_F(SharedDriver, AppendWithoutEvents_WritesOnlyTheDriver) {
+    auto first = driving(*a_, 0, port::Drive::none);
+    write(*a_, first);
+    auto const stamp = port::stamp_of(session(1), first.frame);
+    auto const empty = [](PostgresStore const& store, port::Drive drive) {
+        Append one;
+        one.session = session(1);
+        one.epoch = store.epoch();
+        one.drive = drive;
+        one.after = 1;
+        one.frame.first = 2;
+        return one;
+    };
+    auto const head = a_->feed_head().value();
+    EXPECT_EQ(b_->commit(std::array{empty(*b_, port::Drive::keep)})[0], stamp);
+    EXPECT_EQ(a_->load(session(1)).value().driver, b_->epoch());
+    EXPECT_EQ(a_->load(session(1)).value().wake_at, at(50)) << "stays";
+    EXPECT_TRUE(moved(a_->commit(std::array{empty(*a_, port::Drive::keep)})[0]));
+    EXPECT_EQ(b_->commit(std::array{empty(*b_, port::Drive::leave)})[0], stamp);
+    EXPECT_EQ(a_->load(session(1)).value().tail.size(), 1u);
+    EXPECT_EQ(a_->feed_head().value(), head);
+    auto stale = empty(*a_, port::Drive::keep);
+    stale.stamp = port::Stamp{7};
+    EXPECT_TRUE(moved(a_->commit(std::array{stale})[0]));
+    write(*a_, append(1, 1));
+}
+
+TEST_F(SharedDriver, DeletedSession_HasNoDriver) {
+    write(*a_, driving(*a_, 0, port::Drive::keep));
+    auto last = driving(*a_, 1, port::Drive::keep);
+    last.erase = true;
+    write(*a_, last);
+    EXPECT_EQ(due(*b_), "");
+    EXPECT_EQ(b_->load(session(1)).value().driver, 0u);
+}
+
+TEST_F(SharedStores, NumberBlocks_AreDisjointAndUnused) {
+    auto const first = a_->take_numbers().value();
+    auto const second = b_->take_numbers().value();
+    EXPECT_EQ(first.count, 256u);
+    EXPECT_EQ(first.first % 256, 0u);
+    EXPECT_EQ(second.first, first.first + 256);
+    write(*a_, create(256 * 90 + 5, "acme"));
+    auto const third = a_->take_numbers().value();
+    EXPECT_EQ(third.first, 256u * 91) << "after all that are used";
+    EXPECT_EQ(b_->take_numbers().value().first, 256u * 92);
+}
+
+TEST_F(SharedStores, Page_OfManyFrames_IsWhole) {
+    write(*a_, create(1, "acme"));
+    for (Seq after = 1; after < 1'100; ++after) write(*a_, append(1, after));
+    auto const whole = b_->page(session(1), 1, 10'000'000).value();
+    ASSERT_EQ(whole.size(), 1'100u);
+    EXPECT_EQ(whole.back().first, 1'100u);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < 700; ++i) bytes += whole[i].bytes.size();
+    EXPECT_EQ(b_->page(session(1), 1, bytes).value().size(), 700u);
+    EXPECT_EQ(b_->page(session(1), 1, bytes + 1).value().size(), 701u);
+    EXPECT_EQ(b_->page(session(1), 589, 10'000'000).value().size(), 512u);
+    sql("DELETE FROM journal WHERE first = 513");
+    EXPECT_EQ(code(b_->page(session(1), 1, 10'000'000)), Code::internal);
+    EXPECT_EQ(code(b_->page(session(1), 513, 10'000'000)), Code::internal);
+}
+
+TEST_F(SharedStores, DamagedRows_AreReported) {
+    write(*a_, create(1, "acme"));
+    write(*a_, append(1, 1));
+    write(*a_, create(2, "acme"));
+    write(*a_, append(2, 1));
+    sql("UPDATE journal SET data = data || ' ' WHERE no = 1 AND first = 1;"
+        "DELETE FROM journal WHERE no = 2 AND first = 2");
+    EXPECT_EQ(code(b_->load(session(1))), Code::internal);
+    EXPECT_THAT(b_->load(session(1)).error().detail, testing::HasSubstr("event 1"));
+    EXPECT_THAT(b_->load(session(2)).error().detail, testing::HasSubstr("event 2 is missing"));
+}
+
+}  // namespace
+}  // namespace dormouse::store::postgres

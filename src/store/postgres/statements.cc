@@ -1,0 +1,276 @@
+#include "store/postgres/statements.h"
+
+#include <array>
+#include <cstddef>
+
+namespace dormouse::store::postgres {
+namespace {
+
+template <class Name> struct Named {
+    Name name;
+    char const* text;
+};
+
+// Returns the texts only; compiles only if the entries are in the order of their enumeration.
+template <class Name, std::size_t size>
+consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[size]) {
+    std::array<char const*, size> texts{};
+    for (std::size_t i = 0; i < size; ++i) {
+        if (static_cast<std::size_t>(entries[i].name) != i) throw "out of order";
+        texts[i] = entries[i].text;
+    }
+    return texts;
+}
+
+constexpr auto writes = in_order<Write>({
+    {Write::register_node, "SELECT register_1($1, $2, $3, $4)"},
+    {Write::leave, "SELECT leave_1($1, $2)"},
+    {Write::take_block, "SELECT take_block_1($1)"},
+    {Write::newest_call,
+     "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
+    {Write::append,
+     "SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+     " $18)"},
+    {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
+    {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
+    {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},
+    {Write::trim_audit, "SELECT trim_audit_1($1, $2, $3, $4, $5, $6)"},
+    {Write::keep, "SELECT keep_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"},
+    {Write::drop_kept, "SELECT drop_kept_1($1, $2, $3, $4, $5)"},
+    {Write::change_tokens,
+     "SELECT change_tokens_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"},
+    {Write::change_devices,
+     "SELECT change_devices_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"},
+    {Write::drop_rule, "SELECT drop_rule_1($1, $2, $3, $4, $5, $6)"},
+});
+
+#define SESSION_COLUMNS \
+    "SELECT s.id, s.project, s.agent, s.alias, s.title, s.status, s.created, s.updated "
+#define ALIASED " s.alias <> '' AND s.status <> 'completed' AND s.status <> 'deleted' "
+#define PENDING_COLUMNS \
+    "SELECT p.call, p.gen, p.status, p.tool, p.created, p.timeout, p.paused, p.settled, p.ref"
+// $4: a tool's name, or '' for all. $5: a bit set of statuses.
+#define PENDING_CHOICE \
+    " AND ($4::text = '' OR p.tool = $4) AND ($5::bigint >> p.status::int) & 1 = 1 "
+// For each project of $7: the newest $6 rows; of these the newest $6.
+#define OF_EACH_PROJECT(INNER)                                                                  \
+    "SELECT x.call, x.gen, x.status, x.tool, x.created, x.timeout, x.paused, x.settled, x.ref," \
+    " x.id FROM unnest($7::text[]) q(project) CROSS JOIN LATERAL (" INNER                       \
+    " ORDER BY p.no DESC, p.call DESC, p.gen DESC LIMIT $6::bigint) x"                          \
+    " ORDER BY x.no DESC, x.call DESC, x.gen DESC LIMIT $6"
+#define BEFORE_PLACE " AND (p.no, p.call, p.gen) < ($1::bigint, $2::bigint, $3::bigint)"
+#define POST_COLUMNS                                                                      \
+    "SELECT s.id, o.seq, o.n, o.state, o.next_at, o.kind, o.target, o.makes, o.created, " \
+    "o.attempts,"                                                                         \
+    " o.last_status, o.last_error, o.delivered, o.sum, o.data "
+#define POST_SENDER " JOIN sessions s ON s.no = o.no "
+#define GIVEN_UP \
+    " state > 1 AND next_at < $1 AND created < $1 AND kind <> 'session' AND kind <> 'held'"
+
+constexpr auto reads = in_order<Read>({
+    {Read::session,
+     SESSION_COLUMNS ", s.head, s.stamp, s.driver FROM sessions s WHERE s.no = $1 AND s.id = $2"},
+    {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = $1"},
+    {Read::wake, "SELECT wake_at FROM wakeups WHERE no = $1"},
+    // The frames of a session that are needed beside its snapshot: from the one with the snapshot's
+    // event on.
+    {Read::frames,
+     "SELECT j.first, j.n, j.sum, j.data FROM journal j WHERE j.no = $1 AND j.first >="
+     " coalesce((SELECT max(x.first) FROM journal x WHERE x.no = $1 AND x.first <="
+     "   (SELECT y.seq FROM snapshots y WHERE y.no = $1)), 0) ORDER BY j.first"},
+    // Frames from the one with event $2 on, until $3 bytes or $4 frames are reached.
+    {Read::page,
+     "SELECT first, n, sum, data FROM (SELECT j.*, sum(octet_length(j.data)) OVER (ORDER BY"
+     "   j.first) - octet_length(j.data) AS before FROM (SELECT y.first, y.n, y.sum, y.data"
+     "   FROM journal y WHERE y.no = $1 AND y.first >= coalesce((SELECT max(x.first)"
+     "     FROM journal x WHERE x.no = $1 AND x.first <= $2), 0) AND y.first + abs(y.n) > $2"
+     "   ORDER BY y.first LIMIT $4) j) f WHERE before < $3 ORDER BY first"},
+    {Read::lookup,
+     "SELECT coalesce((SELECT x.seq FROM keys x WHERE x.no = $1 AND x.key = k.key), 0)"
+     " FROM unnest($2::bytea[]) WITH ORDINALITY k(key, place) ORDER BY k.place"},
+    {Read::pending,
+     PENDING_COLUMNS " FROM pending p WHERE p.no = $1 AND p.call = $2 AND p.gen = $3"},
+    {Read::due,
+     "SELECT w.at, s.id, s.driver, s.head FROM"
+     " ((SELECT 0::bigint AS at, no FROM wakeups WHERE driver IS NOT NULL"
+     "    AND no > CASE WHEN $1::bigint < 0 THEN 0 WHEN $1 = 0 THEN $2::bigint"
+     "      ELSE 9223372036854775807 END AND $3::bigint >= 0 ORDER BY no LIMIT $4)"
+     "  UNION ALL (SELECT wake_at, no FROM wakeups WHERE driver IS NULL"
+     "    AND (wake_at, no) > ($1::bigint, $2::bigint) AND wake_at <= $3::bigint"
+     "    ORDER BY wake_at, no LIMIT $4)) w"
+     " JOIN sessions s ON s.no = w.no ORDER BY w.at, w.no LIMIT $4"},
+    {Read::next_due,
+     "SELECT least((SELECT 0::bigint FROM wakeups WHERE driver IS NOT NULL LIMIT 1),"
+     " (SELECT min(wake_at) FROM wakeups WHERE driver IS NULL))"},
+    {Read::largest_number,
+     "SELECT greatest((SELECT max(no) FROM sessions),"
+     " (SELECT max(makes) FROM posts WHERE makes IS NOT NULL), 0)"},
+    {Read::sessions,
+     SESSION_COLUMNS "FROM sessions s WHERE s.project = $1 AND s.status <> 'deleted' AND s.no < $2"
+                     " ORDER BY s.no DESC LIMIT $3"},
+    {Read::all_sessions, SESSION_COLUMNS "FROM sessions s WHERE s.no > $1 ORDER BY s.no LIMIT $2"},
+    {Read::session_bytes,
+     "SELECT (coalesce((SELECT sum(octet_length(data)) FROM journal WHERE no = $1), 0)"
+     " + coalesce((SELECT sum(octet_length(data)) FROM artifacts WHERE no = $1), 0)"
+     " + coalesce((SELECT sum(octet_length(state)) FROM snapshots WHERE no = $1), 0))::bigint"},
+    {Read::journal_bytes,
+     "SELECT coalesce(sum(octet_length(data)), 0)::bigint FROM journal WHERE no = $1"},
+    {Read::heads,
+     "SELECT id, head FROM sessions WHERE no > $1 AND status <> 'deleted' ORDER BY no LIMIT $2"},
+    {Read::completed_until,
+     "SELECT id FROM sessions WHERE status = 'completed' AND updated <= $1"
+     " ORDER BY updated, no LIMIT $2"},
+    {Read::aliases, SESSION_COLUMNS "FROM sessions s WHERE s.project = $1 AND" ALIASED
+                                    "ORDER BY s.alias, s.no LIMIT $2"},
+    {Read::alias, SESSION_COLUMNS
+     "FROM sessions s WHERE s.project = $1 AND s.alias = $3 AND" ALIASED "ORDER BY s.no LIMIT $2"},
+    // Reads one entry of the index for each project.
+    {Read::projects,
+     "WITH RECURSIVE found(project) AS ("
+     "  (SELECT project FROM sessions WHERE status <> 'deleted' AND project > $1"
+     "    ORDER BY project LIMIT 1)"
+     "  UNION ALL SELECT (SELECT s.project FROM sessions s WHERE s.status <> 'deleted'"
+     "    AND s.project > f.project ORDER BY s.project LIMIT 1) FROM found f"
+     "    WHERE f.project IS NOT NULL)"
+     " SELECT project FROM found WHERE project IS NOT NULL LIMIT $2"},
+    {Read::counts,
+     "WITH RECURSIVE waiting(no) AS ("
+     "  (SELECT no FROM pending WHERE status = 0 AND project = $1 ORDER BY no LIMIT 1)"
+     "  UNION ALL SELECT (SELECT p.no FROM pending p WHERE p.status = 0 AND p.project = $1"
+     "    AND p.no > w.no ORDER BY p.no LIMIT 1) FROM waiting w WHERE w.no IS NOT NULL)"
+     " SELECT (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1"
+     "    AND status <> 'deleted' LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM waiting WHERE no IS NOT NULL LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'paused'"
+     "    LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'error'"
+     "    LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'completed'"
+     "    LIMIT $2) x)"},
+    {Read::pending_open,
+     OF_EACH_PROJECT(
+         "SELECT p.*, s.id FROM pending p JOIN sessions s ON s.no = p.no"
+         " WHERE p.project = q.project AND p.status = 0 AND s.status <> 'deleted'" BEFORE_PLACE
+             PENDING_CHOICE)},
+    {Read::pending_any,
+     OF_EACH_PROJECT(
+         "SELECT p.*, s.id FROM sessions s JOIN pending p ON p.no = s.no"
+         " WHERE s.project = q.project AND s.status <> 'deleted' AND s.no <= $1" BEFORE_PLACE
+             PENDING_CHOICE)},
+    {Read::pending_of_session,
+     PENDING_COLUMNS " FROM pending p WHERE p.no = $1 AND (p.call, p.gen) < ($2::bigint,"
+                     " $3::bigint)" PENDING_CHOICE "ORDER BY p.call DESC, p.gen DESC LIMIT $6"},
+    {Read::pending_by_ref,
+     OF_EACH_PROJECT(
+         "SELECT p.*, s.id FROM pending p JOIN sessions s ON s.no = p.no"
+         " WHERE p.project = q.project AND p.ref = $8 AND s.status <> 'deleted'" BEFORE_PLACE
+             PENDING_CHOICE)},
+    {Read::open_pending,
+     "SELECT count(*), min(created) FROM (SELECT created FROM pending WHERE status = 0 LIMIT $1) "
+     "x"},
+    {Read::count_waiting,
+     "SELECT count(*) FROM (SELECT FROM pending WHERE project = $2 AND status = 0 LIMIT $1) x"},
+    {Read::waiting_sessions,
+     "SELECT s.id FROM pending p JOIN sessions s ON s.no = p.no"
+     " WHERE (p.project, p.no) > (coalesce((SELECT project FROM sessions WHERE no = $1), ''), $1)"
+     " AND p.status = 0 ORDER BY p.project, p.no LIMIT $2"},
+    {Read::pending_rows, PENDING_COLUMNS " FROM pending p WHERE p.no = $1 ORDER BY p.call, p.gen"},
+    {Read::key_rows, "SELECT key, seq FROM keys WHERE no = $1 ORDER BY key"},
+    {Read::newest,
+     "SELECT coalesce(s.head, 0), coalesce(s.stamp, 0)"
+     " FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY a(no, id, place)"
+     " LEFT JOIN sessions s ON s.no = a.no AND s.id = a.id ORDER BY a.place"},
+    {Read::created, "SELECT s.id FROM created c JOIN sessions s ON s.no = c.no WHERE c.key = $1"},
+    {Read::artifact, "SELECT sum, data FROM artifacts WHERE no = $1 AND seq = $2"},
+    {Read::artifact_piece,
+     "SELECT CASE WHEN $3::bigint < octet_length(data)"
+     " THEN substring(data FROM $3::int + 1 FOR $4::bigint::int) ELSE '' END"
+     " FROM artifacts WHERE no = $1 AND seq = $2"},
+    // For each writer its newest number, and whether it writes now.
+    {Read::feed_horizon,
+     "SELECT n, (NOT (pg_try_advisory_lock_shared($1::bigint::int, slot::int)"
+     " AND pg_advisory_unlock_shared($1::bigint::int, slot::int)))::int::bigint FROM writers"},
+    // The newest removed number, the last number that one query looks at, and the newest number.
+    {Read::feed_bounds,
+     "SELECT (SELECT value FROM meta WHERE name = 'feed_floor'),"
+     " coalesce((SELECT max(n) FROM (SELECT n FROM feed WHERE n > $1 AND n <= $2 ORDER BY n"
+     "   LIMIT $3) x), 0),"
+     " greatest((SELECT max(n) FROM feed WHERE n <= $2), least($2, (SELECT value FROM meta"
+     "   WHERE name = 'feed_floor')))"},
+    // $4: the projects, or NULL. $5: bytes. The last column: the frame was removed by retention,
+    // not lost.
+    {Read::feed,
+     "SELECT n, first, erased::int::bigint, project, id, status, updated, count, sum, data, cut"
+     " FROM (SELECT f.n, f.first, f.erased, f.project, s.id, s.status, s.updated, j.n AS count,"
+     "   j.sum, j.data, CASE WHEN j.n IS NULL THEN (SELECT (x.n < 0 AND x.first >= f.first)::int"
+     "     ::bigint FROM journal x WHERE x.no = f.no ORDER BY x.first LIMIT 1) END AS cut,"
+     "   sum(coalesce(octet_length(j.data), 0)) OVER (ORDER BY f.n)"
+     "     - coalesce(octet_length(j.data), 0) AS before"
+     "   FROM (SELECT * FROM feed WHERE n > $1 AND n <= $2 ORDER BY n LIMIT $3) f"
+     "   JOIN sessions s ON s.no = f.no LEFT JOIN journal j ON j.no = f.no AND j.first = f.first"
+     "   WHERE $4::text[] IS NULL OR f.project = ANY ($4)) r WHERE before < $5 ORDER BY n"},
+    {Read::feed_head,
+     "SELECT greatest((SELECT max(n) FROM feed WHERE n <= $1::bigint), least($1,"
+     " (SELECT value FROM meta WHERE name = 'feed_floor')))"},
+    {Read::due_messages,
+     POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.state = 0 AND o.kind = $1 AND o.next_at <= $2"
+                  " ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3"},
+    // Reads one entry of the index for each target, and $3 messages of each.
+    {Read::due_by_target,
+     "WITH RECURSIVE found(target) AS ("
+     "  (SELECT target FROM posts WHERE state = 0 AND kind <> 'session' AND target > $1"
+     "    ORDER BY target LIMIT 1)"
+     "  UNION ALL SELECT (SELECT p.target FROM posts p WHERE p.state = 0 AND p.kind <> 'session'"
+     "    AND p.target > f.target ORDER BY p.target LIMIT 1) FROM found f"
+     "    WHERE f.target IS NOT NULL)"
+     " SELECT (SELECT s.id FROM sessions s WHERE s.no = x.no), x.seq, x.n, x.attempts, x.target"
+     " FROM found f CROSS JOIN LATERAL"
+     "  (SELECT o.no, o.seq, o.n, o.attempts, o.target FROM posts o WHERE o.state = 0"
+     "    AND o.kind <> 'session' AND o.target = f.target AND o.next_at <= $2"
+     "    ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3) x WHERE f.target IS NOT NULL LIMIT $4"},
+    {Read::post, POST_COLUMNS "FROM posts o" POST_SENDER
+                              "WHERE o.no = $1 AND s.id = $2 AND o.seq = $3 AND o.n = $4"},
+    // $5: a state, or -1 for all.
+    {Read::list_messages, POST_COLUMNS
+     "FROM posts o" POST_SENDER "WHERE (o.no, o.seq, o.n) < ($1::bigint, $2::bigint, $3::bigint)"
+     " AND o.kind NOT IN ('session', 'held') AND ($5::bigint < 0 OR o.state = $5)"
+     " AND s.project = $4 ORDER BY o.no DESC, o.seq DESC, o.n DESC LIMIT $6"},
+    {Read::count_given_up, "SELECT count(*) FROM (SELECT FROM posts WHERE" GIVEN_UP " LIMIT $2) x"},
+    {Read::secret, "SELECT secret FROM secrets WHERE no = $1 AND call = $2 AND gen = $3"},
+    {Read::sent,
+     "SELECT ref, body FROM sent WHERE no = $1 AND call = $2 AND gen = $3 AND target = $4"
+     " ORDER BY ref LIMIT 100"},
+    {Read::delivered,
+     "SELECT coalesce((SELECT digest FROM delivered WHERE key = $1),"
+     " (SELECT digest FROM kept WHERE key = $1))"},
+    {Read::kept,
+     "SELECT key, digest, id, at, source, project, ref, body FROM kept ORDER BY at LIMIT $1"},
+    {Read::tokens,
+     "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
+     " ORDER BY id"},
+    {Read::devices,
+     "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
+     " ORDER BY id"},
+    {Read::rules,
+     "SELECT r.id, r.no, s.id, r.uses, r.used, r.sum, r.data FROM rules r LEFT JOIN sessions s"
+     " ON s.no = r.no ORDER BY r.id"},
+    {Read::audit, "SELECT n, line, hash FROM audit WHERE n > $1 ORDER BY n LIMIT $2"},
+    {Read::ping, "SELECT value FROM meta WHERE name = 'format'"},
+});
+
+#undef SESSION_COLUMNS
+#undef ALIASED
+#undef PENDING_COLUMNS
+#undef PENDING_CHOICE
+#undef OF_EACH_PROJECT
+#undef BEFORE_PLACE
+#undef POST_COLUMNS
+#undef POST_SENDER
+#undef GIVEN_UP
+
+}  // namespace
+
+char const* sql(Write name) { return writes.at(static_cast<std::size_t>(name)); }
+char const* sql(Read name) { return reads.at(static_cast<std::size_t>(name)); }
+
+}  // namespace dormouse::store::postgres

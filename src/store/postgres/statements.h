@@ -1,0 +1,83 @@
+#pragma once
+// All statements of a serving store.
+
+#include <cstdint>
+
+namespace dormouse::store::postgres {
+
+// Each calls one function of writer_functions.cc or append_function.cc, but newest_call.
+enum class Write : std::uint8_t {
+    register_node,
+    leave,
+    take_block,
+    newest_call,
+    append,
+    messages,
+    drop_delivered,
+    drop_given_up,
+    trim_audit,
+    keep,
+    drop_kept,
+    change_tokens,
+    change_devices,
+    drop_rule,
+};
+
+enum class Read : std::uint8_t {
+    session,
+    snapshot,
+    wake,
+    frames,
+    page,
+    lookup,
+    pending,
+    due,
+    next_due,
+    largest_number,
+    sessions,
+    all_sessions,
+    session_bytes,
+    journal_bytes,
+    heads,
+    completed_until,
+    aliases,
+    alias,
+    projects,
+    counts,
+    pending_open,
+    pending_any,
+    pending_of_session,
+    pending_by_ref,
+    open_pending,
+    count_waiting,
+    waiting_sessions,
+    pending_rows,
+    key_rows,
+    newest,
+    created,
+    artifact,
+    artifact_piece,
+    feed_horizon,
+    feed_bounds,
+    feed,
+    feed_head,
+    due_messages,
+    due_by_target,
+    post,
+    list_messages,
+    count_given_up,
+    secret,
+    sent,
+    delivered,
+    kept,
+    tokens,
+    devices,
+    rules,
+    audit,
+    ping,
+};
+
+[[nodiscard]] char const* sql(Write name);
+[[nodiscard]] char const* sql(Read name);
+
+}  // namespace dormouse::store::postgres

@@ -1,0 +1,164 @@
+#include "store/postgres/writer/writer.h"
+
+#include "store/postgres/statements.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+namespace dormouse::store::postgres {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int repeats_max = 3;
+constexpr auto leave_wait = std::chrono::seconds(2);
+constexpr auto pause_between_connects = std::chrono::milliseconds(50);
+
+std::string random_bytes() {
+    std::array<char, 16> bytes{};
+    while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()) &&
+           errno == EINTR) {}
+    return {bytes.data(), bytes.size()};
+}
+
+}  // namespace
+
+Answer<Registration> register_node(Connection& connection, Catalogue const& catalogue,
+                                   std::string const& name, std::string const& version) {
+    Registration out;
+    out.incarnation = random_bytes();
+    Call call{sql(Write::register_node)};
+    call.parameters.integer(catalogue.lock).bytes(out.incarnation).text(name).text(version);
+    auto const rows = connection.run(call, std::chrono::seconds(10));
+    if (!rows) {
+        auto failure = rows.error();
+        if (failure.state == "DM003")
+            failure.error = {Code::wrong_state,
+                             "256 processes use this schema of the store: stop one of them",
+                             {},
+                             0};
+        return std::unexpected(std::move(failure));
+    }
+    auto const made = integers_of(rows->text(0, 0));
+    if (made.size() != 3) return std::unexpected(Failure{.error = {Code::internal, "register_1"}});
+    out.epoch = static_cast<Epoch>(made[0]);
+    out.slot = made[1];
+    out.batch = made[2];
+    return out;
+}
+
+Writer::~Writer() {
+    auto const connection = session_.connection(leave_wait);
+    if (!connection || fenced_) return;
+    Call call{sql(Write::leave)};
+    call.parameters.integer(me_.slot).bytes(me_.incarnation);
+    std::ignore = (*connection)->run(call, leave_wait);
+}
+
+RowArray Writer::array(std::string_view type) const {
+    auto const found = catalogue_.types.find(type);
+    return RowArray(found == catalogue_.types.end() ? 0 : found->second);
+}
+
+Parameters Writer::fenced_parameters() {
+    Parameters out;
+    out.integer(catalogue_.lock).integer(me_.slot).bytes(me_.incarnation).integer(++me_.batch);
+    return out;
+}
+
+Failure Writer::fence() {
+    fenced_ = true;
+    return {.error = static_cast<Error const&>(port::fenced().error())};
+}
+
+Answer<Connection*> Writer::reconnect() {
+    auto const until = Clock::now() + options_.reconnect_wait;
+    for (;;) {
+        auto made = session_.connection(options_.reconnect_wait);
+        if (made || Clock::now() >= until) return made;
+        std::this_thread::sleep_for(pause_between_connects);
+    }
+}
+
+// The row's lock waits until the server has ended the lost call. That it is taken and committed
+// shows also that a standby has what was committed before.
+Answer<std::optional<Writer::Statuses>> Writer::resolve() {
+    auto const until = Clock::now() + options_.call_wait;
+    for (;;) {
+        auto const connection = reconnect();
+        if (!connection) return std::unexpected(connection.error());
+        Call call{sql(Write::newest_call)};
+        call.parameters.integer(me_.slot).bytes(me_.incarnation);
+        auto const rows = (*connection)->run(call, options_.call_wait);
+        if (rows && !(*connection)->warned()) {
+            if (rows->size() == 0) return std::unexpected(fence());
+            if (rows->integer(0, 0) != me_.batch) return std::nullopt;
+            return integers_of(rows->text(0, 1));
+        }
+        session_.close();
+        if (rows || Clock::now() < until) continue;
+        return std::unexpected(rows.error());
+    }
+}
+
+Answer<Writer::Statuses> Writer::once(Call const& call) {
+    if (fenced_) return std::unexpected(fence());
+    for (int repeats = 0, losses = 0;;) {
+        auto const connection = reconnect();
+        if (!connection) return std::unexpected(connection.error());
+        auto rows = (*connection)->run(call, options_.call_wait);
+        // A wait for the standby that was cancelled is a warning, not an error.
+        bool const warned = rows && (*connection)->warned();
+        if (rows && !warned) return integers_of(rows->text(0, 0));
+        if (warned) session_.close();
+        auto const state = rows ? std::string() : rows.error().state;
+        if (state == "DM001") return std::unexpected(fence());
+        if (warned || rows.error().lost || state == "DM002") {
+            auto known = resolve();
+            if (!known) return std::unexpected(std::move(known.error()));
+            if (*known) return std::move(**known);
+            if (++losses <= repeats_max) continue;
+        } else if (is_passing(state) && ++repeats <= repeats_max) {
+            continue;
+        }
+        if (rows) return std::unexpected(Failure{.error = {Code::store_unavailable, "warning"}});
+        return std::unexpected(std::move(rows.error()));
+    }
+}
+
+Result<Epoch> Writer::join(std::string const& name, std::string const& version) {
+    auto const connection = reconnect();
+    if (!connection) return std::unexpected(connection.error().error);
+    auto made = register_node(**connection, catalogue_, name, version);
+    if (!made) return std::unexpected(std::move(made.error().error));
+    me_ = std::move(*made);
+    joined_ = me_.epoch;
+    fenced_ = false;
+    return joined_;
+}
+
+// A block that is lost with the connection stays unused.
+Result<std::uint64_t> Writer::take_block() {
+    Call call{sql(Write::take_block)};
+    call.parameters.integer(catalogue_.lock);
+    for (int repeats = 0;; ++repeats) {
+        auto const connection = reconnect();
+        if (!connection) return std::unexpected(connection.error().error);
+        auto const rows = (*connection)->run(call, options_.call_wait);
+        if (rows) return static_cast<std::uint64_t>(rows->integer(0, 0));
+        bool const again = rows.error().lost || is_passing(rows.error().state);
+        if (!again || repeats == repeats_max) return std::unexpected(rows.error().error);
+    }
+}
+
+Result<std::int64_t> Writer::change(Call const& call) {
+    auto const statuses = once(call);
+    if (!statuses) return std::unexpected(statuses.error().error);
+    if (statuses->size() != 1) return fail(Code::internal, "PostgreSQL: a call has no status");
+    return statuses->front();
+}
+
+}  // namespace dormouse::store::postgres

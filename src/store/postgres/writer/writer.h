@@ -1,0 +1,93 @@
+#pragma once
+// The writing half of the store: one connection, and this process's row in `writers`.
+
+#include "port/store.h"
+#include "store/postgres/session.h"
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dormouse::store::postgres {
+
+struct WriterOptions {
+    std::uint64_t feed_kept = 0;
+    Connection::Wait call_wait{};
+    Connection::Wait reconnect_wait{};
+};
+
+// This process's row in `writers`.
+struct Registration {
+    Epoch epoch = 0;
+    std::int64_t slot = 0;
+    std::int64_t batch = 0;   // the number of the newest call
+    std::string incarnation;  // 16 random bytes
+};
+
+[[nodiscard]] Answer<Registration> register_node(Connection& connection, Catalogue const& catalogue,
+                                                 std::string const& name,
+                                                 std::string const& version);
+
+class Writer {
+public:
+    Writer(Session session, Catalogue catalogue, Registration registration, WriterOptions options)
+        : session_(std::move(session)),
+          catalogue_(std::move(catalogue)),
+          me_(std::move(registration)),
+          options_(options) {}
+    ~Writer();  // frees the row
+    Writer(Writer const&) = delete;
+    Writer& operator=(Writer const&) = delete;
+
+    [[nodiscard]] std::vector<port::AppendResult> commit(std::span<port::Append const> appends);
+    [[nodiscard]] Result<void> update_messages(std::span<port::OutboxUpdate const> updates);
+    [[nodiscard]] Result<void> drop_delivered(Time until);
+    [[nodiscard]] Result<void> drop_given_up(Time until, std::uint32_t limit);
+    [[nodiscard]] Result<void> trim_audit(std::uint64_t through, std::string const& line);
+    [[nodiscard]] Result<void> keep(port::KeptRow const& row);
+    [[nodiscard]] Result<void> drop_kept(std::span<Bits128 const> keys);
+    [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
+    [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
+    [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+
+    // Registers again, after another process took the row. Returns the new epoch.
+    [[nodiscard]] Result<Epoch> join(std::string const& name, std::string const& version);
+    // The first of 256 session numbers that no process has used.
+    [[nodiscard]] Result<std::uint64_t> take_block();
+
+    // May be called from another thread.
+    [[nodiscard]] bool fenced() const { return fenced_; }
+
+private:
+    using Statuses = std::vector<std::int64_t>;
+    using Results = std::vector<port::AppendResult>;
+
+    // The parameters that all functions begin with.
+    [[nodiscard]] Parameters fenced_parameters();
+    // Makes a call exactly once, however often the connection is lost. REQUIRES: its parameters
+    // begin with fenced_parameters().
+    [[nodiscard]] Answer<Statuses> once(Call const& call);
+    // What became of the call that was sent last; nullopt: it was not made and will not be.
+    [[nodiscard]] Answer<std::optional<Statuses>> resolve();
+    [[nodiscard]] Answer<Connection*> reconnect();
+    [[nodiscard]] Failure fence();
+    // A call without appends. Returns its status.
+    [[nodiscard]] Result<std::int64_t> change(Call const& call);
+
+    void write_round(std::span<port::Append const> appends, std::vector<std::size_t> const& round,
+                     Results& results);
+    [[nodiscard]] Parameters encode(std::span<port::Append const> appends,
+                                    std::vector<std::size_t> const& round);
+    [[nodiscard]] RowArray array(std::string_view type) const;
+
+    Session session_;
+    Catalogue catalogue_;
+    Registration me_;
+    WriterOptions options_;
+    Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
+    std::atomic<bool> fenced_ = false;
+};
+
+}  // namespace dormouse::store::postgres
