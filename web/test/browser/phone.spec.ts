@@ -70,3 +70,20 @@ test('message is written by touch and the tabs lead through the page', async ({ 
   await page.locator('.back').tap();
   await expect(page).toHaveURL(`${server.url}/sessions`);
 });
+
+test('project is chosen on a phone', async ({ page, server }) => {
+  await server.create('hello', { title: 'In default' });
+  await server.create('hello', { project: 'second', title: 'In second' });
+  await signIn(page, server, '/sessions');
+  const row = (title: string) => page.locator('.rw').filter({ hasText: title });
+  await expect(row('In default')).toBeVisible();
+  const choice = page.locator('.top').getByLabel('Project');
+  const box = await page.locator('.top .proj').boundingBox();
+  expect(box?.height).toBeGreaterThanOrEqual(44);
+  await choice.selectOption('second');
+  await expect(row('In second')).toBeVisible();
+  await expect(row('In default')).toHaveCount(0);
+  await accessible(page, 'sessions of another project on a phone');
+  await page.goto(`${server.url}/tasks`);
+  await expect(choice).toHaveValue('second');
+});
