@@ -60,7 +60,7 @@ describe('columns', () => {
     expect([one?.half, one?.most]).toEqual([null, null]);
     expect(one?.pending).toBe(1);
   });
-  it('what_happened_between_two_samples_of_the_first_column_is_in_it', () => {
+  it('first_column_has_what_happened_between_its_samples', () => {
     const all = columns([sample(0, [1, 1, 1]), sample(9, [2, 2, 2])], 0, 20, 2);
     expect(all.map((one) => one.most)).toEqual([0.001, null]);
   });
