@@ -87,3 +87,25 @@ test('project is chosen on a phone', async ({ page, server }) => {
   await page.goto(`${server.url}/tasks`);
   await expect(choice).toHaveValue('second');
 });
+
+test('session is found on a phone, and every view is reached', async ({ page, server }) => {
+  await server.create('hello', { title: 'The invoice' });
+  await server.create('hello', { title: 'Something else' });
+  await signIn(page, server, '/sessions');
+  const row = (title: string) => page.locator('.rw').filter({ hasText: title });
+  await expect(row('Something else')).toBeVisible();
+  await button(page, 'Search').tap();
+  await expect(page.getByRole('searchbox')).toBeFocused();
+  await page.getByRole('searchbox').fill('invoice');
+  await expect(row('Something else')).toHaveCount(0);
+  await expect(row('The invoice')).toBeVisible();
+  await accessible(page, 'search on a phone');
+  for (const name of ['Tasks', 'Mail', 'Rules', 'Deliveries', 'Nodes', 'Access', 'Audit']) {
+    await page.goto(`${server.url}/you`);
+    await page
+      .getByRole('navigation', { name: 'More' })
+      .getByRole('link', { name, exact: true })
+      .tap();
+    await expect(page.locator('.top .tt')).toHaveText(name);
+  }
+});
