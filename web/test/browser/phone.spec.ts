@@ -109,3 +109,24 @@ test('session is found on a phone, and every view is reached', async ({ page, se
     await expect(page.locator('.top .tt')).toHaveText(name);
   }
 });
+
+test('mail and tasks of a session are begun by touch', async ({ page, server }) => {
+  const session = await server.create('background hello', { title: 'The parent' });
+  await server.create(undefined, { alias: 'desk' });
+  await signIn(page, server, `/sessions/${session.id}/tasks`);
+  await expect(page.getByRole('tree')).toBeVisible();
+  await button(page, 'New task').tap();
+  await page.getByLabel('What it shall do').fill('say it again');
+  await button(page, 'Start the task').tap();
+  await shows(page.getByRole('tree'), 'say it again');
+  await page.goto(`${server.url}/mail`);
+  await button(page, 'Write').first().tap();
+  await page.getByLabel('To').fill('desk');
+  await page.getByText('Options').tap();
+  await page.getByLabel('Text').fill('Hello from a phone');
+  const send = button(page, 'Send the mail');
+  await send.scrollIntoViewIfNeeded();
+  await send.tap();
+  await shows(page, 'Sent to 1 session.');
+  await shows(page.locator('.ml'), 'Hello from a phone');
+});
