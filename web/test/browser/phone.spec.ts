@@ -34,7 +34,10 @@ test('targets of a phone are large enough', async ({ page, server }) => {
   const call = await server.openCall(session.id);
   await server.create('deploy B', { title: 'Deploy the shop' });
   await signIn(page, server);
-  for (const path of ['/', `/?open=${call.id}`, '/sessions', `/sessions/${session.id}`, '/you']) {
+  const tabs = ['', '/tasks', '/mail'].map((tab) => `/sessions/${session.id}${tab}`);
+  const operate = ['', '/rules', '/deliveries', '/access', '/audit'].map((one) => `/operate${one}`);
+  const lists = ['/sessions', '/tasks', '/mail', '/you'];
+  for (const path of ['/', `/?open=${call.id}`, ...lists, ...tabs, ...operate]) {
     await page.goto(server.url + path);
     await shows(page, /Inbox|Sessions/);
     await expect(page.locator('.skel')).toHaveCount(0);
@@ -91,7 +94,10 @@ test('project is chosen on a phone', async ({ page, server }) => {
 test('session is found on a phone, and every view is reached', async ({ page, server }) => {
   await server.create('hello', { title: 'The invoice' });
   await server.create('hello', { title: 'Something else' });
-  await signIn(page, server, '/sessions');
+  await signIn(page, server);
+  await page.getByRole('link', { name: 'Search sessions' }).tap();
+  await expect(page.getByRole('searchbox')).toBeFocused();
+  await page.goto(`${server.url}/sessions`);
   const row = (title: string) => page.locator('.rw').filter({ hasText: title });
   await expect(row('Something else')).toBeVisible();
   await button(page, 'Search').tap();
