@@ -278,7 +278,7 @@ class Page(Tools):
         self.assertEqual(foreign.get(unknown).text.replace(unknown, pending), page.text)
         self.assertProblem(foreign.send(unknown, fields), 404, 'not_found')
         self.assertEqual(page.links, ['/sign-in?next=/a/' + pending])
-        self.assertIn('Sign in to answer.', page.text)
+        self.assertIn('Sign in to answer', page.text)
         self.assertEqual(self.status(pending), 'waiting')
 
     def test_form_after_sign_out_or_revocation_is_refused(self):
@@ -442,7 +442,7 @@ class Home(Tools):
         call = self.server.open_calls(self.server.create('approve A')['id'])[0]
         answer = self.assertStatus(Client(self.server.port, None).get('/'), 200)
         page = Parsed(answer.raw)
-        self.assertIn('ask your administrator for a sign-in link', page.text)
+        self.assertIn('Ask your administrator for one', page.text)
         self.assertNotIn(call['message'], page.text)
         self.assertNotIn(call['id'], answer.raw.decode())
         self.assertEqual(page.links, ['/sign-in'])

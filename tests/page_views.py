@@ -124,8 +124,8 @@ class WebPage(Tools):
             self.assertProblem(send(link, '/', origin), 403, 'origin_refused')
         asks = self.assertStatus(send(f'  {link}\r\n', '/sessions?q=a', confirm=None), 200)
         step = Parsed(asks.raw)
-        for words in ('Sign in as bob', 'Made by', 'first', 'answer what waits', 'all projects',
-                      '30 days', 'continue to /sessions?q=a'):
+        for words in ('Sign in as bob', 'first made this link for you', 'answer what waits',
+                      'all projects', '30 days', 'continue to /sessions?q=a', 'works once'):
             self.assertIn(words, step.text)
         self.assertNotIn('Set-Cookie', asks.headers)
         self.assertEqual(step.hidden['next'], '/sessions?q=a')

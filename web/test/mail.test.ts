@@ -17,6 +17,7 @@ const letter = (id: string, at: number, more: Partial<Letter> = {}): Letter => (
   held: false,
   expired: false,
   reason: null,
+  failed: 0,
   ...more,
 });
 const shape = (all: Letter[]): string[] =>

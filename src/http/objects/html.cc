@@ -2,6 +2,7 @@
 
 #include "base/text/cut.h"
 #include "base/text/text.h"
+#include "http/objects/card_page.h"
 #include "http/objects/plain_files.h"
 #include "json/json.h"
 
@@ -79,7 +80,10 @@ std::string time_html(Time at, Time now) {
     return utc_text(at) + " <span class=\"dim\">(" + words + ")</span>";
 }
 
-HttpReply html_reply(int status, std::string_view title, std::string_view body) {
+HttpReply html_reply(int status, std::string_view title, std::string_view body,
+                     std::string_view look) {
+    std::string const opening =
+        look.empty() ? "<body>" : "<body class=\"" + std::string(look) + "\">";
     // The policy hides the page's address from other sites, but not from its own form: without an
     // Origin that form would be refused.
     return {status,
@@ -93,8 +97,8 @@ HttpReply html_reply(int status, std::string_view title, std::string_view body) 
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             "<meta name=\"viewport\" content=\"width=device-width\">"
             "<meta name=\"color-scheme\" content=\"light dark\"><title>" +
-                html_text(title) + "</title>" + plain_style_link() + "</head><body><main>\n" +
-                std::string(body) + "</main></body></html>\n"};
+                html_text(title) + "</title>" + plain_style_link() + "</head>" + opening +
+                "<main>\n" + std::string(body) + "</main></body></html>\n"};
 }
 
 bool wants_html(HttpRequest const& request) {
@@ -108,14 +112,13 @@ HttpReply for_browser(HttpReply reply, HttpRequest const& request) {
     json::View const view(*problem);
     std::string const title = view["title"].string_or("This did not work");
     std::string const detail = view["detail"].string_or("");
-    std::string body = "<h1>" + html_text(title) + "</h1>\n";
-    if (auto const words = advice(reply.status); !words.empty())
-        body += "<p>" + html_text(words) + "</p>\n";
-    if (detail != title) body += "<p class=\"said\">" + html_text(detail) + "</p>\n";
-    body += "<nav><a href=\"/\">What waits for me</a></nav>\n<p class=\"dim\">" +
-            std::to_string(reply.status) + " " + html_text(view["code"].string_or("")) +
-            ", request " + html_text(view["requestID"].string_or("")) + "</p>\n";
-    HttpReply out = html_reply(reply.status, title, body);
+    CardPage page{.title = title, .about = advice(reply.status)};
+    if (detail != title) page.card = "<p class=\"said\">" + html_text(detail) + "</p>\n";
+    page.card += "<p><a class=\"btn\" href=\"/\">What waits for me</a></p>\n";
+    page.notes = "<p class=\"note\">" + std::to_string(reply.status) + " " +
+                 html_text(view["code"].string_or("")) + ", request " +
+                 html_text(view["requestID"].string_or("")) + "</p>\n";
+    HttpReply out = card_reply(reply.status, page);
     for (auto& header : reply.headers) {
         bool const has = std::ranges::any_of(
             out.headers, [&](auto const& own) { return own.first == header.first; });

@@ -19,8 +19,10 @@ namespace dormouse::http {
 // The same as HTML, with the distance from `now`: "(in 5 h)", "(3 min ago)".
 [[nodiscard]] std::string time_html(Time at, Time now);
 
-// Returns a whole page. `title` is text; `body` is HTML and contains the heading.
-[[nodiscard]] HttpReply html_reply(int status, std::string_view title, std::string_view body);
+// Returns a whole page. `title` is text; `body` is HTML and contains the heading. `look`: a class
+// of the body element in plain_files.cc, if any.
+[[nodiscard]] HttpReply html_reply(int status, std::string_view title, std::string_view body,
+                                   std::string_view look = "");
 
 // Returns true if the request comes from a browser that shows the answer to a person.
 [[nodiscard]] bool wants_html(HttpRequest const& request);

@@ -61,39 +61,105 @@ constexpr std::string_view style =
     ".two{display:grid;grid-template-columns:1fr 2fr;gap:.5rem}.two .btn:only-child{grid-column:2}"
     ".run{width:100%}"
     "@media(max-width:30rem){body{padding:0}main{border:0;border-radius:0;min-height:100vh}"
-    "dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}";
+    "dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}"
+    // The small pages: one card in the middle (card_page.h).
+    ".small{display:grid;place-items:center;box-sizing:border-box;min-height:100vh;"
+    "padding:1.5rem 1rem}"
+    ".small main{width:min(25rem,100%);padding:0;border:0;background:none;min-height:0}"
+    ".small header{text-align:center;margin-bottom:1.4rem}"
+    ".small h1{font-size:1.375rem;letter-spacing:-.012em;text-wrap:balance;margin:.75rem 0 .5rem}"
+    ".small header p{margin:0;color:var(--text-2)}"
+    ".mark{width:46px;height:46px}.face{fill:var(--bg);stroke:var(--bg);stroke-linejoin:round}"
+    ".face path:first-child{fill:none;stroke-width:1.5;stroke-linecap:round}"
+    ".face path:last-child{stroke-width:.8}"
+    ".small .card{padding:1.375rem;background:var(--surface);border:1px solid var(--line);"
+    "border-radius:14px;box-shadow:0 1px 2px rgb(20 20 40/.06)}"
+    ".card p{margin:.75rem 0}.card>:first-child,.card>:first-child>:first-child{margin-top:0}"
+    ".card>:last-child,.card>:last-child>:last-child{margin-bottom:0}"
+    ".card form>:last-child{margin-bottom:0}.facts{margin:0 0 "
+    "1.25rem}.facts[hidden]{display:none}.facts b{font-weight:600}"
+    ".facts li{display:grid;grid-template-columns:18px 1fr;gap:.75rem;border:0;padding:0;"
+    "margin-bottom:.6rem}"
+    ".facts svg{width:18px;height:18px;margin-top:.15rem;fill:none;stroke:var(--text-3);"
+    "stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}"
+    ".small label{font-weight:550}.small input{min-height:46px;border-radius:11px;"
+    "margin-top:.35rem;padding:.5rem .75rem;font-weight:400}#paste "
+    "p{margin-top:0}::placeholder{color:var(--text-3);opacity:1}"
+    ".small button,.small a.btn{width:100%;min-height:46px;border-radius:11px;padding:.4rem 1rem}"
+    ".or{display:flex;align-items:center;gap:.75rem;color:var(--text-3);font-size:.75rem}"
+    ".or:before,.or:after{content:\"\";flex:1;height:1px;background:var(--line)}"
+    ".known .other{display:none}"
+    ".note{margin:1.1rem 0 "
+    "0;text-align:center;text-wrap:balance;font-size:.8125rem;color:var(--text-2)}"
+    ".small details{margin-top:.5rem;font-size:.8125rem}.small summary{text-align:center}";
 
 constexpr std::string_view script = R"js(
 const at = id => document.getElementById(id);
-const say = text => { at('said').textContent = text };
+const put = (id, ...parts) => at(id).replaceChildren(...parts.map((part, index) => {
+  if (index % 2 === 0) return part;
+  const bold = document.createElement('b');
+  bold.textContent = part;
+  return bold;
+}));
+const when = ms => new Date(ms).toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
+const note = at('note').textContent;
 let code = location.hash.slice(1);
+let asked = '';
 const next = at('form').elements.next.value;
 history.replaceState(null, '', location.pathname + location.search);
-at('paste').hidden = code !== '';
-const ask = async (path, body) => fetch(path, {method: 'POST', body: JSON.stringify(body),
-  headers: {'Content-Type': 'application/json'}});
-const failed = said => { say(said.detail); code = ''; at('paste').hidden = false };
-let asked = '';
+const show = (title, about, known) => {
+  at('title').textContent = document.title = title;
+  at('said').textContent = about;
+  at('in').textContent = known ? title : 'Continue';
+  at('facts').hidden = !known;
+  at('paste').hidden = known || code !== '';
+  at('link').required = !at('paste').hidden;
+  at('note').textContent = note;
+  document.body.classList.toggle('known', known);
+};
+const failed = (status, detail) => {
+  code = asked = '';
+  show(status === 401 ? 'This link no longer works' : 'Sign in to Dormouse', detail, false);
+};
+const ask = async (path, body) => {
+  try {
+    const reply = await fetch(path, {method: 'POST', body: JSON.stringify(body),
+      headers: {'Content-Type': 'application/json'}});
+    const said = await reply.json();
+    if (reply.ok) return said;
+    failed(reply.status, said.detail);
+  } catch {
+    failed(0, 'The server did not answer. Paste the link, and try again.');
+  }
+  return null;
+};
+const projects = list => !list ? 'all projects' :
+  (list.length === 1 ? 'the project ' : 'the projects ') + list.join(', ');
 const about = async () => {
-  const reply = await ask('/sign-in/link', {code});
-  const said = await reply.json();
-  if (!reply.ok) return failed(said);
+  const said = await ask('/sign-in/link', {code});
+  if (!said) return;
   asked = code;
-  at('in').textContent = 'Sign in as ' + said.name;
-  say((said.by ? said.by + ' made this link for ' : 'This link is for ') + said.name + ', role ' +
-    said.role + ', ' + (said.projects ? 'projects ' + said.projects.join(', ') : 'all projects') +
-    '. It works until ' + new Date(said.expires).toLocaleString() + '.');
+  show('Sign in as ' + said.name, '', true);
+  if (said.by) put('by', '', said.by, ' made this link for you, ' + when(said.created) + '.');
+  else put('by', 'This link is for ', said.name, '.');
+  put('can', 'You can ', at('facts').dataset[said.role], ' in ', projects(said.projects), '.');
+  at('note').textContent = 'The link works once, until ' + when(said.expires) +
+    '. Not you? Close this page; nothing happens.';
 };
 at('form').addEventListener('submit', async event => {
   event.preventDefault();
   code = code || at('link').value.trim().split('#').pop();
   if (asked !== code) return about();
-  const reply = await ask('/sign-in', {code, next});
-  const said = await reply.json();
-  if (reply.ok) location.replace(said.next);
-  else failed(said);
+  const said = await ask('/sign-in', {code, next});
+  if (said) location.replace(said.next);
 });
-if (code) about();
+// A link that is opened in the tab of this page changes only what is behind '#'.
+addEventListener('hashchange', () => location.reload());
+if (code) {
+  at('paste').hidden = true;
+  at('link').required = false;
+  about();
+}
 )js";
 
 std::string path_of(std::string_view name, std::string_view bytes, std::string_view ending) {

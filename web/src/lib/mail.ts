@@ -35,6 +35,7 @@ export function received(mail: Mail, self: string): Letter {
     held: mail.status === 'quarantined',
     expired: mail.status === 'expired',
     reason: mail.reason,
+    failed: 0,
   };
 }
 
@@ -62,6 +63,7 @@ export function sent(mail: SentMail, self: string): Letter {
     held: mail.status === 'quarantined',
     expired: false,
     reason: null,
+    failed: mail.failed ?? 0,
   };
 }
 
@@ -143,7 +145,8 @@ export interface Edge {
 /** Who writes to whom, and how often. */
 export function edges(letters: readonly Letter[]): Edge[] {
   const found = new Map<string, Edge>();
-  for (const { from, to, held } of letters) {
+  for (const { from, to, held, failed } of letters) {
+    if (failed > 0) continue; // it reached nobody, or others than those it names
     const key = `${from}\n${to}`;
     const edge = found.get(key) ?? { from, to, count: 0, held: false };
     edge.count += 1;

@@ -2,6 +2,7 @@
 import type { Delivery, Doctor, Node as ServerNode } from 'dormouse-client';
 import { client, maybe } from './api';
 import type { IconName } from './icons';
+import { keep, sampleOf, type Sample } from './history';
 import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
 import { count } from './text';
@@ -65,6 +66,8 @@ class Overview {
   doctor = $state.raw<Doctor | null>(null);
   deliveries = $state.raw<Delivery[]>([]);
   metrics = $state.raw<Record<string, number>>({});
+  /** The figures since the page was opened. */
+  history = $state.raw<Sample[]>([]);
   at = $state(0);
   error = $state.raw<unknown>(null);
   nodes = $state.raw<ServerNode[]>([]);
@@ -89,7 +92,9 @@ class Overview {
   watch(project: string): () => void {
     void this.read(project);
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') void this.read(project);
+      if (document.visibilityState !== 'visible') return;
+      void this.read(project);
+      if (me.may('operate')) void this.figures();
     }, EVERY);
     return () => clearInterval(timer);
   }
@@ -124,6 +129,8 @@ class Overview {
   async figures(): Promise<void> {
     const response = await client.raw('/metrics').catch(() => null);
     if (response?.ok) this.metrics = parse(await response.text());
+    // Without an answer there is nothing to say of this moment.
+    if (response) this.history = keep(this.history, sampleOf(this.metrics, this.dead, Date.now()));
   }
 }
 

@@ -6,6 +6,7 @@ import { feed } from './feed.svelte';
 import { named, received, sent } from './mail';
 import { me } from './me.svelte';
 import { sessions } from './sessions.svelte';
+import { shortID } from './text';
 import type { Listed } from './words';
 
 /** Inboxes that are read for one page, and how many of them at once. */
@@ -30,6 +31,17 @@ export async function readInbox(id: string): Promise<Mail[]> {
   return found;
 }
 
+/** Who did not get a mail, and why; the first of them, if they are many. */
+export async function failuresOf(id: string): Promise<{ to: string; why: string }[]> {
+  const state = await client.call('getMail', { path: { id }, query: { limit: PAGE } as never });
+  return state.receivers
+    .filter((one) => one.status === 'failed')
+    .map((one) => ({
+      to: one.alias ?? (one.sessionID ? shortID(one.sessionID) : 'a session'),
+      why: one.reason ?? 'no reason is known',
+    }));
+}
+
 export class ProjectMail {
   loaded = $state(false);
   error = $state.raw<unknown>(null);
@@ -50,7 +62,7 @@ export class ProjectMail {
       const type = String(event.type);
       if (!type.startsWith('mail')) return;
       void this.undelivered();
-      if (type !== 'mail_sent') void this.again(event.sessionID);
+      void this.again(event.sessionID);
     });
   }
 
@@ -99,8 +111,17 @@ export class ProjectMail {
   }
 
   private async inbox(session: Pick<Listed, 'id' | 'alias'>): Promise<void> {
-    const mails = await readInbox(session.id);
-    const letters = mails.map((one) => received(one, named(session)));
+    const query = { sessionID: session.id };
+    const [mails, out] = await Promise.all([
+      readInbox(session.id),
+      client.call('listMail', { query: query as never }),
+    ]);
+    // What was delivered is in the inbox of its receiver; what was not is only with its sender.
+    const failed = out.items.filter((one) => (one.failed ?? 0) > 0);
+    const letters = [
+      ...mails.map((one) => received(one, named(session))),
+      ...failed.map((one) => sent(one, named(session))),
+    ];
     this.inboxes = { ...this.inboxes, [session.id]: letters };
   }
 

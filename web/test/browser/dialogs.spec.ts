@@ -153,3 +153,98 @@ test('deliveries that were given up are sent again together', async ({ page, ser
   await shows(page, '2 deliveries are sent again.');
   expect(sent).toEqual(['dlv_1', 'dlv_2']);
 });
+
+test('mail is written to named sessions, and says who did not get it', async ({ page, server }) => {
+  const buyer = await server.create(undefined, { alias: 'buyer' });
+  await server.create(undefined, { alias: 'legal' });
+  await signIn(page, server, '/mail');
+  await page.keyboard.press('w');
+  const send = button(dialog(page), 'Send the mail');
+  await expect(send).toBeDisabled();
+  await dialog(page).getByLabel('To').fill('buyer, nobody');
+  await dialog(page).getByLabel('Text').fill('ü'.repeat(32_769));
+  await shows(dialog(page), 'must be at most 64 KiB');
+  await expect(send).toBeDisabled();
+  await dialog(page).getByLabel('Text').fill('May we ask for 60 days?');
+  await dialog(page).getByText('Options').click();
+  await dialog(page).getByLabel('It wakes').selectOption('none');
+  await accessible(page, 'a new mail');
+  await page.keyboard.press('Escape');
+  await button(page, 'Write').first().click();
+  // What was written is kept until it is sent.
+  await expect(dialog(page).getByLabel('Text')).toHaveValue('May we ask for 60 days?');
+  await dialog(page).getByLabel('Text').press('Control+Enter');
+  await shows(dialog(page), 'Not delivered to one session');
+  await shows(dialog(page), 'nobody');
+  await button(dialog(page), 'Back').click();
+  await shows(page, 'May we ask for 60 days?');
+  type Inbox = { items: { text: string; by: { name: string } }[] };
+  const { items } = await server.api.ok<Inbox>('GET', `/api/sessions/${buyer.id}/inbox`);
+  expect(items.map((one) => [one.text, one.by.name])).toEqual([
+    ['May we ask for 60 days?', 'alice'],
+  ]);
+});
+
+test('refused mail keeps what was written and says why', async ({ page, server }) => {
+  await server.create();
+  await signIn(page, server, '/mail');
+  await button(page, 'Write').first().click();
+  await dialog(page).getByLabel('To').fill('nobody');
+  await dialog(page).getByLabel('Text').fill('Hello');
+  await button(dialog(page), 'Send the mail').click();
+  await expect(dialog(page).getByRole('alert')).toContainText('What you wrote is kept.');
+  await expect(dialog(page).getByLabel('Text')).toHaveValue('Hello');
+});
+
+test('mail that was not delivered is shown with its reason', async ({ page, server }) => {
+  const hub = await server.create(undefined, { alias: 'hub' });
+  await server.create(undefined, { alias: 'legal' });
+  const ended = await server.create();
+  await server.api.ok('POST', `/api/sessions/${ended.id}/end`, {});
+  const mail = { to: ['legal', ended.id], from: hub.id, text: 'To both of you' };
+  await server.api.ok('POST', '/api/mail', mail);
+  await signIn(page, server, '/mail');
+  const item = page.locator('.ml').filter({ hasText: 'Not delivered to 1 session' });
+  await shows(item, 'To both of you');
+  await button(item, 'Show why').click();
+  await expect(item.locator('li')).toHaveCount(1);
+  await expect(item.locator('li')).toHaveText(/\S+: \S+/);
+  await accessible(page, 'mail that was not delivered');
+});
+
+test('task is started from the list and from its session', async ({ page, server }) => {
+  const session = await server.create('hello', { title: 'The parent' });
+  await signIn(page, server, '/tasks');
+  await page.keyboard.press('n');
+  const start = button(dialog(page), 'Start the task');
+  await expect(start).toBeDisabled();
+  await expect(dialog(page).getByLabel('Of the session', { exact: true })).toHaveValue(session.id);
+  await dialog(page).getByLabel('Agent').selectOption('demo');
+  await dialog(page).getByLabel('What it shall do').fill('first of two');
+  await dialog(page).getByLabel('Name in the list').fill('The first');
+  await accessible(page, 'a new task');
+  await start.click();
+  await shows(page.getByRole('tree'), 'The first');
+  await page.goto(`${server.url}/sessions/${session.id}/tasks`);
+  await button(page, 'New task').click();
+  await dialog(page).getByLabel('What it shall do').fill('second of two');
+  await dialog(page).getByLabel('Begin with the messages').check();
+  await dialog(page).getByLabel('What it shall do').press('Control+Enter');
+  await shows(page.getByRole('tree'), 'second of two');
+  type List = { items: { prompt: string; description: string }[] };
+  const { items } = await server.api.ok<List>('GET', `/api/sessions/${session.id}/tasks`);
+  expect(items.map((one) => one.prompt)).toEqual(['first of two', 'second of two']);
+});
+
+test('reader is offered neither mail nor tasks', async ({ page, server }) => {
+  const session = await server.create('background hello');
+  await signIn(page, server, '/mail', 'rita', 'read');
+  await shows(page, 'No mail');
+  await page.keyboard.press('w');
+  await expect(page.getByRole('button', { name: 'Write' })).toHaveCount(0);
+  await page.goto(`${server.url}/sessions/${session.id}/tasks`);
+  await shows(page.getByRole('tree'), 'hello');
+  await page.keyboard.press('n');
+  await expect(page.getByRole('button', { name: 'New task' })).toHaveCount(0);
+  await expect(dialog(page)).toHaveCount(0);
+});

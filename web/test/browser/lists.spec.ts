@@ -95,3 +95,16 @@ test.describe('on a phone', () => {
     expect((await server.session(kept.id)).status).toBe('completed');
   });
 });
+
+test('titles of sessions are readable on a narrow desk', async ({ page, server }) => {
+  await server.create('approve A', { title: 'The quarterly review of suppliers' });
+  await signIn(page, server);
+  for (const width of [820, 900, 1080, 1081, 1180, 1440]) {
+    await page.setViewportSize({ width, height: 700 });
+    await page.goto(`${server.url}/sessions`);
+    const title = page.locator('td', { hasText: 'The quarterly review' });
+    expect((await title.boundingBox())?.width, String(width)).toBeGreaterThan(120);
+    const menu = await page.getByLabel('More for The quarterly review').boundingBox();
+    expect((menu?.x ?? width) + (menu?.width ?? 0), String(width)).toBeLessThanOrEqual(width);
+  }
+});

@@ -13,7 +13,7 @@ test('without script the list and the decision work', async ({ browser, server }
     await page.goto(`${server.url}/sign-in?next=/a/${call.id}`);
     await page.locator('#link').fill(link.url);
     await page.locator('#in').click();
-    await shows(page, 'Sign in as bob?');
+    await shows(page, 'Sign in as bob');
     await page.locator('button[name=confirm]').click();
     await shows(page, call.message ?? '');
     await page.goto(`${server.url}/`);

@@ -38,3 +38,23 @@ test('repair looks first and says what it found', async ({ page, server }) => {
   await button(page, 'Repair…').click();
   await shows(page, 'Nothing to repair. 1 session checked.');
 });
+
+test('charts show what happened since the page was opened', async ({ page, server }) => {
+  const session = await server.create('deploy shop');
+  await signIn(page, server, '/operate');
+  const card = (name: string) => page.locator('.ch .card').filter({ hasText: name });
+  await shows(card('Waiting calls on the server'), '1 now');
+  await shows(card('Wake latency'), 'No session has continued with a result');
+  await shows(card('Dead letters'), '0 now');
+  await server.result((await server.openCall(session.id)).id, 'live');
+  // With the next figures.
+  await shows(card('Wake latency'), /99 %: /);
+  await shows(card('Waiting calls on the server'), '0 now');
+  await expect(card('Results received').locator('rect.full')).toHaveCount(1);
+  await shows(card('Results received'), '1 applied');
+  await accessible(page, 'charts of the overview');
+  await button(page, 'Show as table').click();
+  const row = page.locator('.times tbody tr').last();
+  await expect(row.locator('td')).toHaveText([/:/, '0', '0', /s$/, /s$/, '1', '0', '0']);
+  await accessible(page, 'the charts as a table');
+});

@@ -34,7 +34,10 @@ test('targets of a phone are large enough', async ({ page, server }) => {
   const call = await server.openCall(session.id);
   await server.create('deploy B', { title: 'Deploy the shop' });
   await signIn(page, server);
-  for (const path of ['/', `/?open=${call.id}`, '/sessions', `/sessions/${session.id}`, '/you']) {
+  const tabs = ['', '/tasks', '/mail'].map((tab) => `/sessions/${session.id}${tab}`);
+  const operate = ['', '/rules', '/deliveries', '/access', '/audit'].map((one) => `/operate${one}`);
+  const lists = ['/sessions', '/tasks', '/mail', '/you'];
+  for (const path of ['/', `/?open=${call.id}`, ...lists, ...tabs, ...operate]) {
     await page.goto(server.url + path);
     await shows(page, /Inbox|Sessions/);
     await expect(page.locator('.skel')).toHaveCount(0);
@@ -69,4 +72,67 @@ test('message is written by touch and the tabs lead through the page', async ({ 
   await shows(page, 'Fold sleeps');
   await page.locator('.back').tap();
   await expect(page).toHaveURL(`${server.url}/sessions`);
+});
+
+test('project is chosen on a phone', async ({ page, server }) => {
+  await server.create('hello', { title: 'In default' });
+  await server.create('hello', { project: 'second', title: 'In second' });
+  await signIn(page, server, '/sessions');
+  const row = (title: string) => page.locator('.rw').filter({ hasText: title });
+  await expect(row('In default')).toBeVisible();
+  const choice = page.locator('.top').getByLabel('Project');
+  const box = await page.locator('.top .proj').boundingBox();
+  expect(box?.height).toBeGreaterThanOrEqual(44);
+  await choice.selectOption('second');
+  await expect(row('In second')).toBeVisible();
+  await expect(row('In default')).toHaveCount(0);
+  await accessible(page, 'sessions of another project on a phone');
+  await page.goto(`${server.url}/tasks`);
+  await expect(choice).toHaveValue('second');
+});
+
+test('session is found on a phone, and every view is reached', async ({ page, server }) => {
+  await server.create('hello', { title: 'The invoice' });
+  await server.create('hello', { title: 'Something else' });
+  await signIn(page, server);
+  await page.getByRole('link', { name: 'Search sessions' }).tap();
+  await expect(page.getByRole('searchbox')).toBeFocused();
+  await page.goto(`${server.url}/sessions`);
+  const row = (title: string) => page.locator('.rw').filter({ hasText: title });
+  await expect(row('Something else')).toBeVisible();
+  await button(page, 'Search').tap();
+  await expect(page.getByRole('searchbox')).toBeFocused();
+  await page.getByRole('searchbox').fill('invoice');
+  await expect(row('Something else')).toHaveCount(0);
+  await expect(row('The invoice')).toBeVisible();
+  await accessible(page, 'search on a phone');
+  for (const name of ['Tasks', 'Mail', 'Rules', 'Deliveries', 'Nodes', 'Access', 'Audit']) {
+    await page.goto(`${server.url}/you`);
+    await page
+      .getByRole('navigation', { name: 'More' })
+      .getByRole('link', { name, exact: true })
+      .tap();
+    await expect(page.locator('.top .tt')).toHaveText(name);
+  }
+});
+
+test('mail and tasks of a session are begun by touch', async ({ page, server }) => {
+  const session = await server.create('background hello', { title: 'The parent' });
+  await server.create(undefined, { alias: 'desk' });
+  await signIn(page, server, `/sessions/${session.id}/tasks`);
+  await expect(page.getByRole('tree')).toBeVisible();
+  await button(page, 'New task').tap();
+  await page.getByLabel('What it shall do').fill('say it again');
+  await button(page, 'Start the task').tap();
+  await shows(page.getByRole('tree'), 'say it again');
+  await page.goto(`${server.url}/mail`);
+  await button(page, 'Write').first().tap();
+  await page.getByLabel('To').fill('desk');
+  await page.getByText('Options').tap();
+  await page.getByLabel('Text').fill('Hello from a phone');
+  const send = button(page, 'Send the mail');
+  await send.scrollIntoViewIfNeeded();
+  await send.tap();
+  await shows(page, 'Sent to 1 session.');
+  await shows(page.locator('.ml'), 'Hello from a phone');
 });

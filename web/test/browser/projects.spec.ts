@@ -19,7 +19,7 @@ test('inbox has the calls of all projects and lists are of one', async ({ page, 
   await page.goto(`${server.url}/sessions`);
   await expect(row(page, 'In default')).toBeVisible();
   await expect(row(page, 'In second')).toHaveCount(0);
-  await page.getByLabel('Project').selectOption('second');
+  await page.locator('.nav').getByLabel('Project').selectOption('second');
   await expect(row(page, 'In second')).toBeVisible();
   await expect(row(page, 'In default')).toHaveCount(0);
   expect(new URL(page.url()).searchParams.get('project')).toBe('second');
@@ -28,7 +28,7 @@ test('inbox has the calls of all projects and lists are of one', async ({ page, 
   await server.create('hello', { title: 'Came elsewhere' });
   await page.goto(`${server.url}/sessions?project=default`);
   await expect(row(page, 'Came elsewhere')).toBeVisible();
-  await expect(page.getByLabel('Project')).toHaveValue('default');
+  await expect(page.locator('.nav').getByLabel('Project')).toHaveValue('default');
 });
 
 test.describe('prices', () => {

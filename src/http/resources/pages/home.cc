@@ -1,3 +1,4 @@
+#include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/resources/calls/inbox.h"
 #include "http/resources/pages/handlers.h"
@@ -118,16 +119,15 @@ void read_next(std::shared_ptr<Home> const& home) {
 }
 
 void greet(Api& api, ExchangePtr const& x) {
-    std::string const link = html_text(sign_in_path(x->request));
-    x->responder->reply(html_reply(
-        200, "Sign in to Dormouse",
-        "<h1>Sign in to Dormouse</h1>\n<p>Here you approve what agents ask for, and answer their "
-        "questions.</p>\n" +
-            oidc_link(api, target_of(x->request)) + "<nav><a href=\"" + link +
-            "\">I have a sign-in link</a></nav>\n<p>Otherwise "
-            "ask your administrator for a sign-in link, and open it on this device.</p>\n"
-            "<details><summary>For administrators</summary><pre>dormouse link NAME --role "
-            "answer</pre></details>\n"));
+    CardPage page{.title = "Sign in to Dormouse",
+                  .about = "Here you approve what agents ask for, and answer their questions."};
+    page.card = ways_to_sign_in(oidc_link(api, target_of(x->request)), sign_in_path(x->request));
+    page.notes =
+        "<p class=\"note\">No link? Ask your administrator for one, and open it on this "
+        "device.</p>\n<details><summary>For administrators</summary><pre>dormouse link NAME "
+        "--role answer</pre></details>\n";
+    page.host = x->request.header("host");
+    x->responder->reply(card_reply(200, page));
 }
 
 }  // namespace

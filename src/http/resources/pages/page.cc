@@ -4,6 +4,7 @@
 #include "base/sha256.h"
 #include "base/text/markdown.h"
 #include "base/text/text.h"
+#include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/objects/objects.h"
 #include "http/objects/question_html.h"
@@ -180,19 +181,18 @@ std::string question_of(wire::CallView const& call, wire::PauseView const& pause
 
 HttpReply page_to_sign_in(PendingId const& pending, std::string const& ways) {
     std::string const id = pending.text();
-    return html_reply(
-        200, "Sign in to answer",
-        "<h1>Sign in to answer.</h1>\n"
-        "<p>Somebody is asked for an answer here. Only people who are signed in see "
-        "the question.</p>\n" +
-            ways + "<nav><a href=\"/sign-in?next=/a/" + id +
-            "\">I have a sign-in link</a></nav>\n"
-            "<p>Otherwise ask your administrator for a sign-in link, open it on this "
-            "device, then open this page again.</p>\n"
-            "<p class=\"dim\">Signed in, and still here? Then this is not for you, or "
-            "the link is incomplete.</p>\n"
-            "<details><summary>For administrators</summary>" +
-            block("dormouse link NAME --role answer\ndormouse show " + id) + "</details>\n");
+    CardPage page{.title = "Sign in to answer",
+                  .about =
+                      "Somebody is asked for an answer here. Only people who are signed in "
+                      "see the question."};
+    page.card = ways_to_sign_in(ways, "/sign-in?next=/a/" + id);
+    page.notes =
+        "<p class=\"note\">No link? Ask your administrator for one, open it on this device, then "
+        "open this page again.</p>\n"
+        "<p class=\"note\">Signed in, and still here? Then this is not for you, or the link is "
+        "incomplete.</p>\n<details><summary>For administrators</summary>" +
+        block("dormouse link NAME --role answer\ndormouse show " + id) + "</details>\n";
+    return card_reply(200, page);
 }
 
 PageText page_of(State const& state, wire::History const& history, wire::PauseView const& pause,

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "base/url.h"
+#include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/resources/shared.h"
 #include "http/resources/tokens/handlers.h"
@@ -77,21 +78,22 @@ void mail_sign_in_link(Api& api, Person const& person, std::string const& next) 
 }
 
 HttpReply sent_page() {
-    return html_reply(200, "Check your mail",
-                      "<h1>Check your mail</h1>\n<p>If this address belongs to a person of this "
-                      "server, a sign-in link is on its way. It works once, within ten "
-                      "minutes.</p>\n<p><a href=\"/sign-in\">Back</a></p>");
+    return card_reply(200,
+                      {.title = "Check your mail",
+                       .card = "<p>If this address belongs to a person of this server, a sign-in "
+                               "link is on its way. It works once, within ten minutes.</p>\n"
+                               "<p><a class=\"btn\" href=\"/sign-in\">Back</a></p>\n"});
 }
 
 }  // namespace
 
 std::string mail_form(Api& api, std::string const& next) {
     if (!api.services().people.mail) return "";
-    return "<h2>Without a link</h2>\n<form method=\"post\" action=\"/sign-in/email\">\n"
+    return "<form method=\"post\" action=\"/sign-in/email\">\n"
            "<input type=\"hidden\" name=\"next\" value=\"" +
            html_text(next) +
-           "\">\n<p><label>Your e-mail address<br><input type=\"email\" name=\"email\" required "
-           "autocomplete=\"email\"></label></p>\n"
+           "\">\n<p><label>E-mail<br><input type=\"email\" name=\"email\" required "
+           "autocomplete=\"email\" placeholder=\"name@example.org\"></label></p>\n"
            "<p><button>E-mail me a link</button></p>\n</form>\n";
 }
 

@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/cookies.h"
+#include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/token_changes.h"
@@ -42,14 +43,13 @@ std::pair<std::string, std::string> end_of_flow(ExchangePtr const& x) {
 
 void show_stop(Api& api, ExchangePtr const& x, Stop const& stop, std::string const& next) {
     if (!wants_html(x->request)) return x->fail({stop.code, stop.title + ". " + stop.text});
-    std::string body =
-        "<h1>" + html_text(stop.title) + "</h1>\n<p>" + html_text(stop.text) + "</p>\n";
+    CardPage page{.title = stop.title, .about = stop.text};
     if (stop.again)
-        body += "<p><a class=\"yes\" href=\"" + html_text(start_link(next)) + "\">Sign in with " +
-                html_text(api.oidc()->settings.name) + " again</a></p>\n";
-    body += "<nav><a href=\"/sign-in\">Other ways to sign in</a></nav>\n<p class=\"dim\">Request " +
-            html_text(x->request.id) + "</p>\n";
-    HttpReply out = html_reply(info(stop.code).http, stop.title, body);
+        page.card = "<p><a class=\"btn yes\" href=\"" + html_text(start_link(next)) +
+                    "\">Sign in with " + html_text(api.oidc()->settings.name) + " again</a></p>\n";
+    page.card += "<p><a class=\"btn\" href=\"/sign-in\">Other ways to sign in</a></p>\n";
+    page.notes = "<p class=\"note\">Request " + html_text(x->request.id) + "</p>\n";
+    HttpReply out = card_reply(info(stop.code).http, page);
     out.headers.push_back(end_of_flow(x));
     x->responder->reply(std::move(out));
 }
@@ -195,7 +195,7 @@ std::expected<oidc::Flow, Stop> resume(Api& api, ExchangePtr const& x) {
 
 std::string oidc_link(Api& api, std::string const& next) {
     if (!api.oidc()) return "";
-    return "<p><a class=\"yes\" href=\"" + html_text(start_link(next)) + "\">Sign in with " +
+    return "<p><a class=\"btn yes\" href=\"" + html_text(start_link(next)) + "\">Sign in with " +
            html_text(api.oidc()->settings.name) + "</a></p>\n";
 }
 

@@ -1,4 +1,5 @@
 #include "http/access/cookies.h"
+#include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/objects/plain_files.h"
 #include "http/resources/tokens/handlers.h"
@@ -28,47 +29,19 @@ constexpr Duration link_life{10 * 60'000};
 constexpr Duration link_life_max{std::int64_t{7} * 86'400'000};
 constexpr Duration cookie_life{std::int64_t{30} * 86'400'000};
 
-constexpr std::string_view heading = "<h1>Sign in to Dormouse</h1>\n";
-constexpr std::string_view about =
-    "<p>Then this device can answer what agents ask, for 30 days or "
-    "until you sign out. Each sign-in link works once.</p>\n";
 constexpr std::string_view fields =
-    "<p id=\"paste\"><label>Paste your sign-in link<br>"
-    "<input type=\"text\" id=\"link\" name=\"link\" autocomplete=\"off\"></label></p>\n"
+    "<div id=\"paste\"><p><label>Sign-in link<br><input type=\"text\" id=\"link\" name=\"link\" "
+    "required autocomplete=\"off\" placeholder=\"https://…/sign-in#dml_…\"></label></p></div>\n"
     "<p><button class=\"yes\" id=\"in\">Continue</button></p>\n";
+constexpr std::string_view no_link =
+    "<p class=\"note\" id=\"note\">No link? Ask the person who runs this server for one.</p>\n";
 
 std::string hidden(std::string_view name, std::string_view value) {
     return "<input type=\"hidden\" name=\"" + std::string(name) + "\" value=\"" + html_text(value) +
            "\">\n";
 }
 
-std::string form_html(std::string const& next, std::string_view said) {
-    return std::string(about) + "<form id=\"form\" method=\"post\" action=\"/sign-in\">\n" +
-           hidden("next", next) + std::string(fields) + "</form>\n" +
-           "<p id=\"said\" role=\"status\">" + html_text(said) + "</p>\n";
-}
-
-// Without script the person pastes the link into the form. The script reads the code, which is
-// behind
-// '#' and does not reach the server.
-HttpReply sign_in_page(Api& api, int status, std::string const& next, std::string_view said) {
-    bool const scripted = status == 200;
-    std::string const code =
-        scripted ? "<script src=\"" + sign_in_script_path() + "\" defer></script>" : "";
-    std::string provider = oidc_link(api, next);
-    if (!provider.empty()) provider += "<h2>With a sign-in link</h2>\n";
-    HttpReply out = html_reply(
-        status, "Sign in to Dormouse",
-        std::string(heading) + provider + form_html(next, said) + mail_form(api, next) + code);
-    for (auto& [name, value] : out.headers) {
-        if (scripted && name == "Content-Security-Policy")
-            value +=
-                "; script-src 'self'; connect-src 'self'; "
-                "require-trusted-types-for 'script'; trusted-types 'none'";
-        if (name == "Referrer-Policy") value = "same-origin";
-    }
-    return out;
-}
+std::string bold(std::string_view text) { return "<b>" + html_text(text) + "</b>"; }
 
 std::string_view may_do(Role role) {
     switch (role) {
@@ -81,36 +54,102 @@ std::string_view may_do(Role role) {
     return "";
 }
 
+bool leads_to_call(std::string_view next) {
+    return next.starts_with("/a/") || next.starts_with("/?open=");
+}
+
+std::string then_html(std::string const& next) {
+    if (next == "/") return "Then you see " + bold("what waits for you") + ".";
+    if (leads_to_call(next))
+        return "Then you continue to " + bold("the call that you opened") + ".";
+    return "Then you continue to " + bold(next) + ".";
+}
+
+// What a person knows before they sign in. The script fills `by` and `can`, which are empty then.
+std::string facts_html(std::string_view by, std::string_view can, std::string const& next) {
+    return fact_html("person", "<span id=\"by\">" + std::string(by) + "</span>") +
+           fact_html("check", "<span id=\"can\">" + std::string(can) + "</span>") +
+           fact_html("clock",
+                     "This browser stays signed in for <b>30 days</b>. Sign out on a device "
+                     "that is not yours.") +
+           fact_html("arrow", then_html(next));
+}
+
+// The script says what a role may do in these words.
+std::string words_of_roles() {
+    std::string out;
+    for (auto const& [name, role] : {std::pair{"read", Role::read},
+                                     {"answer", Role::answer},
+                                     {"operate", Role::operate},
+                                     {"admin", Role::admin}})
+        out += std::string(" data-") + name + "=\"" + std::string(may_do(role)) + "\"";
+    return out;
+}
+
+std::string form_html(std::string const& next) {
+    return "<form id=\"form\" method=\"post\" action=\"/sign-in\">\n" + hidden("next", next) +
+           "<div role=\"status\"><ul id=\"facts\" class=\"facts\"" + words_of_roles() + " hidden>" +
+           facts_html("", "", next) + "</ul></div>\n" + std::string(fields) + "</form>\n";
+}
+
+std::string_view why_to_sign_in(std::string_view next) {
+    return leads_to_call(next)
+               ? "You opened a call that waits. It is shown only to people who are signed in."
+               : "Here you approve what agents ask for, and answer their questions.";
+}
+
+// Without script the person pastes the link into the form. The script reads the code, which is
+// behind '#' and does not reach the server.
+HttpReply sign_in_page(Api& api, ExchangePtr const& x, std::string const& next,
+                       std::optional<Error> const& error = {}) {
+    std::string const provider = oidc_link(api, next);
+    std::string const mail = mail_form(api, next);
+    CardPage page{.title = "Sign in to Dormouse"};
+    if (error && error->code == Code::unauthenticated) page.title = "This link no longer works";
+    page.about = error ? error->detail : why_to_sign_in(next);
+    if (!provider.empty()) page.card = "<div class=\"other\">" + provider + or_html() + "</div>\n";
+    page.card += form_html(next);
+    if (!mail.empty()) page.card += "<div class=\"other\">" + or_html() + mail + "</div>\n";
+    page.notes = no_link;
+    page.host = x->request.header("host");
+    if (!error) page.script = "<script src=\"" + sign_in_script_path() + "\" defer></script>";
+    HttpReply out = card_reply(error ? info(error->code).http : 200, page);
+    for (auto& [name, value] : out.headers) {
+        if (!error && name == "Content-Security-Policy")
+            value +=
+                "; script-src 'self'; connect-src 'self'; "
+                "require-trusted-types-for 'script'; trusted-types 'none'";
+        if (name == "Referrer-Policy") value = "same-origin";
+    }
+    return out;
+}
+
 std::string projects_text(Principal const& link) {
     std::string out;
     for (std::string const& project : link.row.projects) out += (out.empty() ? "" : ", ") + project;
-    return out.empty() ? "all projects" : out;
+    if (out.empty()) return "all projects";
+    return (link.row.projects.size() == 1 ? "the project " : "the projects ") + out;
 }
 
 // The second step without script: says what the link is for, and has the button that uses it.
-HttpReply confirm_page(Principal const& link, std::string const& code, std::string const& next,
-                       Time now) {
-    auto const row = [](std::string_view name, std::string const& html) {
-        return "<dt>" + std::string(name) + "</dt><dd>" + html + "</dd>\n";
-    };
-    std::string const name = html_text(link.row.name);
-    std::string body = "<h1>Sign in as " + name + "?</h1>\n<dl>" + row("Name", name);
-    if (!link.made_by.empty()) body += row("Made by", html_text(link.made_by));
-    body += row("You can", std::string(may_do(link.role))) +
-            row("Projects", html_text(projects_text(link)));
-    if (link.row.expires)
-        body += row("The link works", "once, until " + time_html(*link.row.expires, now));
-    body += row("This browser",
-                "stays signed in for 30 days, or until you sign out. Sign out on a "
-                "device that is not yours.") +
-            row("Then",
-                next == "/" ? "you see what waits for you" : "you continue to " + html_text(next)) +
-            "</dl>\n<form method=\"post\" action=\"/sign-in\">\n" + hidden("next", next) +
-            hidden("link", code) +
-            "<p><button class=\"yes\" name=\"confirm\" value=\"yes\">Sign in as " + name +
-            "</button></p>\n</form>\n<p class=\"dim\">Not you? Close this page; nothing "
-            "happens.</p>\n";
-    return html_reply(200, "Sign in as " + link.row.name, body);
+HttpReply confirm_page(Principal const& link, ExchangePtr const& x, std::string const& code,
+                       std::string const& next, Time now) {
+    std::string const by = link.made_by.empty() ? "This link is for " + bold(link.row.name) + "."
+                                                : bold(link.made_by) + " made this link for you.";
+    std::string const can =
+        "You can " + bold(may_do(link.role)) + " in " + bold(projects_text(link)) + ".";
+    CardPage page{.title = "Sign in as " + link.row.name};
+    page.card = "<ul class=\"facts\">" + facts_html(by, can, next) +
+                "</ul>\n<form method=\"post\" action=\"/sign-in\">\n" + hidden("next", next) +
+                hidden("link", code) +
+                "<p><button class=\"yes\" name=\"confirm\" value=\"yes\">Sign in as " +
+                html_text(link.row.name) + "</button></p>\n</form>\n";
+    std::string const until =
+        link.row.expires ? ", until " + time_html(*link.row.expires, now) : std::string();
+    page.notes = "<p class=\"note\">The link works once" + until +
+                 ". Not you? Close this page; nothing happens.</p>\n";
+    page.host = x->request.header("host");
+    return card_reply(200, page);
 }
 
 // A cookie permits what its link permitted.
@@ -142,7 +181,7 @@ void create_link(Api& api, ExchangePtr const& x) {
 
 void show_sign_in(Api& api, ExchangePtr const& x) {
     std::string const next = safe_next(x->request.query_value("next").value_or("/"));
-    x->responder->reply(sign_in_page(api, 200, next, ""));
+    x->responder->reply(sign_in_page(api, x, next));
 }
 
 namespace {
@@ -222,12 +261,11 @@ void sign_in(Api& api, ExchangePtr const& x) {
     PrincipalPtr const link = find_link(api, x, asked->code, error);
     if (!link) {
         if (!asked->form) return x->fail(error);
-        return x->responder->reply(
-            sign_in_page(api, info(error.code).http, asked->next, error.detail));
+        return x->responder->reply(sign_in_page(api, x, asked->next, error));
     }
     if (!asked->confirmed)
         return x->responder->reply(
-            confirm_page(*link, asked->code, asked->next, api.services().runner.now()));
+            confirm_page(*link, x, asked->code, asked->next, api.services().runner.now()));
     Minted minted = cookie_of(api, link->row);
     session::Actor const by{session::ActorType::token, link->row.name};
     change_tokens(api, {"signed_in", by}, {.put = minted.row, .drop = link->row.id},
