@@ -183,12 +183,12 @@ void Grammar::add_faces() {
         ->type_name("AGENT");
 
     auto const mcp = std::make_shared<McpArgs>();
-    add("mcp", "Offer a session's tools to its external agent (Model Context Protocol, on stdio)",
+    add("mcp", "Serve MCP on stdio: the tools of a session, or tools that ask people",
         "dormouse mcp --session ses_AAAAAAE", mcp)
         ->add_option("-s,--session", mcp->session,
-                     "Session whose tools are served and that receives their outcomes")
-        ->type_name("SESSION")
-        ->required();
+                     "Session whose tools are served and that receives their outcomes; without "
+                     "it: approve, ask_human and collect_answer")
+        ->type_name("SESSION");
 
     auto const import = std::make_shared<ImportArgs>();
     auto* const i =
