@@ -9,6 +9,10 @@ constexpr std::string_view session_instructions =
     "Tools of this server may take minutes or days. They are started and answered at once; their "
     "outcome comes later as a message in this session, with the tool and its arguments. When "
     "nothing else is to be done, end your turn: you will be woken.";
+constexpr std::string_view gateway_instructions =
+    "Calls of these tools may wait for the approval of a person, perhaps for days; the answer "
+    "comes "
+    "when the call has run.";
 constexpr std::string_view open_instructions =
     "These tools ask people, who may answer after days. ask_human returns an id at once; "
     "collect_answer returns the answer.";
@@ -44,7 +48,10 @@ Face::Face(FaceSettings settings, ApiPtr api)
     : settings_(std::move(settings)),
       api_(std::move(api)),
       tools_(settings_.session.empty() ? nullptr
-                                       : std::make_shared<SessionTools>(settings_.session, api_)) {}
+                                       : std::make_shared<SessionTools>(settings_.session, api_)),
+      gateway_(settings_.servers.empty()
+                   ? nullptr
+                   : std::make_shared<GatewayTools>(settings_.servers, settings_.project, api_)) {}
 
 void Face::answer(rpc::Message const& message, Era era, TicketPtr ticket, Done done) {
     if (era == Era::with_initialize)
@@ -85,6 +92,11 @@ Json Face::server_info() const {
     return out.member("version", settings_.version).end_object().json();
 }
 
+std::string_view Face::instructions() const {
+    if (gateway_) return gateway_instructions;
+    return tools_ ? session_instructions : open_instructions;
+}
+
 Face::Answer Face::initialize(json::View params) const {
     auto const wanted = params["protocolVersion"].string();
     if (!wanted) return bad_params("protocolVersion is missing");
@@ -92,9 +104,7 @@ Face::Answer Face::initialize(json::View params) const {
     out.begin_object().member("protocolVersion", negotiated(*wanted));
     write_capabilities(out);
     out.member("serverInfo", server_info());
-    return out.member("instructions", tools_ ? session_instructions : open_instructions)
-        .end_object()
-        .json();
+    return out.member("instructions", instructions()).end_object().json();
 }
 
 Json Face::discover() const {
@@ -103,9 +113,7 @@ Json Face::discover() const {
     for (std::string_view const version : all_versions()) out.value(version);
     out.end_array();
     write_capabilities(out);
-    return out.member("instructions", tools_ ? session_instructions : open_instructions)
-        .end_object()
-        .json();
+    return out.member("instructions", instructions()).end_object().json();
 }
 
 void Face::list_tools(Done done) {
@@ -115,6 +123,7 @@ void Face::list_tools(Done done) {
         out.begin_object().member("tools", *tools).end_object();
         done(out.json());
     };
+    if (gateway_) return gateway_->list(std::move(then));
     if (tools_) return tools_->list(std::move(then));
     json::Writer out;
     out.begin_array();
@@ -129,6 +138,15 @@ void Face::call_tool(json::View params, TicketPtr ticket, Done done) {
     if (!name || !object)
         return done(bad_params("tools/call must have a name and arguments (an object)"));
     Json arguments = given.exists() ? given.copy() : Json::trusted("{}");
+    if (gateway_) {
+        auto finish = [done = std::move(done)](GatewayTools::Answer result) mutable {
+            if (result) return done(*std::move(result));
+            if (SessionTools::is_unknown(result.error()))
+                return done(std::unexpected(fault_of(result.error())));
+            done(tool_result(std::unexpected(std::move(result.error()))));
+        };
+        return gateway_->call(*name, std::move(arguments), std::move(ticket), std::move(finish));
+    }
     auto then = [done = std::move(done)](ToolText result) mutable {
         if (!result && SessionTools::is_unknown(result.error()))
             return done(std::unexpected(fault_of(result.error())));

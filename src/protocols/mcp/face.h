@@ -1,8 +1,9 @@
 #pragma once
-// The MCP server's side of the protocol: answers requests, with the tools of one session or,
-// without a session, with those that ask people. One for each connection or request. Pure.
+// The MCP server's side of the protocol: answers requests, with the tools of one session, of
+// foreign servers, or else with those that ask people. One for each connection or request. Pure.
 
 #include "mcp/api.h"
+#include "mcp/gateway_tools.h"
 #include "mcp/session_tools.h"
 #include "mcp/versions.h"
 #include "rpc/message.h"
@@ -11,13 +12,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dormouse::mcp {
 
 struct FaceSettings {
     std::string session = {};  // empty: none
     std::string project = {};  // of calls without a session; empty: the token's only one
-    std::string version = {};  // the release of this program
+    std::vector<std::string> servers = {};  // foreign servers whose tools are offered instead
+    std::string version = {};               // the release of this program
 };
 
 class Face : public std::enable_shared_from_this<Face> {
@@ -39,10 +42,12 @@ private:
     [[nodiscard]] Answer initialize(json::View params) const;
     [[nodiscard]] Json discover() const;
     [[nodiscard]] Json server_info() const;
+    [[nodiscard]] std::string_view instructions() const;
 
     FaceSettings settings_;
     ApiPtr api_;
-    std::shared_ptr<SessionTools> tools_;  // null: no session
+    std::shared_ptr<SessionTools> tools_;    // null: no session
+    std::shared_ptr<GatewayTools> gateway_;  // null: no foreign servers
 };
 
 // The token of the client's request under which it wants progress; null: none.

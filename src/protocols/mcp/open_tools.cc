@@ -38,11 +38,6 @@ constexpr std::array<McpTool, 3> open_tools{{
      R"("additionalProperties":false})"},
 }};
 
-bool is_settled(Json const& call) {
-    auto const status = json::View(call)["status"].string_or("");
-    return status != "waiting" && status != "processing";
-}
-
 std::string pending_path(std::string_view id) { return "/api/pending/" + percent_encode(id); }
 
 ApiRequest new_call(std::string const& project, Json body) {

@@ -1,5 +1,7 @@
 #include "mcp/waiting.h"
 
+#include "json/json.h"
+
 #include <algorithm>
 
 namespace dormouse::mcp {
@@ -13,6 +15,11 @@ std::int64_t seconds_of(ApiAccess const& api, Waiting const& waiting) {
 }
 
 }  // namespace
+
+bool is_settled(Json const& call) {
+    auto const status = json::View(call)["status"].string_or("");
+    return status != "waiting" && status != "processing";
+}
 
 void wait_for(ApiPtr const& api, Waiting waiting, TicketPtr const& ticket, ApiDone done) {
     ApiRequest request{

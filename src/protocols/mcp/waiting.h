@@ -14,6 +14,9 @@ struct Waiting {
     std::optional<Time> until = {};                 // nullopt: no limit
 };
 
+// Whether a pending call has its final state.
+[[nodiscard]] bool is_settled(Json const& call);
+
 // `done` gets the last answer, which is not final when the time was over or the ticket was
 // cancelled. Requests are repeated while the server is away.
 void wait_for(ApiPtr const& api, Waiting waiting, TicketPtr const& ticket, ApiDone done);
