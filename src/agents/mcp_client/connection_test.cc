@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dormouse::mcp_client {
 namespace {
 
@@ -280,6 +282,26 @@ TEST_F(HttpConnection, Answers_OfOtherKinds_AreNamed) {
         reply(row.status, row.type, row.body);
         EXPECT_TRUE(results.back().starts_with(row.says)) << results.back();
     }
+}
+
+TEST_F(HttpConnection, ChangedList_ComesOnItsOwnStream) {
+    connect_http();
+    auto& stream = *std::ranges::find(http.all, std::string("GET"),
+                                      [](auto const& asked) { return asked.request.method; });
+    stream.callbacks.head({200, {{"Content-Type", "text/event-stream"}}});
+    stream.callbacks.data(
+        "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
+    pass(Duration(1'000));
+    EXPECT_TRUE(http.all.back().request.body.contains("tools/list"));
+    stream.callbacks.done(std::nullopt);
+    auto const before = http.all.size();
+    pass(Duration(5'000));
+    ASSERT_EQ(http.all.size(), before + 1) << "it is opened again";
+    EXPECT_EQ(http.all.back().request.method, "GET");
+    http.all.back().callbacks.head({405, {}});
+    http.all.back().callbacks.done(std::nullopt);
+    pass(Duration(20'000));
+    EXPECT_EQ(http.all.size(), before + 1) << "there is none";
 }
 
 TEST_F(HttpConnection, EndedSession_IsBegunAgain) {

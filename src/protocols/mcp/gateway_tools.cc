@@ -156,9 +156,8 @@ void GatewayTools::read(std::string const& session, Done done) {
         {.target = session_path(session) + "/messages?limit=20"},
         [self = shared_from_this(), session, done = std::move(done)](ApiAnswer messages) mutable {
             if (!messages) return done(std::unexpected(std::move(messages.error())));
-            auto then = [result = gateway_result(json::View(*messages)),
-                         done = std::move(done)]() mutable { done(std::move(result)); };
-            self->end(session, std::move(then));
+            done(gateway_result(json::View(*messages)));
+            self->end(session, [] {});
         });
 }
 

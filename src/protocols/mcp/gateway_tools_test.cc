@@ -86,7 +86,6 @@ TEST_F(Gateway, Call_ThatSleeps_WaitsForItsPendingCall) {
     answer(
         R"({"items":[{"parts":[{"type":"tool","state":{"status":"completed","output":"ok"}}]}]})");
     EXPECT_EQ(asked.back().target, "/api/sessions/ses_1/end");
-    answer("{}");
     EXPECT_EQ(text(), R"({"content":[{"type":"text","text":"ok"}],"isError":false})");
 }
 

@@ -50,11 +50,11 @@ private:
 };
 
 mcp::FaceSettings McpAnswer::settings() const {
-    auto const& by = x_->principal->session;
     auto const named = x_->request.query_value("session");
-    return {.session = named ? std::string(*named)
-                       : by  ? by->text()
-                             : "",
+    std::string session(named.value_or(""));
+    if (!named && x_->principal && x_->principal->session)
+        session = x_->principal->session->text();  // an external agent's
+    return {.session = std::move(session),
             .project = std::string(x_->request.query_value("project").value_or("")),
             .version = api_.services().facts.release};
 }
