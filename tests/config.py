@@ -272,8 +272,8 @@ class Serve(Started):
         self.assertIn('cannot be read', self.refused(DORMOUSE_CONFIG=none))
 
     def test_keys_of_a_later_release_are_refused_by_name(self):
-        for text in ('[[mcp]]\nid = "x"\n', '[store]\nindex = []\n'):
-            self.assertIn('comes with a later release', self.refused('--config', self.write(text)))
+        path = self.write('[store]\nindex = []\n')
+        self.assertIn('comes with a later release', self.refused('--config', path))
 
     def test_configured_agents_replace_the_demo(self):
         server = self.server(AGENT)
@@ -397,7 +397,6 @@ class Tools(Started):
 
     def test_unsupported_settings_are_reported_with_their_line(self):
         for text, line, what in (
-            ('[[mcp]]\nid = "x"\n', 1, 'mcp'),
             ('[store]\nindex = []\n', 2, '[store]: index'),
         ):
             path = self.write(text)

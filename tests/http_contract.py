@@ -106,6 +106,11 @@ ROUTES = [
     ('POST', '/sign-out'),
     ('GET', '/openapi.json'),
     ('GET', '/metrics'),
+    ('POST', '/mcp'),
+    ('GET', '/mcp'),
+    ('DELETE', '/mcp'),
+    ('GET', '/.well-known/oauth-protected-resource'),
+    ('GET', '/.well-known/oauth-protected-resource/mcp'),
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]
@@ -117,6 +122,8 @@ OPEN = (
     '/sign-in/link',
     '/sign-in/oidc',
     '/sign-in/oidc/callback',
+    '/.well-known/oauth-protected-resource',
+    '/.well-known/oauth-protected-resource/mcp',
 )
 # The path, or a signature of the body, replaces the token; here neither is valid.
 OWN_PROOF = ('/c/', '/a/', '/async-tool/webhook', '/async-tool/slack')

@@ -8,8 +8,8 @@ from rpc_peer import Peer, Refused
 
 
 class Program(Peer):
-    def __init__(self, server, session, version='2025-06-18'):
-        super().__init__(server, 'mcp', '--session', session)
+    def __init__(self, server, session=None, version='2025-06-18'):
+        super().__init__(server, 'mcp', *(['--session', session] if session else []))
         self.hello = self.ask('initialize', protocolVersion=version, capabilities={},
                               clientInfo={'name': 'test', 'version': '1'})
         self.notify('notifications/initialized')
@@ -79,7 +79,7 @@ class Talking(Face):
         older = self.program(version='2025-03-26')
         self.assertEqual(older.hello['protocolVersion'], '2025-03-26')
         unknown = self.program(version='1999-01-01')
-        self.assertEqual(unknown.hello['protocolVersion'], '2025-06-18')
+        self.assertEqual(unknown.hello['protocolVersion'], '2025-11-25')
 
     def test_its_tools_are_those_of_the_agent_and_the_sessions_own(self):
         tools = self.program().tools()
@@ -121,8 +121,22 @@ class Talking(Face):
         line = program.until(lambda: [x for x in program.lines if isinstance(x, list)], 'it')[0]
         self.assertEqual([each['id'] for each in line], ['a', 'b'])
 
-    def test_without_a_session_it_does_not_start(self):
-        self.assertEqual(run('mcp').returncode, 2)
+    def test_repeated_id_of_an_open_request_is_refused(self):
+        program = self.program()
+        task = program.call('background_task', description='x', prompt='deploy api',
+                            agent='demo').split()[2].rstrip('.')
+        call = {'method': 'tools/call', 'id': 'a', 'params': {
+            'name': 'background_output', 'arguments': {'task_id': task, 'block': True}}}
+        program.send(call)
+        program.send(call)
+        refused = program.until(lambda: program.answers.pop('a', None), 'the refusal')
+        self.assertEqual(refused['error']['code'], -32600)
+        program.notify('notifications/cancelled', requestId='a')
+        self.assertEqual(program.ask('ping'), {})
+
+    def test_without_a_server_it_does_not_start(self):
+        self.assertEqual(run('mcp', '--server', 'http://127.0.0.1:9', '--session',
+                             'ses_AAAAAAE').returncode, 7)
         self.assertIn('dormouse mcp --session', run('mcp', '--help').stdout)
 
 
@@ -308,6 +322,108 @@ class Tasks(Face):
         self.assertEqual(
             self.server.items(f'/api/sessions/{other}/inbox')[0]['from']['sessionID'],
             self.session)
+
+
+class Asking(Face):
+    """Without a session: tools that ask people."""
+
+    def setUp(self):
+        super().setUp()
+        self.session = None
+
+    def approve(self, program, **more):
+        return program.begin('tools/call', name='approve', arguments={
+            'tool_name': 'Bash', 'input': {'command': 'make  deploy'}, **more})
+
+    def behavior(self, program, number):
+        return json.loads(program.end(number)['content'][0]['text'])
+
+    def test_tools_are_listed_and_others_unknown(self):
+        program = self.program()
+        self.assertEqual(set(program.tools()), {'approve', 'ask_human', 'collect_answer'})
+        with self.assertRaises(Refused) as refused:
+            program.ask('tools/call', name='deploy', arguments={'target': 'api'})
+        self.assertEqual(refused.exception.code, -32602)
+        self.assertIn('tool_name is missing', program.fails('approve', input={}))
+        self.assertIn('input is invalid', program.fails('approve', tool_name='x', input=3))
+
+    def test_permission_prompt_tool_allows_what_was_asked(self):
+        program = self.program()
+        number = self.approve(program, tool_use_id='toolu_1')
+        call, = self.waiting()
+        self.assertEqual((call['tool'], call['input'], call['reason'], call['externalRef']),
+                         ('Bash', {'command': 'make  deploy'}, 'approval', 'mcp:toolu_1'))
+        self.assertEqual(program.ask('ping'), {}, 'others are answered meanwhile')
+        self.server.decide(call, True)
+        self.assertEqual(self.behavior(program, number),
+                         {'behavior': 'allow', 'updatedInput': {'command': 'make  deploy'}})
+
+    def test_permission_prompt_tool_denies_with_the_reason(self):
+        program = self.program()
+        number = self.approve(program)
+        call, = self.waiting()
+        self.server.decide(call, False, reason='not today')
+        denied = self.behavior(program, number)
+        self.assertEqual(denied['behavior'], 'deny')
+        self.assertIn('not today', denied['message'])
+
+    def test_permission_outlives_a_kill_of_the_server(self):
+        program = self.program()
+        number = self.approve(program)
+        call, = self.waiting()
+        self.server.restart()
+        self.server.decide(call, True)
+        self.assertEqual(self.behavior(program, number)['behavior'], 'allow')
+
+    def test_client_that_withdraws_cancels_its_question(self):
+        program = self.program()
+        number = self.approve(program)
+        self.waiting()
+        program.notify('notifications/cancelled', requestId=number)
+        self.eventually(lambda: self.server.items('/async-tool/pending?project=default') == [])
+        self.approve(program)
+        self.waiting()
+        self.assertEqual(program.close(), 0)
+        self.assertEqual(self.server.items('/async-tool/pending?project=default'), [])
+        self.assertNotIn(number, program.answers)
+
+    def test_question_is_collected_later(self):
+        program = self.program()
+        asked = program.call('ask_human', question='Which region?')
+        call, = self.waiting()
+        self.assertIn(call['id'], asked)
+        self.assertIn('still waits', program.call('collect_answer', id=call['id']))
+        number = program.begin('tools/call', name='collect_answer',
+                               arguments={'id': call['id'], 'wait': 60000})
+        self.server.result(call['id'], 'Frankfurt')
+        self.assertEqual(program.end(number)['content'][0]['text'], 'Frankfurt')
+        self.assertEqual(program.call('collect_answer', id=call['id']), 'Frankfurt')
+        self.assertIn('not found', program.fails('collect_answer', id='pnd_1').lower())
+
+
+class Stateless(Face):
+    """2026-07-28: nothing comes before a request."""
+    META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {}}
+
+    def test_request_is_answered_without_initialize(self):
+        program = self.program()
+        found = program.ask('server/discover', _meta=self.META)
+        self.assertEqual(found['supportedVersions'][0], '2026-07-28')
+        self.assertEqual(found['resultType'], 'complete')
+        listed = program.ask('tools/list', _meta=self.META)
+        self.assertEqual((listed['cacheScope'], listed['resultType']), ('private', 'complete'))
+        self.assertIn('deploy', [tool['name'] for tool in listed['tools']])
+        called = program.ask('tools/call', name='background_list', arguments={}, _meta=self.META)
+        self.assertEqual(called['resultType'], 'complete')
+        for method, meta, code in [
+            ('ping', self.META, -32601),
+            ('tools/list', {**self.META, 'io.modelcontextprotocol/protocolVersion': '1'}, -32022),
+            ('tools/list', {'io.modelcontextprotocol/protocolVersion': '2026-07-28'}, -32602),
+        ]:
+            with self.assertRaises(Refused) as refused:
+                program.ask(method, _meta=meta)
+            self.assertEqual(refused.exception.code, code, method)
 
 
 class Hidden(Face):

@@ -4,6 +4,7 @@
 #include "agent/calls.h"
 #include "agent/demo.h"
 #include "app/external_agents.h"
+#include "app/foreign_servers.h"
 #include "app/models.h"
 #include "app/tools.h"
 #include "json/json.h"
@@ -48,7 +49,7 @@ void add_agents(agent::Registry& registry, config::Config const& config, Means c
         out.id = from.id;
         out.description = from.description;
         out.model = models.at(from.model);
-        out.tools = from.tools;
+        set_tools(out, from);
         out.terms.join = from.join;
         out.terms.tool_concurrency = from.tool_concurrency;
         out.terms.step_limit = from.step_limit;
@@ -74,6 +75,7 @@ void add_programs(agent::Registry& registry, config::Config const& config, Means
 
 agent::Registry assemble(config::Config const& config, Means const& means) {
     agent::Registry registry;
+    if (!config.mcps.empty()) registry.add(mcp_gate());
     config.has_demo() ? agent::add_demo_agents(registry, means.mail)
                       : agent::add_builtin_tools(registry, means.mail);
     for (config::Tool const& tool : config.tools) registry.add(make_tool(tool, means));
@@ -81,6 +83,7 @@ agent::Registry assemble(config::Config const& config, Means const& means) {
     add_agent_tools(registry, config);
     add_agents(registry, config, means);
     add_programs(registry, config, means);
+    if (!config.mcps.empty()) registry.add(gateway_agent());
     agent::add_call_agents(registry);
     return registry;
 }

@@ -1,5 +1,7 @@
 #include "app/external_agents.h"
 
+#include "app/foreign_servers.h"
+
 #include "acp/external_agents.h"
 #include "app/confine.h"
 #include "app/tools.h"
@@ -375,7 +377,7 @@ agent::Agent make_program_agent(config::Agent const& from, ExternalContext const
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
-    out.tools = from.tools;  // through `dormouse mcp`
+    set_tools(out, from);  // through `dormouse mcp`
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     out.program = std::make_shared<acp::ExternalAgents>(settings_of(from, around, means),

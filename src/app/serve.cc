@@ -2,6 +2,7 @@
 #include "app/config_checks.h"
 #include "app/confine.h"
 #include "app/external_agents.h"
+#include "app/foreign_servers.h"
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
@@ -24,6 +25,7 @@
 #include "io/process/signals.h"
 #include "io/starts.h"
 #include "json/json.h"
+#include "mcp_client/servers.h"
 #include "serve/serving.h"
 
 #include <unistd.h>
@@ -98,9 +100,15 @@ std::set<std::string, std::less<>> programs_of(config::Config const& config) {
     for (config::Agent const& agent : config.agents) {
         bool const has = std::ranges::any_of(
             agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
-        if (has || !agent.program.command.empty()) out.insert(agent.id);
+        bool const serves = std::ranges::any_of(config.mcps, [&](config::Mcp const& server) {
+            return !server.command.empty() && uses(agent, server);
+        });
+        if (has || serves || !agent.program.command.empty()) out.insert(agent.id);
     }
     for (config::Agent const& agent : installed_agents(config)) out.insert(agent.id);
+    bool const runs = std::ranges::any_of(
+        config.mcps, [](config::Mcp const& server) { return !server.command.empty(); });
+    if (runs) out.insert(gateway_agent().id);
     return out;
 }
 
@@ -245,8 +253,13 @@ public:
           tls_(std::move(tls)),
           mail_client_(mail_client_of(config_, world.loop)),
           node_(world, std::move(store), {.runner = runner_options(config_)}),
+          foreign_(servers_of(config_), {world.processes, world.http, world.loop, world.clock},
+                   [this](std::string const& what) {
+                       if (serving_) serving_->log().warn(what);
+                   }),
           starts_(data_directory(), node_.store->epoch(), world.clock.now()) {
         node_.registry = assemble(config_, means());
+        foreign_.add_to(node_.registry);
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
         settings.webhooks = pump_options();
         settings.processes = &world.processes;
@@ -274,12 +287,8 @@ public:
         if (auto const url = serving_->listen(); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
-        node_.runner.start();
-        serving_->start();
-        starts_.keep(world_.loop, world_.clock);
-        if (world_.clock_control)
-            world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
-        announce();
+        // Sessions continue when the tools of MCP servers are known, or the servers have failed.
+        foreign_.start([this] { begin(); });
         world_.loop.run();
         node_.threads.stop();
         node_.store_thread.stop();
@@ -288,6 +297,15 @@ public:
     }
 
 private:
+    void begin() {
+        node_.runner.start();
+        serving_->start();
+        starts_.keep(world_.loop, world_.clock);
+        if (world_.clock_control)
+            world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
+        announce();
+    }
+
     // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
     [[nodiscard]] Means means() {
         return {world_.http,
@@ -470,6 +488,7 @@ private:
     std::unique_ptr<io::SmtpClient> const mail_client_;  // null: no e-mail is sent
     serve::Serving* serving_ = nullptr;                  // owned by node_
     runtime::Node node_;
+    mcp_client::Servers foreign_;
     io::Starts starts_;
     bool stopping_ = false;
     int status_ = 0;

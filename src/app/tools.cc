@@ -32,13 +32,6 @@ void add_variable(std::vector<std::string>& environment, std::string const& name
         environment.push_back(name + "=" + value);
 }
 
-// Only what the configuration allows, in particular never DORMOUSE_TOKEN.
-std::vector<std::string> environment_of(std::vector<std::string> const& env_allow) {
-    std::vector<std::string> out = base_environment();
-    for (std::string const& name : env_allow) add_variable(out, name);
-    return out;
-}
-
 external::Later later_of(config::Later later) {
     switch (later) {
         case config::Later::only_202: return external::Later::only_202;
@@ -80,6 +73,12 @@ std::vector<std::string> base_environment() {
     std::vector<std::string> out;
     for (char const* const name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"})
         add_variable(out, name);
+    return out;
+}
+
+std::vector<std::string> environment_of(std::vector<std::string> const& env_allow) {
+    std::vector<std::string> out = base_environment();
+    for (std::string const& name : env_allow) add_variable(out, name);
     return out;
 }
 

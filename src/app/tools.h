@@ -13,6 +13,8 @@ namespace dormouse::app {
 [[nodiscard]] agent::Tool make_tool(config::Tool const& tool, Means const& means);
 // The variables that every program needs; no others of the server's.
 [[nodiscard]] std::vector<std::string> base_environment();
+// These and what the configuration allows, in particular never DORMOUSE_TOKEN.
+[[nodiscard]] std::vector<std::string> environment_of(std::vector<std::string> const& env_allow);
 [[nodiscard]] agent::Gate make_gate(config::Gate const& gate);
 
 }  // namespace dormouse::app

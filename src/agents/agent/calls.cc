@@ -54,6 +54,7 @@ void add_call_agents(Registry& registry) {
         calls.description = "Makes the calls of " + each.id + ".";
         calls.model = model;
         calls.tools = each.tools;
+        calls.foreign = each.foreign;
         bool const has = std::ranges::find(calls.tools, ask_tool) != calls.tools.end();
         if (!has && registry.tool(ask_tool)) calls.tools.emplace_back(ask_tool);
         calls.terms.digest = "calls-1";

@@ -61,10 +61,52 @@ void Registry::add(Gate gate) {
 
 void Registry::add(Agent agent) {
     CHECK(!this->agent(agent.id));
+    resolve_foreign(agent);
     agents_.push_back(std::move(agent));
 }
 
-Tool const* Registry::tool(std::string_view name) const { return find(tools_, name, &Tool::name); }
+void Registry::add_foreign(std::string prefix, Tool any) {
+    CHECK(any.start);
+    CHECK(foreign_.emplace(std::move(prefix), Foreign{std::move(any)}).second);
+}
+
+void Registry::set_foreign(std::string_view prefix, std::vector<Tool> tools) {
+    auto const server = foreign_.find(prefix);
+    CHECK(server != foreign_.end());
+    for (auto const& [name, tool] : server->second.tools) schemas_.erase(name);
+    server->second.tools.clear();
+    for (Tool& tool : tools) {
+        CHECK(tool.start && tool.name.starts_with(prefix));
+        schemas_.emplace(tool.name, json::Schema(tool.schema));
+        server->second.tools.emplace(tool.name, std::move(tool));
+    }
+    for (Agent& agent : agents_) resolve_foreign(agent);
+}
+
+void Registry::resolve_foreign(Agent& agent) const {
+    std::erase_if(agent.tools, [&](std::string const& name) {
+        return std::ranges::any_of(
+            foreign_, [&](auto const& server) { return name.starts_with(server.first); });
+    });
+    for (auto const& [prefix, server] : foreign_) {
+        for (auto const& [name, tool] : server.tools) {
+            auto const fits = [&](std::string const& pattern) {
+                return fits_pattern(pattern, name);
+            };
+            if (std::ranges::any_of(agent.foreign, fits)) agent.tools.push_back(name);
+        }
+    }
+}
+
+Tool const* Registry::tool(std::string_view name) const {
+    if (Tool const* const own = find(tools_, name, &Tool::name)) return own;
+    for (auto const& [prefix, server] : foreign_) {
+        if (!name.starts_with(prefix)) continue;
+        auto const found = server.tools.find(name);
+        return found == server.tools.end() ? &server.any : &found->second;
+    }
+    return nullptr;
+}
 Gate const* Registry::gate(std::string_view name) const { return find(gates_, name, &Gate::name); }
 Agent const* Registry::agent(std::string_view id) const { return find(agents_, id, &Agent::id); }
 

@@ -128,13 +128,15 @@ struct Agent {
     std::string id;
     std::string description;
     std::shared_ptr<Model> model;
-    std::vector<std::string> tools;
+    std::vector<std::string> tools;  // those of foreign servers are last
     session::TurnTerms terms = {};
     std::string instructions = {};
     std::string model_id = "scripted";  // as lists show it
     std::shared_ptr<ExternalAgent> program =
         {};               // set: the program is prompted, and there is no model
     bool hidden = false;  // no session of it can be requested by name
+    // Patterns of foreign servers' tools: those that there are at present are among `tools`.
+    std::vector<std::string> foreign = {};
 };
 
 // `*` matches any text, also an empty one; no other character is special.
@@ -146,6 +148,11 @@ public:
     void add(Tool tool);
     void add(Gate gate);
     void add(Agent agent);
+    // Tools of a foreign server, whose names begin with `prefix`: `any` runs those that are not
+    // listed (any more), so that calls of an earlier process can be made.
+    void add_foreign(std::string prefix, Tool any);
+    // Replaces the list. Agents get those that fit their patterns. REQUIRES: add_foreign(prefix).
+    void set_foreign(std::string_view prefix, std::vector<Tool> tools);
     void set(AskTurn turns) { turns_ = std::move(turns); }
 
     [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty
@@ -165,10 +172,17 @@ public:
 
 private:
     [[nodiscard]] std::vector<std::string> gates_of(Tool const& tool) const;
+    void resolve_foreign(Agent& agent) const;
+
+    struct Foreign {
+        Tool any;
+        std::map<std::string, Tool, std::less<>> tools = {};
+    };
 
     // A few of each, listed in the order of adding.
     std::vector<Tool> tools_;
     std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool
+    std::map<std::string, Foreign, std::less<>> foreign_;       // by prefix
     std::vector<Gate> gates_;
     std::vector<Agent> agents_;
     AskTurn turns_;

@@ -259,7 +259,11 @@ Outcome<Reply> Client::post_as(std::string const& key, std::string const& target
 }
 
 Outcome<Reply> Client::post_patiently(std::string const& target, Json const& body) {
-    auto const key = random_key();
+    return post_patiently_as(random_key(), target, body);
+}
+
+Outcome<Reply> Client::post_patiently_as(std::string const& key, std::string const& target,
+                                         Json const& body) {
     for (int tries = 1;; ++tries) {
         auto reply = post_as(key, target, body);
         bool const again = !reply && tries < posts_max && is_away(reply.error());

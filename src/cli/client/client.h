@@ -78,6 +78,9 @@ public:
                                          Json const& body);
     // post() with a new key, repeated while the server is briefly unavailable.
     [[nodiscard]] Outcome<Reply> post_patiently(std::string const& target, Json const& body);
+    // The same with the key of the caller.
+    [[nodiscard]] Outcome<Reply> post_patiently_as(std::string const& key,
+                                                   std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
     // Returns the body of the reply unchanged; it need not be JSON.

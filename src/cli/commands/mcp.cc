@@ -1,8 +1,9 @@
-// mcp: offers a session's tools to its external agent.
+// mcp: serves the tools of a session, of foreign servers, or tools that ask people, on standard
+// input and output.
 
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
-#include "mcp/server.h"
+#include "cli/commands/mcp/stdio.h"
 
 #include <unistd.h>
 
@@ -11,15 +12,30 @@ namespace {
 
 constexpr std::size_t mcp_line_bytes_max = std::size_t{8} << 20;
 
+Outcome<int> serve_stdio(Context const& context, Client& client, std::string session,
+                         std::vector<std::string> const& servers) {
+    Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
+    McpStdio({.session = std::move(session),
+              .project = context.global.project,
+              .servers = servers,
+              .version = context.programs.version},
+             client, stdio)
+        .run();
+    return status::done;
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, McpArgs const& args) {
+    if (args.session.empty()) {
+        auto client = context.connect();
+        if (!client) return std::unexpected(client.error());
+        return serve_stdio(context, *client, "", args.serve);
+    }
     auto found = connect_to_session(context, args.session);
     if (!found) return std::unexpected(found.error());
     auto& [client, session] = *found;
-    Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
-    mcp::McpServer({.session = session, .version = context.programs.version}, client, stdio).run();
-    return status::done;
+    return serve_stdio(context, client, session, {});
 }
 
 }  // namespace dormouse::cli

@@ -4,6 +4,8 @@
 #include "base/trace.h"
 #include "http/objects/body.h"
 #include "http/objects/html.h"
+#include "http/resources/mcp/handlers.h"
+#include "http/resources/mcp/mcp_sessions.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/operations/readiness.h"
@@ -119,6 +121,7 @@ Api::Api(Services services)
       webhooks_(std::make_unique<Webhooks>(services_)),
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
+      mcp_sessions_(std::make_unique<McpSessions>()),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
               [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),
@@ -149,9 +152,14 @@ void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     bool const reads = head.method == "GET" || head.method == "HEAD";
-    auto error = services_.gate.refuse(head, reads && web_page_.has(head.path));
+    bool const open = reads && (web_page_.has(head.path) || is_mcp_metadata(head.path));
+    auto error = services_.gate.refuse(head, open);
     if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
     auto reply = problem_reply(*error, head);
+    if (reply.status == 401 && head.path == mcp_path) {
+        for (auto& [name, value] : reply.headers)
+            if (name == "WWW-Authenticate") value = mcp_challenge(services_.gate.base_url());
+    }
     services_.metrics.answered(head.method, {}, reply.status);
     return for_browser(std::move(reply), head);
 }
@@ -211,6 +219,40 @@ void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     route(exchange, *observed);
 }
 
+namespace {
+
+// Passes the reply on. Only while the client of the original request waits.
+class OwnResponder final : public Responder {
+public:
+    OwnResponder(ExchangePtr from, port::Fn<void(HttpReply)> done)
+        : from_(std::move(from)), done_(std::move(done)) {}
+    void reply(HttpReply reply) override { std::exchange(done_, {})(std::move(reply)); }
+    // No request of this process asks for a stream.
+    std::shared_ptr<EventStream> stream(std::vector<std::pair<std::string, std::string>>) override {
+        return nullptr;
+    }
+    [[nodiscard]] bool gone() const override { return from_->responder->gone(); }
+
+private:
+    ExchangePtr from_;
+    port::Fn<void(HttpReply)> done_;
+};
+
+}  // namespace
+
+void Api::handle_for(ExchangePtr const& from, HttpRequest request, port::Fn<void(HttpReply)> done) {
+    auto exchange = std::make_shared<Exchange>();
+    exchange->request = std::move(request);
+    auto const observed =
+        std::make_shared<Observed>(std::make_shared<OwnResponder>(from, std::move(done)),
+                                   exchange->request, services_.metrics, services_.log);
+    exchange->responder = observed;
+    exchange->principal = from->principal;
+    exchange->by = from->by;
+    observed->of(exchange->principal, {});
+    route(exchange, *observed);
+}
+
 void Api::run_for_body(ExchangePtr const& x, port::Fn<void()> work, port::Fn<void()> then) {
     bool const large = std::max(x->body.size(), x->request.body.size()) >= wire::large_bytes;
     if (large) return run_on_body_thread(x, std::move(work), std::move(then));
@@ -234,8 +276,9 @@ void Api::run_on_body_thread(ExchangePtr const& x, port::Fn<void()> work, port::
 // Reads the JSON body, except of a webhook, whose signature must be checked first.
 void Api::read_body(ExchangePtr const& x, port::Fn<void()> then) {
     x->body = Json::trusted("{}");
-    if (x->request.body.empty() || is_webhook(x->request) || is_page_form(x->request))
-        return then();
+    bool const own_form = is_webhook(x->request) || is_page_form(x->request) ||
+                          x->request.path == mcp_path;  // answers in JSON-RPC
+    if (x->request.body.empty() || own_form) return then();
     auto const failed = std::make_shared<std::optional<Error>>();
     auto check = [x, failed] {
         auto body = json::check(x->request.body);

@@ -32,6 +32,7 @@ namespace dormouse::http {
 
 class Changes;
 class FeedStreams;
+class McpSessions;
 class Metrics;
 class Observed;
 struct OidcSettings;
@@ -136,8 +137,13 @@ public:
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
+    [[nodiscard]] McpSessions& mcp_sessions() { return *mcp_sessions_; }
     [[nodiscard]] OidcSignIn* oidc() { return oidc_.get(); }  // null: there is no provider
     [[nodiscard]] WebPage const& web_page() const { return web_page_; }
+
+    // Handles a request that this process makes for the caller of `from`, with the same rights.
+    // `done` gets the reply; it is dropped if the API has been destroyed.
+    void handle_for(ExchangePtr const& from, HttpRequest request, port::Fn<void(HttpReply)> done);
 
     // Runs `work`, then `then` on the loop. With a large body in `x`, `work` runs on a worker
     // thread and may use only what does not change in `x`. `then` is dropped when the API has been
@@ -178,6 +184,7 @@ private:
     std::unique_ptr<Webhooks> webhooks_;
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
+    std::unique_ptr<McpSessions> mcp_sessions_;
     runner::MailService mail_;
     runner::HistoryCutter cutter_;
     WebPage const web_page_;

@@ -2,6 +2,7 @@
 #include "http/resources/devices/handlers.h"
 #include "http/resources/feed/handlers.h"
 #include "http/resources/mail/handlers.h"
+#include "http/resources/mcp/handlers.h"
 #include "http/resources/operations/handlers.h"
 #include "http/resources/pages/handlers.h"
 #include "http/resources/rules/handlers.h"
@@ -258,6 +259,16 @@ std::vector<Route> server_routes() {
         {"POST", {"sign-out"}, plain, post_sign_out, "", read_nothing},
         {"GET", {"openapi.json"}, plain, get_openapi, "", read_nothing},
         {"GET", {"metrics"}, plain, get_metrics, "", read_server},
+        {"POST", {"mcp"}, large, post_mcp, "session project", program_read_nothing},
+        {"GET", {"mcp"}, plain, get_mcp, "session project", program_read_nothing},
+        {"DELETE", {"mcp"}, plain, delete_mcp, "session project", program_read_nothing},
+        {"GET", {".well-known", "oauth-protected-resource"}, plain, get_mcp_metadata, "", anyone},
+        {"GET",
+         {".well-known", "oauth-protected-resource", "mcp"},
+         plain,
+         get_mcp_metadata,
+         "",
+         anyone},
         {"GET", {"healthz"}, plain, get_health, "", anyone},
         {"GET", {"readyz"}, plain, get_ready, "", anyone},
     };

@@ -168,8 +168,9 @@ struct Agent {
     std::string description = {};
     std::string model = {};  // id of a Model
     std::string instructions = {};
-    std::vector<std::string> tools = {};  // names, after resolving patterns, in the order of the
-                                          // file
+    // Names, after resolving patterns, in the order of the file. Patterns of the tools of MCP
+    // servers stay: only the servers know them.
+    std::vector<std::string> tools = {};
     session::Join join = {};
     std::uint32_t tool_concurrency = 8;
     std::uint32_t step_limit = 50;
@@ -239,6 +240,26 @@ struct Tool {
     CommandTool command = {};                   // if kind is command
     std::uint32_t line = 0;                     // of its heading
     friend bool operator==(Tool const&, Tool const&) = default;
+};
+
+// The tools of an MCP server for which people are asked: those that may destroy something, all, or
+// none.
+enum class McpAsk : std::uint8_t { destructive, all, none };
+
+// A foreign MCP server, whose tools agents get as mcp:NAME:TOOL.
+struct Mcp {
+    std::string name;
+    std::vector<std::string> command = {};  // program and arguments; no shell. Empty: url is set
+    std::string cwd = {};                   // absolute; empty: the server's
+    std::vector<std::string> env_allow = {};
+    std::string url = {};  // streamable HTTP
+    std::vector<Header> headers = {};
+    McpAsk ask = McpAsk::destructive;
+    Duration time_limit{600'000};  // of one call
+    Duration start_limit{30'000};  // until it has listed its tools
+    std::uint32_t message_bytes = 1'048'576;
+    std::uint32_t line = 0;  // of its heading
+    friend bool operator==(Mcp const&, Mcp const&) = default;
 };
 
 enum class OnExpiry : std::uint8_t { deny, tell };
@@ -387,6 +408,7 @@ struct Config {
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};
     std::vector<Tool> tools = {};
+    std::vector<Mcp> mcps = {};
     std::vector<Gate> gates = {};
     std::vector<Source> sources = {};
     std::vector<Webhook> webhooks = {};

@@ -52,6 +52,7 @@ std::vector<ShownSection> effective(Config const& config) {
     for (Model const& one : config.models) add(out, "model", one, one.id);
     for (Agent const& one : config.agents) add(out, "agent", one, one.id);
     for (Tool const& one : config.tools) add(out, "tool", one, one.name);
+    for (Mcp const& one : config.mcps) add(out, "mcp", one, one.name);
     for (Gate const& one : config.gates) add(out, "gate", one, one.id);
     for (Source const& one : config.sources) add(out, "source", one, one.id);
     for (Webhook const& one : config.webhooks) add(out, "webhook", one, {});

@@ -93,6 +93,11 @@ constexpr Sample samples[] = {
      .name = "lint_tree",
      .prose = "A tool that is a program: arguments as JSON on its standard input, result on its "
               "standard output."},
+    {.section = "mcp",
+     .kind = "command",
+     .name = "files",
+     .prose = "An MCP server that is a program. Agents name its tools mcp:files:*."},
+    {.section = "mcp", .kind = "url", .name = "issues", .prose = "An MCP server over HTTP."},
     {.section = "gate", .name = "deploys", .prose = "People are asked before these tools run."},
     {.section = "source",
      .kind = "standard",

@@ -28,7 +28,7 @@ TestWorld world_of_the_example() {
     for (char const* const name :
          {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "TEAM_KEY", "GH_TOKEN",
           "DEPLOY_SECRET", "DEPLOY_WEBHOOK_SECRET", "EVENTS_SECRET", "SLACK_URL", "SMTP_PASSWORD",
-          "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OIDC_SECRET"}) {
+          "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OIDC_SECRET", "MCP_TOKEN"}) {
         world.variables[name] = "x";
     }
     world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
@@ -36,6 +36,7 @@ TestWorld world_of_the_example() {
     world.programs.emplace_back("/etc/d/lint.sh");
     world.programs.emplace_back("/etc/d/check-deploy.py");
     world.programs.emplace_back("/etc/d/tell.sh");
+    world.programs.emplace_back("npx");
     world.folders.emplace_back("/etc/d/");
     world.folders.emplace_back("/src");
     return world;
@@ -64,6 +65,7 @@ TEST(Example, Uncommented_IsValid) {
         << "all keys except unset limits";
     EXPECT_EQ(config->projects.size(), 1U);
     EXPECT_EQ(config->tools.size(), 2U);
+    EXPECT_EQ(config->mcps.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);
     EXPECT_EQ(config->sources.size(), 1U);
     EXPECT_EQ(config->webhooks.size(), 1U);

@@ -160,6 +160,12 @@ void finish(Section const& section, Tool& out) {
     check_program(section, out.command.command, out.command.cwd);
 }
 
+void finish(Section const& section, Mcp& out) {
+    if (section.kind() == "url") return;
+    section.require("command", "add the program and its arguments, or url for a server over HTTP");
+    check_program(section, out.command, out.cwd);
+}
+
 void finish(Section const& section, Validator& out) {
     check_program(section, out.command, out.cwd);
 }

@@ -61,6 +61,10 @@ Sample sample(Key const& key) {
         return {
             "", "[[tool]]", {{"name", "\"t\""}, {"kind", "\"http\""}, {"url", "\"http://x/y\""}}};
     }
+    if (key.section == "mcp" && key.only == "url")
+        return {"", "[[mcp]]", {{"name", "\"s\""}, {"url", "\"http://x/y\""}}};
+    if (key.section == "mcp")
+        return {"", "[[mcp]]", {{"name", "\"s\""}, {"command", "[\"node\"]"}}};
     if (key.section == "tool.poll") {
         return {tool, "[tool.poll]", {{"url", "\"http://x/{input.n}\""}, {"done", "\"/done\""}}};
     }

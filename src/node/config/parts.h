@@ -18,6 +18,7 @@ void finish(Section const& section, Model& out);
 void finish(Section const& section, Agent& out);
 void finish(Section const& section, Tool& out);
 void finish(Section const& section, Validator& out);
+void finish(Section const& section, Mcp& out);
 void finish(Section const& section, Gate& out);
 void finish(Section const& section, Webhook& out);
 void finish(Section const& section, Notify& out);
@@ -43,6 +44,7 @@ struct Parts {
     std::vector<Placed<Model>> models = {};
     std::vector<Placed<Agent>> agents = {};
     std::vector<Placed<Tool>> tools = {};
+    std::vector<Placed<Mcp>> mcps = {};
     std::vector<Placed<Gate>> gates = {};
     std::vector<Placed<Source>> sources = {};
     std::vector<Placed<User>> users = {};

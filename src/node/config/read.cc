@@ -93,6 +93,7 @@ Config read_parts(Node const& top, Reading const& reading) {
                 .models = file.list<Model>("model"),
                 .agents = file.list<Agent>("agent"),
                 .tools = file.list<Tool>("tool"),
+                .mcps = file.list<Mcp>("mcp"),
                 .gates = file.list<Gate>("gate"),
                 .sources = file.list<Source>("source"),
                 .users = file.list<User>("user")};
@@ -104,6 +105,7 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.models = values(std::move(parts.models));
     config.agents = values(std::move(parts.agents));
     config.tools = values(std::move(parts.tools));
+    config.mcps = values(std::move(parts.mcps));
     config.gates = values(std::move(parts.gates));
     config.sources = values(std::move(parts.sources));
     config.users = values(std::move(parts.users));

@@ -260,19 +260,20 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"KeyAtTheTop", "zzzzzzzz = 1\n",
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
             "[store], [limits], [retention], [email], [oidc], [[project]], [[model]], [[agent]], "
-            "[[tool]], [[gate]], [[source]], "
+            "[[tool]], [[mcp]], [[gate]], [[source]], "
             "[[webhook]], [[notify]], [[user]]"},
         Row{"OneBracket", "[agent]\nid = \"a\"\n",
             "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},
         Row{"TwoBrackets", "[[server]]\nlisten = \"127.0.0.1:1\"\n",
             "1: [server] is a list; write it as a table with its keys below"},
-        Row{"LaterSection", "[[mcp]]\nid = \"ci\"\n",
-            "1: mcp comes with a later release; leave it out until then"},
+        Row{"McpOfBothKinds",
+            "[[mcp]]\nname = \"ci\"\ncommand = [\"run\"]\nurl = \"http://127.0.0.1:1/mcp\"\n",
+            "3: [[mcp]] ci: command is for a server with command; leave it out"},
         Row{"LaterKey", "[store]\nindex = []\n",
             "2: [store]: index comes with a later release; leave it out until then"},
-        Row{"LaterTool", agent + "tools = [\"mcp:files/*\"]\n",
-            "7: [[agent]] a: tools names \"mcp:files/*\": tools of MCP servers come with a later "
-            "release; leave it out until then"},
+        Row{"McpToolWithoutServer", agent + "tools = [\"mcp:files/*\"]\n",
+            "7: [[agent]] a: tools names \"mcp:files/*\", which is not mcp:NAME:TOOL; write for "
+            "example mcp:files:* for all tools of [[mcp]] files"},
         Row{"MissingModel", agent + "[[agent]]\nid = \"b\"\nmodel = \"mm\"\n",
             "9: [[agent]] b: model is \"mm\", and there is no such model; there are m; or add a "
             "[[model]] with that id"},

@@ -53,15 +53,32 @@ Names unique(std::vector<Placed<T>> const& list, std::string T::* name, std::str
     return out;
 }
 
-// Returns the tools that match the patterns of `section`, each once.
-Names resolve(Section const& section, Names const& patterns, Names const& tools) {
+// The tools of an MCP server are not known here, but the server is.
+void check_mcp(Section const& section, std::string const& pattern, Names const& servers) {
+    constexpr std::size_t start = 4;  // "mcp:"
+    auto const end = pattern.find(':', start);
+    if (end == std::string::npos) {
+        section.report("tools", "names " + shown(pattern) + ", which is not mcp:NAME:TOOL",
+                       "write for example mcp:files:* for all tools of [[mcp]] files");
+        return;
+    }
+    auto const name = pattern.substr(start, end - start);
+    bool const known = std::ranges::any_of(
+        servers, [&](std::string const& server) { return matches(name, server); });
+    if (!known)
+        section.report("tools", "names " + shown(pattern) + ", and there is no such MCP server",
+                       suggestion(name, servers, "[[mcp]] of that name"));
+}
+
+// Returns the tools that match the patterns of `section`, each once. Patterns of tools of MCP
+// servers stay.
+Names resolve(Section const& section, Names const& patterns, Names const& tools,
+              Names const& servers) {
     Names out;
     for (std::string const& pattern : patterns) {
         if (pattern.starts_with("mcp:")) {
-            section.report(
-                "tools",
-                "names " + shown(pattern) + ": tools of MCP servers come with a later release",
-                "leave it out until then");
+            check_mcp(section, pattern, servers);
+            if (!has(out, pattern)) out.push_back(pattern);
             continue;
         }
         if (pattern.starts_with("acp:")) {
@@ -117,10 +134,13 @@ void relate(Server const& server, Parts& parts, World const& world) {
     if (demo) check_demo_names(parts.tools, world);
     Names taken = demo ? world.demo_agents : Names{};
     taken.emplace_back(session::no_agent);
+    if (!parts.mcps.empty()) taken.emplace_back("mcp");
     Names agents = unique(parts.agents, &Agent::id, "id", taken);
     if (demo) agents.insert(agents.end(), world.demo_agents.begin(), world.demo_agents.end());
     unique(parts.projects, &Project::id, "id", {});
-    unique(parts.gates, &Gate::id, "id", {});
+    Names const servers = unique(parts.mcps, &Mcp::name, "name", {});
+    // The gate of MCP servers' own.
+    unique(parts.gates, &Gate::id, "id", servers.empty() ? Names{} : Names{"mcp"});
     unique(parts.sources, &Source::id, "id", {});
     unique(parts.users, &User::name, "name", {});
     unique(parts.users, &User::email, "email", {});
@@ -133,7 +153,7 @@ void relate(Server const& server, Parts& parts, World const& world) {
             section.report("model", "is " + shown(agent.model) + ", and there is no such model",
                            suggestion(agent.model, models, "[[model]] with that id"));
         }
-        agent.tools = resolve(section, agent.tools, tools);
+        agent.tools = resolve(section, agent.tools, tools, servers);
         if (agent.program.shares_a_user() && parts.projects.size() > 1) {
             section.report("acp",
                            "has no sandbox and can read every project's sessions, and there are " +
@@ -142,11 +162,11 @@ void relate(Server const& server, Parts& parts, World const& world) {
         }
     }
     for (auto& [source, section] : parts.sources)
-        source.tools = resolve(section, source.tools, tools);
+        source.tools = resolve(section, source.tools, tools, servers);
     for (auto const& gate : parts.gates) {
         Names named = gate.value.tools;  // only an external agent knows the names of its tools
         std::erase_if(named, [](std::string const& tool) { return tool.starts_with("acp:"); });
-        (void)resolve(gate.section, named, tools);
+        (void)resolve(gate.section, named, tools, servers);
         check_voters(gate, gate.value.answerers, "");
         check_voters(gate, gate.value.escalate_to, " at the deadline");
     }

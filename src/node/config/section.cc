@@ -159,6 +159,7 @@ Check check_value(Key const& key, Node const& node, World const& world) {
 std::string misplaced(Key const& key) {
     if (key.section == "notify") return "is for another kind";
     if (key.section == "tool") return "is for kind \"" + std::string(key.only) + "\" only";
+    if (key.section == "mcp") return "is for a server with " + std::string(key.only);
     return key.only == "acp" ? "is for external agents (acp) only"
                              : "has no meaning for an external agent (acp), which has its own";
 }
@@ -281,6 +282,7 @@ std::string Section::text(std::string_view name) const {
 
 std::string Section::kind() const {
     if (section_ == "agent") return given("acp") ? "acp" : "model";
+    if (section_ == "mcp") return given("url") ? "url" : "command";
     return find_key(section_, "kind") ? text("kind") : std::string();
 }
 

@@ -95,6 +95,7 @@ bool has_mcp_type(json::View schema, json::View value) {
     using json::Kind;
     if (type == "string") return value.kind() == Kind::string;
     if (type == "boolean") return value.kind() == Kind::boolean;
+    if (type == "object") return value.kind() == Kind::object;
     if (type == "integer") {
         auto const number = value.integer();
         return number && *number >= schema["minimum"].integer_or(INT64_MIN) &&
@@ -106,6 +107,13 @@ bool has_mcp_type(json::View schema, json::View value) {
 }  // namespace
 
 std::span<McpTool const> own_mcp_tools() { return own_tools; }
+
+void write_own_mcp_tools(json::Writer& out, std::span<McpTool const> tools) {
+    for (McpTool const& tool : tools) {
+        out.begin_object().member("name", tool.name).member("description", tool.description);
+        out.member_raw("inputSchema", tool.schema).end_object();
+    }
+}
 
 bool is_own_mcp_tool(std::string_view name) {
     bool const inside = name == "todo" || name == "artifact_emit" || name == "wait_for";

@@ -52,11 +52,15 @@ void Peer::take_response(Message message) {
     open.mapped()(std::move(message.result));
 }
 
-void Peer::call(std::string_view method, Json const& params, Done done) {
-    if (closed_) return done(std::unexpected(Fault{code::closed, "the connection is closed", {}}));
+std::int64_t Peer::call(std::string_view method, Json const& params, Done done) {
     std::int64_t const id = ++last_;
+    if (closed_) {
+        done(std::unexpected(Fault{code::closed, "the connection is closed", {}}));
+        return id;
+    }
     calls_.emplace(id, std::move(done));
     listener_.send(request(static_cast<std::uint64_t>(id), method, params));
+    return id;
 }
 
 void Peer::notify(std::string_view method, Json const& params) {

@@ -30,14 +30,15 @@ public:
     static constexpr std::size_t line_bytes_max = std::size_t{32} << 20;
 
     // Reads with Grammar::lenient and skips lines that are not messages.
-    explicit Peer(Listener listener) : listener_(std::move(listener)) {}
+    explicit Peer(Listener listener, std::size_t bytes_max = line_bytes_max)
+        : listener_(std::move(listener)), lines_(bytes_max) {}
 
-    // Returns false when a line is longer than `line_bytes_max`; after that the peer reads nothing.
+    // Returns false when a line is longer than `bytes_max`; after that the peer reads nothing.
     // REQUIRES: no callback of the listener destroys this peer.
     [[nodiscard]] bool receive(std::string_view bytes);
 
-    // Calls `done` once, with the answer or with the fault code::closed.
-    void call(std::string_view method, Json const& params, Done done);
+    // Calls `done` once, with the answer or with the fault code::closed. Returns the call's id.
+    std::int64_t call(std::string_view method, Json const& params, Done done);
     void notify(std::string_view method, Json const& params);
     void respond(Json const& id, Json const& result);
     void refuse(Json const& id, int code, std::string_view message);
@@ -53,7 +54,7 @@ private:
     void take_response(Message message);
 
     Listener listener_;
-    LineReader lines_{line_bytes_max};
+    LineReader lines_;
     std::map<std::int64_t, Done> calls_;
     std::int64_t last_ = 0;
     std::size_t skipped_ = 0;

@@ -183,12 +183,19 @@ void Grammar::add_faces() {
         ->type_name("AGENT");
 
     auto const mcp = std::make_shared<McpArgs>();
-    add("mcp", "Offer a session's tools to its external agent (Model Context Protocol, on stdio)",
-        "dormouse mcp --session ses_AAAAAAE", mcp)
-        ->add_option("-s,--session", mcp->session,
-                     "Session whose tools are served and that receives their outcomes")
-        ->type_name("SESSION")
-        ->required();
+    auto* const m =
+        add("mcp", "Serve MCP on stdio: tools of a session or server, or that ask people",
+            "dormouse mcp --session ses_AAAAAAE", mcp);
+    auto* const of_session =
+        m->add_option("-s,--session", mcp->session,
+                      "Session whose tools are served and that receives their outcomes; without "
+                      "it: approve, ask_human and collect_answer")
+            ->type_name("SESSION");
+    m->add_option("--serve", mcp->serve,
+                  "Serve the tools of these MCP servers of the configuration, with approvals, "
+                  "deadlines and receipts")
+        ->type_name("NAME")
+        ->excludes(of_session);
 
     auto const import = std::make_shared<ImportArgs>();
     auto* const i =

@@ -265,6 +265,7 @@ struct AcpArgs {
 // Offers a session's tools to its external agent, on standard input and output.
 struct McpArgs {
     std::string session = {};
+    std::vector<std::string> serve = {};  // names of foreign MCP servers
 };
 // Opens the own screen of a session's external agent.
 struct AttachArgs {

@@ -1,0 +1,307 @@
+#include "mcp_client/connection.h"
+
+#include "json/json.h"
+#include "mcp/versions.h"
+#include "mcp_client/call_result.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::mcp_client {
+namespace {
+
+constexpr int code_lost = -1;
+constexpr int code_refused = -2;
+constexpr Duration list_pause{1'000};    // between two lists
+constexpr Duration listen_pause{5'000};  // before a stream that ended is opened again
+
+}  // namespace
+
+Connection::Connection(ServerSettings settings, World world, ConnectionEvents events)
+    : settings_(std::move(settings)), world_(world), events_(std::move(events)) {}
+
+Connection::~Connection() { scope_.end(); }
+
+std::string Connection::named(std::string const& what) const {
+    return "MCP server '" + settings_.name + "': " + what;
+}
+
+void Connection::warn(std::string const& what) const { events_.warn(named(what)); }
+
+void Connection::start() {
+    if (state_.begin()) connect();
+}
+
+void Connection::connect() {
+    ++attempt_;
+    failing_ = lists_ = list_again_ = false;
+    skipped_ = 0;
+    awaited_.clear();
+    peer_ = std::make_unique<rpc::Peer>(listener(), settings_.message_max);
+    link_ = settings_.url.empty() ? make_stdio_link(settings_, world_.processes, link_events())
+                                  : make_http_link(settings_, world_.http, link_events());
+    initialize();
+    auto too_late = [this, attempt = attempt_] {
+        bool const starts =
+            state_.phase() == Phase::initializing || state_.phase() == Phase::listing;
+        if (attempt == attempt_ && starts)
+            fail("it has not listed its tools within " +
+                 std::to_string(settings_.start_limit.count() / 1'000) + " s");
+    };
+    world_.loop.after(settings_.start_limit, scope_.guard(std::move(too_late)));
+}
+
+LinkEvents Connection::link_events() {
+    return {.received = [this](std::string_view bytes) { received(bytes); },
+            .lost = [this](std::string_view id,
+                           std::string const& why) { answer_for(id, code_lost, why); },
+            .refused = [this](std::string_view id,
+                              std::string const& why) { answer_for(id, code_refused, why); },
+            .unheard =
+                [this] {
+                    auto again = [this, attempt = attempt_] {
+                        if (attempt == attempt_ && link_) link_->initialized(version_);
+                    };
+                    world_.loop.after(listen_pause, scope_.guard(std::move(again)));
+                },
+            .closed = [this](std::string const& why) { fail_soon(why); }};
+}
+
+rpc::Peer::Listener Connection::listener() {
+    return {.send = [this](std::string const& line) { send(line); },
+            .request =
+                [this](std::string const& method, Json const& id, Json const&) {
+                    if (floods()) return;
+                    if (method == "ping") return peer_->respond(id, Json::trusted("{}"));
+                    peer_->refuse(id, rpc::code::method_not_found,
+                                  "this client does not offer " + method);
+                },
+            .notification =
+                [this](std::string const& method, Json const&) {
+                    if (floods()) return;
+                    if (method == "notifications/tools/list_changed") changed();
+                }};
+}
+
+void Connection::send(std::string const& line) {
+    json::View const message{std::string_view(line)};
+    bool const request = message["method"].exists() && message["id"].exists();
+    std::string const id = request ? std::string(message["id"].raw()) : "";
+    if (link_) link_->send(line, id);
+}
+
+// Asks the server. No answer comes before this returns.
+std::string Connection::ask(std::string_view method, Json const& params, rpc::Peer::Done done) {
+    auto const id = std::make_shared<std::string>();
+    auto answered = [this, id, done = std::move(done)](rpc::Peer::Answer answer) mutable {
+        awaited_.erase(*id);
+        done(std::move(answer));
+    };
+    *id = std::to_string(peer_->call(method, params, std::move(answered)));
+    awaited_.insert(*id);
+    return *id;
+}
+
+// More than so many messages in a second that answer nothing end the connection.
+bool Connection::floods() {
+    auto const second = Duration(world_.clock.monotonic().count() / 1'000);
+    if (std::exchange(second_, second) != second) messages_ = 0;
+    if (++messages_ <= messages_per_second_max) return false;
+    fail_soon("it sends more than " + std::to_string(messages_per_second_max) +
+              " messages in a second");
+    return true;
+}
+
+void Connection::received(std::string_view bytes) {
+    if (failing_ || !peer_) return;
+    if (!peer_->receive(bytes))
+        return fail_soon("it sent a message of more than " + std::to_string(settings_.message_max) +
+                         " bytes");
+    if (skipped_ == 0 && peer_->skipped() > 0 && !peer_->skipped_line().empty())
+        warn("it sent a line that is not JSON-RPC: " + peer_->skipped_line());
+    skipped_ = peer_->skipped();
+    if (skipped_ > skipped_max) fail_soon("it sent more than 100 lines that are not JSON-RPC");
+}
+
+// Answers a request of ours in place of the server, unless it was answered.
+void Connection::answer_for(std::string_view id, int code, std::string const& why) {
+    if (failing_ || !peer_) return;
+    if (!awaited_.contains(std::string(id))) return;
+    std::string const line =
+        rpc::refusal(Json::trusted(std::string(id)), {.code = code, .message = why});
+    (void)peer_->receive(line);
+}
+
+// Later, because the peer and the link may be in use.
+void Connection::fail_soon(std::string why) {
+    if (std::exchange(failing_, true)) return;
+    world_.loop.post(scope_.guard([this, attempt = attempt_, why = std::move(why)] {
+        if (attempt == attempt_) fail(why);
+    }));
+}
+
+void Connection::fail(std::string const& why) {
+    failing_ = true;
+    bool const was_ready = state_.ready();
+    bool const first = !state_.settled();
+    Duration const now = world_.clock.monotonic();
+    Duration const rest = state_.failed(was_ready ? now - ready_since_ : Duration(0));
+    if (why != last_failure_ || was_ready) warn(why);
+    last_failure_ = why;
+    link_.reset();
+    if (peer_) peer_->close();  // ends the calls that were sent
+    peer_.reset();
+    world_.loop.after(rest, scope_.guard([this] { start(); }));
+    if (first) events_.settled();
+}
+
+void Connection::initialize() {
+    json::Writer params;
+    params.begin_object().member("protocolVersion", mcp::newest_session_version);
+    params.key("capabilities").begin_object().end_object();
+    params.key("clientInfo").begin_object().member("name", "dormouse").member("version", "0");
+    params.end_object().end_object();
+    (void)ask("initialize", params.json(),
+              [this](rpc::Peer::Answer const& answer) { initialized(answer); });
+}
+
+void Connection::initialized(rpc::Peer::Answer const& answer) {
+    if (failing_) return;
+    if (!answer) return fail_soon("initialize failed: " + answer.error().message);
+    auto const version = json::View(*answer)["protocolVersion"].string_or("");
+    if (!mcp::is_session_version(version))
+        return fail_soon("it answered with the unknown protocol version '" + version + "'");
+    if (!state_.initialized()) return;
+    peer_->notify("notifications/initialized", Json::trusted("{}"));
+    version_ = version;
+    link_->initialized(version);
+    list("", {}, 0);
+}
+
+void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
+                      std::size_t pages) {
+    lists_ = true;
+    json::Writer params;
+    params.begin_object();
+    if (!cursor.empty()) params.member("cursor", cursor);
+    (void)ask("tools/list", params.end_object().json(),
+              [this, found = std::move(found), pages](rpc::Peer::Answer const& answer) mutable {
+                  list_page(answer, std::move(found), pages);
+              });
+}
+
+void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignTool> found,
+                           std::size_t pages) {
+    if (failing_) return;
+    if (!answer) return fail_soon("tools/list failed: " + answer.error().message);
+    auto page = read_tools(settings_, json::View(*answer));
+    if (!page) return fail_soon(page.error());
+    for (std::string const& why : page->left_out) warn(why);
+    for (ForeignTool& tool : page->tools) {
+        bool const twice = std::ranges::find(found, tool.name, &ForeignTool::name) != found.end();
+        if (!twice) found.push_back(std::move(tool));
+    }
+    bool const endless = !page->next.empty() && pages + 1 >= pages_max;
+    if (found.size() > tools_max || endless)
+        return fail_soon("it has more than 500 tools, or more than 50 pages of them");
+    if (page->next.empty()) return listed(std::move(found));
+    list(page->next, std::move(found), pages + 1);
+}
+
+void Connection::listed(std::vector<ForeignTool> found) {
+    lists_ = false;
+    events_.listed(found);
+    if (state_.phase() == Phase::listing) {
+        bool const first = !state_.settled();
+        (void)state_.listed();
+        ready_since_ = world_.clock.monotonic();
+        last_failure_.clear();
+        std::vector<Number> waiting;
+        for (auto const& [number, call] : calls_)
+            if (call.id.empty()) waiting.push_back(number);
+        for (Number const number : waiting) send_call(number);
+        if (first) events_.settled();
+    }
+    if (std::exchange(list_again_, false)) changed();
+}
+
+// At most one list in a second, however often the server says that it has changed.
+void Connection::changed() {
+    if (!state_.ready() || lists_) {
+        list_again_ = true;
+        return;
+    }
+    lists_ = true;
+    world_.loop.after(list_pause, scope_.guard([this, attempt = attempt_] {
+        if (attempt != attempt_ || !state_.ready()) return;
+        list_again_ = false;
+        list("", {}, 0);
+    }));
+}
+
+agent::StopTool Connection::call(std::string tool, Json arguments,
+                                 port::Fn<void(agent::ToolResult)> done) {
+    Number const number = ++last_;
+    calls_.emplace(number, Call{std::move(tool), std::move(arguments), std::move(done)});
+    auto const late = [this, number] {
+        auto const at = calls_.find(number);
+        if (at != calls_.end() && at->second.id.empty())
+            finish(number,
+                   agent::Failed{named("it is not connected" +
+                                       (last_failure_.empty() ? "" : ": " + last_failure_))});
+    };
+    if (state_.ready() && !failing_)
+        send_call(number);
+    else
+        world_.loop.after(settings_.start_limit, scope_.guard(late));
+    return scope_.guard([this, number] { stop(number); });
+}
+
+void Connection::send_call(Number number) {
+    Call& call = calls_.at(number);
+    json::Writer params;
+    params.begin_object().member("name", call.tool).member("arguments", call.arguments);
+    call.id = ask("tools/call", params.end_object().json(),
+                  [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
+    world_.loop.after(settings_.time_limit, scope_.guard([this, number] { time_over(number); }));
+}
+
+void Connection::answered(Number number, rpc::Peer::Answer const& answer) {
+    if (answer) return finish(number, read_result(json::View(*answer)));
+    auto const& fault = answer.error();
+    if (fault.code == rpc::code::closed) {
+        std::string const why = last_failure_.empty() ? fault.message : last_failure_;
+        return finish(number, session::InDoubt{named(why)});
+    }
+    if (fault.code == code_lost) return finish(number, session::InDoubt{named(fault.message)});
+    finish(number, agent::Failed{named(fault.message)});
+}
+
+void Connection::finish(Number number, agent::ToolResult result) {
+    auto ended = calls_.extract(number);
+    if (ended) ended.mapped().done(std::move(result));
+}
+
+void Connection::time_over(Number number) {
+    auto const at = calls_.find(number);
+    if (at == calls_.end()) return;
+    cancel(at->second, "its time is over");
+    finish(number,
+           session::InDoubt{named("the call took longer than " +
+                                  std::to_string(settings_.time_limit.count() / 1'000) + " s")});
+}
+
+void Connection::stop(Number number) {
+    auto const ended = calls_.extract(number);
+    if (ended) cancel(ended.mapped(), "it was cancelled");
+}
+
+void Connection::cancel(Call const& call, std::string_view why) {
+    if (call.id.empty() || !peer_ || failing_) return;
+    json::Writer params;
+    params.begin_object().member_raw("requestId", call.id).member("reason", why).end_object();
+    peer_->notify("notifications/cancelled", params.json());
+    link_->forget(call.id);
+}
+
+}  // namespace dormouse::mcp_client

@@ -1,0 +1,207 @@
+// A server that speaks MCP over streamable HTTP. Each message is a POST, which is answered as JSON
+// or as a stream of events; a GET brings the server's own messages.
+
+#include "base/scope.h"
+#include "base/sse.h"
+#include "base/text/text.h"
+#include "json/json.h"
+#include "mcp_client/link.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace dormouse::mcp_client {
+namespace {
+
+constexpr std::size_t small_answer = 65'536;
+
+// What is wrong with the head of an answer; empty: nothing.
+std::string wrong_head(port::HttpHead const& head) {
+    std::string const status = std::to_string(head.status);
+    if (head.status >= 300 && head.status < 400)
+        return "it answered with a redirect (" + status + "), which is not followed";
+    if (head.status == 401 || head.status == 403)
+        return "it refused the request (" + status + "); check the token in headers";
+    if (head.status < 200 || head.status > 299) return "it answered with status " + status;
+    return {};
+}
+
+bool has_type(port::HttpHead const& head, std::string_view type) {
+    return lower_case(head.header("content-type").value_or("")).starts_with(type);
+}
+
+// Line breaks in JSON are white space, but here they would end the message.
+std::string one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    std::ranges::replace(text, '\r', ' ');
+    return text + "\n";
+}
+
+class HttpLink final : public Link {
+public:
+    HttpLink(ServerSettings const& server, port::HttpClient& client, LinkEvents events)
+        : server_(server), client_(client), events_(std::move(events)) {}
+    ~HttpLink() override {
+        for (auto const& [number, exchange] : open_) client_.cancel(exchange.request);
+    }
+    HttpLink(HttpLink const&) = delete;
+    HttpLink& operator=(HttpLink const&) = delete;
+
+    void send(std::string const& line, std::string_view id) override;
+    void forget(std::string_view id) override;
+    void initialized(std::string_view version) override;
+
+private:
+    // One request and what has come of its answer.
+    struct Exchange {
+        std::string id;  // of the message; empty: it is no request
+        bool listens = false;
+        port::HttpId request = 0;
+        port::HttpHead head = {};
+        std::string wrong = {};
+        std::string body = {};
+        SseParser events;
+        bool overflow = false;
+    };
+
+    [[nodiscard]] port::HttpRequest request_of(std::string method, std::string body) const;
+    void begin(port::HttpRequest request, std::string id, bool listens);
+    void take_head(Exchange& exchange, port::HttpHead head);
+    void take_data(Exchange& exchange, std::string_view chunk);
+    void take_end(std::uint64_t number, std::optional<port::HttpFailure> const& failure);
+    void fail(Exchange const& exchange, std::optional<port::HttpFailure> const& failure);
+
+    ServerSettings const server_;
+    port::HttpClient& client_;
+    LinkEvents events_;
+    std::map<std::uint64_t, Exchange> open_;
+    std::uint64_t last_ = 0;
+    std::string session_;
+    std::string version_;
+    Scope scope_;
+};
+
+port::HttpRequest HttpLink::request_of(std::string method, std::string body) const {
+    port::HttpRequest out;
+    out.method = std::move(method);
+    out.url = server_.url;
+    out.headers = server_.headers;
+    out.headers.push_back({"Accept", "application/json, text/event-stream"});
+    if (!session_.empty()) out.headers.push_back({"Mcp-Session-Id", session_});
+    if (!version_.empty()) out.headers.push_back({"MCP-Protocol-Version", version_});
+    out.body = std::move(body);
+    out.idle_limit = server_.time_limit;
+    out.total_limit = server_.time_limit;
+    out.response_max = std::max(server_.message_max, small_answer);
+    out.send_once = true;
+    return out;
+}
+
+void HttpLink::send(std::string const& line, std::string_view id) {
+    auto request = request_of("POST", line.substr(0, line.size() - 1));
+    request.headers.push_back({"Content-Type", "application/json"});
+    begin(std::move(request), std::string(id), false);
+}
+
+// The stream of the server's own messages. Servers without one answer 405.
+void HttpLink::initialized(std::string_view version) {
+    version_ = version;
+    auto request = request_of("GET", "");
+    request.idle_limit = request.total_limit = Duration(0);
+    request.response_max = std::size_t{1} << 40;  // events are bounded one by one
+    begin(std::move(request), "", true);
+}
+
+void HttpLink::forget(std::string_view id) {
+    auto const found = std::ranges::find_if(
+        open_, [&](auto const& each) { return !id.empty() && each.second.id == id; });
+    if (found == open_.end()) return;
+    client_.cancel(found->second.request);
+    open_.erase(found);
+}
+
+void HttpLink::begin(port::HttpRequest request, std::string id, bool listens) {
+    auto const number = ++last_;
+    Exchange& exchange = open_
+                             .emplace(number, Exchange{.id = std::move(id),
+                                                       .listens = listens,
+                                                       .events = SseParser(server_.message_max)})
+                             .first->second;
+    port::HttpCallbacks callbacks;
+    callbacks.head = scope_.guard([this, number](port::HttpHead head) {
+        if (auto const at = open_.find(number); at != open_.end())
+            take_head(at->second, std::move(head));
+    });
+    callbacks.data = scope_.guard([this, number](std::string_view chunk) {
+        if (auto const at = open_.find(number); at != open_.end()) take_data(at->second, chunk);
+    });
+    callbacks.done = scope_.guard(
+        [this, number](std::optional<port::HttpFailure> failure) { take_end(number, failure); });
+    exchange.request = client_.start(std::move(request), std::move(callbacks));
+}
+
+void HttpLink::take_head(Exchange& exchange, port::HttpHead head) {
+    exchange.wrong = wrong_head(head);
+    if (exchange.wrong.empty() && session_.empty() && !exchange.listens)
+        session_ = head.header("mcp-session-id").value_or("");
+    exchange.head = std::move(head);
+}
+
+void HttpLink::take_data(Exchange& exchange, std::string_view chunk) {
+    if (!exchange.wrong.empty() || exchange.overflow) return;
+    if (has_type(exchange.head, "text/event-stream")) {
+        exchange.overflow = !exchange.events.feed(
+            chunk, [this](SseEvent const& event) { events_.received(one_line(event.data)); });
+        return;
+    }
+    if (exchange.listens) return;
+    exchange.overflow = exchange.body.size() + chunk.size() > server_.message_max;
+    if (!exchange.overflow) exchange.body += chunk;
+}
+
+void HttpLink::take_end(std::uint64_t number, std::optional<port::HttpFailure> const& failure) {
+    auto const ended = open_.extract(number);
+    if (!ended) return;
+    Exchange const& exchange = ended.mapped();
+    bool const complete = !failure && exchange.wrong.empty() && !exchange.overflow;
+    if (exchange.head.status == 404 && !session_.empty() && !exchange.listens)
+        return events_.closed("its session has ended (404)");
+    if (exchange.listens) {
+        if (exchange.wrong.empty() && exchange.head.status == 200) events_.unheard();
+        return;
+    }
+    if (!complete) return fail(exchange, failure);
+    if (has_type(exchange.head, "application/json")) {
+        if (!exchange.body.empty()) events_.received(one_line(exchange.body));
+    } else if (!exchange.id.empty() && !has_type(exchange.head, "text/event-stream")) {
+        return events_.refused(
+            exchange.id, "it answered with '" +
+                             std::string(exchange.head.header("content-type").value_or("nothing")) +
+                             "' instead of JSON");
+    }
+    if (!exchange.id.empty()) events_.lost(exchange.id, "its answer ended without a result");
+}
+
+// Tells whether the server may have acted on the request.
+void HttpLink::fail(Exchange const& exchange, std::optional<port::HttpFailure> const& failure) {
+    if (exchange.id.empty()) return;
+    if (!exchange.wrong.empty()) return events_.refused(exchange.id, exchange.wrong);
+    bool const large =
+        exchange.overflow || (failure && failure->kind == port::HttpFailure::Kind::too_large);
+    if (large)
+        return events_.lost(exchange.id, "its answer must be at most " +
+                                             std::to_string(server_.message_max) + " bytes");
+    if (!failure->sent) return events_.refused(exchange.id, failure->reason);
+    events_.lost(exchange.id, failure->reason);
+}
+
+}  // namespace
+
+std::unique_ptr<Link> make_http_link(ServerSettings const& server, port::HttpClient& client,
+                                     LinkEvents events) {
+    return std::make_unique<HttpLink>(server, client, std::move(events));
+}
+
+}  // namespace dormouse::mcp_client

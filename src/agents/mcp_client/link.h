@@ -1,0 +1,46 @@
+#pragma once
+// The way to a foreign server: lines of JSON-RPC there and back. On the loop.
+
+#include "mcp_client/settings.h"
+#include "port/http.h"
+#include "port/process.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace dormouse::mcp_client {
+
+// Called on the loop; may be called while send() runs, but not the destructor's callers.
+struct LinkEvents {
+    std::function<void(std::string_view bytes)> received;  // whole lines or parts of them
+    // No answer to this request of ours will come; the server may have acted on it.
+    std::function<void(std::string_view id, std::string const& why)> lost;
+    // The server refused this request and has not acted on it.
+    std::function<void(std::string_view id, std::string const& why)> refused;
+    // The stream of the server's own messages has ended; initialized() opens it again.
+    std::function<void()> unheard;
+    // The link has ended; nothing comes afterwards.
+    std::function<void(std::string const& why)> closed;
+};
+
+class Link {
+public:
+    virtual ~Link() = default;  // ends it without callbacks
+    // `line` ends with a line break. `id`: the text of the request's id; empty: it is no request.
+    virtual void send(std::string const& line, std::string_view id) = 0;
+    // Nobody waits for the answer to this request any more.
+    virtual void forget(std::string_view id) = 0;
+    // `version`: of the protocol, after initialize.
+    virtual void initialized(std::string_view version) = 0;
+};
+
+// `processes` outlives the link.
+[[nodiscard]] std::unique_ptr<Link> make_stdio_link(ServerSettings const& server,
+                                                    port::Processes& processes, LinkEvents events);
+// `client` outlives the link.
+[[nodiscard]] std::unique_ptr<Link> make_http_link(ServerSettings const& server,
+                                                   port::HttpClient& client, LinkEvents events);
+
+}  // namespace dormouse::mcp_client

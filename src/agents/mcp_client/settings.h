@@ -1,0 +1,36 @@
+#pragma once
+// Which MCP server to use, and how.
+
+#include "port/http.h"
+#include "session/vocabulary.h"
+
+#include <string>
+#include <vector>
+
+namespace dormouse::mcp_client {
+
+// The tools of a server for which a person is asked: those that may destroy something, all, none.
+enum class Asks : std::uint8_t { destructive, all, none };
+
+struct ServerSettings {
+    std::string name;                           // tools are "mcp:NAME:TOOL"
+    std::vector<std::string> argv = {};         // a program on standard input and output; or:
+    std::string cwd = {};                       // empty: the server's
+    std::vector<std::string> environment = {};  // NAME=value
+    std::string url = {};                       // streamable HTTP
+    std::vector<port::HttpHeader> headers = {};
+    Duration time_limit{600'000};  // of one call
+    Duration start_limit{30'000};  // until it has listed its tools, or a call finds it connected
+    std::size_t message_max = std::size_t{1} << 20;  // bytes of one message
+    Asks asks = Asks::destructive;
+};
+
+// The beginning of the names of its tools.
+[[nodiscard]] inline std::string prefix_of(std::string const& server) {
+    return "mcp:" + server + ":";
+}
+
+// The gate that asks for them.
+inline constexpr char const* gate_name = "mcp";
+
+}  // namespace dormouse::mcp_client

@@ -1,0 +1,68 @@
+#include "app/foreign_servers.h"
+
+#include "agent/calls.h"
+
+#include "app/tools.h"
+#include "external/gate_rule.h"
+
+#include <algorithm>
+
+namespace dormouse::app {
+namespace {
+
+constexpr std::string_view foreign_prefix = "mcp:";
+
+mcp_client::ServerSettings server_of(config::Mcp const& from) {
+    mcp_client::ServerSettings out;
+    out.name = from.name;
+    out.argv = from.command;
+    out.cwd = from.cwd;
+    out.environment = environment_of(from.env_allow);
+    out.url = from.url;
+    for (config::Header const& header : from.headers)
+        out.headers.push_back({header.name, header.value});
+    out.time_limit = from.time_limit;
+    out.start_limit = from.start_limit;
+    out.message_max = from.message_bytes;
+    switch (from.ask) {
+        case config::McpAsk::destructive: out.asks = mcp_client::Asks::destructive; break;
+        case config::McpAsk::all: out.asks = mcp_client::Asks::all; break;
+        case config::McpAsk::none: out.asks = mcp_client::Asks::none; break;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<mcp_client::ServerSettings> servers_of(config::Config const& config) {
+    std::vector<mcp_client::ServerSettings> out;
+    for (config::Mcp const& server : config.mcps) out.push_back(server_of(server));
+    return out;
+}
+
+agent::Gate mcp_gate() { return external::make_gate({.name = mcp_client::gate_name, .tools = {}}); }
+
+agent::Agent gateway_agent() {
+    agent::Agent out;
+    out.id = "mcp";
+    out.description = "Makes the calls of MCP clients to MCP servers (dormouse mcp --serve).";
+    out.model = std::make_shared<agent::CallModel>();
+    out.terms.digest = "mcp-1";
+    out.foreign = {std::string(foreign_prefix) + "*"};
+    return out;
+}
+
+void set_tools(agent::Agent& out, config::Agent const& from) {
+    for (std::string const& tool : from.tools)
+        (tool.starts_with(foreign_prefix) ? out.foreign : out.tools).push_back(tool);
+}
+
+bool uses(config::Agent const& agent, config::Mcp const& server) {
+    return std::ranges::any_of(agent.tools, [&](std::string const& tool) {
+        if (!tool.starts_with(foreign_prefix)) return false;
+        auto const name = std::string_view(tool).substr(foreign_prefix.size());
+        return agent::fits_pattern(name.substr(0, name.find(':')), server.name);
+    });
+}
+
+}  // namespace dormouse::app

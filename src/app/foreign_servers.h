@@ -1,0 +1,22 @@
+#pragma once
+// Makes foreign MCP servers from [[mcp]] of the configuration.
+
+#include "agent/tool.h"
+#include "config/config.h"
+#include "mcp_client/settings.h"
+
+#include <vector>
+
+namespace dormouse::app {
+
+[[nodiscard]] std::vector<mcp_client::ServerSettings> servers_of(config::Config const& config);
+// The gate that asks for their tools.
+[[nodiscard]] agent::Gate mcp_gate();
+// The agent whose sessions make the calls of `dormouse mcp --serve`. Its prompt is the call.
+[[nodiscard]] agent::Agent gateway_agent();
+// Sets the tools of an agent: names, and patterns of tools of MCP servers.
+void set_tools(agent::Agent& out, config::Agent const& from);
+// Whether the agent may have a tool of this server.
+[[nodiscard]] bool uses(config::Agent const& agent, config::Mcp const& server);
+
+}  // namespace dormouse::app

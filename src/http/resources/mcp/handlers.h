@@ -1,0 +1,23 @@
+#pragma once
+// The Model Context Protocol over HTTP, at /mcp. Used by routes.cc.
+
+#include "http/resources/shared.h"
+
+namespace dormouse::http {
+
+inline constexpr std::string_view mcp_path = "/mcp";
+
+// post.cc
+void post_mcp(Api& api, ExchangePtr const& x);
+// streams.cc
+void get_mcp(Api& api, ExchangePtr const& x);
+void delete_mcp(Api& api, ExchangePtr const& x);
+// metadata.cc
+void get_mcp_metadata(Api& api, ExchangePtr const& x);
+
+// Returns true for the description of how clients get a token, which needs none itself.
+[[nodiscard]] bool is_mcp_metadata(std::string_view path);
+// The header WWW-Authenticate of a 401 at /mcp.
+[[nodiscard]] std::string mcp_challenge(std::string const& base_url);
+
+}  // namespace dormouse::http

@@ -1,0 +1,190 @@
+// POST /mcp: a message, or a batch of them, is answered as JSON, or as a stream if an answer may
+// take long.
+
+#include "http/resources/mcp/handlers.h"
+#include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/own_requests.h"
+
+#include "base/text/text.h"
+#include "mcp/face.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::http {
+namespace {
+
+using Kind = rpc::Message::Kind;
+
+constexpr std::string_view session_id_header = "Mcp-Session-Id";
+
+// The answers to the messages of one request.
+class McpAnswer : public std::enable_shared_from_this<McpAnswer> {
+public:
+    McpAnswer(Api& api, ExchangePtr x) : api_(api), x_(std::move(x)) {}
+
+    void begin(rpc::Received received);
+
+private:
+    [[nodiscard]] bool refuse();
+    [[nodiscard]] bool has_requests() const;
+    void cancel_named();
+    void begin_session();
+    void answer(rpc::Message const& message);
+    void answered(rpc::Message const& message, mcp::Face::Answer answer);
+    void add(std::string line);
+    void finish();
+    void fail(int status, Json const& id, rpc::Fault const& fault);
+    [[nodiscard]] mcp::FaceSettings settings() const;
+
+    Api& api_;
+    ExchangePtr const x_;
+    rpc::Received received_ = {};
+    std::string session_;  // of MCP; empty: none
+    std::vector<std::pair<std::string, std::string>> headers_;
+    std::shared_ptr<mcp::Face> face_;
+    std::shared_ptr<EventStream> stream_;  // null: the answer is one JSON text
+    std::vector<std::string> lines_;
+    std::size_t open_ = 1;  // answers that are missing, and begin() itself
+    int status_ = 200;
+};
+
+mcp::FaceSettings McpAnswer::settings() const {
+    auto const named = x_->request.query_value("session");
+    std::string session(named.value_or(""));
+    if (!named && x_->principal && x_->principal->session)
+        session = x_->principal->session->text();  // an external agent's
+    return {.session = std::move(session),
+            .project = std::string(x_->request.query_value("project").value_or("")),
+            .version = api_.services().facts.release};
+}
+
+void McpAnswer::fail(int status, Json const& id, rpc::Fault const& fault) {
+    x_->json(status, rpc::refusal(id, fault));
+}
+
+bool McpAnswer::has_requests() const {
+    return std::ranges::any_of(received_.messages, [](rpc::Message const& message) {
+        return message.kind == Kind::request || message.kind == Kind::refused;
+    });
+}
+
+// Answers what cannot be handled at all; returns true if it was.
+bool McpAnswer::refuse() {
+    auto const& first = received_.messages.front();
+    if (!received_.batch && first.kind == Kind::refused) {
+        fail(400, first.id, *first.fault);
+        return true;
+    }
+    auto const version = x_->request.header("mcp-protocol-version");
+    bool const takes_batches = version.empty() || version == mcp::version_without_header;
+    if (received_.batch && !takes_batches) {
+        fail(400, Json(),
+             {.code = rpc::code::invalid_request, .message = "this version has no batches"});
+        return true;
+    }
+    auto const header = [this](std::string_view name) { return x_->request.header(name); };
+    for (rpc::Message const& message : received_.messages) {
+        auto const wrong = message.kind == Kind::refused || message.kind == Kind::response
+                               ? std::nullopt
+                               : mcp::wrong_headers(header, message);
+        if (!wrong) continue;
+        fail(mcp::http_status_of(*wrong, mcp::Era::stateless), message.id, *wrong);
+        return true;
+    }
+    return false;
+}
+
+// The session of `initialize` begins here; its id is in the header of the answer.
+void McpAnswer::begin_session() {
+    bool const initializes = std::ranges::any_of(
+        received_.messages, [](rpc::Message const& each) { return each.method == "initialize"; });
+    if (!initializes) return;
+    session_ = api_.mcp_sessions().begin(x_->by.name, base64url(api_.services().entropy.random()));
+    headers_.emplace_back(session_id_header, session_);
+}
+
+void McpAnswer::cancel_named() {
+    for (rpc::Message const& message : received_.messages) {
+        if (message.kind != Kind::notification || message.method != "notifications/cancelled")
+            continue;
+        json::View const params(message.params);
+        api_.mcp_sessions().cancel(session_, std::string(params["requestId"].raw()));
+    }
+}
+
+void McpAnswer::begin(rpc::Received received) {
+    received_ = std::move(received);
+    if (refuse()) return;
+    session_ = x_->request.header("mcp-session-id");
+    if (!session_.empty() && !api_.mcp_sessions().use(x_->by.name, session_))
+        return fail(404, Json(),
+                    {.code = -32001, .message = "Session not found: initialize again"});
+    cancel_named();
+    if (!has_requests()) return x_->empty(202);
+    begin_session();
+    face_ = std::make_shared<mcp::Face>(settings(), api_of(api_, x_));
+    bool const waits = std::ranges::any_of(received_.messages, mcp::Face::may_wait);
+    if (waits && x_->request.header("accept").contains("text/event-stream"))
+        stream_ = x_->responder->stream(headers_);
+    for (rpc::Message const& message : received_.messages) {
+        if (message.kind == Kind::refused) add(rpc::refusal(message.id, *message.fault));
+        if (message.kind == Kind::request) answer(message);
+    }
+    finish();
+}
+
+void McpAnswer::answer(rpc::Message const& message) {
+    auto const ticket = std::make_shared<mcp::Ticket>();
+    ticket->gone = [x = x_] { return x->responder->gone(); };
+    std::string const id(message.id.text());
+    if (auto const why = api_.mcp_sessions().open(session_, id, ticket); !why.empty())
+        return add(rpc::refusal(message.id, {.code = rpc::code::invalid_request, .message = why}));
+    auto const token = mcp::progress_token(message);
+    if (stream_ && !token.is_null())
+        ticket->progress = [stream = stream_, token,
+                            count = std::int64_t{0}](std::string const& text) mutable {
+            (void)stream->send(std::make_shared<std::string const>(
+                "data: " + mcp::progress_line(token, ++count, text) + "\n"));
+        };
+    ++open_;
+    face_->answer(message, mcp::era_of(message), ticket,
+                  [self = shared_from_this(), message, id](mcp::Face::Answer answer) {
+                      self->api_.mcp_sessions().close(self->session_, id);
+                      self->answered(message, std::move(answer));
+                      self->finish();
+                  });
+}
+
+void McpAnswer::answered(rpc::Message const& message, mcp::Face::Answer answer) {
+    if (answer) return add(rpc::response(message.id, *answer));
+    if (!received_.batch) status_ = mcp::http_status_of(answer.error(), mcp::era_of(message));
+    add(rpc::refusal(message.id, answer.error()));
+}
+
+void McpAnswer::add(std::string line) {
+    if (!stream_) return lines_.push_back(std::move(line));
+    (void)stream_->send(
+        std::make_shared<std::string const>("event: message\ndata: " + line + "\n"));
+}
+
+void McpAnswer::finish() {
+    if (--open_ > 0) return;
+    if (stream_) return stream_->close();
+    x_->responder->reply({status_, "application/json", headers_,
+                          received_.batch ? rpc::batch(lines_) : lines_.front()});
+}
+
+}  // namespace
+
+void post_mcp(Api& api, ExchangePtr const& x) {
+    auto const received = std::make_shared<rpc::Received>();
+    auto read = [x, received] {
+        *received = rpc::read({.text = std::exchange(x->request.body, {})});
+    };
+    api.run_for_body(x, std::move(read), [&api, x, received] {
+        std::make_shared<McpAnswer>(api, x)->begin(std::move(*received));
+    });
+}
+
+}  // namespace dormouse::http

@@ -1,0 +1,39 @@
+#pragma once
+// The rows of [[mcp]].
+
+#include "config/rows.h"
+
+namespace dormouse::config::rows {
+
+inline constexpr Key mcp_rows[] = {
+    text<&Mcp::name>("name", id.sized(1, 32), "Its tools are named mcp:NAME:TOOL.").needed(),
+};
+
+inline constexpr Key mcp_command_rows[] = {
+    texts<&Mcp::command>("command", any_text,
+                         "A program that speaks MCP on its standard input and output; no shell.")
+        .shown_as("")
+        .like(R"(["npx", "-y", "@modelcontextprotocol/server-filesystem", "/srv"])"),
+    text<&Mcp::cwd>("cwd", some_text, "The folder to run in; default: the server's.").like("."),
+    texts<&Mcp::env_allow>("env_allow", variables, "Environment variables that it gets.")
+        .like(R"(["GITHUB_TOKEN"])"),
+};
+
+inline constexpr Key mcp_url_rows[] = {
+    text<&Mcp::url>("url", url, "The address of a server over streamable HTTP.")
+        .like("https://mcp.example.org/mcp"),
+    table<&Mcp::headers>("headers", "Headers: name = \"text\" or { env, prefix }.")
+        .like(R"({ Authorization = { env = "MCP_TOKEN", prefix = "Bearer " } })"),
+};
+
+inline constexpr Key mcp_more_rows[] = {
+    word<&Mcp::ask>("ask", "destructive, all, none",
+                    "People are asked before tools that may destroy something, all, or none."),
+    duration<&Mcp::time_limit>("time_limit", {100, day}, "How long one call may take."),
+    duration<&Mcp::start_limit>("start_limit", {100, hour},
+                                "How long it may take to connect and list its tools."),
+    number<&Mcp::message_bytes>("message_bytes", {1'024, 8 * mib},
+                                "Bytes of one message of it, such as the result of a tool."),
+};
+
+}  // namespace dormouse::config::rows

@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Tools of foreign MCP servers: agents call them, over kills of each process, with gates; servers
+that misbehave cost one line; `dormouse mcp --serve` offers them to any client."""
+import http.server
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+from dormouse import BINARY, Case, Server, main, wait_for
+from npm import install
+from oidc_peers import free_port
+from rpc_peer import Peer, Refused
+
+HERE = pathlib.Path(__file__).resolve().parent
+AGENT = '''
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["mcp:s:*"]
+'''
+
+
+class Servers(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-mcp-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.server = None
+
+    def tearDown(self):
+        if self.server:
+            super().tearDown()
+
+    def program(self, how='well', **more):
+        keys = ''.join(f'{key} = {value}\n' for key, value in more.items())
+        command = [sys.executable, str(HERE / 'mcp_fake.py'), str(self.folder), how]
+        return f'[[mcp]]\nname = "s"\ncommand = {json.dumps(command)}\n{keys}'
+
+    def serve(self, servers):
+        path = self.folder / 'dormouse.toml'
+        path.write_text('[server]\ndemo = false\n' + AGENT + servers)
+        self.server = Server('--config', str(path))
+
+    def tools(self):
+        agents = {one['id']: one for one in self.server.get('/api/agents').json['items']}
+        return agents['ops']['tools']
+
+    def call(self, tool, **arguments):
+        """A call of a tool of the agent, as an external agent makes it; its id."""
+        if not getattr(self, 'session', None):
+            self.session = self.server.create(agent='ops')['id']
+            self.heard = 0
+        made = self.server.post(f'/api/sessions/{self.session}/calls',
+                                {'tool': f'mcp:s:{tool}', 'arguments': arguments})
+        self.assertStatus(made, 202)
+        return made['taskID']
+
+    def outcome(self, *_):
+        """The newest message of the session that has the outcome of a call."""
+        def told():
+            found = [one['parts'][0]['text'] for one in self.server.messages(self.session)
+                     if one['role'] == 'user']
+            return found if len(found) > self.heard else None
+
+        found = wait_for(told, 30, 'the outcome')
+        self.heard = len(found)
+        return found[-1]
+
+    def log(self):
+        path = self.folder / 'log'
+        return path.read_text().splitlines() if path.exists() else []
+
+    def waiting(self):
+        path = '/async-tool/pending?project=default&status=waiting'
+        return wait_for(lambda: self.server.items(path), 20, 'a waiting call')[0]
+
+    def logged(self, text):
+        wait_for(lambda: text in self.server.log.read_text(), 30, text)
+
+
+class Calls(Servers):
+    def test_tools_are_those_of_the_agent_with_their_terms(self):
+        self.serve(self.program())
+        self.assertEqual(sorted(self.tools()), [
+            f'mcp:s:{name}' for name in ('deploy', 'die', 'fail', 'grow', 'hang', 'large', 'look')])
+        listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
+        self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
+        self.assertEqual(self.outcome(self.call('look')),
+                         'The result of mcp:s:look {} is: look done')
+        self.assertIn('failed: fail done', self.outcome(self.call('fail')))
+        refused = self.server.post(f'/api/sessions/{self.session}/calls',
+                                   {'tool': 'mcp:s:deploy', 'arguments': {'target': 3}})
+        self.assertProblem(refused, 422, 'invalid_arguments')
+
+    def test_person_is_asked_before_a_destructive_tool(self):
+        self.serve(self.program())
+        task = self.call('deploy', target='api')
+        call = self.waiting()
+        self.assertEqual((call['reason'], call['tool']), ('approval', 'mcp:s:deploy'))
+        self.assertEqual([line for line in self.log() if line.startswith('call')], [])
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.assertIn('is: deploy api', self.outcome(task))
+        denied = self.call('deploy', target='web')
+        self.server.decide(self.waiting(), False, reason='no')
+        self.assertIn('denied: no', self.outcome(denied))
+        self.assertEqual(self.log().count('call deploy {"target": "web"}'), 0)
+
+    def test_asking_is_configured(self):
+        self.serve(self.program(ask='"none"'))
+        self.assertIn('is: deploy api', self.outcome(self.call('deploy', target='api')))
+
+    def test_kill_during_a_call_repeats_only_what_may_be(self):
+        self.serve(self.program(ask='"none"'))
+        task = self.call('hang')
+        wait_for(lambda: 'call hang {}' in self.log(), 20)
+        self.server.restart()
+        wait_for(lambda: self.log().count('call hang {}') == 2, 30, 'it only reads: again')
+        self.assertStatus(self.server.post(f'/api/tasks/{task}/cancel'), 204)
+        wait_for(lambda: 'cancelled' in self.log(), 20, 'the server hears of it')
+
+    def test_kill_while_a_person_is_asked_loses_nothing(self):
+        self.serve(self.program())
+        task = self.call('deploy', target='api')
+        call = self.waiting()
+        self.server.restart()
+        self.server.decide(call, True)
+        self.assertIn('is: deploy api', self.outcome(task))
+        self.assertEqual(self.log().count('call deploy {"target": "api"}'), 1)
+
+    def test_changed_list_is_followed(self):
+        self.serve(self.program())
+        self.assertIn('is: grow done', self.outcome(self.call('grow')))
+        self.server.advance(2)
+        wait_for(lambda: 'mcp:s:new' in self.tools(), 20, 'the new tool')
+        self.assertIn('is: new done', self.outcome(self.call('new')))
+
+
+class Misbehaving(Servers):
+    def test_server_that_dies_is_started_again(self):
+        self.serve(self.program())
+        task = self.call('die')
+        self.logged("MCP server 's': its program ended with status 1: out of memory")
+        self.server.advance(120)
+        self.assertIn('is: die done', self.outcome(task), 'it only reads: called again')
+        self.assertEqual(self.log().count('start'), 2)
+
+    def test_server_that_says_nothing_is_named(self):
+        self.serve(self.program('silent', start_limit='"100ms"'))
+        self.logged("MCP server 's': it has not listed its tools within 0 s")
+        self.assertEqual(self.tools(), [])
+
+    def test_program_that_is_no_server_is_named(self):
+        self.serve(self.program('html', start_limit='"5s"'))
+        self.logged("MCP server 's': it sent a line that is not JSON-RPC: <html>")
+        self.assertIn('is: look done', self.outcome(self.call('look')))
+
+    def test_result_over_the_limit_ends_the_connection(self):
+        self.serve(self.program(message_bytes=100_000))
+        self.call('large')
+        self.logged("MCP server 's': it sent a message of more than 100000 bytes")
+
+    def test_call_over_its_time_is_cancelled(self):
+        self.serve(self.program(time_limit='"200ms"'))
+        self.call('hang')
+        wait_for(lambda: 'cancelled' in self.log(), 20, 'the cancellation')
+
+    def test_web_pages_and_redirects_are_named(self):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers['Content-Length']))
+                self.send_response(302 if self.path == '/moved' else 200)
+                self.send_header('Location', 'http://127.0.0.1:1/')
+                self.send_header('Content-Type', 'text/html')
+                self.send_header('Content-Length', '2')
+                self.end_headers()
+                self.wfile.write(b'hi')
+
+            def log_message(self, *_):
+                pass
+
+        pages = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        self.addCleanup(pages.server_close)
+        self.addCleanup(pages.shutdown)
+        url = f'http://127.0.0.1:{pages.server_address[1]}'
+        self.serve(f'[[mcp]]\nname = "s"\nurl = "{url}/moved"\n'
+                   f'[[mcp]]\nname = "t"\nurl = "{url}/page"\n')
+        self.logged("MCP server 's': initialize failed: it answered with a redirect (302)")
+        self.logged("MCP server 't': initialize failed: it answered with 'text/html'")
+
+    def test_mistakes_in_the_file_are_named(self):
+        path = self.folder / 'dormouse.toml'
+        for text, says in (
+            ('[[mcp]]\nname = "s"\n', 'has no command; add the program and its arguments, or url'),
+            ('[[mcp]]\nname = "s"\ncommand = ["sh"]\nurl = "http://a/"\n',
+             'command is for a server with command'),
+            ('[[mcp]]\nname = "t"\nurl = "http://a/"\n', 'there is no such MCP server'),
+        ):
+            path.write_text(AGENT + text)
+            check = subprocess.run([BINARY, 'config', 'check', str(path)],
+                                   capture_output=True, text=True)
+            self.assertEqual(check.returncode, 2, text)
+            self.assertIn(says, check.stderr)
+
+
+class Gateway(Servers):
+    def client(self, *servers):
+        peer = Peer(self.server, 'mcp', *(word for name in servers for word in ('--serve', name)))
+        self.addCleanup(peer.kill)
+        peer.ask('initialize', protocolVersion='2025-11-25', capabilities={},
+                 clientInfo={'name': 'test', 'version': '1'})
+        return peer
+
+    def result(self, answer):
+        return answer['content'][0]['text'], answer['isError']
+
+    def test_call_waits_for_approval_and_is_answered(self):
+        self.serve(self.program())
+        client = self.client('s')
+        tools = {one['name'] for one in client.ask('tools/list')['tools']}
+        self.assertIn('deploy', tools)
+        self.assertEqual(self.result(client.ask('tools/call', name='look', arguments={})),
+                         ('look done', False))
+        number = client.begin('tools/call', name='deploy', arguments={'target': 'api'})
+        call = self.waiting()
+        self.assertEqual(client.ask('ping'), {}, 'others are answered meanwhile')
+        self.server.restart()
+        self.server.decide(call, True)
+        self.assertEqual(self.result(client.end(number)), ('deploy api', False))
+        audit = self.server.get(f'/api/explain/{call["id"]}').json
+        self.assertIn('approved', json.dumps(audit))
+        number = client.begin('tools/call', name='deploy', arguments={'target': 'api'})
+        self.server.decide(self.waiting(), False, reason='no')
+        self.assertEqual(self.result(client.end(number)), ('denied: no', True))
+        with self.assertRaises(Refused):
+            client.ask('tools/call', name='none', arguments={})
+
+    def test_client_that_leaves_cancels_its_calls(self):
+        self.serve(self.program())
+        client = self.client('s')
+        number = client.begin('tools/call', name='deploy', arguments={'target': 'api'})
+        self.waiting()
+        client.notify('notifications/cancelled', requestId=number)
+        path = '/async-tool/pending?project=default&status=waiting'
+        wait_for(lambda: not self.server.items(path), 20, 'the call is cancelled')
+        client.begin('tools/call', name='deploy', arguments={'target': 'web'})
+        self.waiting()
+        self.assertEqual(client.close(), 0)
+        wait_for(lambda: not self.server.items(path), 20, 'its session has ended')
+
+
+class Others(Servers):
+    """The protocol's own example server."""
+
+    def everything(self):
+        if missing := install(HERE / 'mcp', 'node'):
+            self.skipTest(missing)
+        return ['node', str(HERE / 'mcp/node_modules/@modelcontextprotocol/server-everything'
+                            '/dist/index.js')]
+
+    def check(self):
+        self.assertIn('mcp:s:echo', self.tools())
+        self.assertIn('Echo: hi', self.outcome(self.call('echo', message='hi')))
+        self.assertIn('is: ', self.outcome(self.call('get-sum', a=2, b=3)))
+
+    def test_everything_over_stdio(self):
+        command = json.dumps([*self.everything(), 'stdio'])
+        self.serve(f'[[mcp]]\nname = "s"\ncommand = {command}\nask = "none"\n')
+        self.check()
+
+    def test_everything_over_http(self):
+        port = free_port()
+        peer = subprocess.Popen([*self.everything(), 'streamableHttp'],
+                                env={**os.environ, 'PORT': str(port)},
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(peer.wait)
+        self.addCleanup(peer.stderr.close)
+        self.addCleanup(peer.send_signal, signal.SIGKILL)
+        for line in peer.stderr:
+            if 'listening' in line.lower():
+                break
+        self.serve(f'[[mcp]]\nname = "s"\nurl = "http://127.0.0.1:{port}/mcp"\nask = "none"\n')
+        self.check()
+
+
+if __name__ == '__main__':
+    main()
