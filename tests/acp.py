@@ -316,7 +316,8 @@ class Deaths(Programs):
 
     def test_server_is_killed_and_the_turn_continues(self):
         session = self.begin('hang')
-        wait_for(lambda: self.prompts() == ['hang'], what='prompt')
+        # An update shows the server that the agent got the prompt.
+        wait_for(lambda: self.text(session)[-1:] == ['working'], what='an update')
         pid = self.log('initialize')[0]['pid']
         self.server.restart()
         wait_for(lambda: len(self.prompts()) == 2, what='second prompt')

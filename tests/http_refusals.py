@@ -16,6 +16,7 @@ class BadRequests(Contract):
     # Those that need no token of a role: tests/tools_by_config.py, webhooks_in.py, sign_in.py.
     POSTS = [p for m, p in ROUTES if m == 'POST' and not p.startswith(OWN_PROOF + OPEN)]
     POSTS.remove('/sign-out')  # a form, tests/page.py
+    POSTS.remove('/mcp')  # it answers in JSON-RPC: tests/mcp_http.py
     POSTS.remove('/api/deliveries/{}/retry')  # there is none: tests/webhooks_out.py
     POSTS.remove('/api/devices/{}/test')  # there is none: tests/push.py
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A server of the Model Context Protocol that does what tests say, on standard input and output.
 Arguments: a folder, in which it writes what it got (`log`), and how it behaves."""
 import json

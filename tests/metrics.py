@@ -61,6 +61,15 @@ class MetricsCase(Case):
 
 
 class Metrics(MetricsCase):
+    def test_approval_counts_as_a_resume(self):
+        session = self.server.create()['id']
+        self.server.prompt(session, 'approve A')
+        call = self.server.open_calls(session)[0]
+        before = self.value('dormouse_resume_seconds_count')
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.value('dormouse_resume_seconds_count'), before + 1)
+
     def test_values_follow_pause_result_duplicate_and_conflict(self):
         self.assertEqual(self.value('dormouse_pending_calls'), 0)
         session, pending = self.waiting()

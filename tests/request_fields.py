@@ -20,6 +20,7 @@ OTHER_READERS = (
     '/async-tool/slack',
     '/async-tool/webhook',
     '/async-tool/webhook/{source}',
+    '/mcp',
     '/sign-in/email',
 )
 

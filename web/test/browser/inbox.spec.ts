@@ -161,6 +161,7 @@ test('drafts are kept over a reload and after a refusal', async ({ page, server 
   await button(page, 'Deny…').click();
   await expect(page.locator('#reason')).toHaveValue('the budget is spent');
   await button(page, 'Deny the call').click();
+  await shows(page, 'Denied');
   await server.atRest(session.id);
   expect(await server.said(session.id)).toContain('denied: the budget is spent');
 });
