@@ -204,11 +204,11 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
     bool const endless = !page->next.empty() && pages + 1 >= pages_max;
     if (found.size() > tools_max || endless)
         return fail_soon("it has more than 500 tools, or more than 50 pages of them");
-    if (page->next.empty()) return listed(std::move(found));
+    if (page->next.empty()) return listed(found);
     list(page->next, std::move(found), pages + 1);
 }
 
-void Connection::listed(std::vector<ForeignTool> found) {
+void Connection::listed(std::vector<ForeignTool> const& found) {
     lists_ = false;
     events_.listed(found);
     if (state_.phase() == Phase::listing) {

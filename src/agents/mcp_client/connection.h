@@ -76,7 +76,7 @@ private:
     void list(std::string const& cursor, std::vector<ForeignTool> found, std::size_t pages);
     void list_page(rpc::Peer::Answer const& answer, std::vector<ForeignTool> found,
                    std::size_t pages);
-    void listed(std::vector<ForeignTool> found);
+    void listed(std::vector<ForeignTool> const& found);
     void changed();
     void send_call(Number number);
     void answered(Number number, rpc::Peer::Answer const& answer);

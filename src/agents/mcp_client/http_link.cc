@@ -137,8 +137,9 @@ void HttpLink::begin(port::HttpRequest request, std::string id, bool listens) {
     callbacks.data = scope_.guard([this, number](std::string_view chunk) {
         if (auto const at = open_.find(number); at != open_.end()) take_data(at->second, chunk);
     });
-    callbacks.done = scope_.guard(
-        [this, number](std::optional<port::HttpFailure> failure) { take_end(number, failure); });
+    callbacks.done = scope_.guard([this, number](std::optional<port::HttpFailure> const& failure) {
+        take_end(number, failure);
+    });
     exchange.request = client_.start(std::move(request), std::move(callbacks));
 }
 

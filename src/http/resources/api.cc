@@ -145,7 +145,7 @@ void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
     streams_->appended(lane.id(), records);
     feed_streams_->appended();
     webhooks_->appended(lane, records);
-    services_.metrics.appended(records, services_.runner.now());
+    services_.metrics.appended(lane.state(), records, services_.runner.now());
     log_appended(services_.log, lane.id(), records);
     cutter_.appended(lane, records);
 }

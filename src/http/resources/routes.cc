@@ -211,6 +211,21 @@ std::vector<Route> manager_routes() {
     };
 }
 
+std::vector<Route> mcp_routes() {
+    return {
+        {"POST", {"mcp"}, large, post_mcp, "session project", program_read_nothing},
+        {"GET", {"mcp"}, plain, get_mcp, "session project", program_read_nothing},
+        {"DELETE", {"mcp"}, plain, delete_mcp, "session project", program_read_nothing},
+        {"GET", {".well-known", "oauth-protected-resource"}, plain, get_mcp_metadata, "", anyone},
+        {"GET",
+         {".well-known", "oauth-protected-resource", "mcp"},
+         plain,
+         get_mcp_metadata,
+         "",
+         anyone},
+    };
+}
+
 std::vector<Route> server_routes() {
     return {
         {"GET",
@@ -259,16 +274,6 @@ std::vector<Route> server_routes() {
         {"POST", {"sign-out"}, plain, post_sign_out, "", read_nothing},
         {"GET", {"openapi.json"}, plain, get_openapi, "", read_nothing},
         {"GET", {"metrics"}, plain, get_metrics, "", read_server},
-        {"POST", {"mcp"}, large, post_mcp, "session project", program_read_nothing},
-        {"GET", {"mcp"}, plain, get_mcp, "session project", program_read_nothing},
-        {"DELETE", {"mcp"}, plain, delete_mcp, "session project", program_read_nothing},
-        {"GET", {".well-known", "oauth-protected-resource"}, plain, get_mcp_metadata, "", anyone},
-        {"GET",
-         {".well-known", "oauth-protected-resource", "mcp"},
-         plain,
-         get_mcp_metadata,
-         "",
-         anyone},
         {"GET", {"healthz"}, plain, get_health, "", anyone},
         {"GET", {"readyz"}, plain, get_ready, "", anyone},
     };
@@ -278,8 +283,8 @@ std::vector<Route> server_routes() {
 
 std::vector<Route> all_routes() {
     std::vector<Route> out = call_routes();
-    for (auto const& more :
-         {session_routes(), mail_routes(), task_routes(), manager_routes(), server_routes()})
+    for (auto const& more : {session_routes(), mail_routes(), task_routes(), manager_routes(),
+                             mcp_routes(), server_routes()})
         out.insert(out.end(), more.begin(), more.end());
     return out;
 }

@@ -35,6 +35,21 @@ Json text_result(std::string_view text, bool failed, json::View structured) {
     return out.member("isError", failed).end_object().json();
 }
 
+// The name that the server gave to its tool `mcp:SERVER:NAME`; nullopt: another server's.
+std::optional<std::string> tool_of_server(std::string_view tool, std::string_view server) {
+    constexpr std::string_view mcp = "mcp:";
+    if (!tool.starts_with(mcp)) return std::nullopt;
+    tool.remove_prefix(mcp.size());
+    if (!tool.starts_with(server)) return std::nullopt;
+    tool.remove_prefix(server.size());
+    if (!tool.starts_with(':')) return std::nullopt;
+    return std::string(tool.substr(1));
+}
+
+std::string joined(std::string const& server, std::string const& tool) {
+    return server + "_" + tool;
+}
+
 }  // namespace
 
 Json gateway_result(json::View messages) {
@@ -54,10 +69,9 @@ Json gateway_result(json::View messages) {
 
 std::string GatewayTools::offered_name(std::string const& tool) const {
     for (std::string const& server : servers_) {
-        std::string const prefix = "mcp:" + server + ":";
-        if (!tool.starts_with(prefix)) continue;
-        std::string const name = mcp_name(tool.substr(prefix.size()));
-        return servers_.size() == 1 ? name : mcp_name(server + "_" + name);
+        auto const name = tool_of_server(tool, server);
+        if (!name) continue;
+        return servers_.size() == 1 ? mcp_name(*name) : mcp_name(joined(server, mcp_name(*name)));
     }
     return {};
 }

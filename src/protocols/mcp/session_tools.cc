@@ -192,11 +192,11 @@ void SessionTools::call_found(std::string const& name, Json const& arguments, Ti
              [self = shared_from_this(), arguments, ticket = std::move(ticket),
               done = std::move(done)](ToolText begun) mutable {
                  if (!begun) return done(std::move(begun));
-                 self->wait(json::View(arguments), std::move(ticket), std::move(done));
+                 self->wait(json::View(arguments), ticket, std::move(done));
              });
 }
 
-void SessionTools::wait(json::View arguments, TicketPtr ticket, ToolDone done) {
+void SessionTools::wait(json::View arguments, TicketPtr const& ticket, ToolDone done) {
     auto const time = std::chrono::milliseconds(arguments["timeout"].integer_or(60'000));
     Waiting waiting{.target = task_path(arguments["task_id"].string_or(""), "/output"),
                     .final = [](Json const& task) { return !task_runs(json::View(task)); },
@@ -205,8 +205,8 @@ void SessionTools::wait(json::View arguments, TicketPtr ticket, ToolDone done) {
 }
 
 void SessionTools::call_own(std::string const& name, json::View arguments, ToolDone done) {
-    auto const get = [&](std::string target, auto words) {
-        api_->ask({.target = std::move(target)}, in_words(std::move(done), words));
+    auto const get = [&](std::string const& target, auto words) {
+        api_->ask({.target = target}, in_words(std::move(done), words));
     };
     if (name == "background_task") return start_task(arguments, std::move(done));
     if (name == "background_output")

@@ -37,7 +37,7 @@ private:
                     ToolDone done);
     void call_durable(Tool const& tool, json::View arguments, ToolDone done);
     void call_own(std::string const& name, json::View arguments, ToolDone done);
-    void wait(json::View arguments, TicketPtr ticket, ToolDone done);
+    void wait(json::View arguments, TicketPtr const& ticket, ToolDone done);
     void start_task(json::View arguments, ToolDone done);
     void resume_task(json::View arguments, ToolDone done);
     void cancel_tasks(json::View arguments, ToolDone done);

@@ -21,6 +21,12 @@ bool goes_on(Event::Body const& body) {
            std::holds_alternative<ToolStarted>(body) || std::holds_alternative<TurnEnded>(body);
 }
 
+// The event makes an effect outstanding: a gate that a person answered decides again.
+bool has_effect(State const& state, Seq seq) {
+    auto const effect = outstanding(state).lower_bound({seq, 0});
+    return effect != outstanding(state).end() && effect->first.since == seq;
+}
+
 std::string_view outcome_word(ToolOutcome const& outcome) {
     struct Word {
         std::string_view operator()(Done const&) const { return "done"; }
@@ -36,7 +42,7 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
 
 // What settles a call and what continues because of it are in one append, so latency needs no
 // memory: from the time of the outcome to now, when its consequence is durable.
-void Metrics::appended(std::vector<wire::RecordPtr> const& records, Time now) {
+void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& records, Time now) {
     bool settled = false;
     Time settled_at{};
     for (wire::RecordPtr const& record : records) {
@@ -46,7 +52,8 @@ void Metrics::appended(std::vector<wire::RecordPtr> const& records, Time now) {
             settled = true;
             settled_at = event.at;
         }
-        if (!settled || !goes_on(event.body)) continue;
+        bool const resumes = goes_on(event.body) || has_effect(state, event.seq);
+        if (!settled || !resumes) continue;
         resume_.observe(seconds(std::max(Duration(0), now - settled_at)));
         settled = false;
     }

@@ -22,7 +22,9 @@ public:
     explicit Metrics(Time start) : start_(start) {}
 
     // ---- counted when they happen
-    void appended(std::vector<wire::RecordPtr> const& records, Time now);
+    // `state`: of their session, after them.
+    void appended(session::State const& state, std::vector<wire::RecordPtr> const& records,
+                  Time now);
     void submitted(Result<session::Answer> const& answer) override;
     // Counts a validated result: "fits", "misfit", "failed", "refused".
     void validated(std::string_view word) { ++validations_[std::string(word)]; }
