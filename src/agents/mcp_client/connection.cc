@@ -102,7 +102,7 @@ std::string Connection::ask(std::string_view method, Json const& params, rpc::Pe
     return *id;
 }
 
-// More than so many messages in a second that answer nothing end the connection.
+// More than messages_per_second_max messages in a second that answer nothing end the connection.
 bool Connection::floods() {
     auto const second = Duration(world_.clock.monotonic().count() / 1'000);
     if (std::exchange(second_, second) != second) messages_ = 0;

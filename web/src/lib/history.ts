@@ -1,6 +1,6 @@
 // Figures of the server over time, as long as the page is open: bounded samples, and what happened between them.
 
-/** So many samples are kept, the newest: an hour of the overview, six of another view. */
+/** The number of samples that are kept, the newest: an hour of the overview, six of another view. */
 export const SAMPLES_MOST = 720;
 const HISTOGRAM = 'dormouse_resume_seconds';
 const OUTCOMES = ['applied', 'duplicate', 'conflict'] as const;
@@ -13,7 +13,7 @@ export interface Sample {
   dead: number;
   /** Since the start of the server: results by outcome. */
   outcomes: Record<Outcome, number>;
-  /** Since the start of the server: wakes that took at most so many seconds, by the bound. */
+  /** Since the start of the server: by bound, the number of wakes that took at most that many seconds. */
   wakes: [number, number][];
 }
 
