@@ -178,7 +178,7 @@ inline fall_due(i) {
     fi
 }
 
-/* Lane::drives, Lane::takes_over, Lane::driver_after */
+/* Lane::drives, Lane::takes_over, Lane::must_write_driver */
 #define other(i) (driver[i] && driver[i] != epoch[i])
 #define drives(i) (NODES == 1 || !other(i) || gone[driver[i]] || wrong[i])
 #define takes_over(i) (NODES > 1 && other(i) && (gone[driver[i]] || wrong[i]))

@@ -397,8 +397,9 @@ void Lane::send(Draft draft) {
     CHECK(state.head <= limits::seq_max);
     port::Append& append = draft.append;
     CHECK(state.head == append.after + draft.records.size());
-    if (draft.drives) append.drive = driver_after() != 0 ? port::Drive::keep : port::Drive::leave;
-    drive_ = append.drive;
+    next_driver_.reset();
+    if (draft.drives) next_driver_ = outstanding(state).empty() ? 0 : append.epoch;
+    if (next_driver_) append.drive = *next_driver_ != 0 ? port::Drive::keep : port::Drive::leave;
     append.frame.first = append.after + 1;
     if (draft.records.empty()) return write(std::move(append));
     append.frame.count = static_cast<std::uint32_t>(draft.records.size());
@@ -458,7 +459,7 @@ void Lane::committed(port::AppendResult durable) {
     if (!durable && durable.error().cause == Cause::fenced) host_.fenced();
     if (!durable) return forget(durable.error());
     newest_ = {state_->head, *durable};
-    if (drive_ != port::Drive::none) driver_ = driver_after();
+    driver_ = next_driver_.value_or(driver_);
     unless_exhausted([&] { take_up_commit(); });
 }
 

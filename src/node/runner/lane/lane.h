@@ -191,7 +191,6 @@ private:
     void load();
     [[nodiscard]] bool drives() const;
     [[nodiscard]] bool takes_over() const;
-    [[nodiscard]] Epoch driver_after() const;
     [[nodiscard]] bool must_write_driver() const;
     [[nodiscard]] bool repairs() const;
     void rebuild_rows(port::Append& append);
@@ -269,7 +268,9 @@ private:
     std::optional<session::State> state_;  // nullopt: unknown, must be loaded
     port::NewestFrame newest_{};           // in the store, of those that state_ has
     Epoch driver_ = 0;                     // of the session, in the store; 0: none
-    port::Drive drive_{};                  // of the append in progress
+    // From the append in progress on; nullopt: it stays. This process may get another epoch
+    // meanwhile.
+    std::optional<Epoch> next_driver_;
     std::vector<Request> inbox_;
     std::size_t checking_ = 0;             // submissions whose values are being checked
     bool abandoned_ = false;               // the host is gone

@@ -54,15 +54,11 @@ bool Lane::takes_over() const {
     return other && host_.nodes().gone(driver_);
 }
 
-// The driver from the append in progress on, if this process drives.
-Epoch Lane::driver_after() const {
-    CHECK(state_);
-    return outstanding(*state_).empty() ? 0 : host_.nodes().epoch();
-}
-
 // The store names another driver than it must, and no event goes there.
 bool Lane::must_write_driver() const {
-    return !host_.nodes().alone() && drives() && driver_ != driver_after();
+    CHECK(state_);
+    Epoch const driver = outstanding(*state_).empty() ? 0 : host_.nodes().epoch();
+    return !host_.nodes().alone() && drives() && driver_ != driver;
 }
 
 void Lane::forget_state() {
