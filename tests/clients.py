@@ -22,6 +22,11 @@ LINES = ''.join(f'x-{n}: {"y" * 100}\r\n' for n in range(10000))
 HEADERS = f'HTTP/1.1 200 OK\r\n{LINES}'.encode()
 
 
+def send_cut_body(accepted):
+    head = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n'
+    accepted.sendall(head + b'{}')
+
+
 class Library:
     """The tests; a class for each library follows."""
 
@@ -387,7 +392,7 @@ class Library:
         with socket.create_server(('127.0.0.1', 0)) as probe:
             port = probe.getsockname()[1]
         client = self.driven(f'http://127.0.0.1:{port}', TOKEN)
-        self.fails('ConnectionFailed', client, 'me', timeoutMs=500)
+        self.fails('ConnectionFailed', client, 'me', timeoutMs=3000)
         events = client.iterate('events', 'ses_x', outageMs=500)
         with self.assertRaises(ClientError) as raised:
             events.item()
@@ -448,14 +453,13 @@ class Library:
         self.assertEqual(other.requests, [])
 
     def test_cut_body_is_a_failed_connection(self):
-        cut = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{}'
-
-        def send(accepted):
-            accepted.sendall(cut)
-
-        server, client = self.hostile(send)
-        self.fails('ConnectionFailed', client, 'getSession', 'ses_x', timeoutMs=500)
+        server, client = self.hostile(send_cut_body)
+        self.fails('ConnectionFailed', client, 'getSession', 'ses_x', timeoutMs=3000)
         self.assertGreater(len(server.requests), 1)
+
+    def test_failure_before_the_limit_is_what_is_reported(self):
+        _, client = self.hostile(send_cut_body, lambda accepted: accepted.recv(1))
+        self.fails('ConnectionFailed', client, 'getSession', 'ses_x', timeoutMs=3000)
 
     def test_token_is_in_no_log(self):
         answer = problem(401, 'unauthenticated', detail=f'bad token {TOKEN}')

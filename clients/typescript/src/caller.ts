@@ -40,7 +40,7 @@ export interface ClientOptions extends HttpOptions {
 export interface CallOptions {
   /** Ends the call: it throws the signal's reason. */
   signal?: AbortSignal;
-  /** Limit in ms; else TimedOut. */
+  /** Limit in ms; then it throws what the attempt before met, or TimedOut. */
   timeoutMs?: number;
 }
 
@@ -171,11 +171,15 @@ export class Caller extends HttpClient {
     const deadline = new Deadline(settings.timeoutMs ?? this.timeoutMs, settings.signal);
     try {
       deadline.check();
+      let earlier: unknown = null;
       for (let tries = 0; ; tries += 1) {
         try {
           return await this.attempt(deadline, settings.waitS ?? 0, once);
         } catch (error) {
+          // What an attempt before the limit met says more than the limit.
+          if (earlier && deadline.expired && !settings.signal?.aborted) throw earlier;
           deadline.check();
+          earlier = error;
           const pause = pauseBefore(error, tries, repeatable);
           if (pause === null || pause >= deadline.left) throw error;
           await deadline.sleep(pause);

@@ -226,10 +226,12 @@ test('keys fork at the message, copy its link and open its actions', async ({ pa
   await signIn(page, server, `/sessions/${session.id}`);
   await shows(page, 'You said: two');
   await page.keyboard.press('?');
+  await shows(page.locator('dialog'), 'Keyboard');
   const listed = await page.locator('dialog dt').allInnerTexts();
   for (const key of ['/', 's', '[', ']', 'f', 'y', '.'])
     expect(listed.map((one) => one.trim()).filter((one) => one === key)).toHaveLength(1);
   await page.keyboard.press('Escape');
+  await expect(page.locator('dialog')).toHaveCount(0);
   const message = page.locator('.msg').filter({ hasText: 'You said: one' });
   await message.locator('summary[aria-label^=Message]').focus();
   await page.keyboard.press('y');

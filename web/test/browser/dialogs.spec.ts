@@ -158,6 +158,7 @@ test('mail is written to named sessions, and says who did not get it', async ({ 
   const buyer = await server.create(undefined, { alias: 'buyer' });
   await server.create(undefined, { alias: 'legal' });
   await signIn(page, server, '/mail');
+  await expect(button(page, 'Write').first()).toBeVisible();
   await page.keyboard.press('w');
   const send = button(dialog(page), 'Send the mail');
   await expect(send).toBeDisabled();
@@ -215,6 +216,7 @@ test('mail that was not delivered is shown with its reason', async ({ page, serv
 test('task is started from the list and from its session', async ({ page, server }) => {
   const session = await server.create('hello', { title: 'The parent' });
   await signIn(page, server, '/tasks');
+  await expect(button(page, 'New task').first()).toBeVisible();
   await page.keyboard.press('n');
   const start = button(dialog(page), 'Start the task');
   await expect(start).toBeDisabled();

@@ -69,6 +69,7 @@ test('two people race and one decides', async ({ page, other, server }) => {
   const press = `[...document.querySelectorAll('dialog button')].find((one) =>
     one.innerText.trim() === 'Approve and run')?.click()`;
   await Promise.all(Object.values(pages).map((one) => one.evaluate(press)));
+  await expect.poll(async () => (await server.call(call.id)).receipt ?? null).not.toBeNull();
   await server.atRest(session.id);
   const by = String((await server.call(call.id)).receipt?.by.name);
   expect(['alice', 'bob']).toContain(by);

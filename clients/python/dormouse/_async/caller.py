@@ -131,12 +131,16 @@ class AsyncCaller:
         repeatable = keyed or method in ('GET', 'DELETE') or request.operation in REPEATABLE
         limit = Deadline(self._limits.timeout_ms if timeout_ms is None else timeout_ms, outer)
         tries = 0
+        earlier: Optional[Exception] = None
         while True:
             try:
                 return await self._once(request, Deadline(wait_s * 1000 + GRACE_MS, limit))
             except (Refusal, UnexpectedResponse, TimedOut, ConnectionFailed) as error:
                 if limit.left_s <= 0:
-                    raise TimedOut('The time limit passed before the answer came.') from None
+                    # What an attempt before the limit met says more than the limit.
+                    late = TimedOut('The time limit passed before the answer came.')
+                    raise earlier or late from None
+                earlier = error
                 # The first of two deletions succeeded, and its answer was lost.
                 if tries and gone(request, error):
                     return None, None
