@@ -257,7 +257,8 @@ struct Append {
     std::vector<KeyRow> keys;
     std::vector<ArtifactRow> artifacts;
     std::vector<OutboxRow> posts;  // key.from == session; they stay when the session is deleted
-    // Messages that it receives or gets back: their rows are deleted.
+    // Messages that it receives or gets back: their rows are deleted. In a store that several
+    // processes open the append fails as `moved` if one has no row any more.
     std::vector<OutboxKey> taken = {};
     std::vector<SecretRow> secrets = {};
     // Accepted deliveries, for all sessions; they are no longer kept. Known ones stay unchanged.

@@ -190,10 +190,34 @@ void Runner::create(Create create, Asker asker, port::Fn<void(Result<Created>)> 
                           finish =
                               std::move(finish)](Result<std::optional<SessionId>> found) mutable {
         if (!found) return finish(std::unexpected(std::move(found.error())));
-        if (!*found) return create_new(std::move(create), std::move(asker), key, std::move(finish));
+        if (!*found)
+            return create_first(std::move(create), std::move(asker), key, std::move(finish));
         create_at(lane(**found), std::move(create), std::move(asker), std::move(finish));
     };
     port::ask(world_.journal, std::move(question), scope_.guard(std::move(create_unless)));
+}
+
+// Another process may create the session of this key, with this alias, at the same time: then that
+// session is the answer.
+void Runner::create_first(Create create, Asker asker, Bits128 const& key,
+                          port::Fn<void(Result<Created>)> reply) {
+    if (world_.nodes.alone())
+        return create_new(std::move(create), std::move(asker), key, std::move(reply));
+    auto created = [this, key, create, asker,
+                    reply = std::move(reply)](Result<Created> made) mutable {
+        Code const code = made ? Code::internal : made.error().code;
+        if (code != Code::conflict && code != Code::alias_taken) return reply(std::move(made));
+        auto question = [key](port::JournalStore& store) { return store.find_created(key); };
+        auto use =
+            [this, create = std::move(create), asker = std::move(asker), reply = std::move(reply),
+             error = std::move(made.error())](Result<std::optional<SessionId>> found) mutable {
+                if (!found) return reply(std::unexpected(std::move(found.error())));
+                if (!*found) return reply(std::unexpected(std::move(error)));
+                create_at(lane(**found), std::move(create), std::move(asker), std::move(reply));
+            };
+        port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+    };
+    create_new(std::move(create), std::move(asker), key, std::move(created));
 }
 
 // Not called for a repeated request with an Idempotency-Key: its session has the alias already.

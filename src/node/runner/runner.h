@@ -227,6 +227,8 @@ private:
     }
 
     [[nodiscard]] std::shared_ptr<Lane> lane(SessionId session, bool fresh = false);
+    void create_first(session::Create create, Asker asker, Bits128 const& key,
+                      port::Fn<void(Result<Created>)> reply);
     void create_new(session::Create create, Asker asker, std::optional<Bits128> key,
                     port::Fn<void(Result<Created>)> reply);
     void create_fresh(session::Create create, Asker asker, std::optional<Bits128> key,

@@ -229,7 +229,9 @@ TEST_P(StoreConformance, Alias_OfASessionThatMayContinue_IsNotFree) {
         auto const result = store().commit({&other, 1})[0];
         bool const free = status == "completed" || status == "deleted";
         EXPECT_EQ(result.has_value(), free) << status;
-        if (!free) EXPECT_EQ(result.error().code, Code::alias_taken) << status;
+        if (!free) {
+            EXPECT_EQ(result.error().code, Code::alias_taken) << status;
+        }
     }
 }
 

@@ -84,6 +84,13 @@ void MemoryStore::drive(std::uint64_t number, MemoryDisk::Session& session, Appe
     set_wake(number, session, wake_at, shared_ ? driver : 0);
 }
 
+// What another process took is not taken a second time.
+bool MemoryStore::may_take(Append const& append) const {
+    return !shared_ || std::ranges::all_of(append.taken, [&](port::OutboxKey const& key) {
+        return disk_->posts.contains(key);
+    });
+}
+
 MemoryDisk::Session const* MemoryStore::find(SessionId session) const {
     auto const found = disk_->sessions.find(session.number());
     if (found == disk_->sessions.end() || found->second.row.id != session) return nullptr;
@@ -107,7 +114,8 @@ AppendResult MemoryStore::check(Append const& append) const {
         return fail(Code::too_large, "the session's journal is full");
     if (shared_ && !disk_->nodes.contains(epoch_)) return port::fenced();
     bool const outdated = shared_ && append.epoch != epoch_;  // decided before join()
-    if (outdated || !fits(append) || !may_drive(append)) return port::moved(append.session);
+    bool const fit = !outdated && fits(append) && may_drive(append) && may_take(append);
+    if (!fit) return port::moved(append.session);
     if (append.after == 0 && !append.row)
         return fail(Code::internal, "a session's first append needs its row");
     if (append.claims_alias && alias_taken(append))

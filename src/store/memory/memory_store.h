@@ -168,6 +168,7 @@ private:
                   Epoch driver);
     void drive(std::uint64_t number, MemoryDisk::Session& session, port::Append const& append);
     [[nodiscard]] bool may_drive(port::Append const& append) const;
+    [[nodiscard]] bool may_take(port::Append const& append) const;
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void add_to_feed(port::Append const& append);

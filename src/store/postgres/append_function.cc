@@ -40,6 +40,16 @@ BEGIN
         AND EXISTS (SELECT FROM nodes n WHERE n.epoch = l.driver) THEN 1
       ELSE 0 END ORDER BY a.i) INTO v
     FROM unnest(heads) a LEFT JOIN locked l ON l.no = a.no;
+  IF cardinality(in_taken) > 0 THEN
+    -- What another call takes at the same time is waited for, and not taken a second time.
+    WITH there AS MATERIALIZED (SELECT t.i FROM posts p JOIN unnest(in_taken) t
+        ON p.no = t.no AND p.seq = t.seq AND p.n = t.n
+        WHERE v[t.i] <= 0 ORDER BY p.no, p.seq, p.n FOR UPDATE OF p)
+    SELECT array_agg(CASE WHEN v[a.i] <= 0
+        AND (SELECT count(*) FROM unnest(in_taken) t WHERE t.i = a.i)
+          > (SELECT count(*) FROM there h WHERE h.i = a.i) THEN 1 ELSE v[a.i] END ORDER BY a.i)
+      INTO v FROM unnest(heads) a;
+  END IF;
   IF cardinality(in_keys) > 0 THEN
     v := (SELECT array_agg(CASE WHEN v[a.i] = 0 AND EXISTS (SELECT FROM unnest(in_keys) k
           JOIN keys x ON x.no = a.no AND x.key = k.key

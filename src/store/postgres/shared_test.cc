@@ -91,6 +91,24 @@ TEST_F(SharedStores, Session_InAnotherTransaction_IsMovedAtOnce) {
     write(*b_, append(1, 1));
 }
 
+// One process gives a message to its receiver, the other gives it back to its sender.
+TEST_F(SharedStores, Post_IsTakenOnce) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "session", 0), post(1, 1, 1, "session", 0)};
+    write(*a_, first);
+    write(*a_, create(2, "acme"));
+    auto given = append(2, 1);
+    given.taken = {first.posts[0].key};
+    auto back = append(1, 1);
+    back.taken = {first.posts[1].key, first.posts[0].key};
+    auto const results = race(*a_, given, *b_, back);
+    ASSERT_NE(results[0].has_value(), results[1].has_value());
+    EXPECT_TRUE(moved(results[0]) || moved(results[1]));
+    bool const other_stays = results[0].has_value();
+    EXPECT_EQ(b_->post(first.posts[1].key).value().has_value(), other_stays);
+    EXPECT_FALSE(a_->post(first.posts[0].key).value());
+}
+
 TEST_F(SharedStores, RacingAppends_ExactlyOneIsWritten) {
     write(*a_, create(1, "acme"));
     for (Seq after = 1; after < 60; ++after) {

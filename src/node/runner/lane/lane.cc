@@ -214,7 +214,7 @@ void Lane::look_up_closed() {
     };
     port::ask(host_.journal(), std::move(read),
               [self = shared_from_this(), places](Result<std::vector<Found>> found) {
-                  if (!found) return self->forget(found.error());
+                  if (!found) return self->look_again(found.error());
                   for (std::size_t i = 0; i < places->size(); ++i) {
                       self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
                   }
@@ -231,6 +231,10 @@ void Lane::decide_batch() {
 void Lane::decide_waiting() {
     CHECK(shut_ && state_);
     CHECK(fresh_.empty() && leaving_.empty());  // no append of this session is under way
+    if (lost_its_driver()) {
+        keep_waiting(std::exchange(inbox_, {}));
+        return load();
+    }
     Draft draft;
     draft.append.session = id_;
     draft.append.epoch = host_.nodes().epoch();

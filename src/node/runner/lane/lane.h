@@ -191,6 +191,8 @@ private:
     void load();
     [[nodiscard]] bool drives() const;
     [[nodiscard]] bool takes_over() const;
+    [[nodiscard]] bool lost_its_driver() const;
+    [[nodiscard]] static bool adopts(Request const& request);
     [[nodiscard]] bool must_write_driver() const;
     [[nodiscard]] bool repairs() const;
     void rebuild_rows(port::Append& append);
@@ -223,6 +225,7 @@ private:
     void write(port::Append append);
     void committed(port::AppendResult durable);
     void decide_again();
+    void look_again(Error const& error);
     void drop_memory();
     void drop_lost_effects();
     void compare();

@@ -5,11 +5,16 @@
 #include "base/check.h"
 #include "runner/lane/rows.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::runner {
 
 using namespace dormouse::session;
+
+bool Lane::adopts(Request const& request) {
+    return !request.on_read && std::holds_alternative<Adopt>(request.incoming.command.body);
+}
 
 // Another append came first: reads what is stored now, and decides the same requests on it. They
 // keep their time and their random bytes.
@@ -19,14 +24,25 @@ void Lane::decide_again() {
     std::vector<Request> again;
     for (Decided& decided : std::exchange(leaving_, {})) {
         Request& request = decided.request;
-        if (std::holds_alternative<Adopt>(request.incoming.command.body))
-            continue;  // load() adds it
+        if (adopts(request)) continue;  // load() adds it
         if (decided.attachments)
             give_attachments(std::move(*decided.attachments), request.incoming.command);
         request.check = {};
         again.push_back(std::move(request));
     }
     keep_waiting(std::move(again));
+    drop_memory();
+    load();
+}
+
+// What was looked up contradicts memory: another process may have cut the history meanwhile.
+void Lane::look_again(Error const& error) {
+    CHECK(shut_);
+    bool const outdated = !host_.nodes().alone() && error.code == Code::internal;
+    if (!outdated || moved_ == moved_max) return forget(error);
+    ++moved_;
+    std::erase_if(inbox_, adopts);  // load() adds it
+    keep_waiting(std::exchange(inbox_, {}));
     drop_memory();
     load();
 }
@@ -53,6 +69,10 @@ bool Lane::takes_over() const {
     bool const other = driver_ != 0 && driver_ != host_.nodes().epoch();
     return other && host_.nodes().gone(driver_);
 }
+
+// Its driver was declared gone after this turn of the lane began, so that nothing settles what the
+// driver left in doubt.
+bool Lane::lost_its_driver() const { return takes_over() && std::ranges::none_of(inbox_, adopts); }
 
 // The store names another driver than it must, and no event goes there.
 bool Lane::must_write_driver() const {

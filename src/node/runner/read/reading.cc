@@ -161,13 +161,15 @@ Result<LoadedSession> read_session(port::JournalStore& store, SessionId session)
 }
 
 Result<bool> holds(port::JournalStore& store, State const& now, port::NewestFrame const& frame) {
-    // Retention replaces frames.
     if (frame.head <= now.base.through) return true;
     auto const found = store.page(now.id, frame.head, 1);
     if (!found) return std::unexpected(found.error());
     if (found->empty()) return false;
     port::Frame const& one = found->front();
-    return one.first + one.count - 1 == frame.head && port::stamp_of(now.id, one) == frame.stamp;
+    Seq const last = one.first + one.count - 1;
+    // Retention replaces whole frames, so also events after `through` in the last of them.
+    if (one.first <= now.base.through) return last >= frame.head;
+    return last == frame.head && port::stamp_of(now.id, one) == frame.stamp;
 }
 
 Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {

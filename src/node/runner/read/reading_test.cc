@@ -163,5 +163,34 @@ TEST(Rows, SessionRow_IsWrittenWhenItsContentChanges) {
     EXPECT_EQ(written(given.when(Delete{}))->status, "deleted");
 }
 
+// The newest frame that retention replaces may reach beyond what it removes.
+TEST(Holds, FrameThatRetentionReplaced_IsThere) {
+    store::MemoryStore store;
+    auto const append_of = [](Seq after, std::uint32_t count) {
+        port::Append append;
+        append.session = SessionId::make(1, {});
+        append.after = after;
+        append.frame = {after + 1, count, "frame " + std::to_string(after)};
+        return append;
+    };
+    auto first = append_of(0, 5);
+    first.row = port::SessionRow{first.session, "default", "demo", "", "", "active", {}, {}};
+    port::NewestFrame const known{5, port::stamp_of(first.session, first.frame)};
+    State now;
+    now.id = first.session;
+    ASSERT_TRUE(store.commit({&first, 1})[0]);
+    EXPECT_TRUE(holds(store, now, known).value());
+    EXPECT_FALSE(holds(store, now, {5, port::Stamp{1}}).value()) << "another frame";
+    EXPECT_FALSE(holds(store, now, {6, known.stamp}).value()) << "a frame that is lost";
+    auto cut = append_of(5, 1);
+    cut.base = port::BaseRow();
+    cut.base->frame = {1, 5, "what is left"};
+    cut.base->through = 3;
+    ASSERT_TRUE(store.commit({&cut, 1})[0]);
+    now.base.through = 3;
+    EXPECT_TRUE(holds(store, now, known).value());
+    EXPECT_FALSE(holds(store, now, {7, known.stamp}).value());
+}
+
 }  // namespace
 }  // namespace dormouse::runner

@@ -36,8 +36,9 @@ protected:
     void expect_settled(std::string const& bounced, std::string const& came) {
         for (int process = 0; process < 3; ++process) {
             EXPECT_EQ(bounces(), bounced) << "process " << process;
-            if (stored(bob).lifecycle != Lifecycle::deleted && stored(bob).head > 0)
+            if (stored(bob).lifecycle != Lifecycle::deleted && stored(bob).head > 0) {
                 EXPECT_EQ(inbox(bob), came) << "process " << process;
+            }
             EXPECT_EQ(rows(), 0u) << "process " << process;
             restart_all();
         }

@@ -1,5 +1,6 @@
 #include "runner/runner.h"
 
+#include "runner/lane/cut.h"
 #include "runner/testing/observer.h"
 #include "runner/testing/world.h"
 #include "session/testing/given.h"
@@ -184,6 +185,75 @@ TEST_F(TwoRunners, FencedServer_JoinsAgainAndItsOutcomesAreOffered) {
     loop.run();
     EXPECT_EQ(stored().title, "a title");
     EXPECT_EQ(a.effects.ran.size() + b.effects.ran.size(), 0U) << "nothing ran twice";
+}
+
+// B's turn of the session had begun before A died: what A left in doubt is settled first.
+TEST_F(TwoRunners, DriverGoneDuringALookUp_ItsRunIsNotStartedAgain) {
+    begin({with_policy(plain(), CrashPolicy::never)});
+    EXPECT_EQ(b.ask(session, Change{"a title", {}, {}, {}}), "applied") << "B has it in memory";
+    b.journal.hold_reads = true;
+    std::string answer;
+    b.runner->command(session, prompt(), {{ActorType::token, "ann"}, "key", "digest"},
+                      [&](Result<Answer> const& got) { answer = said(Decision{{}, got, {}}); });
+    loop.run();
+    ASSERT_EQ(answer, "") << "it looks the key up";
+    a.runner.reset();
+    b.journal.store->declare_gone(a.nodes.epoch());
+    b.journal.hold_reads = false;
+    b.journal.release_reads();
+    scan();
+    EXPECT_EQ(answer, "applied");
+    EXPECT_EQ(driver(), b.nodes.epoch());
+    EXPECT_EQ(b.effects.ran.size(), 0U) << "a tool that never runs again";
+}
+
+TEST_F(TwoRunners, RacingCreations_OfOneKey_AreOneSession) {
+    Create const create{{}, "default", "demo", {}, "an-alias", {}, {}, {}, {}};
+    std::vector<Result<Created>> made;
+    for (Server* const server : {&a, &b}) {
+        server->runner->create(create, {{ActorType::token, "ann"}, "key", "digest"},
+                               [&](Result<Created> const& one) { made.push_back(one); });
+    }
+    loop.run();
+    ASSERT_EQ(made.size(), 2U);
+    ASSERT_TRUE(made[0]) << made[0].error().detail;
+    ASSERT_TRUE(made[1]) << made[1].error().detail;
+    EXPECT_EQ(made[0]->session, made[1]->session);
+}
+
+// B looks up what its memory names, and A has cut it from the history meanwhile.
+TEST_F(TwoRunners, HistoryCutElsewhere_LookUpIsMadeAgain) {
+    begin({});
+    std::string answer;
+    auto const repeat = [&](Server& server) {
+        answer = "no answer";
+        server.runner->command(
+            session, prompt(), {{ActorType::token, "ann"}, "key", "digest"},
+            [&](Result<Answer> const& got) { answer = said(Decision{{}, got, {}}); });
+        loop.run();
+        return answer;
+    };
+    auto const end_turn = [this] {
+        while (!a.effects.asked.empty()) {
+            a.effects.reply();
+            loop.run();
+        }
+    };
+    end_turn();
+    ASSERT_EQ(repeat(a), "applied");
+    end_turn();
+    for (int i = 0; i < 5; ++i) {
+        ASSERT_EQ(a.ask(session, prompt()), "applied");
+        end_turn();
+    }
+    bool read = false;
+    b.runner->read_lane(session, [&](auto const& lane) { read = lane.has_value(); });
+    loop.run();
+    ASSERT_TRUE(read);
+    auto const planned = plan_cut(*a.journal.store, session, {.messages = 2}, a.clock.now());
+    ASSERT_TRUE(planned && planned->cut);
+    ASSERT_EQ(a.ask(session, planned->cut->command), "applied");
+    EXPECT_EQ(repeat(b), "history_gone");
 }
 
 }  // namespace
