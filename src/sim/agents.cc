@@ -121,7 +121,7 @@ std::stop_source LoopWorkers::run(port::Fn<void(std::stop_token)> job,
         job(stop.get_token());
         done(true);
     };
-    world_.after(world_.between(Duration(0), Duration(40)), std::move(work));
+    machine_.after(machine_.world().between(Duration(0), Duration(40)), std::move(work));
     return stop;
 }
 
@@ -133,7 +133,7 @@ Duration Agents::delay() {
 void Agents::later(Key key, Duration delay, port::Fn<void()> work) {
     waiting_.insert(key);
     bool const stubborn = world_.happens(faults_.after_stop);
-    world_.after(delay, [this, key, stubborn, work = std::move(work)]() mutable {
+    machine_.after(delay, [this, key, stubborn, work = std::move(work)]() mutable {
         if (waiting_.erase(key) == 1 || stubborn) work();
     });
 }
@@ -155,7 +155,7 @@ void Agents::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> d
     };
     if (world_.happens(200)) return work();  // an outcome may come from inside the call
     // Cannot be stopped: the session gets a late reply of the model and drops it.
-    world_.after(delay(), std::move(work));
+    machine_.after(delay(), std::move(work));
 }
 
 void Agents::run_tool(SessionId session, EffectId id, std::string agent, RunTool run,

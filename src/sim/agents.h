@@ -5,7 +5,7 @@
 
 #include "agent/builtin.h"
 #include "agent/effects.h"
-#include "sim/world.h"
+#include "sim/machine.h"
 
 #include <memory>
 #include <set>
@@ -30,19 +30,23 @@ struct AgentFaults {
 
 class LoopWorkers final : public port::Workers {
 public:
-    explicit LoopWorkers(World& world) : world_(world) {}
+    explicit LoopWorkers(Machine& machine) : machine_(machine) {}
     std::stop_source run(port::Fn<void(std::stop_token)> job,
                          port::Fn<void(bool ran)> done) override;
 
 private:
-    World& world_;
+    Machine& machine_;
 };
 
 class Agents final : public port::Effects, public port::AgentTerms {
 public:
     // All arguments must outlive this object.
-    Agents(World& world, agent::Registry const& registry, AgentFaults const& faults)
-        : world_(world), faults_(faults), workers_(world), inner_(registry, workers_) {}
+    Agents(Machine& machine, agent::Registry const& registry, AgentFaults const& faults)
+        : world_(machine.world()),
+          machine_(machine),
+          faults_(faults),
+          workers_(machine),
+          inner_(registry, workers_) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -83,6 +87,7 @@ private:
     [[nodiscard]] Duration delay();
 
     World& world_;
+    Machine& machine_;
     AgentFaults const& faults_;
     LoopWorkers workers_;
     agent::AgentEffects inner_;

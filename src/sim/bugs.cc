@@ -12,7 +12,7 @@ void PlantedJournal::commit(std::vector<port::Append> appends,
     if (bug_ == Bug::ack_before_durable) {
         std::size_t const count = appends.size();
         inner_.commit(std::move(appends), [](auto const&) {});
-        return world_.post([count, done = std::move(done)]() mutable {
+        return machine_.post([count, done = std::move(done)]() mutable {
             done(std::vector<port::AppendResult>(count));
         });
     }
@@ -31,7 +31,7 @@ void PlantedJournal::spoil(port::Append& append) {
     if (bug_ == Bug::keys_forgotten) append.keys.clear();
     if (bug_ == Bug::rows_forgotten) append.pending.clear();
     if (bug_ == Bug::posts_forgotten) append.posts.clear();
-    if (bug_ == Bug::wake_forgotten && world_.happens(200)) append.wake_changed = false;
+    if (bug_ == Bug::wake_forgotten && machine_.world().happens(200)) append.wake_changed = false;
 }
 
 void PlantedEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
@@ -64,5 +64,23 @@ void PlantedEffects::run_tool(SessionId session, EffectId id, std::string agent,
     }
     PassingEffects::run_tool(session, id, std::move(agent), std::move(run), std::move(done));
 }
+
+std::vector<port::AppendResult> PlantedStore::commit(std::span<port::Append const> appends) {
+    bool const admitted = bug_ == Bug::no_fence && !nodes().contains(epoch());
+    {
+        std::scoped_lock const lock(disk_->mutex);
+        if (admitted) disk_->nodes.insert(epoch());
+        for (port::Append const& append : appends) {
+            auto const found = disk_->sessions.find(append.session.number());
+            bool const has_driver = bug_ == Bug::driver_ignored && found != disk_->sessions.end();
+            if (has_driver) found->second.driver = 0;
+        }
+    }
+    auto results = MemoryStore::commit(appends);
+    if (admitted) declare_gone(epoch());
+    return results;
+}
+
+bool needs_processes(Bug bug) { return bug >= Bug::no_fence; }
 
 }  // namespace dormouse::sim

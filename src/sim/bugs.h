@@ -2,8 +2,10 @@
 // Planted bugs: wrappers around ports that break a promise as a bug in the runner would. Each
 // proves that a checker finds what it checks for.
 
+#include "port/nodes.h"
 #include "port/passing_effects.h"
-#include "sim/world.h"
+#include "sim/machine.h"
+#include "store/memory/memory_store.h"
 
 namespace dormouse::sim {
 
@@ -21,13 +23,18 @@ enum class Bug : std::uint8_t {
     effect_before_intent,  // a tool runs as soon as the model asks for it
     effect_not_started,    // some tools
     timer_lost,            // delayed work is dropped
+    // With several processes:
+    no_fence,          // the store takes appends of a process that is gone
+    driver_ignored,    // a process decides although another drives the session
+    memory_trusted,    // answers are not compared with the store
+    starts_unchecked,  // effects start although the others may have taken over
 };
 
 class PlantedJournal final : public port::Journal {
 public:
     // All arguments must outlive this object.
-    PlantedJournal(World& world, port::Journal& inner, Bug bug)
-        : world_(world), inner_(inner), bug_(bug) {}
+    PlantedJournal(Machine& machine, port::Journal& inner, Bug bug)
+        : machine_(machine), inner_(inner), bug_(bug) {}
 
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<port::AppendResult>)> done) override;
@@ -42,7 +49,7 @@ public:
 private:
     void spoil(port::Append& append);
 
-    World& world_;
+    Machine& machine_;
     port::Journal& inner_;
     Bug const bug_;
 };
@@ -68,17 +75,60 @@ private:
 class PlantedLoop final : public port::Loop {
 public:
     // All arguments must outlive this object.
-    PlantedLoop(World& world, Bug bug) : world_(world), bug_(bug) {}
+    PlantedLoop(Machine& machine, Bug bug) : machine_(machine), bug_(bug) {}
 
-    void post(port::Fn<void()> work) override { world_.post(std::move(work)); }
+    void post(port::Fn<void()> work) override { machine_.post(std::move(work)); }
     void after(Duration delay, port::Fn<void()> work) override {
         if (bug_ == Bug::timer_lost && delay > Duration(0)) return;
-        world_.after(delay, std::move(work));
+        machine_.after(delay, std::move(work));
     }
 
 private:
-    World& world_;
+    Machine& machine_;
     Bug const bug_;
 };
+
+// REQUIRES, with a bug of several processes: `shared`.
+class PlantedStore : public store::MemoryStore {
+public:
+    PlantedStore(std::shared_ptr<store::MemoryDisk> disk, bool shared, Bug bug)
+        : MemoryStore(disk, feed_kept, shared), disk_(std::move(disk)), bug_(bug) {}
+
+    [[nodiscard]] std::vector<port::AppendResult> commit(
+        std::span<port::Append const> appends) override;
+
+private:
+    static constexpr std::size_t feed_kept = 100'000;
+
+    std::shared_ptr<store::MemoryDisk> const disk_;
+    Bug const bug_;
+};
+
+class PlantedNodes final : public port::Nodes {
+public:
+    // `inner` must outlive this object.
+    PlantedNodes(port::Nodes& inner, Bug bug) : inner_(inner), bug_(bug) {}
+
+    [[nodiscard]] Epoch epoch() const override {
+        return bug_ == Bug::epoch_not_counted ? 1 : inner_.epoch();
+    }
+    [[nodiscard]] bool alone() const override {
+        return bug_ == Bug::memory_trusted || inner_.alone();
+    }
+    [[nodiscard]] bool gone(Epoch epoch) const override {
+        return bug_ == Bug::driver_ignored || inner_.gone(epoch);
+    }
+    [[nodiscard]] bool may_start() const override {
+        return bug_ == Bug::starts_unchecked || inner_.may_start();
+    }
+    void rejoin(port::Fn<void()> done) override { inner_.rejoin(std::move(done)); }
+
+private:
+    port::Nodes& inner_;
+    Bug const bug_;
+};
+
+// Whether only several processes can show it.
+[[nodiscard]] bool needs_processes(Bug bug);
 
 }  // namespace dormouse::sim

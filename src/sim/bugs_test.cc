@@ -52,7 +52,11 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::effect_started_twice, "effect: it was started twice", 400, "StartedTwice"},
         Planted{Bug::effect_before_intent, "effect: a tool runs before", 400, "RunBeforeIntent"},
         Planted{Bug::effect_not_started, "liveness: an outstanding effect", 400, "NotStarted"},
-        Planted{Bug::timer_lost, "liveness: a time has passed", 400, "TimerLost"}),
+        Planted{Bug::timer_lost, "liveness: a time has passed", 400, "TimerLost"},
+        Planted{Bug::no_fence, "driver: a process that is gone appends", 400, "NoFence"},
+        Planted{Bug::driver_ignored, "driver: two processes decide", 400, "DriverIgnored"},
+        Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
+        Planted{Bug::starts_unchecked, "effect: a process that is gone", 400, "StartsUnchecked"}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace

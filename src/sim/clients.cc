@@ -61,7 +61,9 @@ bool Clients::is_answer(SessionId session, Error const& error, bool never_paused
     bool const again = info(error.code).next == Next::retry || error.code == Code::fail_stop;
     bool const excused = error.code == Code::not_ready || error.code == Code::queue_full ||
                          error.code == Code::session_busy;
-    if (again && knobs_.quiet && !excused) findings_.add("answer: " + code + " without a fault");
+    // With several processes the head may move under an append again and again.
+    if (again && knobs_.quiet && !excused && knobs_.processes == 1)
+        findings_.add("answer: " + code + " without a fault");
     return !again;
 }
 
@@ -70,7 +72,7 @@ void Clients::create() {
     bool const keyed = world_.happens(700);
     std::string const alias = alias_of(++aliases_);
     auto const ask = [this, by, keyed, alias](std::shared_ptr<Request> const& request) {
-        runner::Runner* const runner = up_();
+        runner::Runner* const runner = up_().runner;
         if (!runner) return;
         Create create;
         create.alias = alias;
@@ -126,7 +128,7 @@ void Clients::prompt(SessionId session) {
 
 void Clients::ask_prompt(std::shared_ptr<Request> const& request, SessionId session,
                          std::string const& by, bool keyed, Prompt const& prompt) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     runner->command(session, prompt, asker(by, keyed),
                     [this, session, by, request](Result<Answer> answer) {
@@ -166,7 +168,7 @@ void Clients::meddle(SessionId session) {
 }
 
 void Clients::cancel_turn(SessionId session) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     Cancel cancel;
     if (world_.happens(300)) cancel.scope = Cancel::Scope::all;
@@ -177,7 +179,7 @@ void Clients::cancel_turn(SessionId session) {
 }
 
 void Clients::move(SessionId session, Move::To to) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     runner->command(session, Move{to, "asked for"}, asker(name("move"), false),
                     [this, session](Result<Answer> answer) {
@@ -186,7 +188,7 @@ void Clients::move(SessionId session, Move::To to) {
 }
 
 void Clients::remove(SessionId session) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     runner->command(session, Delete{}, asker(name("delete"), false),
                     [this, session](Result<Answer> answer) {
@@ -212,7 +214,7 @@ void Clients::write_and_leave(SessionId session) {
 }
 
 void Clients::read(SessionId session) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     ++requests_;
     Seq const known = known_[session];
@@ -277,33 +279,40 @@ void Clients::check_pauses(runner::Runner::Read const& read, std::uint64_t since
 
 // Follows a session for a while, as a reader of its event stream does.
 void Clients::stream(SessionId session) {
-    runner::Runner* const runner = up_();
-    if (!runner) return;
+    Server const server = up_();
+    if (!server.runner) return;
     ++requests_;
-    runner->read_lane(session, [this, session](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return (void)is_answer(session, lane.error());
-        runner::Lane const* const watched = lane->get();
-        auto const wake = [this, watched, cursor = watched->state().head]() mutable {
-            Seq const head = watched->state().head;
-            Durable::Session const* const truth = durable_.find(watched->id());
-            // Of a deleted session only its last event is kept.
-            bool const gone = watched->state().lifecycle == Lifecycle::deleted;
-            if (head < cursor && !gone) findings_.add("stream: it went back");
-            if (head > truth->records.size()) findings_.add("stream: undurable events");
-            cursor = head;
-        };
-        std::uint64_t const watch = (*lane)->watch(wake);
-        world_.after(world_.between(Duration(0), Duration(15'000)),
-                     [this, lane = *lane, watch] { end_stream(lane, watch); });
-    });
+    server.runner->read_lane(
+        session, [this, session, server](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return (void)is_answer(session, lane.error());
+            runner::Lane const* const watched = lane->get();
+            auto const wake = [this, watched, cursor = watched->state().head]() mutable {
+                if (watched->loaded()) check_stream(watched->state(), cursor);
+            };
+            std::uint64_t const watch = (*lane)->watch(wake);
+            server.loop->after(world_.between(Duration(0), Duration(15'000)),
+                               [this, runner = server.runner, lane = *lane, watch] {
+                                   end_stream(*runner, lane, watch);
+                               });
+        });
+}
+
+void Clients::check_stream(State const& state, Seq& cursor) {
+    Durable::Session const* const truth = durable_.find(state.id);
+    // Of a deleted session only its last event is kept.
+    bool const gone = state.lifecycle == Lifecycle::deleted;
+    if (state.head < cursor && !gone) findings_.add("stream: it went back");
+    if (state.head > truth->records.size()) findings_.add("stream: undurable events");
+    cursor = state.head;
 }
 
 // Following a lane means following the session: no other lane may receive its events.
-void Clients::end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch) {
+void Clients::end_stream(runner::Runner& runner, std::shared_ptr<runner::Lane> const& lane,
+                         std::uint64_t watch) {
     auto const compare = [this, lane](Result<std::shared_ptr<runner::Lane>> now) {
         if (now && *now != lane) findings_.add("stream: the session has another lane");
     };
-    up_()->read_lane(lane->id(), compare);
+    runner.read_lane(lane->id(), compare);
     lane->unwatch(watch);
 }
 

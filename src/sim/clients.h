@@ -15,8 +15,13 @@ namespace dormouse::sim {
 
 class Clients {
 public:
-    // The runner that accepts requests now; nullptr: none.
-    using Up = std::function<runner::Runner*()>;
+    // A process that accepts requests now.
+    struct Server {
+        runner::Runner* runner = nullptr;  // nullptr: none
+        port::Loop* loop = nullptr;        // of the same process
+    };
+    // Any of them; asked for each request.
+    using Up = std::function<Server()>;
     // All arguments must outlive this object. Observes `durable`, as clients do by webhooks and
     // reads.
     Clients(World& world, Durable& durable, Findings& findings, Knobs const& knobs, Up up);
@@ -62,7 +67,9 @@ private:
     void read(SessionId session);
     void check_read(SessionId session, Seq known, runner::Runner::Read const& read);
     void stream(SessionId session);
-    void end_stream(std::shared_ptr<runner::Lane> const& lane, std::uint64_t watch);
+    void check_stream(session::State const& state, Seq& cursor);
+    void end_stream(runner::Runner& runner, std::shared_ptr<runner::Lane> const& lane,
+                    std::uint64_t watch);
     void check_pauses(runner::Runner::Read const& read, std::uint64_t since);
 
     void on_event(SessionId session, session::Event const& event);

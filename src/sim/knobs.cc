@@ -27,9 +27,21 @@ void draw_faults(World& world, Knobs& knobs) {
     knobs.disk_breaks = world.happens(150);
 }
 
+void draw_processes(World& world, Knobs& knobs, unsigned processes) {
+    unsigned const drawn = 1 + static_cast<unsigned>(world.below(5) / 2);
+    knobs.processes = processes != 0 ? processes : drawn;
+    if (knobs.processes == 1) return;
+    knobs.scan = Duration(1'000);  // by which a process sees what others appended
+    if (knobs.quiet) return;
+    knobs.freezes = world.happens(400);
+    knobs.cuts = world.happens(300);
+    knobs.beats_failed = some(world, 400);
+    if (world.happens(300)) knobs.clocks_apart = Duration(600'000);
+}
+
 }  // namespace
 
-Knobs draw_knobs(World& world) {
+Knobs draw_knobs(World& world, unsigned processes) {
     Knobs knobs;
     knobs.quiet = world.happens(200);
     knobs.sessions = 1 + static_cast<unsigned>(world.below(6));
@@ -55,6 +67,7 @@ Knobs draw_knobs(World& world) {
     } else {
         draw_faults(world, knobs);
     }
+    draw_processes(world, knobs, processes);
     return knobs;
 }
 
@@ -71,6 +84,11 @@ std::string Knobs::text() const {
     add("messages", messages);
     add("age_ms", age.count());
     add("bytes", bytes);
+    add("processes", processes);
+    add("freezes", freezes ? 1 : 0);
+    add("cuts", cuts ? 1 : 0);
+    add("beats_failed", beats_failed);
+    add("clocks_apart_ms", clocks_apart.count());
     add("clock_steps", clock_steps ? 1 : 0);
     add("disk_breaks", disk_breaks ? 1 : 0);
     add("commit_lost", store.commit_lost);

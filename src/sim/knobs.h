@@ -9,7 +9,8 @@
 namespace dormouse::sim {
 
 struct Knobs {
-    // Without faults and kills. Nothing may then depend on the scan, which runs only once an hour.
+    // Without faults and kills. Nothing in a single process may then depend on the scan, which runs
+    // only once an hour.
     bool quiet = false;
     unsigned sessions = 3;
     unsigned prompts = 4;   // of each session
@@ -21,6 +22,12 @@ struct Knobs {
     unsigned messages = 0;
     Duration age{};
     unsigned bytes = 0;
+    unsigned processes = 1;  // that share the disk
+    // Of each process, with several:
+    bool freezes = false;       // sometimes, for 0.1 s to 60 s
+    bool cuts = false;          // from the store, sometimes, for up to 20 s
+    unsigned beats_failed = 0;  // heartbeats, in per mille
+    Duration clocks_apart{};    // the most that a wall clock is wrong
     bool clock_steps = false;
     bool disk_breaks = false;  // at a random time the next write fails for good
     StoreFaults store = {};
@@ -29,6 +36,7 @@ struct Knobs {
     [[nodiscard]] std::string text() const;
 };
 
-[[nodiscard]] Knobs draw_knobs(World& world);
+// `processes`: 0: drawn.
+[[nodiscard]] Knobs draw_knobs(World& world, unsigned processes);
 
 }  // namespace dormouse::sim

@@ -1,5 +1,6 @@
-// dormouse-sim FROM [COUNT]: runs COUNT seeds from FROM on and prints findings. Exit status 1 if
-// there are any.
+// dormouse-sim FROM [COUNT [PROCESSES]]: runs COUNT seeds from FROM on and prints findings.
+// PROCESSES share a store, at most 3; without it, each seed draws how many. Exit status 1 if there
+// are findings.
 
 #include "base/text/text.h"
 #include "sim/simulation.h"
@@ -32,11 +33,11 @@ void print(Report const& sum) {
         std::printf("  %s %" PRIu64 "\n", type.c_str(), count);
 }
 
-int run(std::uint64_t from, std::uint64_t count) {
+int run(std::uint64_t from, std::uint64_t count, unsigned processes) {
     Report sum;
     std::uint64_t broken = 0;
     for (std::uint64_t seed = from; seed < from + count; ++seed) {
-        Report const report = dormouse::sim::simulate({seed});
+        Report const report = dormouse::sim::simulate({.seed = seed, .processes = processes});
         add(sum, report);
         bool const alone = count == 1;
         if (alone) std::printf("%shash %016" PRIx64 "\n", report.text().c_str(), report.hash);
@@ -59,7 +60,10 @@ int main(int argc, char** argv) {
     };
     std::uint64_t const from = number(1);
     std::uint64_t const count = number(2);
-    if (from != 0 && count != 0) return run(from, count);
-    (void)std::fputs("usage: dormouse-sim FROM [COUNT]\n", stderr);
+    bool const drawn = words.size() <= 3;
+    std::uint64_t const processes = drawn ? 0 : number(3);
+    bool const valid = from != 0 && count != 0 && processes <= 3 && (drawn || processes > 0);
+    if (valid) return run(from, count, static_cast<unsigned>(processes));
+    (void)std::fputs("usage: dormouse-sim FROM [COUNT [PROCESSES]]\n", stderr);
     return 2;
 }

@@ -1,16 +1,17 @@
 #pragma once
-// One life of a server process: a store on a disk that outlives it, the shipped runner, and its
-// environment. Destroying the object is SIGKILL.
+// One life of a server process: a store on a disk that outlives it and that others may share, the
+// shipped runner, and its environment. Destroying the object is SIGKILL.
 
 #include "agent/builtin.h"
 #include "runner/lane/cut.h"
 #include "runner/mail_service.h"
 #include "runner/runner.h"
 #include "sim/bugs.h"
+#include "sim/checks/watched_store.h"
 #include "sim/checks/witness.h"
 #include "sim/inputs.h"
 #include "sim/knobs.h"
-#include "store/memory/memory_store.h"
+#include "sim/nodes.h"
 
 namespace dormouse::sim {
 
@@ -18,39 +19,45 @@ class Process : private runner::Observer {
 public:
     // What outlives a process.
     struct Outside {
-        World& world;
+        Machine& machine;
         std::shared_ptr<store::MemoryDisk> disk;
+        Beats& beats;
         Durable& durable;
         Findings& findings;
         Started& started;
-        agent::Registry const& registry;
-        agent::MailSlot& mail;
         Knobs const& knobs;
         Bug bug;
+        std::uint64_t first_number;    // of the sessions that it creates
         std::function<void()> failed;  // a sync failed
     };
 
     explicit Process(Outside const& outside)
-        : store_(outside.disk),
+        : store_(outside.disk, outside.knobs.processes > 1, outside.bug, outside.findings),
           journal_(
-              outside.world, store_, outside.knobs.store,
+              outside.machine, store_, outside.knobs.store,
               [&durable = outside.durable](port::Append const& append) { durable.take(append); }),
-          planted_journal_(outside.world, journal_, outside.bug),
-          planted_loop_(outside.world, outside.bug),
-          agents_(outside.world, outside.registry, outside.knobs.agents),
-          witness_(agents_, outside.durable, outside.findings, outside.started, epoch(outside.bug)),
-          planted_effects_(outside.world, witness_, outside.bug),
-          nodes_(epoch(outside.bug)),
-          runner_({planted_loop_, outside.world, outside.world, planted_journal_, nodes_,
-                   planted_effects_, agents_},
+          planted_journal_(outside.machine, journal_, outside.bug),
+          planted_loop_(outside.machine, outside.bug),
+          registry_(make_registry(outside.machine.world(), mail_)),
+          agents_(outside.machine, *registry_, outside.knobs.agents),
+          shared_nodes_(store_.shared()
+                            ? std::make_unique<SharedNodes>(outside.machine, store_, outside.beats,
+                                                            outside.knobs.beats_failed)
+                            : nullptr),
+          alone_(store_.epoch()),
+          nodes_(shared_nodes_ ? static_cast<port::Nodes&>(*shared_nodes_) : alone_, outside.bug),
+          witness_(agents_, outside.durable, outside.findings, outside.started, nodes_,
+                   [this] { return !store_.nodes().contains(store_.epoch()); }),
+          planted_effects_(outside.machine.world(), witness_, outside.bug),
+          runner_({planted_loop_, outside.machine, outside.machine.world(), planted_journal_,
+                   nodes_, planted_effects_, agents_},
                   options(outside), *this),
           cutter_(runner_, planted_loop_, planted_journal_, keep_of(outside.knobs), {}),
           post_(planted_loop_, planted_journal_, runner_),
-          mail_(outside.mail),
           failed_(outside.failed) {
-        mail_.mailer = &post_;
+        mail_->mailer = &post_;
     }
-    ~Process() override { mail_.mailer = nullptr; }
+    ~Process() override = default;
     Process(Process const&) = delete;
     Process& operator=(Process const&) = delete;
 
@@ -63,6 +70,15 @@ public:
         return !rows || !rows->empty();
     }
     void break_down() { journal_.break_down(); }
+    // The network to the store, for everything that this process sends. REQUIRES: it is not alone.
+    void cut() {
+        shared_nodes_->cut(true);
+        journal_.cut();
+    }
+    void reconnect() {
+        shared_nodes_->cut(false);
+        if (journal_.is_cut()) journal_.reconnect();
+    }
 
 private:
     void delta(SessionId, session::AskModel const&, port::Delta const&) override {}
@@ -76,9 +92,6 @@ private:
     void swept(std::size_t) override {}
     void failed() override { failed_(); }
 
-    [[nodiscard]] Epoch epoch(Bug bug) const {
-        return bug == Bug::epoch_not_counted ? 1 : store_.epoch();
-    }
     [[nodiscard]] static runner::Keep keep_of(Knobs const& knobs) {
         runner::Keep keep;
         if (knobs.messages != 0) keep.messages = knobs.messages;
@@ -88,7 +101,7 @@ private:
     }
     [[nodiscard]] runner::Options options(Outside const& outside) {
         runner::Options options;
-        options.next_session_number = store_.next_session_number();
+        options.next_session_number = outside.first_number;
         options.rules = store_.rules().value_or(std::vector<port::RuleRow>());
         options.resident_max = outside.knobs.resident;
         options.scan_every = outside.knobs.scan;
@@ -96,18 +109,21 @@ private:
         return options;
     }
 
-    store::MemoryStore store_;
+    std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
+    WatchedStore store_;
     StoreOnLoop journal_;
     PlantedJournal planted_journal_;
     PlantedLoop planted_loop_;
+    std::unique_ptr<agent::Registry> registry_;
     Agents agents_;
+    std::unique_ptr<SharedNodes> shared_nodes_;  // null: the process is alone
+    port::OneNode alone_;
+    PlantedNodes nodes_;
     Witness witness_;
     PlantedEffects planted_effects_;
-    port::OneNode nodes_;
     runner::Runner runner_;
     runner::HistoryCutter cutter_;
     runner::MailService post_;
-    agent::MailSlot& mail_;
     std::function<void()> const failed_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// One seed: the shipped runner on virtual time with clients, faults and kills (safety); then a calm
-// phase, in which everything must become idle (liveness); then checks of the journal.
+// One seed: the shipped runner in one process, or in several that share a store, on virtual time
+// with clients, faults and kills (safety); then a calm phase, in which everything must become idle
+// (liveness); then checks of the journal.
 
 #include "sim/bugs.h"
 
@@ -14,6 +15,7 @@ namespace dormouse::sim {
 struct Settings {
     std::uint64_t seed = 1;
     Bug bug = Bug::none;
+    unsigned processes = 0;  // that share the store, at most 3; 0: drawn
 };
 
 struct Report {
@@ -21,6 +23,7 @@ struct Report {
     std::string knobs;                  // parameters drawn for the seed
     std::vector<std::string> findings;  // broken promises; empty: none
     std::uint64_t hash = 0;             // of everything that happened: equal for equal seeds
+    unsigned processes = 1;
     std::uint64_t kills = 0;
     std::uint64_t sessions = 0;
     std::uint64_t events = 0;

@@ -12,6 +12,15 @@ TEST(Simulation, EverySeed_KeepsThePromises) {
     }
 }
 
+TEST(Simulation, SeveralProcesses_KeepThePromises) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        for (unsigned const processes : {2U, 3U}) {
+            Report const report = simulate({.seed = seed, .processes = processes});
+            EXPECT_TRUE(report.findings.empty()) << report.text();
+        }
+    }
+}
+
 TEST(Simulation, SameSeed_SameRun) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         EXPECT_EQ(simulate({seed}).hash, simulate({seed}).hash) << "seed " << seed;

@@ -4,9 +4,10 @@
 
 namespace dormouse::sim {
 
-StoreOnLoop::StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults,
+StoreOnLoop::StoreOnLoop(Machine& machine, port::Store& store, StoreFaults const& faults,
                          Durable durable)
-    : world_(world),
+    : world_(machine.world()),
+      machine_(machine),
       store_(store),
       faults_(faults),
       durable_(std::move(durable)),
@@ -18,8 +19,20 @@ Duration StoreOnLoop::delay(Duration most) {
 }
 
 Duration StoreOnLoop::in_order(Duration delay, Duration& last) const {
-    last = std::max(last, world_.monotonic() + delay);
-    return last - world_.monotonic();
+    last = std::max(last, machine_.monotonic() + delay);
+    return last - machine_.monotonic();
+}
+
+void StoreOnLoop::reach(Duration delay, port::Fn<void()> work) {
+    machine_.after(delay, [this, work = std::move(work)]() mutable {
+        if (!cut_) return work();
+        waiting_.push_back(std::move(work));
+    });
+}
+
+void StoreOnLoop::reconnect() {
+    cut_ = false;
+    for (auto& work : std::exchange(waiting_, {})) machine_.post(std::move(work));
 }
 
 // Time passes between durability and the result: a kill may happen in between.
@@ -29,10 +42,9 @@ void StoreOnLoop::commit(std::vector<port::Append> appends,
         auto answer = [results = write(appends), done = std::move(done)]() mutable {
             done(std::move(results));
         };
-        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_commit_),
-                     std::move(answer));
+        reach(in_order(delay(Duration(2)), last_commit_), std::move(answer));
     };
-    world_.after(in_order(delay(Duration(6)), last_commit_), std::move(work));
+    reach(in_order(delay(Duration(6)), last_commit_), std::move(work));
 }
 
 std::vector<port::AppendResult> StoreOnLoop::write(std::span<port::Append const> appends) {
@@ -72,19 +84,19 @@ void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
         auto answer = [result = std::move(result), done = std::move(done)]() mutable {
             done(std::move(result));
         };
-        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_commit_),
-                     std::move(answer));
+        machine_.after(in_order(world_.between(Duration(0), Duration(2)), last_commit_),
+                       std::move(answer));
     };
-    world_.after(in_order(delay(Duration(6)), last_commit_), std::move(act));
+    reach(in_order(delay(Duration(6)), last_commit_), std::move(act));
 }
 
 void StoreOnLoop::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
     auto ask = [this, work = std::move(work), done = std::move(done)]() mutable {
         work(flaky_);
-        world_.after(in_order(world_.between(Duration(0), Duration(2)), last_read_),
-                     std::move(done));
+        machine_.after(in_order(world_.between(Duration(0), Duration(2)), last_read_),
+                       std::move(done));
     };
-    world_.after(in_order(delay(Duration(3)), last_read_), std::move(ask));
+    reach(in_order(delay(Duration(3)), last_read_), std::move(ask));
 }
 
 }  // namespace dormouse::sim

@@ -4,9 +4,10 @@
 
 #include "port/world.h"
 #include "sim/flaky_store.h"
-#include "sim/world.h"
+#include "sim/machine.h"
 
 #include <functional>
+#include <vector>
 
 namespace dormouse::sim {
 
@@ -25,7 +26,7 @@ public:
     using Durable = std::function<void(port::Append const&)>;
     // All arguments must outlive this object. `durable` is called for each append at the instant
     // from which it cannot be lost.
-    StoreOnLoop(World& world, port::Store& store, StoreFaults const& faults, Durable durable);
+    StoreOnLoop(Machine& machine, port::Store& store, StoreFaults const& faults, Durable durable);
 
     void commit(std::vector<port::Append> appends,
                 port::Fn<void(std::vector<port::AppendResult>)> done) override;
@@ -33,12 +34,20 @@ public:
                port::Fn<void(Result<void>)> done) override;
     void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
+    // From now on commits and reads wait, as if the network to the store were cut; reconnect() ends
+    // it.
+    void cut() { cut_ = true; }
+    void reconnect();
+    [[nodiscard]] bool is_cut() const { return cut_; }
+
     // Makes the sync of the next commit fail.
     void break_down() { breaks_ = true; }
     // A sync has failed: this store writes nothing any more.
     [[nodiscard]] bool stopped() const { return stopped_; }
 
 private:
+    // Runs `work` on the store after `delay`, and later if the store is cut off then.
+    void reach(Duration delay, port::Fn<void()> work);
     [[nodiscard]] std::vector<port::AppendResult> write(std::span<port::Append const> appends);
     void put(port::Append const& append, port::AppendResult& result);
     [[nodiscard]] Duration delay(Duration most);
@@ -46,10 +55,13 @@ private:
     [[nodiscard]] Duration in_order(Duration delay, Duration& last) const;
 
     World& world_;
+    Machine& machine_;
     port::Store& store_;
     StoreFaults const& faults_;
     Durable durable_;
     FlakyStore flaky_;
+    std::vector<port::Fn<void()>> waiting_;  // for the network, in order
+    bool cut_ = false;
     bool breaks_ = false;
     bool stopped_ = false;
     Duration last_commit_{0};

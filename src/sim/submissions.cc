@@ -72,7 +72,7 @@ void Clients::misdeliver(PendingId pending) {
         case 1: pending.generation += 7; break;
         default: pending.session.bytes[15] ^= 1; break;
     }
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     Submit command;
     command.pending = pending;
@@ -98,7 +98,7 @@ void Clients::submit(PendingId const& pending, Submission const& what) {
 
 void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId const& pending,
                          Submission const& what) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     Operation operation;
     operation.kind = Operation::Kind::submit;
@@ -119,7 +119,7 @@ void Clients::ask_submit(std::shared_ptr<Request> const& request, PendingId cons
 }
 
 void Clients::cancel_call(PendingId const& pending) {
-    runner::Runner* const runner = up_();
+    runner::Runner* const runner = up_().runner;
     if (!runner) return;
     ++requests_;
     Operation operation;

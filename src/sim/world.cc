@@ -1,16 +1,14 @@
 #include "sim/world.h"
 
+#include "sim/machine.h"
+
 #include <string>
 #include <utility>
 
 namespace dormouse::sim {
 
-void World::after(Duration delay, port::Fn<void()> work) {
-    queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{false, std::move(work)});
-}
-
-void World::outside(Duration delay, port::Fn<void()> work) {
-    queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{true, std::move(work)});
+void World::add(Duration delay, Machine* owner, port::Fn<void()> work) {
+    queue_.emplace(elapsed_ + std::max(delay, Duration(0)), Work{owner, std::move(work)});
 }
 
 Random World::random() {
@@ -24,14 +22,13 @@ Duration World::between(Duration least, Duration most) {
     return least + Duration(static_cast<std::int64_t>(below(span)));
 }
 
-void World::kill() {
+void World::drop(Machine const& owner) {
     std::multimap<Duration, Work> kept;
     for (auto& [at, work] : queue_) {
-        if (work.outside) kept.emplace(at, std::move(work));
+        if (work.owner != &owner) kept.emplace(at, std::move(work));
     }
     // Dropped work holds callbacks of clients; they stay unanswered and must touch nothing.
     std::swap(queue_, kept);
-    trace("kill");
 }
 
 void World::run_for(Duration time) {
@@ -39,14 +36,15 @@ void World::run_for(Duration time) {
     while (!queue_.empty() && queue_.begin()->first <= until) {
         auto next = queue_.extract(queue_.begin());
         elapsed_ = std::max(elapsed_, next.key());
-        next.mapped().run();
+        Work& work = next.mapped();
+        work.owner != nullptr ? work.owner->run(std::move(work.run)) : work.run();
     }
     elapsed_ = std::max(elapsed_, until);
 }
 
 std::optional<Duration> World::next_outside() const {
     for (auto const& [at, work] : queue_) {
-        if (work.outside) return at - elapsed_;
+        if (work.owner == nullptr) return at - elapsed_;
     }
     return std::nullopt;
 }

@@ -1,9 +1,7 @@
 #pragma once
-// A world on virtual time, determined by one seed: loop, clock and randomness. Equal seeds give
-// equal runs.
-//
-// Two kinds of work wait in it. Work of port::Loop belongs to the running process and is dropped
-// when it is killed, as its memory would be. Work outside (clients, kills) continues.
+// Virtual time and randomness, determined by one seed: equal seeds give equal runs. Work waits in
+// it for its time. Some belongs to the process on a machine (machine.h), and is dropped with the
+// process, as its memory would be; work outside (clients, kills) continues.
 
 #include "port/world.h"
 
@@ -15,18 +13,23 @@
 
 namespace dormouse::sim {
 
-class World final : public port::Loop, public port::Clock, public port::Entropy {
+class Machine;
+
+class World final : public port::Entropy {
 public:
     explicit World(std::uint64_t seed) : rng_(seed) {}
 
-    // port::Loop, for the process.
-    void post(port::Fn<void()> work) override { after(Duration(0), std::move(work)); }
-    void after(Duration delay, port::Fn<void()> work) override;
-    // Schedules work outside the process.
-    void outside(Duration delay, port::Fn<void()> work);
+    // Schedules work outside all processes.
+    void outside(Duration delay, port::Fn<void()> work) { add(delay, nullptr, std::move(work)); }
+    // Schedules work of the process on `owner`, which outlives the work.
+    void inside(Machine& owner, Duration delay, port::Fn<void()> work) {
+        add(delay, &owner, std::move(work));
+    }
+    // Drops the work of the process on `owner`. Must not be called by that work.
+    void drop(Machine const& owner);
 
-    [[nodiscard]] Time now() const override { return epoch + elapsed_ + step_; }
-    [[nodiscard]] Duration monotonic() const override { return elapsed_; }
+    // Time passed since the beginning, as no machine of the world can know it.
+    [[nodiscard]] Duration elapsed() const { return elapsed_; }
     [[nodiscard]] Random random() override;
 
     // Randomness. REQUIRES: most >= least, n > 0.
@@ -34,14 +37,11 @@ public:
     [[nodiscard]] bool happens(unsigned per_mille) { return below(1'000) < per_mille; }
     [[nodiscard]] Duration between(Duration least, Duration most);
 
-    // Drops the work of the process. Must not be called by that work.
-    void kill();
-    void step_clock(Duration by) { step_ += by; }
-    // Time passes and nothing runs, as on a suspended machine: what falls due meanwhile is late.
+    // Time passes and nothing runs, as if everything were suspended: what falls due is late.
     void leap(Duration by) { elapsed_ += by; }
     // Runs what falls due in `time`, then stops the clock there.
     void run_for(Duration time);
-    // Time until the next work outside the process; nullopt: none.
+    // Time until the next work outside all processes; nullopt: none.
     [[nodiscard]] std::optional<Duration> next_outside() const;
 
     // Strictly increasing instants, for histories.
@@ -51,17 +51,16 @@ public:
     [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
 private:
-    static constexpr Time epoch = from_ms(1'700'000'000'000);
-
     struct Work {
-        bool outside = false;
+        Machine* owner = nullptr;  // null: outside
         port::Fn<void()> run;
     };
+
+    void add(Duration delay, Machine* owner, port::Fn<void()> work);
 
     std::mt19937_64 rng_;
     std::multimap<Duration, Work> queue_;  // work of one time in the order of scheduling
     Duration elapsed_{0};
-    Duration step_{0};
     std::uint64_t instant_ = 0;
     std::uint64_t hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
 };

@@ -1,5 +1,5 @@
+#include "sim/nodes.h"
 #include "sim/store_on_loop.h"
-#include "store/memory/memory_store.h"
 
 #include <gtest/gtest.h>
 
@@ -8,41 +8,116 @@ namespace {
 
 TEST(World, RunFor_RunsDueWorkInOrder) {
     World world(1);
+    Machine machine(world);
     std::string order;
-    world.after(Duration(20), [&] { order += "c"; });
-    world.post([&] { order += "a"; });
+    machine.after(Duration(20), [&] { order += "c"; });
+    machine.post([&] { order += "a"; });
     world.outside(Duration(0), [&] { order += "b"; });
-    world.after(Duration(21), [&] { order += "d"; });
+    machine.after(Duration(21), [&] { order += "d"; });
     world.run_for(Duration(20));
     EXPECT_EQ(order, "abc");
-    EXPECT_EQ(world.monotonic(), Duration(20));
+    EXPECT_EQ(machine.monotonic(), Duration(20));
 }
 
-TEST(World, Kill_DropsTheWorkOfTheProcess) {
+TEST(Machine, Kill_DropsTheWorkOfItsProcessAlone) {
     World world(1);
+    Machine machine(world);
+    Machine other(world);
     std::string order;
-    world.post([&] { order += "process"; });
+    machine.post([&] { order += "process"; });
+    other.post([&] { order += "other "; });
     world.outside(Duration(5), [&] { order += "client"; });
-    world.kill();
+    machine.kill();
     world.run_for(Duration(10));
-    EXPECT_EQ(order, "client");
+    EXPECT_EQ(order, "other client");
 }
 
 TEST(World, Leap_MakesDueWorkLate) {
     World world(1);
+    Machine machine(world);
     Duration at{0};
-    world.after(Duration(100), [&] { at = world.monotonic(); });
+    machine.after(Duration(100), [&] { at = machine.monotonic(); });
     world.leap(Duration(5'000));
     world.run_for(Duration(0));
     EXPECT_EQ(at, Duration(5'000));
 }
 
-TEST(World, StepClock_ChangesOnlyTheWallClock) {
+TEST(Machine, StepClock_ChangesOnlyItsWallClock) {
     World world(1);
-    Time const before = world.now();
-    world.step_clock(Duration(-7'000));
-    EXPECT_EQ(world.now(), before - Duration(7'000));
-    EXPECT_EQ(world.monotonic(), Duration(0));
+    Machine machine(world);
+    Machine other(world);
+    Time const before = machine.now();
+    machine.step_clock(Duration(-7'000));
+    EXPECT_EQ(machine.now(), before - Duration(7'000));
+    EXPECT_EQ(machine.monotonic(), Duration(0));
+    EXPECT_EQ(other.now(), before);
+}
+
+TEST(Machine, Frozen_RunsWhatFellDueWhenItContinues) {
+    World world(1);
+    Machine machine(world);
+    std::string order;
+    machine.after(Duration(10), [&] { order += "a"; });
+    machine.after(Duration(20), [&] { order += "b"; });
+    machine.freeze();
+    world.run_for(Duration(1'000));
+    EXPECT_EQ(order, "");
+    EXPECT_EQ(machine.monotonic(), Duration(1'000)) << "its clock continues";
+    machine.thaw();
+    world.run_for(Duration(0));
+    EXPECT_EQ(order, "ab");
+}
+
+struct SharedNodesTest : testing::Test {
+    World world{1};
+    Machine machine{world};
+    Machine other_machine{world};
+    unsigned failed = 0;
+    Beats beats;
+    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+    store::MemoryStore store{disk, 100, true};
+    store::MemoryStore other_store{disk, 100, true};
+    SharedNodes nodes{machine, store, beats, failed};
+    SharedNodes other{other_machine, other_store, beats, failed};
+};
+
+TEST_F(SharedNodesTest, Frozen_IsGoneWithinSevenSeconds) {
+    world.run_for(Duration(3'000));
+    other_machine.freeze();
+    world.run_for(Duration(4'000));
+    EXPECT_FALSE(nodes.gone(other.epoch())) << "the counter has stood still for 4 s at most";
+    EXPECT_FALSE(other.may_start()) << "it stopped starting effects before";
+    world.run_for(Duration(3'000));
+    EXPECT_TRUE(nodes.gone(other.epoch()));
+    EXPECT_FALSE(nodes.gone(nodes.epoch()));
+}
+
+TEST_F(SharedNodesTest, StoreAwayForAll_NobodyIsGone) {
+    world.run_for(Duration(3'000));
+    nodes.cut(true);
+    other.cut(true);
+    world.run_for(Duration(60'000));
+    nodes.cut(false);
+    world.run_for(Duration(2'000));
+    other.cut(false);
+    world.run_for(Duration(10'000));
+    EXPECT_FALSE(nodes.gone(other.epoch()));
+    EXPECT_FALSE(other.gone(nodes.epoch()));
+}
+
+TEST_F(SharedNodesTest, Gone_TakesPartAgainUnderANewEpoch) {
+    Epoch const before = other.epoch();
+    other.cut(true);
+    world.run_for(Duration(10'000));
+    ASSERT_TRUE(nodes.gone(before));
+    other.cut(false);
+    bool joined = false;
+    other.rejoin([&] { joined = true; });
+    world.run_for(Duration(2'000));
+    EXPECT_TRUE(joined);
+    EXPECT_GT(other.epoch(), before);
+    EXPECT_TRUE(other.may_start());
+    EXPECT_FALSE(nodes.gone(other.epoch()));
 }
 
 struct StoreOnLoopTest : testing::Test {
@@ -61,10 +136,11 @@ struct StoreOnLoopTest : testing::Test {
     }
 
     World world{1};
+    Machine machine{world};
     StoreFaults faults;
     store::MemoryStore store;
     int durable = 0;
-    StoreOnLoop journal{world, store, faults, [this](port::Append const&) { ++durable; }};
+    StoreOnLoop journal{machine, store, faults, [this](port::Append const&) { ++durable; }};
     std::optional<port::AppendResult> answer;
 };
 

@@ -5,6 +5,8 @@ namespace dormouse::sim {
 using namespace dormouse::session;
 
 void Durable::take(port::Append const& append) {
+    bool const only_the_driver = append.frame.count == 0;
+    if (only_the_driver) return;
     Session& session = sessions_[append.session];
     session.state.id = append.session;
     world_.trace(append.session.text() + " " + append.frame.bytes);

@@ -6,6 +6,7 @@ using namespace dormouse::session;
 
 void Witness::begin(SessionId session, EffectId id) {
     ++started_.effects;
+    if (gone_()) findings_.add("effect: a process that is gone starts it");
     if (!begun_.insert({session, id}).second) findings_.add("effect: it was started twice");
 }
 
@@ -20,7 +21,7 @@ void Witness::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> 
         known = intent && event.turn == ask.turn && intent->step == ask.step &&
                 intent->attempt == ask.attempt && intent->view_seq == ask.view_seq;
         if (!known) continue;
-        if (intent->epoch != epoch_)
+        if (intent->epoch != nodes_.epoch())
             findings_.add("effect: a request of another process continues");
         begin(request.session, {event.seq, 0});
     }
@@ -36,7 +37,7 @@ void Witness::run_tool(SessionId session, EffectId id, std::string agent, RunToo
     bool const durable = intent && intent->pending == run.pending && intent->attempt == run.attempt;
     if (!durable) {
         findings_.add("effect: a tool runs before its intent is durable");
-    } else if (intent->epoch != epoch_) {
+    } else if (intent->epoch != nodes_.epoch()) {
         findings_.add("effect: a tool is run again without permission");
     }
     if (!started_.attempts.insert({run.pending, run.attempt}).second) {
@@ -75,7 +76,8 @@ void Witness::poll_tool(SessionId session, EffectId id, std::string agent, PollT
     bool const follows = event && (std::holds_alternative<CallPaused>(event->body) ||
                                    std::holds_alternative<Polled>(event->body));
     if (!follows) findings_.add("effect: a poll follows from nothing that is durable");
-    if (found && !open_pause(found->state, poll.pending))
+    // Another process may settle it at the same time.
+    if (nodes_.alone() && found && !open_pause(found->state, poll.pending))
         findings_.add("effect: a call that is settled is polled");
     PassingEffects::poll_tool(session, id, std::move(agent), std::move(poll), std::move(done));
 }

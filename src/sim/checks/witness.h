@@ -2,9 +2,11 @@
 // Sits between the runner and its effects, and checks that each start keeps P4: its intent is
 // durable and belongs to this process, and no tool runs again without permission.
 
+#include "port/nodes.h"
 #include "port/passing_effects.h"
 #include "sim/checks/durable.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -20,14 +22,16 @@ struct Started {
 // One for each process.
 class Witness final : public port::PassingEffects {
 public:
-    // All arguments must outlive this object. `epoch`: that of the process's intents.
+    // All arguments must outlive this object. `nodes`: epoch() is that of the process's intents;
+    // `gone`: whether the others have taken this process for gone.
     Witness(port::Effects& inner, Durable const& durable, Findings& findings, Started& started,
-            Epoch epoch)
+            port::Nodes const& nodes, std::function<bool()> gone)
         : PassingEffects(inner),
           durable_(durable),
           findings_(findings),
           started_(started),
-          epoch_(epoch) {}
+          nodes_(nodes),
+          gone_(std::move(gone)) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
@@ -50,7 +54,8 @@ private:
     Durable const& durable_;
     Findings& findings_;
     Started& started_;
-    Epoch const epoch_;
+    port::Nodes const& nodes_;
+    std::function<bool()> const gone_;
     std::set<std::pair<SessionId, session::EffectId>> begun_;
 };
 
