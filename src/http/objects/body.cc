@@ -39,7 +39,7 @@ Body::Body(json::View object, Request const& request, std::string pointer, std::
     check_names(names);
     if (error_) return;
     for (Member const& member : request.members) {
-        json::View const value = object_[member.name];
+        json::View const value = value_of(member.name);
         bool const absent = !value.exists() || value.is_null();
         if (!absent || member.name != implied) check(member);
     }
@@ -50,15 +50,21 @@ void Body::check_names(std::vector<std::string_view> const& known) {
         error_ = bad_value(pointer_, "must be a JSON object");
         return;
     }
-    object_.members([&](std::string_view name, json::View) {
-        bool const is_known = std::ranges::find(known, name) != known.end();
-        if (!is_known && !error_) error_ = unknown_field(pointer_ + "/", name, known);
+    object_.members([&](std::string_view name, json::View value) {
+        auto const found = std::ranges::find(known, name);
+        if (found != known.end()) return void(present_.emplace_back(*found, value));
+        if (!error_) error_ = unknown_field(pointer_ + "/", name, known);
     });
+}
+
+json::View Body::value_of(std::string_view name) const {
+    auto const found = std::ranges::find(present_, name, &Present::name);
+    return found == present_.end() ? json::View("") : found->value;
 }
 
 void Body::check(Member const& member) {
     using Type = Member::Type;
-    json::View value = object_[member.name];
+    json::View value = value_of(member.name);
     switch (member.type) {
         case Type::text: value = get(member.name, json::Kind::string, "a string"); break;
         case Type::integer: value = get(member.name, json::Kind::number, "an integer"); break;
@@ -69,7 +75,7 @@ void Body::check(Member const& member) {
     }
     if (value.exists()) return check_bounds(member, value);
     if (!member.required) return;
-    bool const is_null = object_[member.name].exists();
+    bool const is_null = value_of(member.name).exists();
     std::string_view why = is_null ? member.why : "";
     if (why.empty()) why = member.missing;
     if (why.empty() && member.type == Type::text) why = "is missing: it must be a string";
@@ -107,7 +113,7 @@ void Body::check_bounds(Member const& member, json::View value) {
 }
 
 json::View Body::get(std::string_view name, json::Kind kind, std::string_view word) {
-    json::View const value = object_[name];
+    json::View const value = value_of(name);
     if (!value.exists() || value.is_null()) return json::View("");
     if (value.kind() == kind) return value;
     refuse(name, "must be " + std::string(word));
@@ -143,7 +149,7 @@ std::optional<json::View> Body::array(std::string_view name) {
 }
 
 std::optional<Json> Body::any(std::string_view name) {
-    json::View const value = object_[name];
+    json::View const value = value_of(name);
     return value.exists() ? std::optional(json::compact(value.copy())) : std::nullopt;
 }
 

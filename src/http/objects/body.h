@@ -22,7 +22,7 @@ public:
     // member that may be absent, because something else in the request says it; empty: none.
     explicit Body(json::View object, Request const& request, std::string pointer = "",
                   std::string_view implied = "");
-    // One of several shapes: only names are checked.
+    // One of several shapes: only names are checked. The names' texts outlive this.
     Body(json::View object, std::string pointer, std::vector<std::string_view> const& known);
 
     // Absent or null: nullopt. Of another type: bad_value.
@@ -45,12 +45,20 @@ public:
     [[nodiscard]] std::string const& pointer() const { return pointer_; }  // to this object
 
 private:
+    struct Present {
+        std::string_view name;  // as the rows spell it
+        json::View value;
+    };
+
+    // Also sets `present_`, so that the text is scanned once.
     void check_names(std::vector<std::string_view> const& known);
     void check(Member const& member);
     void check_bounds(Member const& member, json::View value);
+    [[nodiscard]] json::View value_of(std::string_view name) const;  // absent: exists() is false
     [[nodiscard]] json::View get(std::string_view name, json::Kind kind, std::string_view word);
 
     json::View object_;
+    std::vector<Present> present_;
     std::string pointer_;
     std::optional<Error> error_;
 };

@@ -81,7 +81,7 @@ template <class Get> struct Field {
     bool left_out;  // when there is none; else null
 
     template <class S> void write(json::Writer& out, S const& from) const {
-        auto const& value = std::invoke(get, from);
+        decltype(auto) value = std::invoke(get, from);
         if constexpr (is_optional<std::remove_cvref_t<decltype(value)>>) {
             if (left_out && !value) return;
         }
@@ -225,7 +225,7 @@ template <std::ranges::input_range List>
 // The value of `get`; null if it is empty or 0.
 template <class Get> [[nodiscard]] constexpr auto or_null(Get get) {
     return [get](auto const& from) {
-        auto const& value = std::invoke(get, from);
+        decltype(auto) value = std::invoke(get, from);
         using T = std::remove_cvref_t<decltype(value)>;
         return value == T{} ? std::nullopt : std::optional<T>(value);
     };

@@ -206,8 +206,8 @@ std::size_t Api::body_limit(std::string_view method, std::string_view path) cons
 void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
     auto exchange = std::make_shared<Exchange>();
     exchange->request = std::move(request);
-    auto const observed = std::make_shared<Observed>(std::move(responder), exchange->request,
-                                                     services_.metrics, services_.log);
+    auto const observed =
+        std::make_shared<Observed>(std::move(responder), exchange->request, services_);
     exchange->responder = observed;
     exchange->principal = services_.gate.principal(exchange->request);
     exchange->by = services_.gate.actor(exchange->request, exchange->principal.get());
@@ -243,9 +243,8 @@ private:
 void Api::handle_for(ExchangePtr const& from, HttpRequest request, port::Fn<void(HttpReply)> done) {
     auto exchange = std::make_shared<Exchange>();
     exchange->request = std::move(request);
-    auto const observed =
-        std::make_shared<Observed>(std::make_shared<OwnResponder>(from, std::move(done)),
-                                   exchange->request, services_.metrics, services_.log);
+    auto const observed = std::make_shared<Observed>(
+        std::make_shared<OwnResponder>(from, std::move(done)), exchange->request, services_);
     exchange->responder = observed;
     exchange->principal = from->principal;
     exchange->by = from->by;

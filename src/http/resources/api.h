@@ -59,6 +59,7 @@ struct Services {
     Metrics& metrics;
     io::Log& log;
     port::Entropy& entropy;
+    port::Clock& clock;
     std::vector<webhook::Source> sources = {};
     Ages ages = {};
     std::uint32_t waiting_calls = 10'000;  // of one project, at which POST /api/pending is refused

@@ -51,9 +51,22 @@ void append_json_character(std::string& out, std::string_view bytes, Utf8 const&
     }
 }
 
+// The end of the bytes at the front of `text` that are written as they are.
+std::size_t plain_length(std::string_view text) {
+    auto const special = std::ranges::find_if(text, [](char c) {
+        auto const byte = static_cast<std::uint8_t>(c);
+        return byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\';
+    });
+    return static_cast<std::size_t>(special - text.begin());
+}
+
 void append_json_text(std::string& out, std::string_view text) {
     out += '"';
-    while (!text.empty()) {
+    while (true) {
+        std::size_t const plain = plain_length(text);
+        out += text.substr(0, plain);
+        text.remove_prefix(plain);
+        if (text.empty()) break;
         char const c = text.front();
         auto const byte = static_cast<std::uint8_t>(c);
         std::size_t length = 1;
@@ -64,10 +77,8 @@ void append_json_text(std::string& out, std::string_view text) {
         } else if (c == '"' || c == '\\') {
             out += '\\';
             out += c;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            append_json_escape(out, byte);
         } else {
-            out += c;
+            append_json_escape(out, byte);
         }
         text.remove_prefix(length);
     }

@@ -94,6 +94,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .metrics = metrics_,
             .log = log_,
             .entropy = node_.world.entropy,
+            .clock = node_.world.clock,
             .sources = settings.sources,
             .ages = settings.ages,
             .waiting_calls = settings.waiting_calls,

@@ -86,19 +86,22 @@ std::size_t slips(std::size_t length) {
 }  // namespace
 
 std::string base64url(std::span<std::uint8_t const> bytes) {
-    std::string text;
-    text.reserve((bytes.size() * 4 + 2) / 3);
-    std::uint32_t bits = 0;
-    unsigned held = 0;
-    for (std::uint8_t const byte : bytes) {
-        bits = (bits << 8 | byte) & 0xFFFF;
-        for (held += 8; held >= 6; held -= 6) {
-            text.push_back(base64url_digits[bits >> (held - 6) & 0x3F]);
-        }
+    std::string text((bytes.size() * 4 + 2) / 3, '\0');
+    char* out = text.data();
+    auto const put = [&out](std::uint32_t bits, unsigned shift) {
+        *out++ = base64url_digits[bits >> shift & 0x3F];
+    };
+    for (; bytes.size() >= 3; bytes = bytes.subspan(3)) {
+        std::uint32_t const bits =
+            std::uint32_t{bytes[0]} << 16 | std::uint32_t{bytes[1]} << 8 | bytes[2];
+        for (unsigned const shift : {18U, 12U, 6U, 0U}) put(bits, shift);
     }
-    if (held > 0) {
-        text.push_back(base64url_digits[bits << (6 - held) & 0x3F]);
-    }
+    if (bytes.empty()) return text;
+    bool const two = bytes.size() == 2;
+    std::uint32_t const bits = std::uint32_t{bytes[0]} << 16 | (two ? bytes[1] << 8U : 0U);
+    put(bits, 18);
+    put(bits, 12);
+    if (two) put(bits, 6);
     return text;
 }
 

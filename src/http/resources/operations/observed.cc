@@ -3,17 +3,11 @@
 #include "http/objects/html.h"
 #include "http/objects/problem.h"
 
-#include <chrono>
-
 namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
-
-Duration steady_now() {
-    return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
-}
 
 struct EventLine {
     io::Log& log;
@@ -95,14 +89,15 @@ struct EventLine {
 
 }  // namespace
 
-Observed::Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Metrics& metrics,
-                   io::Log& log)
+Observed::Observed(std::shared_ptr<Responder> to, HttpRequest const& request,
+                   Services const& services)
     : to_(std::move(to)),
-      metrics_(metrics),
-      log_(log),
+      metrics_(services.metrics),
+      log_(services.log),
+      clock_(services.clock),
       id_(request.id),
       method_(request.method),
-      begun_(steady_now()) {
+      begun_(clock_.monotonic()) {
     head_.id = request.id;
     if (wants_html(request)) head_.headers = {{"accept", "text/html"}};
 }
@@ -145,7 +140,7 @@ void Observed::count_reply(int status) {
                                                   {"method", method_},
                                                   {"route", route_},
                                                   {"status", status},
-                                                  {"ms", (steady_now() - begun_).count()},
+                                                  {"ms", (clock_.monotonic() - begun_).count()},
                                                   {"sessionID", session_},
                                                   {"pendingID", pending_}};
     if (level == io::LogLevel::warn) return log_.warn("request failed", fields);

@@ -3,6 +3,7 @@
 // Also logs what happens in sessions.
 
 #include "http/access/tokens.h"
+#include "http/resources/api.h"
 #include "http/resources/operations/metrics.h"
 #include "http/transport/http.h"
 #include "io/log.h"
@@ -13,9 +14,8 @@ namespace dormouse::http {
 
 class Observed final : public Responder {
 public:
-    // `metrics` and `log` outlive this.
-    Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Metrics& metrics,
-             io::Log& log);
+    // What `services` refers to outlives this.
+    Observed(std::shared_ptr<Responder> to, HttpRequest const& request, Services const& services);
 
     // Sets the caller. If its token is revoked meanwhile, the reply is withheld. `on_stream`
     // receives the stream that is opened.
@@ -35,6 +35,7 @@ private:
     std::shared_ptr<Responder> const to_;
     Metrics& metrics_;
     io::Log& log_;
+    port::Clock& clock_;
     std::string const id_;
     std::string const method_;
     HttpRequest head_;  // needed to render a problem as a page

@@ -33,7 +33,7 @@ private:
 
 TEST_F(ApiTest, Ready_StoreSilent_AnsweredByItsLastAnswer) {
     SilentJournal silent(*journal.store);
-    Services services{loop, silent, catalogue, *runner, gate, metrics, log, entropy};
+    Services services{loop, silent, catalogue, *runner, gate, metrics, log, entropy, clock};
     Readiness readiness(services);
     auto const ask = [&] {
         auto const x = std::make_shared<Exchange>();
@@ -68,7 +68,7 @@ TEST_F(ApiTest, ApiEnded_RequestWaits_NothingRuns) {
     (void)send("POST", prompt_path(session), R"({"text":"please"})");
     std::size_t const before = replies.size();
     auto other = std::make_unique<Api>(
-        Services{loop, journal, catalogue, *runner, gate, metrics, log, entropy});
+        Services{loop, journal, catalogue, *runner, gate, metrics, log, entropy, clock});
     other->handle(request_of("GET", "/api/sessions/" + session + "?wait=50"),
                   std::make_shared<FakeResponder>(replies));
     loop.run();

@@ -140,7 +140,7 @@ protected:
     Gate gate{{{{"alice", "s3cret"}}, {}, {}, 3676, 10, std::string(32, 'k')}, clock};
     Metrics metrics{clock.now()};
     io::Log log{{io::LogLevel::off, io::LogOptions::Form::text, {}}};
-    Api api{{loop, journal, catalogue, *runner, gate, metrics, log, entropy}};
+    Api api{{loop, journal, catalogue, *runner, gate, metrics, log, entropy, clock}};
     std::vector<HttpReply> replies;
     int pieces = 0;  // pieces of bodies that were read
 };
