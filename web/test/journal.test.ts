@@ -2,8 +2,9 @@ import type { Event } from 'dormouse-client';
 import { describe, expect, it } from 'vitest';
 import { conversation, Folder, type Night, type Tool } from '../src/lib/conversation.svelte';
 import { Scale } from '../src/lib/scale';
-import { story } from '../src/lib/story';
-import { shares, timeline } from '../src/lib/timeline';
+import type { Wake } from '../src/lib/journal';
+import { said, story } from '../src/lib/story';
+import { shares, timeline, waitText } from '../src/lib/timeline';
 import { ids, world } from '../dev/world.mjs';
 import approve from './recorded/approve.json';
 import crash from './recorded/crash.json';
@@ -98,9 +99,37 @@ describe('story', () => {
   it('tells_sleeps_crashes_and_wakes_in_order', () => {
     const titles = story(timeline(ledger(), NOW)).map((beat) => beat.title);
     expect(titles).toContain('Asleep for 3 d 2 h');
-    expect(titles).toContain('alice approved, and it wakes');
+    expect(titles).toContain('bob prompts');
+    expect(titles).toContain('alice approves, and it wakes');
+    expect(titles).toContain('A webhook of ci arrives, and it wakes');
     expect(titles).toContain('Started again after 13 s');
     expect(titles.at(-1)).toBe('The same result again: no effect');
+  });
+  it('says_in_words_what_woke_the_session', () => {
+    const wake = (icon: Wake['icon'], name: string, verb: string): Wake => ({
+      at: 0,
+      icon,
+      name,
+      verb,
+    });
+    const both = (one: Wake): string[] => [said(one), said(one, true)];
+    expect(both(wake('clock-alert', 'deadline', 'passed'))).toEqual([
+      'The deadline passes',
+      'the deadline passed',
+    ]);
+    expect(said(wake('alarm-clock', 'timer', 'time is up'))).toBe('The time is up');
+    expect(said(wake('mail', 'mail', 'mail'))).toBe('Mail arrives');
+    expect(said(wake('mail', 'legal', 'mail'))).toBe('Mail of legal arrives');
+    expect(said(wake('list-tree', 'task', 'completed'))).toBe('A task ends');
+    expect(said(wake('user', 'prompt', 'prompt'))).toBe('A prompt arrives');
+    expect(both(wake('hand', 'alice', 'denied'))).toEqual(['alice denies', 'alice denied']);
+    expect(said(wake('plug-zap', '', 'result'))).toBe('somebody sends the result');
+    // A name is taken as it is.
+    expect(said(wake('hand', 'NAME $&', 'approved'))).toBe('NAME $& approves');
+  });
+  it('says_what_a_call_waits_for', () => {
+    expect(waitText('approval')).toBe('waits for approval');
+    expect(waitText('in doubt')).toBe('is in doubt: a person must say what happened');
   });
 });
 

@@ -43,6 +43,8 @@ export interface Wake {
     'hand' | 'webhook' | 'plug-zap' | 'alarm-clock' | 'mail' | 'list-tree' | 'clock-alert' | 'user';
   name: string;
   verb: string;
+  /** What a prompt says. */
+  text?: string;
 }
 
 function submittedWake(event: Event, kind: WaitKind): Wake {
@@ -73,7 +75,13 @@ export function wakeOf(event: Event, kind: WaitKind): Wake | null {
     case 'cancelled':
       return { at: event.at, icon: 'hand', name: by || 'call', verb: 'cancelled' };
     case 'input_received':
-      return { at: event.at, icon: 'user', name: by || 'prompt', verb: 'prompt' };
+      return {
+        at: event.at,
+        icon: 'user',
+        name: by || 'prompt',
+        verb: 'prompt',
+        text: array(data, 'parts').flatMap((part) => text(part, 'text') ?? [])[0] ?? '',
+      };
     case 'mail_received':
     case 'mail_released':
       return {

@@ -2,7 +2,8 @@
 import type { IconName } from './icons';
 import { count } from './text';
 import { duration } from './time';
-import type { Timeline } from './timeline';
+import type { Wake } from './journal';
+import { waitText, type Timeline } from './timeline';
 import type { State } from './words';
 
 export interface Beat {
@@ -23,6 +24,41 @@ const beat = (at: number, icon: IconName, state: State, title: string, text: str
   night: icon === 'moon',
 });
 
+/** [as it happens, later]; NAME stands for who it was. */
+const VERBS: Record<string, [string, string]> = {
+  approved: ['NAME approves', 'NAME approved'],
+  denied: ['NAME denies', 'NAME denied'],
+  answered: ['NAME answers', 'NAME answered'],
+  prompt: ['NAME prompts', 'NAME prompted'],
+  cancelled: ['NAME cancels', 'NAME cancelled'],
+  result: ['NAME sends the result', 'NAME sent the result'],
+  failed: ['NAME reports a failure', 'NAME reported a failure'],
+  webhook: ['A webhook of NAME arrives', 'a webhook of NAME arrived'],
+  mail: ['Mail of NAME arrives', 'mail of NAME arrived'],
+  'time is up': ['The time is up', 'the time was up'],
+  passed: ['The deadline passes', 'the deadline passed'],
+  finished: ['A tool finishes', 'a tool finished'],
+};
+/** Where nobody has a name. */
+const NAMELESS: Record<string, [string, string]> = {
+  prompt: ['A prompt arrives', 'a prompt arrived'],
+  mail: ['Mail arrives', 'mail arrived'],
+  call: ['A call is cancelled', 'a call was cancelled'],
+  task: ['A task ends', 'a task ended'],
+};
+
+/** What woke a session, as a sentence without its full stop. */
+export function said(wake: Wake, past = false): string {
+  const forms = (wake.icon === 'user' ||
+  wake.icon === 'mail' ||
+  wake.icon === 'list-tree' ||
+  wake.name === 'call'
+    ? NAMELESS[wake.name]
+    : undefined) ??
+    VERBS[wake.verb] ?? [`NAME ${wake.verb}`, `NAME ${wake.verb}`];
+  return forms[past ? 1 : 0].replace('NAME', () => wake.name || 'somebody');
+}
+
 const HOW: Record<string, [IconName, State, string]> = {
   done: ['circle-check', 'done', 'finishes'],
   failed: ['circle-x', 'fail', 'fails'],
@@ -31,10 +67,14 @@ const HOW: Record<string, [IconName, State, string]> = {
   cancelled: ['circle-slash', 'neut', 'is cancelled'],
 };
 
+const WORDS_MOST = 120;
+const shortened = (words: string): string =>
+  words.length > WORDS_MOST ? `${words.slice(0, WORDS_MOST - 1)}…` : words;
+
 function waits(line: Timeline, sleep: Timeline['sleeps'][number]): string {
   const names = sleep.waits.map((one) => {
     const tool = line.rows.find((row) => row.callID === one.callID)?.tool ?? 'a call';
-    return `${tool} waits for ${one.label}`;
+    return `${tool} ${waitText(one.label)}`;
   });
   const [first = ''] = names;
   return names.length > 1 ? `${first}, and ${count(names.length - 1, 'more call')}` : first;
@@ -44,10 +84,9 @@ export function story(line: Timeline): Beat[] {
   const beats: Beat[] = [];
   for (const wake of line.wakes) {
     const slept = line.sleeps.some((one) => one.wake === wake);
-    const who = [wake.name, wake.verb].filter(Boolean).join(' ');
-    beats.push(
-      beat(wake.at, wake.icon, slept ? 'wait' : 'neut', slept ? `${who}, and it wakes` : who, ''),
-    );
+    const title = slept ? `${said(wake)}, and it wakes` : said(wake);
+    const words = wake.text ? `“${shortened(wake.text)}”` : '';
+    beats.push(beat(wake.at, wake.icon, slept ? 'wait' : 'neut', title, words));
   }
   for (const sleep of line.sleeps) {
     const lasted = duration((sleep.end ?? line.end) - sleep.start);
@@ -108,19 +147,19 @@ export function story(line: Timeline): Beat[] {
 
 /** Sentences for those who do not see the picture. */
 export function describe(line: Timeline, title: string): string {
-  const said = [`${count(line.turns.length, 'turn')} of ${title}.`];
+  const sentences = [`${count(line.turns.length, 'turn')} of ${title}.`];
   for (const sleep of line.sleeps) {
     const lasted = duration((sleep.end ?? line.end) - sleep.start);
     const by = sleep.wake
-      ? ` until ${sleep.wake.name} ${sleep.wake.verb}`
+      ? ` until ${said(sleep.wake, true)}`
       : sleep.end === null
         ? ' and sleeps still'
         : '';
-    said.push(`It slept ${lasted}${by}.`);
+    sentences.push(`It slept ${lasted}${by}.`);
   }
   for (const crash of line.crashes)
-    said.push(
-      `The server was killed and started again after ${duration(crash.started - crash.at)}.`,
+    sentences.push(
+      `The server was ${crash.clean ? 'stopped' : 'killed'} and started again after ${duration(crash.started - crash.at)}.`,
     );
-  return said.join(' ');
+  return sentences.join(' ');
 }

@@ -73,6 +73,18 @@ export interface Timeline {
   use: { at: number; total: number; cost: Cost | null }[];
 }
 
+const WAITS_FOR: Record<WaitKind, string> = {
+  person: 'an answer',
+  job: 'its result',
+  timer: 'its time',
+};
+/** The label of a call of which nobody knows whether it has run. */
+const IN_DOUBT = 'in doubt';
+
+/** "waits for an answer". */
+export const waitText = (label: string): string =>
+  label === IN_DOUBT ? 'is in doubt: a person must say what happened' : `waits for ${label}`;
+
 class Builder {
   private readonly line: Timeline = {
     start: 0,
@@ -203,8 +215,8 @@ class Builder {
     if (/^(turn|model|agent)_/.test(type) || type === 'detached')
       return this.work(event, data, type);
     if (type === 'input_received' && !this.open(this.line.turns)) {
-      const by = actor(text(data, 'by'));
-      this.line.wakes.push({ at: event.at, icon: 'user', name: by || 'prompt', verb: 'prompt' });
+      const wake = wakeOf(event, 'job');
+      if (wake) this.line.wakes.push(wake);
     }
     if (text(data, 'callID') !== null) this.call(event, data, type);
     const row = this.rows.get(text(data, 'callID') ?? '');
@@ -275,18 +287,14 @@ class Builder {
         Object.assign(this.open(row.bars) ?? {}, { end: event.at, outcome: 'failed' });
         break;
       case 'call_paused':
-        this.wait(
-          row,
-          event,
-          waitKind(text(data, 'reason')) === 'person' ? 'an answer' : 'its result',
-        );
+        this.wait(row, event, WAITS_FOR[waitKind(text(data, 'reason'))]);
         break;
       case 'gate_asked':
         this.wait(row, event, 'approval');
         break;
       case 'in_doubt':
         Object.assign(this.open(row.bars) ?? {}, { end: event.at, outcome: 'cut' });
-        row.waits.push({ start: event.at, end: null, kind: 'person', label: 'in doubt' });
+        row.waits.push({ start: event.at, end: null, kind: 'person', label: IN_DOUBT });
         break;
       case 'gate_decided':
         this.close(row.waits, event.at);
@@ -308,7 +316,7 @@ class Builder {
       if (decision) {
         const approved = decision['approved'] !== false;
         row.decisions.push({ by, at: event.at, approved });
-        if (!approved && kind !== 'in doubt') this.settle(row, event.at, 'denied', by);
+        if (!approved && kind !== IN_DOUBT) this.settle(row, event.at, 'denied', by);
       } else {
         this.settle(row, event.at, text(data, 'error') === null ? 'done' : 'failed', by);
       }
