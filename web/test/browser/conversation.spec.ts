@@ -1,6 +1,6 @@
 // One session: streams, crashes, files, the past, the timeline.
 import { readFileSync } from 'node:fs';
-import { accessible, button, expect, shows, signIn, test, textOf, times } from './page.ts';
+import { accessible, button, copied, expect, once, shows, signIn, test, textOf } from './page.ts';
 import { PIECES } from './provider.ts';
 
 const WHOLE = PIECES.join('');
@@ -41,7 +41,7 @@ test('reply streams into two pages and one joins late', async ({ page, provider,
     await shows(one, WHOLE);
     await server.atRest(session.id);
     await expect(one.locator('.caret')).toHaveCount(0);
-    for (const text of PIECES) expect(await times(one, text.trim())).toBe(1);
+    for (const text of PIECES) await once(one, text.trim());
   }
 });
 
@@ -76,7 +76,7 @@ test('server killed in mid-stream and the page shows all once', async ({
   await shows(page, WHOLE, 60_000);
   await server.atRest(session.id);
   await expect(page.locator('.caret')).toHaveCount(0);
-  for (const text of PIECES) expect(await times(page, text.trim())).toBe(1);
+  for (const text of PIECES) await once(page, text.trim());
   await expect(page.getByText('Connection lost')).toHaveCount(0);
 });
 
@@ -152,8 +152,8 @@ test('link to a message leads to it and a fork from it leaves out the rest', asy
   const message = page.locator('.msg').filter({ hasText: 'You said: one' });
   await message.locator('[aria-label^=Message]').click();
   await button(message, 'Copy link').click();
-  const link = await page.evaluate(() => navigator.clipboard.readText());
-  expect(link).toBe(`${server.url}/sessions/${session.id}#${await message.getAttribute('id')}`);
+  const link = `${server.url}/sessions/${session.id}#${await message.getAttribute('id')}`;
+  await expect.poll(() => copied(page)).toBe(link);
   await message.locator('[aria-label^=Message]').click();
   await button(message, 'Fork from here').click();
   await expect(page).not.toHaveURL(new RegExp(session.id));
@@ -236,8 +236,8 @@ test('keys fork at the message, copy its link and open its actions', async ({ pa
   await message.locator('summary[aria-label^=Message]').focus();
   await page.keyboard.press('y');
   await shows(page, 'Link copied.');
-  const link = await page.evaluate(() => navigator.clipboard.readText());
-  expect(link).toBe(`${server.url}/sessions/${session.id}#${await message.getAttribute('id')}`);
+  const link = `${server.url}/sessions/${session.id}#${await message.getAttribute('id')}`;
+  await expect.poll(() => copied(page)).toBe(link);
   await page.keyboard.press('.');
   await expect(button(message, 'Copy link')).toBeFocused();
   await page.keyboard.press('Escape');
@@ -256,10 +256,12 @@ test('what comes while the reader is above waits behind a count', async ({ page,
   await page.mouse.wheel(0, -20_000);
   const first = page.locator('.msg').first();
   await expect(first).toBeInViewport();
+  // The wheel has stopped.
+  await expect.poll(() => page.locator('.cv').evaluate((one) => one.scrollTop)).toBe(0);
   const before = await first.boundingBox();
   await server.api.ok('POST', `/api/sessions/${session.id}/prompt?wait=20`, { text: 'two' });
   await button(page, '2 new').waitFor();
-  expect(await first.boundingBox()).toEqual(before);
+  await expect.poll(() => first.boundingBox()).toEqual(before);
   await button(page, '2 new').click();
   await expect(page.locator('.th').getByText('You said: two')).toBeInViewport();
   await expect(page.locator('.jump')).toHaveCount(0);
@@ -287,7 +289,9 @@ test.describe('tool that makes files', () => {
     for (const summary of await cards.locator('summary').all()) await summary.click();
     const image = cards.nth(0).getByAltText('chart.png');
     await expect(image).toBeVisible();
-    expect(await image.evaluate((one: HTMLImageElement) => one.naturalWidth)).toBe(1);
+    const width = (): Promise<number> =>
+      image.evaluate((one: HTMLImageElement) => one.naturalWidth);
+    await expect.poll(width).toBe(1);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       cards.nth(1).getByRole('link', { name: 'rows.csv' }).click(),

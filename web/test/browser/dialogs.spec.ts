@@ -1,5 +1,5 @@
 // Dialogs of tasks, of tokens and links, and of decisions about several things at once.
-import { accessible, button, expect, shows, signIn, test, type Page } from './page.ts';
+import { accessible, button, copied, expect, shows, signIn, test, type Page } from './page.ts';
 
 const dialog = (page: Page) => page.locator('dialog');
 
@@ -60,7 +60,7 @@ test('token is made, shown once, and revoked', async ({ page, server }) => {
   const { name, role, projects } = await robot.ok('GET', '/api/me');
   expect({ name, role, projects }).toEqual({ name: 'robot', role: 'read', projects: ['default'] });
   await button(dialog(page), 'Copy it').click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret);
+  await expect.poll(() => copied(page)).toBe(secret);
   await button(dialog(page), 'Back').click();
   // A second look has no secret.
   await button(page, 'New token').click();

@@ -1,5 +1,5 @@
 // Texts of models, tools, mail and files are text: nothing of them runs, loads or looks like the page.
-import { expect, shows, signIn, test, textOf, type Page } from './page.ts';
+import { expect, shows, signIn, test, type Page } from './page.ts';
 
 const BAD = '<img src=x onerror="window.hacked=1">';
 const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script></svg>`;
@@ -134,7 +134,7 @@ ask = "Run {input.what}?"
     const claim = page.locator('.claim').first();
     await expect(claim).toContainText('Approve now');
     await expect(claim.locator('h1, h2, h3, button, a[href], img')).toHaveCount(0);
-    expect(await textOf(page)).toContain('not checked');
+    await shows(page, /not checked/);
   });
 
   test('control and bidi characters of arguments are spelt out', async ({

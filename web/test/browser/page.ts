@@ -125,10 +125,16 @@ export const shows = (
 /** All text that is seen. */
 export const textOf = (page: Page): Promise<string> => page.locator('body').innerText();
 
-/** How often a text is in the conversation. */
-export async function times(page: Page, text: string): Promise<number> {
-  return (await page.locator('.th').innerText()).split(text).length - 1;
+/** A text is in the conversation once, and is still when the page has caught up. */
+export async function once(page: Page, text: string): Promise<void> {
+  const times = async (): Promise<number> =>
+    (await page.locator('.th').innerText()).split(text).length - 1;
+  await expect.poll(times, text).toBe(1);
 }
+
+/** What a button has copied. */
+export const copied = (page: Page): Promise<string> =>
+  page.evaluate(() => navigator.clipboard.readText());
 
 /** Nothing moves but what always moves: what fades in has less contrast until it is there. */
 export async function still(page: Page): Promise<void> {
