@@ -297,7 +297,8 @@ class Counts(Contract):
         return self.server.get('/api/projects/default/sessions?counts=true&limit=1')['counts']
 
     def test_counts_are_of_states_that_rows_have(self):
-        none = {'all': 0, 'waiting': 0, 'paused': 0, 'error': 0, 'completed': 0, 'complete': True}
+        none = {'all': 0, 'waiting': 0, 'running': 0, 'failed': 0, 'paused': 0, 'error': 0,
+                'completed': 0, 'complete': True}
         self.assertEqual(self.counts(), none)
         self.server.create('deploy A')
         self.server.create('hello', project='other')

@@ -287,7 +287,16 @@ export function world(now) {
     },
     calls: new Map(calls(now).map((one) => [one.id, one])),
     sessions: new Map(open.map((one) => [one.id, one])),
-    counts: { all: 1000, waiting: 219, paused: 1, error: 2, completed: 900, complete: false },
+    counts: {
+      all: 1000,
+      waiting: 219,
+      running: 3,
+      failed: 5,
+      paused: 1,
+      error: 2,
+      completed: 900,
+      complete: false,
+    },
     events,
     drafts: new Map([
       [

@@ -41,6 +41,9 @@ struct NewestFrame {
     friend bool operator==(NewestFrame const&, NewestFrame const&) = default;
 };
 
+// What an active session does, beside waiting: it works or will try again; its newest turn failed.
+enum class TurnState : std::uint8_t { rest, running, failed };
+
 // What lists show of a session without reading its journal. Written when one of these fields
 // changes.
 struct SessionRow {
@@ -52,6 +55,7 @@ struct SessionRow {
     std::string status;  // active, paused, completed, error, deleted
     Time created{};
     Time updated{};  // when this row was last written
+    TurnState turn = TurnState::rest;
 };
 
 // A session and its newest event.
@@ -354,6 +358,8 @@ struct SessionCounts {
     std::uint32_t paused = 0;
     std::uint32_t error = 0;
     std::uint32_t completed = 0;
+    std::uint32_t running = 0;  // TurnState::running
+    std::uint32_t failed = 0;   // TurnState::failed
     friend bool operator==(SessionCounts const&, SessionCounts const&) = default;
 };
 

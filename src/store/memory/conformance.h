@@ -300,6 +300,7 @@ TEST_P(StoreConformance, SessionRow_IsChangedByALaterAppend) {
     second.row->agent = "claude";
     second.row->status = "paused";
     second.row->updated = at(1000);
+    second.row->turn = port::TurnState::failed;
     commit_one(second);
     EXPECT_EQ(describe(*store().load(session(1)).value().row), describe(*second.row));
 }

@@ -97,7 +97,7 @@ template <class T, class E> std::optional<Code> code(std::expected<T, E> const& 
 inline std::string describe(port::SessionRow const& row) {
     return row.id.text() + "|" + row.project + "|" + row.agent + "|" + row.alias + "|" + row.title +
            "|" + row.status + "|" + std::to_string(to_ms(row.created)) + "|" +
-           std::to_string(to_ms(row.updated));
+           std::to_string(to_ms(row.updated)) + "|" + std::to_string(static_cast<int>(row.turn));
 }
 
 inline std::string describe(port::PendingRow const& row) {

@@ -416,9 +416,39 @@ TEST_P(StoreConformance, SessionCounts_AreOfTheProjectAndBounded) {
         commit_one(one);
     }
     auto const counts = store().session_counts("acme", 10).value();
-    EXPECT_EQ(counts, (port::SessionCounts{6, 2, 1, 1, 2}));
-    EXPECT_EQ(store().session_counts("acme", 1).value(), (port::SessionCounts{1, 1, 1, 1, 1}));
-    EXPECT_EQ(store().session_counts("other", 10).value(), (port::SessionCounts{1, 1, 0, 0, 0}));
+    EXPECT_EQ(counts, (port::SessionCounts{6, 2, 1, 1, 2, 0, 0}));
+    EXPECT_EQ(store().session_counts("acme", 1).value(),
+              (port::SessionCounts{1, 1, 1, 1, 1, 0, 0}));
+    EXPECT_EQ(store().session_counts("other", 10).value(),
+              (port::SessionCounts{1, 1, 0, 0, 0, 0, 0}));
+}
+
+TEST_P(StoreConformance, SessionCounts_FollowTheTurnsOfTheRows) {
+    using port::TurnState;
+    auto const counts = [this](std::uint32_t most) {
+        auto const found = store().session_counts("acme", most).value();
+        return std::pair(found.running, found.failed);
+    };
+    auto const move = [this](std::uint64_t number, Seq after, TurnState turn) {
+        auto one = after == 0 ? create(number, "acme") : append(number, after);
+        one.row = create(number, "acme").row;
+        one.row->turn = turn;
+        commit_one(one);
+    };
+    for (std::uint64_t number = 1; number < 6; ++number)
+        move(number, 0, number < 4 ? TurnState::running : TurnState::failed);
+    EXPECT_EQ(counts(10), std::pair(3u, 2u));
+    EXPECT_EQ(counts(1), std::pair(1u, 1u));
+    EXPECT_EQ(store().session_counts("other", 10).value().running, 0u);
+    move(1, 1, TurnState::rest);
+    move(2, 1, TurnState::failed);
+    EXPECT_EQ(counts(10), std::pair(1u, 3u));
+    commit_one(append(3, 1));  // leaves the row as it is
+    EXPECT_EQ(counts(10), std::pair(1u, 3u));
+    auto gone = append(4, 1);
+    gone.erase = true;
+    commit_one(gone);
+    EXPECT_EQ(counts(10), std::pair(1u, 2u));
 }
 
 TEST_P(StoreConformance, PendingList_Pages_ContinueAfterTheLastRow) {

@@ -138,6 +138,8 @@ Result<port::SessionCounts> MemoryStore::session_counts(std::string const& proje
         if (status == "paused") count(out.paused);
         if (status == "error") count(out.error);
         if (status == "completed") count(out.completed);
+        if (session.row.turn == port::TurnState::running) count(out.running);
+        if (session.row.turn == port::TurnState::failed) count(out.failed);
     }
     return out;
 }

@@ -70,9 +70,9 @@ BEGIN
   END IF;
   IF -1 = ANY (v) THEN
     WITH made AS (INSERT INTO sessions(no, id, project, agent, alias, title, status, created,
-        updated, head, stamp, driver)
+        updated, turn, head, stamp, driver)
       SELECT a.no, a.id, a.project, a.agent, a.alias, a.title, a.status, a.created, a.updated,
-          a.count, a.sum, CASE WHEN a.drive = 1 THEN a.epoch END
+          a.turn, a.count, a.sum, CASE WHEN a.drive = 1 THEN a.epoch END
         FROM unnest(heads) a WHERE v[a.i] = -1 ORDER BY a.no
       ON CONFLICT DO NOTHING RETURNING no)
     SELECT array_agg(CASE WHEN v[a.i] <> -1 THEN v[a.i] WHEN m.no IS NULL THEN 1 ELSE 0 END
@@ -89,6 +89,7 @@ BEGIN
   UPDATE sessions s SET agent = coalesce(a.agent, s.agent), alias = coalesce(a.alias, s.alias),
       title = coalesce(a.title, s.title), updated = coalesce(a.updated, s.updated),
       status = CASE WHEN a.erase = 1 THEN 'deleted' ELSE coalesce(a.status, s.status) END,
+      turn = CASE WHEN a.erase = 1 THEN 0 ELSE coalesce(a.turn, s.turn) END,
       head = CASE WHEN a.erase = 1 THEN 0 ELSE a.after + a.count END,
       stamp = CASE WHEN a.erase = 1 THEN 0 WHEN a.count = 0 THEN s.stamp ELSE a.sum END,
       driver = CASE WHEN a.drive = 2 OR a.erase = 1 THEN NULL WHEN a.drive = 1 THEN a.epoch

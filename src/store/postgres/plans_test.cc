@@ -39,7 +39,8 @@ protected:
     void fill() const {
         sql("INSERT INTO sessions SELECT n, n::text, 'p' || n % 50, 'ops',"
             " CASE WHEN n % 10 = 0 THEN 'a' || n ELSE '' END, '', CASE n % 4 WHEN 0 THEN 'active'"
-            " WHEN 1 THEN 'paused' WHEN 2 THEN 'completed' ELSE 'error' END, n, n, 5, n"
+            " WHEN 1 THEN 'paused' WHEN 2 THEN 'completed' ELSE 'error' END, n, n,"
+            " CASE n % 400 WHEN 0 THEN 1 WHEN 4 THEN 2 ELSE 0 END, 5, n"
             " FROM generate_series(1, 20000) n;"
             "INSERT INTO journal SELECT n, f, 1, 0, '[]' FROM generate_series(1, 20000) n,"
             " generate_series(1, 5) f;"

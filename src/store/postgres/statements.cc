@@ -45,7 +45,7 @@ constexpr auto writes = in_order<Write>({
 });
 
 #define SESSION_COLUMNS \
-    "SELECT s.id, s.project, s.agent, s.alias, s.title, s.status, s.created, s.updated "
+    "SELECT s.id, s.project, s.agent, s.alias, s.title, s.status, s.created, s.updated, s.turn "
 #define ALIASED " s.alias <> '' AND s.status <> 'completed' AND s.status <> 'deleted' "
 #define PENDING_COLUMNS \
     "SELECT p.call, p.gen, p.status, p.tool, p.created, p.timeout, p.paused, p.settled, p.ref"
@@ -146,7 +146,9 @@ constexpr auto reads = in_order<Read>({
      "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'error'"
      "    LIMIT $2) x),"
      "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'completed'"
-     "    LIMIT $2) x)"},
+     "    LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND turn = 1 LIMIT $2) x),"
+     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND turn = 2 LIMIT $2) x)"},
     {Read::pending_open,
      OF_EACH_PROJECT(
          "SELECT p.*, s.id FROM pending p JOIN sessions s ON s.no = p.no"

@@ -29,16 +29,18 @@ CREATE TABLE writers(slot bigint PRIMARY KEY, epoch bigint, incarnation bytea,
   WITH (fillfactor = 50);
 
 -- id: the 22 characters after "ses_". head, stamp: the newest event and the checksum of its frame.
--- driver: the epoch of the process that does the session's outstanding work.
+-- turn: what an active session does, beside waiting: 0 nothing, 1 works or will try again, 2 its
+-- newest turn failed. driver: the epoch of the process that does the session's outstanding work.
 CREATE TABLE sessions(no bigint PRIMARY KEY, id text COLLATE "C" NOT NULL,
   project text COLLATE "C" NOT NULL, agent text NOT NULL, alias text COLLATE "C" NOT NULL,
   title text NOT NULL, status text COLLATE "C" NOT NULL, created bigint NOT NULL,
-  updated bigint NOT NULL, head bigint NOT NULL, stamp bigint NOT NULL, driver bigint,
-  place text) WITH (fillfactor = 80);
+  updated bigint NOT NULL, turn bigint NOT NULL, head bigint NOT NULL, stamp bigint NOT NULL,
+  driver bigint, place text) WITH (fillfactor = 80);
 CREATE INDEX sessions_by_project ON sessions(project, no) WHERE status <> 'deleted';
 CREATE INDEX sessions_completed ON sessions(updated, no) WHERE status = 'completed';
 CREATE INDEX sessions_by_status ON sessions(project, status)
   WHERE status <> 'active' AND status <> 'deleted';
+CREATE INDEX sessions_by_turn ON sessions(project, turn) WHERE turn > 0;
 CREATE INDEX sessions_by_alias ON sessions(project, alias, no)
   WHERE alias <> '' AND status <> 'completed' AND status <> 'deleted';
 
@@ -126,12 +128,12 @@ CREATE TABLE audit(n bigint PRIMARY KEY, line text NOT NULL, hash bytea NOT NULL
 // The columns of the parameters of append_1() and messages_1(). `i` is the number of the append in
 // the call, from 1.
 char const* const types_1 = R"sql(
--- stamp: NULL if only the head is compared. project to updated: NULL if the row stays. rebuilt:
+-- stamp: NULL if only the head is compared. project to turn: NULL if the row stays. rebuilt:
 -- NULL if no rows were rebuilt. drive: 0 none, 1 keep, 2 leave (port::Drive). count: 0 if only the
 -- driver is written.
 CREATE TYPE head_1 AS (i bigint, no bigint, id text, after bigint, stamp bigint, count bigint,
   sum bigint, data text, project text, agent text, alias text, title text, status text,
-  created bigint, updated bigint, claims bigint, create_key bytea, erase bigint,
+  created bigint, updated bigint, turn bigint, claims bigint, create_key bytea, erase bigint,
   wake_changed bigint, wake_at bigint, rebuilt bigint, epoch bigint, drive bigint);
 CREATE TYPE pending_1 AS (i bigint, call bigint, gen bigint, status bigint, tool text,
   created bigint, timeout bigint, paused bigint, settled bigint, ref text);

@@ -80,6 +80,7 @@ private:
         row.agent = one_in(2) ? "ops" : "claude";
         row.status = one_in(9) ? "deleted" : "active";
         row.updated = at(below(99));
+        if (row.status == "active") row.turn = static_cast<port::TurnState>(below(3));
         return row;
     }
 

@@ -449,7 +449,22 @@ constexpr char const* status_counts =
     "CREATE INDEX sessions_by_status ON sessions(project, status) WHERE status <> 'active' AND "
     "status <> 'deleted';";
 
-constexpr std::array<char const*, 19> steps_of_this_release{tables,
+// turn: what an active session does, beside waiting: 0 nothing, 1 works or will try again, 2 its
+// newest turn failed. Of sessions at work the next append writes it.
+constexpr char const* turns = R"sql(
+ALTER TABLE sessions ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET turn = 2 WHERE status = 'active' AND (
+  SELECT CASE json_extract(event.value, '$[0]')
+      WHEN 'turn_ended' THEN json_extract(event.value, '$[2].finishReason') = 'error'
+      WHEN 'base_state' THEN json_extract(event.value, '$[2].lastTurn.failed') END
+    FROM journal j, json_each(j.data) event
+    WHERE j.k BETWEEN no << 24 AND no << 24 | 16777215
+      AND json_extract(event.value, '$[0]') IN ('turn_started', 'turn_ended', 'base_state')
+    ORDER BY j.k DESC, event.key DESC LIMIT 1);
+CREATE INDEX sessions_by_turn ON sessions(project, turn) WHERE turn > 0;
+)sql";
+
+constexpr std::array<char const*, 20> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -467,7 +482,8 @@ constexpr std::array<char const*, 19> steps_of_this_release{tables,
                                                             wakeups,
                                                             rules,
                                                             devices,
-                                                            status_counts};
+                                                            status_counts,
+                                                            turns};
 
 }  // namespace
 

@@ -85,6 +85,37 @@ TEST(Schema, EarlierVersion_IsMigrated) {
     }
 }
 
+// Step 20. Of five sessions the newest turn: failed; was answered after a failure; is open after a
+// failure; failed, before a cut; failed, in a session that has ended.
+TEST(Schema, TurnsOfAnEarlierVersion_AreReadFromTheJournal) {
+    TestDirectory const directory;
+    {
+        auto connection = directory.connect();
+        ASSERT_TRUE(migrate(connection, migrations().first(19)));
+    }
+    auto const turn = [](std::string const& finish) {
+        return R"(["turn_started",1,{}],["turn_ended",1,{"finishReason":")" + finish + "\"}]";
+    };
+    std::string const failed = turn("error");
+    std::string const answered = turn("stop");
+    std::array const journals{
+        failed, failed + "," + answered, failed + R"(,["turn_started",1,{}])",
+        std::string(R"(["base_state",1,{"lastTurn":{"failed":true}},1],["note",1,{}])"), failed};
+    std::string sql = "INSERT INTO names VALUES(1, 'acme');";
+    for (std::size_t i = 0; i < journals.size(); ++i) {
+        std::string const no = std::to_string(i + 1);
+        std::string const status = i == 4 ? "completed" : "active";
+        sql += "INSERT INTO sessions VALUES(" + no + ", 's" + no + "', 1, 1, '', '', '" + status +
+               "', 1, 1); INSERT INTO journal VALUES(" + no + " << 24 | 1, 4, 0, '[" + journals[i] +
+               "]');";
+    }
+    directory.run(sql);
+    auto connection = directory.connect();
+    ASSERT_TRUE(migrate(connection, migrations()));
+    EXPECT_EQ(connection.integer("SELECT sum(turn << (4 * (no - 1))) FROM sessions").value(),
+              0x02002);
+}
+
 // A kill within a step: its transaction is cut off after each of its statements.
 TEST(Schema, MigrationKilledInAnyStep_ContinuesFromThatStep) {
     TestDirectory const whole;

@@ -46,12 +46,12 @@ constexpr auto writes = in_order<Write>({
     {Write::add_name, "INSERT INTO names(name) VALUES(?1) RETURNING id"},
     {Write::add_frame, "INSERT INTO journal(k, n, sum, data) VALUES(?1, ?2, ?3, ?4)"},
     {Write::add_session,
-     "INSERT INTO sessions(no, id, project, agent, alias, title, status, created, updated)"
-     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+     "INSERT INTO sessions(no, id, project, agent, alias, title, status, created, updated,"
+     " turn) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
     // The id, the project and the time of creation never change.
     {Write::put_session,
-     "UPDATE sessions SET agent = ?2, alias = ?3, title = ?4, status = ?5, updated = ?6 WHERE no = "
-     "?1"},
+     "UPDATE sessions SET agent = ?2, alias = ?3, title = ?4, status = ?5, updated = ?6, turn = ?7"
+     " WHERE no = ?1"},
     {Write::put_wake,
      "INSERT INTO wakeups(no, wake_at) VALUES(?1, ?2) ON CONFLICT(no) DO UPDATE SET wake_at = "
      "excluded.wake_at"},
@@ -81,7 +81,7 @@ constexpr auto writes = in_order<Write>({
     {Write::erase_pending, "DELETE FROM pending WHERE no = ?1"},
     {Write::erase_keys, "DELETE FROM keys WHERE no = ?1"},
     {Write::erase_snapshot, "DELETE FROM snapshots WHERE no = ?1"},
-    {Write::mark_deleted, "UPDATE sessions SET status = 'deleted' WHERE no = ?1"},
+    {Write::mark_deleted, "UPDATE sessions SET status = 'deleted', turn = 0 WHERE no = ?1"},
     {Write::add_artifact, "INSERT INTO artifacts(k, sum, data) VALUES(?1, ?2, ?3)"},
     {Write::erase_artifacts, "DELETE FROM artifacts WHERE k > ?1 AND k < ?2"},
     {Write::add_feed, "INSERT INTO feed(n, k, project) VALUES(?1, ?2, ?3)"},
@@ -137,7 +137,7 @@ constexpr auto writes = in_order<Write>({
 
 // The columns of each query for a session's row. CROSS JOIN keeps the order of the tables.
 #define SESSION_COLUMNS \
-    "SELECT s.id, p.name, a.name, s.alias, s.title, s.status, s.created, s.updated "
+    "SELECT s.id, p.name, a.name, s.alias, s.title, s.status, s.created, s.updated, s.turn "
 #define SESSION_NAMES \
     " CROSS JOIN names p ON p.id = s.project CROSS JOIN names a ON a.id = s.agent "
 #define PENDING_COLUMNS \
@@ -226,6 +226,9 @@ constexpr auto reads = in_order<Read>({
     {Read::count_by_status,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND status <> 'active' AND status <> 'deleted' AND status = ?3 LIMIT ?2"},
+    {Read::count_by_turn,
+     "SELECT 1 FROM sessions INDEXED BY sessions_by_turn WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND turn > 0 AND turn = ?3 LIMIT ?2"},
     {Read::next_waiting,
      "SELECT p.no FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no "
      "WHERE s.status <> 'deleted' AND p.project = (SELECT id FROM names WHERE name = ?1) "

@@ -99,6 +99,7 @@ enum class Read : std::uint8_t {
     next_project,
     count_sessions,
     count_by_status,
+    count_by_turn,
     next_waiting,
     pending_open,
     pending_any,

@@ -6,9 +6,13 @@ import { offline } from './offline';
 import type { Listed } from './words';
 
 const PAGE = 200;
+/** Counts are read again at most so often. */
+const COUNT_EVERY_MS = 1000;
+
+type Counts = NonNullable<Operations['listSessions']['answer']['counts']>;
 
 /** What the list is narrowed to; the server looks at all sessions of the project for it. */
-export type Filter = Pick<Operations['listSessions']['query'], 'q' | 'state'>;
+export type Filter = Pick<Operations['listSessions']['query'], 'q' | 'state' | 'agentID'>;
 
 /** The sessions of the project, newest first, as far as they were read; and each one that somebody asked for. */
 class Sessions {
@@ -16,8 +20,8 @@ class Sessions {
   known = $state<Record<string, Listed>>({});
   next = $state<string | null>(null);
   loaded = $state(false);
-  /** How many the project has, as text; null: not known. */
-  all = $state.raw<string | null>(null);
+  /** How many the project has, and how many of them are in which state; null: not known. */
+  counts = $state.raw<Counts | null>(null);
   error = $state.raw<unknown>(null);
   /** The server did not answer: these are the sessions that this browser keeps. */
   kept = $state(false);
@@ -27,6 +31,8 @@ class Sessions {
   private asked = new Set<string>();
   private stale = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
+  private counters = 0;
+  private counting: ReturnType<typeof setTimeout> | null = null;
 
   constructor() {
     feed.listen((news) => {
@@ -34,15 +40,39 @@ class Sessions {
       if (event.projectID !== this.project) return;
       const { sessionID: id } = event;
       const type = event.type as string;
-      if (type === 'session_deleted') return this.remove(id);
+      if (type === 'session_deleted') {
+        this.countAgain();
+        return this.remove(id);
+      }
       if (!event.activity && !/^(session|status|turn)/.test(type)) return;
+      this.countAgain();
       this.touch(id, type === 'session_created');
     });
   }
 
+  /** Keeps the counts true until the function that is returned is called. */
+  count(): () => void {
+    this.counters += 1;
+    return () => void (this.counters -= 1);
+  }
+
+  private countAgain(): void {
+    if (this.counters === 0) return;
+    this.counting ??= setTimeout(() => {
+      this.counting = null;
+      const { project } = this;
+      void client
+        .call('listSessions', { path: { project }, query: { limit: 1, counts: true } })
+        .then((found) => {
+          if (project === this.project) this.counts = found.counts ?? null;
+        })
+        .catch(() => {}); // with the next event, or with the list
+    }, COUNT_EVERY_MS);
+  }
+
   async load(project: string, filter: Filter = {}): Promise<void> {
     if (this.project !== project) {
-      Object.assign(this, { ids: [], known: {}, next: null, loaded: false, all: null, project });
+      Object.assign(this, { ids: [], known: {}, next: null, loaded: false, counts: null, project });
     }
     this.filter = filter;
     this.busy = false; // what an earlier filter asked for is not waited for
@@ -74,10 +104,9 @@ class Sessions {
       this.ids = [...before, ...ids.filter((id) => !before.includes(id))];
       this.next = found.next;
       this.kept = false;
-      if (cursor === null && !filter.q && !filter.state)
+      if (cursor === null && !filter.q && !filter.state && !filter.agentID)
         offline.keepList(this.project, found.items);
-      if (found.counts)
-        this.all = found.counts.complete ? found.counts.all.toLocaleString('en') : '999+';
+      if (found.counts) this.counts = found.counts;
       this.error = null;
     } catch (error) {
       if (filter !== this.filter || me.refused(error)) return;

@@ -1,5 +1,6 @@
 // Lists that continue: tasks of old sessions, the mail of a project, the menu of a row on a phone.
-import { accessible, button, expect, PHONE, shows, signIn, test, textOf } from './page.ts';
+import type { Locator } from '@playwright/test';
+import { accessible, button, expect, PHONE, shows, signIn, test } from './page.ts';
 
 test('tasks of sessions beyond the first page are shown when asked for', async ({
   page,
@@ -14,6 +15,52 @@ test('tasks of sessions beyond the first page are shown when asked for', async (
   await shows(page, 'report half');
   await expect(button(page, 'Show older tasks')).toHaveCount(0);
   await accessible(page, 'older tasks');
+});
+
+test('chips count running and failed sessions of the whole project, live', async ({
+  page,
+  server,
+  provider,
+}) => {
+  const writes = { agentID: 'writer' };
+  // Behind the first page, so that the page has not read it.
+  provider.refuses = true;
+  await server.create('write', { ...writes, title: 'an old failure' });
+  for (let made = 0; made < 205; made += 1) await server.create(undefined, { title: `s ${made}` });
+  await signIn(page, server, '/sessions');
+  const chip = (name: string): Locator => page.locator('.fl a.f', { hasText: name });
+  await expect(chip('All').locator('.num')).toHaveText('206');
+  await expect(chip('Failed').locator('.num')).toHaveText('1');
+  await expect(chip('Running').locator('.num')).toHaveCount(0);
+  await server.create('write', writes);
+  await expect(chip('Failed').locator('.num')).toHaveText('2');
+  await expect(chip('All').locator('.num')).toHaveText('207');
+  provider.refuses = false;
+  const { id } = await server.create('write', writes, 0);
+  await expect(chip('Running').locator('.num')).toHaveText('1');
+  provider.release(1000);
+  await server.atRest(id);
+  await expect(chip('Running').locator('.num')).toHaveCount(0);
+  await expect(chip('Failed').locator('.num')).toHaveText('2');
+});
+
+test('list is narrowed to the sessions of one agent, in the address', async ({ page, server }) => {
+  await server.create(undefined, { title: 'One of demo' });
+  await server.create(undefined, { title: 'One of writer', agentID: 'writer' });
+  await signIn(page, server, '/sessions?agent=writer');
+  await shows(page, 'One of writer');
+  const rows = page.locator('.body tbody tr');
+  await expect(rows).toHaveCount(1);
+  await accessible(page, 'a list of one agent');
+  await page.locator('.fl a.f', { hasText: 'writer' }).click();
+  await expect(page).toHaveURL(`${server.url}/sessions`);
+  await expect(rows).toHaveCount(2);
+  await rows.getByRole('link', { name: 'demo', exact: true }).click();
+  await expect(page).toHaveURL(`${server.url}/sessions?agent=demo`);
+  await expect(rows).toHaveCount(1);
+  await shows(page, 'One of demo');
+  await page.goto(`${server.url}/sessions?agent=nobody`);
+  await shows(page, 'No session matches “nobody”');
 });
 
 test('mail of a project is shown by conversation, with answers below', async ({ page, server }) => {
@@ -33,7 +80,7 @@ test('mail of a project is shown by conversation, with answers below', async ({ 
   await expect(thread.locator('.ml').nth(1)).toHaveClass(/deep-1/);
   await shows(thread, '2 in this conversation');
   await expect(page.locator('.thread')).toHaveCount(2);
-  expect(await textOf(page)).toContain('Another matter.');
+  await shows(page, 'Another matter.');
   // What comes is shown without a reload.
   await send({ to: 'legal', from: one.id, text: 'It comes live.' });
   await shows(page, 'It comes live.');

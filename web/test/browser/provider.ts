@@ -23,6 +23,8 @@ function wants({ tool, input }: Wanted): object {
 export class Provider {
   /** What it says to a prompt; the pieces are as they are unless a test says something else. */
   says: (asked: string) => (string | Wanted)[] = () => PIECES;
+  /** It answers that a request is wrong, which is not tried again. */
+  refuses = false;
   asked: string[] = [];
   private tickets = 0;
   private waiting: (() => void)[] = [];
@@ -66,6 +68,11 @@ export class Provider {
     let asked = '';
     for await (const chunk of request) asked += String(chunk);
     this.asked.push(asked);
+    if (this.refuses) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'The test refuses this.' } }));
+      return;
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const chunk = (delta: object, finish: string | null = null): void => {
       const choices = [{ index: 0, delta, finish_reason: finish }];

@@ -3,6 +3,7 @@
 
 #include "base/text/text.h"
 #include "json/json.h"
+#include "runner/lane/rows.h"
 
 #include <algorithm>
 #include <array>
@@ -28,10 +29,9 @@ constexpr std::array states{"running", "waiting", "idle", "paused", "failed", "c
 bool is_in(State const& state, std::string const& wanted) {
     bool const active = state.lifecycle == Lifecycle::active;
     Activity const now = activity(state);
-    bool const failed =
-        state.lifecycle == Lifecycle::error ||
-        (active && now == Activity::idle && state.last_turn && state.last_turn->failed);
-    if (wanted == "running") return active && (now == Activity::busy || now == Activity::retry);
+    port::TurnState const turn = runner::turn_state(state);
+    bool const failed = state.lifecycle == Lifecycle::error || turn == port::TurnState::failed;
+    if (wanted == "running") return turn == port::TurnState::running;
     if (wanted == "waiting") return active && now == Activity::waiting_async;
     if (wanted == "failed") return failed;
     if (wanted == "idle") return active && now == Activity::idle && !failed;
@@ -142,6 +142,8 @@ void write_counts(json::Writer& out, port::SessionCounts const& counts) {
     // Every session that is counted elsewhere is one of all.
     bool const complete = counts.all < counted_max;
     out.begin_object().member("all", counts.all).member("waiting", counts.waiting);
+    out.member("running", counts.running);
+    out.member("failed", std::min(counts.failed + counts.error, counted_max));
     out.member("paused", counts.paused).member("error", counts.error);
     out.member("completed", counts.completed).member("complete", complete).end_object();
 }

@@ -133,6 +133,7 @@ void Lane::take_up_state(LoadedSession read) {
     snapshot_seq_ = read.snapshot_seq;
     wake_known_ = read.wake_known;
     stored_wake_ = read.wake_at;
+    stored_turn_ = read.turn;
     rows_ = std::move(read.rows);
     recent_.clear();
     recent_bytes_ = 0;
@@ -410,7 +411,7 @@ void Lane::send(Draft draft) {
     append.frame.bytes = wire::pack(id_, draft.records);
     append.wake_at = wake_at(state);
     append.wake_changed = !wake_known_ || append.wake_at != stored_wake_;
-    append.row = changed_row(state, draft.records);
+    append.row = changed_row(state, draft.records, stored_turn_);
     append.claims_alias = claims_alias(draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
     if (append.after == 0) append.create_key = create_key_;
@@ -421,6 +422,7 @@ void Lane::send(Draft draft) {
         snapshot_seq_ = state.head;
     }
     stored_wake_ = append.wake_at;
+    stored_turn_ = turn_state(state);
     wake_known_ = true;
     if (rows_) rebuild_rows(append);
     cut_ = append.base.has_value();

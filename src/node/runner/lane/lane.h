@@ -297,8 +297,9 @@ private:
     std::vector<port::OutboxRow> sending_;     // outbox messages of the append in progress
     bool cut_ = false;                         // the append in progress cuts the history
     Seq snapshot_seq_ = 0;
-    std::optional<Time> stored_wake_;  // what the store holds …
-    bool wake_known_ = false;          // … if that is known
+    std::optional<Time> stored_wake_;             // what the store holds …
+    bool wake_known_ = false;                     // … if that is known
+    std::optional<port::TurnState> stored_turn_;  // in the session's row; nullopt: not known
     std::optional<Bits128> create_key_;
     std::optional<LoadedSession::Rows> rows_;  // rebuilt rows, which the waiting Repair writes
 

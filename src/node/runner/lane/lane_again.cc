@@ -110,6 +110,7 @@ void Lane::drop_memory() {
     cut_ = false;
     rows_.reset();
     wake_known_ = false;
+    stored_turn_.reset();
 }
 
 }  // namespace dormouse::runner

@@ -165,7 +165,19 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
 port::SessionRow session_row(State const& state) {
     return {state.id,      state.project,      state.agent,
             state.alias,   shown_title(state), std::string(text(state.lifecycle)),
-            state.created, state.updated};
+            state.created, state.updated,      turn_state(state)};
+}
+
+port::TurnState turn_state(State const& state) {
+    if (state.lifecycle != Lifecycle::active) return port::TurnState::rest;
+    switch (activity(state)) {
+        case Activity::busy:
+        case Activity::retry: return port::TurnState::running;
+        case Activity::waiting_async: return port::TurnState::rest;
+        case Activity::idle: break;
+    }
+    bool const failed = state.last_turn && state.last_turn->failed;
+    return failed ? port::TurnState::failed : port::TurnState::rest;
 }
 
 bool claims_alias(std::vector<wire::RecordPtr> const& records) {
@@ -180,7 +192,9 @@ bool claims_alias(std::vector<wire::RecordPtr> const& records) {
 }
 
 std::optional<port::SessionRow> changed_row(State const& state,
-                                            std::vector<wire::RecordPtr> const& records) {
+                                            std::vector<wire::RecordPtr> const& records,
+                                            std::optional<port::TurnState> stored) {
+    if (stored != turn_state(state)) return session_row(state);
     for (wire::RecordPtr const& record : records) {
         if (shown_in_row(state, record->event.body)) return session_row(state);
     }

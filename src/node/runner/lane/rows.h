@@ -41,8 +41,11 @@ void add_quarantined(std::vector<session::InboxItem> const& before, session::Sta
                                          session::OutboxMessage const& post, Time at);
 // Whether one of the records gives the session an alias.
 [[nodiscard]] bool claims_alias(std::vector<wire::RecordPtr> const& records);
-// The session's row, if one of the records changes what it shows.
+[[nodiscard]] port::TurnState turn_state(session::State const& state);
+// The session's row, if one of the records changes what it shows, or the stored one (nullopt: not
+// known) has another turn.
 [[nodiscard]] std::optional<port::SessionRow> changed_row(
-    session::State const& state, std::vector<wire::RecordPtr> const& records);
+    session::State const& state, std::vector<wire::RecordPtr> const& records,
+    std::optional<port::TurnState> stored);
 
 }  // namespace dormouse::runner

@@ -147,6 +147,7 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
     out.stamp = loaded->stamp;
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;
+    out.turn = loaded->row->turn;
     out.driver = loaded->driver;
     return out;
 }

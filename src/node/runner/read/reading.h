@@ -25,8 +25,9 @@ struct LoadedSession {
     port::Stamp stamp{};  // of the newest frame
     bool wake_known = false;
     std::optional<Time> wake_at;
-    Epoch driver = 0;   // 0: none
-    bool lost = false;  // Lane::load sets it: not holds()
+    std::optional<port::TurnState> turn = {};  // of the session's row; nullopt: not known
+    Epoch driver = 0;                          // 0: none
+    bool lost = false;                         // Lane::load sets it: not holds()
     // All rows, rebuilt from the journal; set by read_again.
     struct Rows {
         std::vector<port::PendingRow> pending;

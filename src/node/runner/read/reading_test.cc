@@ -147,7 +147,7 @@ TEST(Rows, SessionRow_IsWrittenWhenItsContentChanges) {
     auto const written = [&](Decision const& decision) {
         std::vector<wire::RecordPtr> records;
         for (Event const& event : decision.events) records.push_back(wire::record(given.id, event));
-        return changed_row(given.state, records);
+        return changed_row(given.state, records, turn_state(given.state));
     };
     EXPECT_EQ(written(given.create())->agent, "coder");
     EXPECT_TRUE(written(given.prompt("hello")));  // sets its title
@@ -161,6 +161,19 @@ TEST(Rows, SessionRow_IsWrittenWhenItsContentChanges) {
     EXPECT_EQ(written(given.move(Move::To::pause))->status, "paused");
     EXPECT_EQ(written(given.move(Move::To::end))->status, "completed");
     EXPECT_EQ(written(given.when(Delete{}))->status, "deleted");
+}
+
+TEST(Rows, SessionRow_IsWrittenWhenItsTurnChanges) {
+    using port::TurnState;
+    Given given;
+    given.create();
+    EXPECT_EQ(changed_row(given.state, {}, std::nullopt)->turn, TurnState::rest);
+    EXPECT_FALSE(changed_row(given.state, {}, TurnState::rest));
+    given.prompt("hello");
+    EXPECT_EQ(changed_row(given.state, {}, TurnState::rest)->turn, TurnState::running);
+    EXPECT_FALSE(changed_row(given.state, {}, TurnState::running));
+    given.reply();
+    EXPECT_EQ(changed_row(given.state, {}, TurnState::running)->turn, TurnState::rest);
 }
 
 // The newest frame that retention replaces may reach beyond what it removes.

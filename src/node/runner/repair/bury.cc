@@ -62,6 +62,7 @@ port::Append append_of(StoredRows stored, Burial const& with, SessionId session,
         out.posts.push_back(task_ended_row(session, event.seq, *stored.parent, with.at));
     out.frame = {event.seq, 1, wire::pack(session, {wire::record(session, std::move(event))})};
     stored.row.status = "deleted";
+    stored.row.turn = port::TurnState::rest;
     stored.row.updated = with.at;
     if (stored.head > 0) out.row = std::move(stored.row);
     out.erase = true;

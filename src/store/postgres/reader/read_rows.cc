@@ -38,7 +38,8 @@ Result<port::SessionRow> session_row(Rows const& rows, int row) {
                             .title = std::string(rows.text(row, 4)),
                             .status = std::string(rows.text(row, 5)),
                             .created = from_ms(rows.integer(row, 6)),
-                            .updated = from_ms(rows.integer(row, 7))};
+                            .updated = from_ms(rows.integer(row, 7)),
+                            .turn = static_cast<port::TurnState>(rows.integer(row, 8))};
 }
 
 port::PendingRow pending_row(Rows const& rows, int row) {

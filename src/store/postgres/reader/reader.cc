@@ -81,13 +81,13 @@ Result<std::optional<port::SnapshotRow>> snapshot_of(SessionId session, Rows con
 Result<void> check_tail(SessionId session, port::Loaded const& loaded, Rows const& known,
                         bool first_is_base) {
     auto const& tail = loaded.tail;
-    auto const head = static_cast<Seq>(known.integer(0, 8));
+    auto const head = static_cast<Seq>(known.integer(0, 9));
     if (tail.empty()) {
         if (head == 0 && loaded.row->status == "deleted") return {};
         return damaged(session.text() + " has no events");
     }
     auto const last = tail.back().first + tail.back().count - 1;
-    if (last != head || static_cast<std::int64_t>(loaded.stamp) != known.integer(0, 9))
+    if (last != head || static_cast<std::int64_t>(loaded.stamp) != known.integer(0, 10))
         return damaged(session.text() + ", event " + std::to_string(last + 1) + " is missing");
     bool const whole = loaded.snapshot || tail.front().first == 1 || first_is_base;
     if (!whole) return damaged(session.text() + ", event 1 is missing");
@@ -125,7 +125,7 @@ Result<port::Loaded> Reader::load(SessionId session) {
     }
     loaded.wake_known = true;
     if (rows[3].size() > 0) loaded.wake_at = maybe_time(rows[3], 0, 0);
-    loaded.driver = static_cast<Epoch>(rows[0].integer(0, 10));
+    loaded.driver = static_cast<Epoch>(rows[0].integer(0, 11));
     return loaded;
 }
 

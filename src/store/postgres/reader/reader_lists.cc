@@ -89,7 +89,9 @@ Result<port::SessionCounts> Reader::session_counts(std::string const& project,
                                .waiting = count(1),
                                .paused = count(2),
                                .error = count(3),
-                               .completed = count(4)};
+                               .completed = count(4),
+                               .running = count(5),
+                               .failed = count(6)};
 }
 
 Result<port::OpenPending> Reader::open_pending(std::uint32_t limit) {

@@ -37,6 +37,7 @@ void add_head(RowArray& out, Index i, Append const& append) {
     out.text(of_row(append, &port::SessionRow::status));
     out.integer(row ? std::optional(to_ms(row->created)) : std::nullopt);
     out.integer(row ? std::optional(to_ms(row->updated)) : std::nullopt);
+    out.integer(row ? std::optional(static_cast<std::int64_t>(row->turn)) : std::nullopt);
     out.integer(append.claims_alias ? 1 : 0);
     out.bytes(append.create_key ? std::optional(bytes_of(*append.create_key)) : std::nullopt);
     out.integer(append.erase ? 1 : 0).integer(append.wake_changed ? 1 : 0);

@@ -31,7 +31,8 @@ Result<port::SessionRow> Reader::session_row(Query const& row) const {
                             .title = std::string(row.text(4)),
                             .status = std::string(row.text(5)),
                             .created = from_ms(row.integer(6)),
-                            .updated = from_ms(row.integer(7))};
+                            .updated = from_ms(row.integer(7)),
+                            .turn = static_cast<port::TurnState>(row.integer(8))};
 }
 
 Result<std::optional<port::SessionRow>> Reader::find(SessionId session) {

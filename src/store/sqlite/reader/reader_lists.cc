@@ -318,6 +318,12 @@ Result<port::SessionCounts> Reader::session_counts(std::string const& project,
         some.bind(project).bind(std::int64_t{limit}).bind(std::string_view(status));
         if (auto const done = take(rows_of(some), *to); !done) return std::unexpected(done.error());
     }
+    for (auto const& [turn, to] : {std::pair(port::TurnState::running, &out.running),
+                                   std::pair(port::TurnState::failed, &out.failed)}) {
+        auto some = query(Read::count_by_turn);
+        some.bind(project).bind(std::int64_t{limit}).bind(static_cast<std::int64_t>(turn));
+        if (auto const done = take(rows_of(some), *to); !done) return std::unexpected(done.error());
+    }
     return out;
 }
 

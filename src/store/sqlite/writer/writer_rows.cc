@@ -67,12 +67,13 @@ Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp)
 
 Result<void> Writer::write_session(Append const& append, Known& known) {
     auto const& row = *append.row;
+    auto const turn = static_cast<std::int64_t>(row.turn);
     auto const agent = intern(row.agent);
     if (!agent) return std::unexpected(agent.error());
     if (append.after > 0) {
         auto change = query(Write::put_session);
         change.bind(known.number).bind(*agent).bind(row.alias).bind(row.title).bind(row.status);
-        return change.bind(to_ms(row.updated)).run();
+        return change.bind(to_ms(row.updated)).bind(turn).run();
     }
     auto const project = intern(row.project);
     if (!project) return std::unexpected(project.error());
@@ -86,7 +87,7 @@ Result<void> Writer::write_session(Append const& append, Known& known) {
         .bind(row.alias)
         .bind(row.title)
         .bind(row.status);
-    return add.bind(to_ms(row.created)).bind(to_ms(row.updated)).run();
+    return add.bind(to_ms(row.created)).bind(to_ms(row.updated)).bind(turn).run();
 }
 
 Result<void> Writer::write_frame(Append const& append, port::Stamp stamp) {
