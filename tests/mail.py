@@ -80,6 +80,29 @@ class Scenarios(Mail):
         self.server.prompt(alice, 'tell bob are you there')
         self.wait_said(alice, "broadcast bob: failed: unknown session 'bob'")
 
+    def test_unknown_name_is_answered_with_the_closest_known_one(self):
+        def refused(name):
+            answer = self.mail(to=name, text='x')
+            self.assertProblem(answer, 404, 'not_found')
+            return answer.json['detail']
+
+        self.assertEqual(
+            refused('bob'), "unknown session 'bob' (no other session here has an alias)."
+        )
+        for alias in ('alice', 'legal'):
+            self.named(alias)
+        self.assertEqual(refused('aliec'), "unknown session 'aliec' (did you mean 'alice'?).")
+        self.assertEqual(refused('zzzz'), "unknown session 'zzzz' (aliases here: alice, legal).")
+        for number in range(5):
+            self.named(f'more-{number}')
+        self.assertTrue(refused('zzzz').endswith('legal, more-0, more-1, more-2, …).'))
+        # Among several, the others get it.
+        answer = self.mail(to=['aliec', 'legal'], text='x')
+        self.assertStatus(answer, 202)
+        by_name = {one['to']: one for one in answer.json['receivers']}
+        self.assertEqual(by_name['legal']['status'], 'delivered')
+        self.assertIn("did you mean 'alice'?", by_name['aliec']['reason'])
+
     def test_several_to_an_idle_one_all_arrive_in_order(self):
         """Scenario 4."""
         alice = self.named('alice')

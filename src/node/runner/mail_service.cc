@@ -1,7 +1,7 @@
 #include "runner/mail_service.h"
 
 #include "base/check.h"
-
+#include "base/text/text.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -90,6 +90,36 @@ MailReceiver find_name(Directory& in, std::string const& name) {
     return by_alias(in, project, alias, name).value_or(MailReceiver{name});
 }
 
+// For the writer of an unknown name: the alias that was probably meant, else some that exist.
+std::string hint_for(std::string const& name, Names const& known) {
+    constexpr std::size_t some = 5;
+    if (known.empty()) return "no other session here has an alias";
+    std::vector<std::string_view> aliases;
+    for (MailReceiver const& one : known) aliases.push_back(one.name);
+    if (auto const meant = dormouse::nearest(name, aliases); !meant.empty())
+        return "did you mean '" + std::string(meant) + "'?";
+    std::string out = "aliases here:";
+    for (std::size_t i = 0; i < std::min(some, aliases.size()); ++i)
+        out += (i == 0 ? " " : ", ") + std::string(aliases[i]);
+    return aliases.size() > some ? out + ", …" : out;
+}
+
+Result<void> add_hints(Directory const& in, std::optional<SessionId> except, Names& names) {
+    std::size_t left = 10;  // each compares with every alias
+    std::optional<Names> known;
+    for (MailReceiver& one : names) {
+        if (one.target || one.barred) continue;
+        if (left-- == 0) break;
+        if (!known) {
+            auto all = everybody(in, except);
+            if (!all) return std::unexpected(std::move(all.error()));
+            known = std::move(*all);
+        }
+        one.hint = hint_for(one.name, *known);
+    }
+    return {};
+}
+
 Result<Names> find_names(Directory in, std::vector<std::string> const& names,
                          std::optional<SessionId> except) {
     if (names.empty()) return everybody(in, except);
@@ -101,12 +131,15 @@ Result<Names> find_names(Directory in, std::vector<std::string> const& names,
         if (found.target && !known.insert(found.target->session).second) continue;
         out.push_back(std::move(found));
     }
+    if (auto hinted = add_hints(in, except, out); !hinted)
+        return std::unexpected(std::move(hinted.error()));
     return out;
 }
 
 // Why the receiver has no target.
 std::string why_no_target(MailReceiver const& receiver) {
-    if (!receiver.barred) return "unknown session '" + receiver.name + "'";
+    std::string const hint = receiver.hint.empty() ? "" : " (" + receiver.hint + ")";
+    if (!receiver.barred) return "unknown session '" + receiver.name + "'" + hint;
     return "this token may not start the agent of the session '" + receiver.name + "'";
 }
 

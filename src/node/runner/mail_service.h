@@ -14,7 +14,8 @@ namespace dormouse::runner {
 struct MailReceiver {
     std::string name;
     std::optional<session::MailTarget> target = {};
-    bool barred = false;  // the session exists, but the letter may not reach its agent
+    bool barred = false;    // the session exists, but the letter may not reach its agent
+    std::string hint = {};  // of an unknown name: what may have been meant
 };
 
 class MailService final : public port::Mailer {

@@ -9,6 +9,23 @@ async function act(page: Page, task: string, action: string): Promise<void> {
   await button(page.locator('details[open]'), action).click();
 }
 
+test('mail to an unknown name says which one was probably meant', async ({ page, server }) => {
+  await server.create(undefined, { alias: 'legal' });
+  await signIn(page, server, '/mail');
+  await page.keyboard.press('w');
+  await dialog(page).getByLabel('To', { exact: true }).fill('leagl');
+  await dialog(page).getByLabel('Text').fill('May we?');
+  await button(dialog(page), 'Send the mail').click();
+  await shows(
+    dialog(page),
+    /unknown session 'leagl' \(did you mean 'legal'\?\)\. What you wrote is kept/,
+  );
+  await accessible(page, 'mail to an unknown name');
+  await dialog(page).getByLabel('To', { exact: true }).fill('legal');
+  await button(dialog(page), 'Send the mail').click();
+  await shows(page, 'Sent to 1 session.');
+});
+
 test('task is read, resumed and cleared in its dialogs', async ({ page, server }) => {
   const session = await server.create('background hello');
   await signIn(page, server, `/sessions/${session.id}/tasks`);
