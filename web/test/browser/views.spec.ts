@@ -1,7 +1,7 @@
 // Every view at every size, in both colour schemes: it fits the screen, and axe finds nothing.
 import { mkdirSync } from 'node:fs';
 import type { PendingCall, Session } from '../../../clients/typescript/src/index.ts';
-import { accessible, expect, shows, signIn, still, test, within } from './page.ts';
+import { accessible, expect, shows, signIn, still, test, within, type Page } from './page.ts';
 import type { Server } from './server.ts';
 
 test.use({
@@ -92,8 +92,53 @@ const SIZES = [
   { name: 'tablet', width: 768, height: 1024, isMobile: false },
   { name: 'desk', width: 1440, height: 900, isMobile: false },
 ];
+/** The narrowest and the widest screen; what axe finds does not differ there. */
+const ENDS = [
+  { name: 'narrowest phone', width: 320, height: 568, isMobile: true },
+  { name: 'widest desk', width: 2560, height: 1440, isMobile: false },
+];
 const SHOTS = process.env['DORMOUSE_SHOTS'];
 if (SHOTS) mkdirSync(SHOTS, { recursive: true });
+
+const fits = (page: Page, view: string, width: number): Promise<void> =>
+  expect
+    .poll(
+      () => page.evaluate(() => document.documentElement.scrollWidth),
+      `${view} is as wide as the screen`,
+    )
+    .toBeLessThanOrEqual(width);
+
+for (const { name, width, height, isMobile } of ENDS) {
+  test(`views fit the ${name}`, async ({ browser, server }) => {
+    const whole = await world(server);
+    const options = { viewport: { width, height }, isMobile, hasTouch: isMobile };
+    await within(browser, options, async (page) => {
+      await signIn(page, server);
+      for (const [view, path, seen] of views(whole)) {
+        await page.goto(server.url + path);
+        await shows(page, seen);
+        await expect(page.locator('.skel')).toHaveCount(0);
+        await fits(page, view, width);
+      }
+    });
+  });
+}
+
+test('nothing moves for those who want no motion', async ({ page, server, provider }) => {
+  const session = await server.create(undefined, { agentID: 'writer' });
+  await signIn(page, server, `/sessions/${session.id}`);
+  await server.api.ok('POST', `/api/sessions/${session.id}/prompt`, { text: 'go' });
+  await expect(page.locator('.caret')).toBeVisible();
+  const moving = (): Promise<number> =>
+    page.evaluate(
+      () => document.getAnimations().filter((one) => one.playState === 'running').length,
+    );
+  await expect.poll(moving, 'the caret blinks').toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await expect.poll(moving).toBe(0);
+  provider.release(1000);
+  await server.atRest(session.id);
+});
 
 for (const { name, width, height, isMobile } of SIZES) {
   test(`views fit a ${name} and pass axe`, async ({ browser, server }) => {
@@ -111,8 +156,7 @@ for (const { name, width, height, isMobile } of SIZES) {
         await page.goto(server.url + path);
         await shows(page, seen);
         await expect(page.locator('.skel')).toHaveCount(0);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        expect(wide, `${view} is as wide as the screen`).toBeLessThanOrEqual(width);
+        await fits(page, view, width);
         for (const scheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme: scheme });
           if (SHOTS) {
