@@ -116,6 +116,21 @@ class OnePrompt(Programs):
         self.assertEqual(self.server.said(session), 'You said: two (3 messages)')
         self.assertEqual(len(self.log('initialize')), 1)
 
+    def test_reported_cost_is_that_of_each_turn_and_survives_a_kill(self):
+        session = self.create('hello')
+        self.assertIsNone(self.server.session(session)['usage']['cost'], 'nothing was reported')
+        self.assertStatus(self.server.prompt(session, 'spend 0.25'), 200)
+        self.server.restart()
+        self.assertStatus(self.server.prompt(session, 'spend 0.4'), 200)
+        # As of an agent that counts from its own start.
+        self.assertStatus(self.server.prompt(session, 'spend 0.1'), 200)
+        self.server.at_rest(session)
+        costs = [turn['usage']['cost'] for turn in self.server.turns(session)]
+        self.assertEqual(costs, [None, {'USD': 250000}, {'USD': 150000}, {'USD': 100000}])
+        self.assertEqual(self.server.session(session)['usage']['cost'], {'USD': 500000})
+        spent = [data.get('spent') for data in self.of_type(session, 'agent_replied')]
+        self.assertEqual(spent, [None, {'USD': 250000}, {'USD': 400000}, {'USD': 100000}])
+
     def test_tool_calls_are_parts_with_their_outcome(self):
         session = self.create('tool build')
         (tool,) = self.tools(session)

@@ -273,6 +273,14 @@ def set_title(session, title):
     session.say('named')
 
 
+def spend(session, total):
+    session.update('usage_update', used=10, size=100)
+    session.update(
+        'usage_update', used=20, size=100, cost={'amount': float(total), 'currency': 'USD'}
+    )
+    session.say(f'spent {total}')
+
+
 def echo(session, text):
     session.say(f'You said: {text} ({len(session.history)} messages)')
 
@@ -293,6 +301,7 @@ ACTIONS = {
     'run': run_in_terminal,
     'mode': set_mode,
     'title': set_title,
+    'spend': spend,
 }
 
 

@@ -135,8 +135,13 @@ struct Title {
 struct ModeChange {
     std::string mode;
 };
+// What the session has cost until now.
+struct Spent {
+    session::Cost cost;
+};
 struct OtherUpdate {};  // not kept
-using Update = std::variant<OtherUpdate, AgentText, UserText, ToolChange, Plan, Title, ModeChange>;
+using Update =
+    std::variant<OtherUpdate, AgentText, UserText, ToolChange, Plan, Title, ModeChange, Spent>;
 
 // A request for permission. Its `number` is answered once.
 struct Question {

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace dormouse::acp {
@@ -391,6 +392,19 @@ Json shown_in(json::View params, Question const& question) {
     return out.end_object().json();
 }
 
+// A cost that is none, or not a plausible one, is not kept.
+Update spent_in(json::View cost) {
+    constexpr double unit = 1'000'000;
+    constexpr double amount_max = 1'000'000'000;
+    auto const amount = cost["amount"].number();
+    std::string const currency = cost["currency"].string_or("");
+    bool const named = currency.size() == 3 && std::ranges::all_of(currency, [](char letter) {
+                           return letter >= 'A' && letter <= 'Z';
+                       });
+    if (!amount || *amount < 0 || *amount > amount_max || !named) return OtherUpdate{};
+    return Spent{{{currency, std::llround(*amount * unit)}}};
+}
+
 }  // namespace
 
 Update update_in(json::View update) {
@@ -402,6 +416,7 @@ Update update_in(json::View update) {
     if (kind == "tool_call" || kind == "tool_call_update") return tool_in(update);
     if (kind == "session_info_update") return Title{update["title"].string_or("")};
     if (kind == "current_mode_update") return ModeChange{update["currentModeId"].string_or("")};
+    if (kind == "usage_update") return spent_in(update["cost"]);
     if (kind == "config_option_update") return mode_among(update["configOptions"]);
     if (kind != "plan") return OtherUpdate{};
     json::View const entries = update["entries"];

@@ -325,6 +325,7 @@ struct AgentReply {
     FinishReason finish = FinishReason::stop;
     Usage usage = {};
     std::optional<News> last = {};  // the last update, sent with the answer
+    Cost spent = {};  // in the whole session, as the agent reports it; empty: not reported
 };
 
 // A permission that the external agent asks for.

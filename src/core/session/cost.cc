@@ -30,4 +30,14 @@ std::optional<std::int64_t> cost_of(Usage const& usage, Prices const& prices) {
     return std::nullopt;
 }
 
+Cost cost_since(Cost const& before, Cost const& now) {
+    Cost out;
+    for (auto const& [currency, micros] : now) {
+        auto const found = before.find(currency);
+        bool const goes_on = found != before.end() && found->second <= micros;
+        out[currency] = goes_on ? micros - found->second : micros;
+    }
+    return out;
+}
+
 }  // namespace dormouse::session

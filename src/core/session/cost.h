@@ -24,4 +24,8 @@ struct Prices {
 // large.
 [[nodiscard]] std::optional<std::int64_t> cost_of(Usage const& usage, Prices const& prices);
 
+// What was spent between two reports of the same total. A total that is less than the one before,
+// or in another currency, begins again at 0.
+[[nodiscard]] Cost cost_since(Cost const& before, Cost const& now);
+
 }  // namespace dormouse::session

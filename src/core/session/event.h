@@ -451,6 +451,7 @@ struct AgentReplied {
     std::uint32_t attempt = 0;
     FinishReason finish = FinishReason::stop;
     Usage usage;
+    Cost spent = {};  // AgentReply::spent
 };
 
 // A program outside asks people: the external agent for permission to run one of its tools, or a

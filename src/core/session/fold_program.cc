@@ -110,6 +110,7 @@ void end_prompt(State& state, AgentReplied const& e) {
     turn.failures = 0;
     turn.usage = sum(turn.usage, e.usage);
     state.usage = sum(state.usage, e.usage);
+    if (!e.spent.empty()) state.program_spent = e.spent;
     ++state.steps;
     turn.finish = e.finish;
     state.program_seen = state.committed_view;

@@ -272,6 +272,7 @@ struct State {
     std::string acp_session;  // the external agent's own id of the session
     // Ids that the agent used for it before; the agent still stores them.
     std::set<std::string> acp_left;
+    Cost program_spent;                // newest AgentReplied::spent
     std::int64_t program_typed = 0;    // newest InputReceived::typed_at
     std::vector<Time> program_deaths;  // newest ones, oldest first
     std::optional<Trouble> trouble;    // cause of lifecycle error

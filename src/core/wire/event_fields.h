@@ -350,7 +350,8 @@ inline constexpr auto rows<AgentUpdate> =
 template <>
 inline constexpr auto rows<AgentReplied> =
     std::tuple(field("step", &AgentReplied::step), field("attempt", &AgentReplied::attempt),
-               maybe("finishReason", &AgentReplied::finish), field("usage", &AgentReplied::usage));
+               maybe("finishReason", &AgentReplied::finish), field("usage", &AgentReplied::usage),
+               maybe("spent", &AgentReplied::spent));
 template <>
 inline constexpr auto rows<AgentAsked> = std::tuple(
     PauseId(&AgentAsked::pending), field("step", &AgentAsked::step),

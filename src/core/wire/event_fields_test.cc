@@ -49,6 +49,11 @@ template <> struct Schema<Form<Time>> : Schema<Form<int>> {};
 template <> struct Schema<Form<Duration>> {
     static std::string text() { return R"({"type":["integer","string"]})"; }
 };
+template <> struct Schema<Form<Cost>> {
+    static std::string text() {
+        return R"({"type":"object","additionalProperties":{"type":"integer"}})";
+    }
+};
 template <Described S> struct Schema<Form<S>> {
     static std::string text() { return reference(schema_name<S>); }
 };

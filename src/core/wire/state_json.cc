@@ -316,7 +316,8 @@ inline constexpr auto rows<State> = std::tuple(
     maybe("newBounces", &State::new_bounces), field("inbox", &State::inbox),
     field("conversations", &State::conversations), maybe("programSeen", &State::program_seen),
     maybe("programTyped", &State::program_typed), maybe("acpSession", &State::acp_session),
-    maybe("acpLeft", &State::acp_left), maybe<TroubleCells>("trouble", &State::trouble),
+    maybe("acpLeft", &State::acp_left), maybe("programSpent", &State::program_spent),
+    maybe<TroubleCells>("trouble", &State::trouble),
     maybe("programDeaths", &State::program_deaths));
 
 namespace {

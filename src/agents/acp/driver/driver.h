@@ -190,6 +190,7 @@ private:
     std::uint32_t kept_ = 0;                    // updates of the prompt
     std::uint32_t updates_ = 0;                 // in this second
     std::optional<port::Delta> pending_delta_;  // not shown yet
+    session::Cost spent_;                       // as the agent reported it last
     std::uint64_t activity_ = 0;                // counts what the agent did
     std::uint64_t resting_since_ = 0;           // activity_ when the process began to rest
 

@@ -87,6 +87,7 @@ void Driver::report_reply(TurnEnd const& end) {
     reply.updates = kept_;
     reply.finish = end.finish;
     reply.usage = end.usage;
+    reply.spent = spent_;
     last_ = std::exchange(prompt_, std::nullopt);
     last_->request.view = {};
     last_->done(std::move(reply));
@@ -149,6 +150,10 @@ void Driver::on_update(Update update) {
     if (auto* const change = std::get_if<ModeChange>(&update)) {
         mode_ = std::move(change->mode);  // chosen by the agent, or by a person at its screen
         if (session_.state == ProcessSession::State::ready) listener_.on_mode(mode_);
+        return;
+    }
+    if (auto* const spent = std::get_if<Spent>(&update)) {
+        spent_ = std::move(spent->cost);
         return;
     }
     if (replay_.is_recording()) {

@@ -381,5 +381,30 @@ TEST_F(DriverTest, NegativeUsage_CountsAsZero) {
     EXPECT_EQ(last_usage.output_tokens, 3);
 }
 
+TEST_F(DriverTest, ReportedCost_IsTheNewestPlausibleTotal) {
+    prompt();
+    attach();
+    auto const report = [this](std::string const& cost) {
+        update(R"({"sessionUpdate":"usage_update","used":9,"size":100)" + cost + "}");
+    };
+    report(R"(,"cost":{"amount":0.01,"currency":"USD"})");
+    report(R"(,"cost":{"amount":0.0125,"currency":"USD"})");
+    report("");
+    report(R"(,"cost":{"amount":-1,"currency":"USD"})");
+    report(R"(,"cost":{"amount":1e300,"currency":"USD"})");
+    report(R"(,"cost":{"amount":"1","currency":"USD"})");
+    report(R"(,"cost":{"amount":1,"currency":"dollars"})");
+    processes.answer("session/prompt", "{}");
+    EXPECT_EQ(last_spent, (session::Cost{{"USD", 12'500}}));
+    EXPECT_EQ(taken().find("news"), std::string::npos);
+}
+
+TEST_F(DriverTest, NoReportedCost_IsUnknown) {
+    prompt();
+    attach();
+    processes.answer("session/prompt", "{}");
+    EXPECT_TRUE(last_spent.empty());
+}
+
 }  // namespace
 }  // namespace dormouse::acp

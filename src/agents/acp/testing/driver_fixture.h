@@ -71,6 +71,7 @@ protected:
                 std::string(c->spec.input.text()));
         } else if (auto const* c = std::get_if<AgentReply>(&body)) {
             last_usage = c->usage;
+            last_spent = c->spent;
             add("reply:" + std::string(session::text(c->finish)) + ":" +
                 std::to_string(c->updates) +
                 (c->last ? ":" + std::string(c->last->body.text()) : ""));
@@ -128,6 +129,7 @@ protected:
     std::string said, streamed, why, attached_mode;
     AgentAsk last_ask;
     Usage last_usage;
+    session::Cost last_spent;
 };
 
 }  // namespace dormouse::acp::testing

@@ -1,3 +1,4 @@
+#include "session/cost.h"
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
 #include "session/fold.h"
@@ -245,7 +246,9 @@ Result<Answer> handle(Decider& d, AgentReply const& c) {
     if (c.updates > d.state.turn->program.updates) return too_early();
     if (c.last) record_update(d, c.attempt, c.updates + 1, c.turn, *c.last);
     cancel_asks(d);
-    d.emit(AgentReplied{c.step, c.attempt, c.finish, c.usage});
+    Usage usage = c.usage;
+    usage.cost = cost_since(d.state.program_spent, c.spent);
+    d.emit(AgentReplied{c.step, c.attempt, c.finish, usage, c.spent});
     return done(d);
 }
 

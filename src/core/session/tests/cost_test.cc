@@ -68,5 +68,17 @@ TEST(SumOfUsage, Overflow_StaysAtTheLargestNumber) {
     EXPECT_EQ(sum(large, {.output_tokens = 1, .cost = {{"USD", 1}}}), large);
 }
 
+TEST(CostSince, TotalThatGrows_IsItsDifference) {
+    EXPECT_EQ(cost_since({{"USD", 5}}, {{"USD", 12}}), (Cost{{"USD", 7}}));
+    EXPECT_EQ(cost_since({}, {{"USD", 12}}), (Cost{{"USD", 12}}));
+    EXPECT_EQ(cost_since({{"USD", 5}}, {{"USD", 5}}), (Cost{{"USD", 0}}));
+    EXPECT_EQ(cost_since({{"USD", 5}}, {}), Cost{}) << "unknown, not 0";
+}
+
+TEST(CostSince, SmallerTotalOrOtherCurrency_BeginsAgain) {
+    EXPECT_EQ(cost_since({{"USD", 5}}, {{"USD", 3}}), (Cost{{"USD", 3}}));
+    EXPECT_EQ(cost_since({{"USD", 5}}, {{"EUR", 3}}), (Cost{{"EUR", 3}}));
+}
+
 }  // namespace
 }  // namespace dormouse::session

@@ -53,6 +53,7 @@ public:
         AgentReply reply{.turn = turn().no, .step = turn().step, .attempt = turn().attempt};
         reply.updates = turn().program.updates;
         reply.usage = {10, 5, 0};
+        reply.spent = spent;
         reply.last = News{NewsKind::message, parts(text), true};
         return when(std::move(reply));
     }
@@ -62,6 +63,7 @@ public:
     }
 
     std::string shown = "rm it";  // shown besides the input; empty: unknown
+    Cost spent;
     std::string own;
     std::string denied;  // of the next permission: why a gate denies it
 };
@@ -74,6 +76,28 @@ TEST(Program, Prompt_IsStoredThenSent_AnswerEndsTheTurn) {
     EXPECT_EQ(given.what_class(), "idle");
     EXPECT_EQ(given.state.messages, 3U);
     EXPECT_EQ(given.state.usage.input_tokens, 10);
+    EXPECT_EQ(given.broken(), "");
+}
+
+TEST(Program, ReportedTotal_IsSharedOutToTheTurns) {
+    Program given;
+    given.spent = {{"USD", 30}};
+    given.answers();
+    EXPECT_EQ(given.state.usage.cost, (Cost{{"USD", 30}}));
+    given.prompt("and again");
+    given.spent = {{"USD", 50}};
+    given.answers();
+    EXPECT_EQ(given.state.last_turn->usage.cost, (Cost{{"USD", 20}}));
+    EXPECT_EQ(given.state.usage.cost, (Cost{{"USD", 50}}));
+    given.prompt("after a restart, from 0");
+    given.spent = {{"USD", 10}};
+    given.answers();
+    EXPECT_EQ(given.state.last_turn->usage.cost, (Cost{{"USD", 10}}));
+    given.prompt("no report");
+    given.spent = {};
+    given.answers();
+    EXPECT_EQ(given.state.last_turn->usage.cost, Cost{});
+    EXPECT_EQ(given.state.usage.cost, (Cost{{"USD", 60}}));
     EXPECT_EQ(given.broken(), "");
 }
 

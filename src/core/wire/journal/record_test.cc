@@ -66,7 +66,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 // Number of fields of each event, in the order of EventChoice.
 constexpr std::array<std::size_t, std::variant_size_v<EventChoice>> field_counts{
     9, 12, 3, 5, 4, 7, 4, 3, 7, 4,  3,  4, 8, 2, 2, 2, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3,
-    4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 4, 6, 5, 3, 1, 2, 6};
+    4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6};
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<EventChoice>) {
@@ -254,7 +254,7 @@ void add_agent_events(Add const& add) {
     add(AgentUpdate{2, 3, 3, 12, {NewsKind::message, Json::trusted("[]"), true}});
     add(AgentUpdate{
         2, 4, 3, 0, {NewsKind::tool, value, false, "t1", "ls", AgentToolStatus::failed}});
-    add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}});
+    add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}, {{"USD", 1250}}});
     add(AgentAsked{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
     add(AgentGranted{9, 2, 1, "t2"});
     add(AgentGranted{0, 2, 2, "t3", "mcp__dormouse__inbox"});
