@@ -23,6 +23,7 @@ import pytest
 TESTS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS))
 
+import postgres  # noqa: E402
 from dormouse import wait_for  # noqa: E402
 
 LEFT_OUT = 77  # exit status of a file that cannot run here
@@ -150,6 +151,7 @@ def pytest_runtest_teardown(item, nextitem):
     yield
     if nextitem is not None and nextitem.path == item.path:
         return
+    postgres.end_shared()
     left = end_left_over()
     reap()
     assert not left, 'left running: ' + '; '.join(left)

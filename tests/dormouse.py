@@ -4,6 +4,7 @@ test (nothing is stuck, the server stops in time, the store has no findings).
 The binary is $DORMOUSE_BIN, else $DORMOUSE, else build/release/dormouse of this repository.
 """
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -21,12 +22,16 @@ import threading
 import time
 import unittest
 
+import postgres
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = (
     os.environ.get('DORMOUSE_BIN')
     or os.environ.get('DORMOUSE')
     or str(ROOT / 'build/release/dormouse')
 )
+# The store of the test servers: sqlite, or postgres (tests/postgres.py) with a schema for each.
+STORE = os.environ.get('DORMOUSE_TEST_STORE', 'sqlite')
 # What tools/setup.sh test unpacks: Node of a pinned version, proxies, promtool.
 PROGRAMS = ROOT / 'build/programs/bin'
 SYSTEM_PATH = os.environ.get('DORMOUSE_SYSTEM_PATH') or os.environ.get('PATH', os.defpath)
@@ -227,6 +232,7 @@ class Server:
         self.log = pathlib.Path(self.own) / 'log'
         self.arguments = list(arguments)
         self.environment = environment(**(env or {}))
+        self.store = self._store()
         self.process = None
         self.clock = None  # a socket that moves the server's clock
         self.ahead = 0  # seconds that its clock is ahead, also after a restart
@@ -274,6 +280,8 @@ class Server:
                     '--ready-fd',
                     str(write),
                     *([] if named else ['--no-config']),
+                    *([] if '--store' in self.arguments or not self.store
+                      else ['--store', self.store, '--relaxed']),
                     *self.arguments,
                 ],
                 pass_fds=[write, theirs.fileno()],
@@ -285,6 +293,17 @@ class Server:
         os.close(write)
         theirs.close()
         return os.fdopen(read)
+
+    def _store(self):
+        """The URL of its database; None: it has none."""
+        if '--store' in self.arguments:
+            named = self.arguments[self.arguments.index('--store') + 1]
+            return named if named.startswith('postgres') else None
+        if STORE != 'postgres':
+            return None
+        # A server in the same directory continues the same sessions.
+        name = hashlib.sha256(self.directory.encode()).hexdigest()[:16]
+        return postgres.cluster().url(schema=f'd_{name}')
 
     def _first_line(self, stream):
         timer = threading.Timer(READY_LIMIT_S, self.process.kill)
@@ -340,6 +359,9 @@ class Server:
     def while_down(self, *statements):
         """Runs SQL that changes stored data, between a stop and a start."""
         self.term()
+        if self.store:
+            postgres.cluster().run(*statements, schema=self.store.split('?schema=')[1])
+            return self.start()
         with contextlib.closing(sqlite3.connect(f'{self.directory}/dormouse.db')) as file:
             with file:
                 for statement in statements:
@@ -363,7 +385,8 @@ class Server:
         self.verify()
 
     def verify(self):
-        report = run('verify', '--data', self.directory, '--json', timeout=120)
+        store = ['--store', self.store] if self.store else ['--data', self.directory]
+        report = run('verify', *store, '--json', timeout=120)
         assert report.returncode == 0, f'verify: {report.stdout}{report.stderr}'
         assert json.loads(report.stdout)['findings'] == []
 

@@ -96,7 +96,10 @@ using Authorizer = std::function<Result<void>(Operation operation, std::string c
 using Executor = std::function<void(std::function<void()> work)>;
 
 struct Settings {
-    // A directory, created if it does not exist; ":memory:" stores nothing.
+    // A directory, created if it does not exist; ":memory:" stores nothing; or the URL of a
+    // PostgreSQL database: "postgres://USER@HOST:PORT/DATABASE?schema=NAME". One process at a time
+    // uses a store. If another one takes over a database that this one had lost, every operation
+    // answers store_unavailable.
     std::string store = "dormouse";
     std::vector<AgentSettings> agents = {};
     std::vector<ToolPtr> tools = {};

@@ -1,6 +1,7 @@
 // dormouse config: writes the example, checks a file, lists the keys.
 #include "app/config_checks.h"
 #include "app/programs.h"
+#include "app/stores.h"
 
 #include "cli/client/settings.h"
 #include "config/effective.h"
@@ -102,7 +103,7 @@ void print_summary(config::Config const& config, Offer const& offer) {
     if (!config.server.public_url.empty()) {
         std::printf("public     %s\n", config.server.public_url.c_str());
     }
-    std::printf("store      %s\n", config.store.url.c_str());
+    std::printf("store      %s\n", store_name(config.store).c_str());
     auto const& after = config.retention.completed_after;
     std::printf("retention  %s\n", after ? ("completed sessions are deleted after " +
                                             config::duration_text(after->count()))
@@ -132,7 +133,7 @@ void print_summary_json(config::Config const& config, Offer const& offer,
                         std::vector<config::Problem> const& warnings) {
     json::Writer out;
     out.begin_object().member("ok", true).member("file", config.file);
-    out.member("listen", config.server.listen).member("store", config.store.url);
+    out.member("listen", config.server.listen).member("store", store_name(config.store));
     out.key("models").begin_array();
     for (config::Model const& model : config.models) {
         out.begin_object().member("id", model.id).member("kind", std::string(text(model.kind)));

@@ -4,6 +4,7 @@
 #include "app/confine.h"
 #include "app/external_agents.h"
 #include "app/models.h"
+#include "app/stores.h"
 #include "app/tools.h"
 #include "base/text/text.h"
 #include "webhook/pump.h"
@@ -88,6 +89,7 @@ Mistakes mistakes_in(config::Config const& config) {
         note(model.line, "[[model]] " + model.id, check_model(model));
     for (config::Tool const& tool : config.tools)
         note(tool.line, "[[tool]] " + tool.name, check_tool(tool));
+    note(0, "[store]", check_store(config.store));
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "app/oidc.h"
 #include "app/programs.h"
 #include "app/start_checks.h"
+#include "app/stores.h"
 #include "app/webhooks.h"
 
 #include "base/text/text.h"
@@ -26,6 +27,7 @@
 #include "io/starts.h"
 #include "json/json.h"
 #include "mcp_client/servers.h"
+#include "runtime/stores.h"
 #include "serve/serving.h"
 
 #include <unistd.h>
@@ -64,7 +66,10 @@ int complain(std::string const& file, Mistakes const& mistakes) {
 Result<void> apply_flags(cli::ServeOptions const& options, config::Server& server,
                          config::Store& store) {
     server.listen = options.listen.value_or(server.listen);
-    store.url = options.store.value_or(store.url);
+    if (options.store) {
+        store = {.url = *options.store};
+        if (auto right = check_store_flag(store); !right) return right;
+    }
     if (options.public_url) {
         server.public_url = *options.public_url;
         if (auto const todo = config::misfit(config::Form::url, server.public_url)) {
@@ -245,14 +250,15 @@ class Server {
 public:
     // `world` and `reserve` outlive this.
     Server(World& world, io::MemoryReserve& reserve, cli::ServeOptions const& options,
-           config::Config config, Secrets const& secrets, std::unique_ptr<port::Store> store,
+           config::Config config, Secrets const& secrets, runtime::OpenedStore opened,
            std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
         : world_(world),
           options_(options),
           config_(std::move(config)),
           tls_(std::move(tls)),
           mail_client_(mail_client_of(config_, world.loop)),
-          node_(world, std::move(store), {.runner = runner_options(config_)}),
+          store_warnings_(std::move(opened.warnings)),
+          node_(world, std::move(opened.store), {.runner = runner_options(config_)}),
           foreign_(servers_of(config_), {world.processes, world.http, world.loop, world.clock},
                    [this](std::string const& what) {
                        if (serving_) serving_->log().warn(what);
@@ -298,7 +304,7 @@ public:
 
 private:
     void begin() {
-        node_.runner.start();
+        node_.start([this] { lost_store(); });
         serving_->start();
         starts_.keep(world_.loop, world_.clock);
         if (world_.clock_control)
@@ -345,8 +351,8 @@ private:
 
     // Empty: the store is in memory.
     [[nodiscard]] std::string data_directory() const {
-        return config_.store.url == "memory" ? std::string()
-                                             : std::filesystem::absolute(options_.data).string();
+        return in_memory(config_.store) ? std::string()
+                                        : std::filesystem::absolute(options_.data).string();
     }
 
     [[nodiscard]] http::ServerFacts facts() const {
@@ -412,6 +418,7 @@ private:
         // First, so that a reader of the ready line finds these already written.
         for (config::Problem const& warning : config::warnings(config_))
             serving_->log().warn(config::line_of(config_.file, warning));
+        for (std::string const& warning : store_warnings_) serving_->log().warn(warning);
         for (config::Agent const& agent : installed_agents(config_)) {
             bool const named = std::ranges::find(config_.agents, agent.id, &config::Agent::id) !=
                                config_.agents.end();
@@ -427,7 +434,7 @@ private:
         if (::write(fd, line.data(), line.size()) < 0)
             serving_->log().warn("the ready line could not be written");
         serving_->log().info("ready", {{"url", url},
-                                       {"store", config_.store.url},
+                                       {"store", store_name(config_.store)},
                                        {"data", options_.data},
                                        {"config", config_.file}});
     }
@@ -470,12 +477,23 @@ private:
         node_.end(runner::Runner::drain_max);
     }
 
+    // Its own writes are refused by now; a new start waits until the other process has ended.
+    void lost_store() {
+        end_at_once(
+            "another process has taken over the store; stopping. One process uses a schema at a "
+            "time: dormouse serve --store URL?schema=NAME");
+    }
+
     // P10: after a failed sync nothing is written any more; a new process reads what the disk
     // really holds.
     void fail_stop() {
-        serving_->log().error(
+        end_at_once(
             "a write to the disk failed; stopping, so that a new start reads what the disk really "
             "holds");
+    }
+
+    void end_at_once(std::string const& why) {
+        serving_->log().error(why);
         serving_->end_within(Duration(500), [this] { world_.loop.stop(); });
         status_ = 1;
     }
@@ -487,6 +505,7 @@ private:
     std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
     std::unique_ptr<io::SmtpClient> const mail_client_;  // null: no e-mail is sent
     serve::Serving* serving_ = nullptr;                  // owned by node_
+    std::vector<std::string> const store_warnings_;
     runtime::Node node_;
     mcp_client::Servers foreign_;
     io::Starts starts_;
@@ -509,8 +528,9 @@ Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
         *key, server.push_contact.empty() ? server.public_url : server.push_contact);
 }
 
-Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& config,
-                        std::string const& store) {
+Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& config) {
+    // The keys are in the data directory beside any store that outlives the process.
+    std::string const keys = in_memory(config.store) ? ":memory:" : options.data;
     std::error_code error;
     std::filesystem::create_directories(options.data, error);
     if (error)
@@ -519,9 +539,9 @@ Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& 
     io::SystemEntropy entropy;
     auto tokens = load_tokens(options.data, entropy);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
-    auto key = serve::capability_key(store, entropy);
+    auto key = serve::capability_key(keys, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
-    auto push = push_of(config, store, entropy);
+    auto push = push_of(config, keys, entropy);
     if (!push) return std::unexpected(std::move(push.error()));
     return Secrets{.tokens = std::move(*tokens),
                    .stored = {},
@@ -554,18 +574,20 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
     if (!control) return complain(control.error());
     world.clock_control = *std::move(control);
-    std::string const place = config->store.url == "memory" ? ":memory:" : options.data;
-    auto store = runtime::open_store(place);
-    if (!store) return complain(store.error());
-    auto secrets = prepare(options, *config, place);
+    auto opened = runtime::open_store({.place = store_place(config->store, options.data),
+                                       .release = DORMOUSE_RELEASE,
+                                       .relaxed = options.relaxed,
+                                       .now = world.clock.now()});
+    if (!opened) return complain(opened.error());
+    auto secrets = prepare(options, *config);
     if (!secrets) return complain(secrets.error());
-    auto stored = (*store)->tokens();
+    auto stored = opened->store->tokens();
     if (!stored) return complain(stored.error());
     secrets->stored = *std::move(stored);
-    auto devices = (*store)->devices();
+    auto devices = opened->store->devices();
     if (!devices) return complain(devices.error());
     secrets->devices = *std::move(devices);
-    return Server(world, reserve, options, *std::move(config), *secrets, *std::move(store),
+    return Server(world, reserve, options, *std::move(config), *secrets, *std::move(opened),
                   *std::move(tls), web_files)
         .run();
 }

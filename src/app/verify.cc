@@ -1,11 +1,15 @@
 #include "app/programs.h"
 
+#include "app/stores.h"
 #include "json/json.h"
 #include "runner/repair/verify.h"
+#include "runtime/stores.h"
+#include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -30,47 +34,57 @@ void print_json(runner::VerifyReport const& report) {
     std::puts(out.end_array().end_object().take().c_str());
 }
 
-}  // namespace
+void print_text(runner::VerifyReport const& report) {
+    for (runner::Finding const& finding : report.findings) {
+        bool const of_session = finding.session.number() > 0;
+        std::printf("%s%s\n", of_session ? (finding.session.text() + ": ").c_str() : "",
+                    finding.what.c_str());
+    }
+    std::printf("%llu sessions, %llu events, %zu findings\n",
+                static_cast<unsigned long long>(report.sessions),
+                static_cast<unsigned long long>(report.events), report.findings.size());
+}
 
-int verify(cli::VerifyOptions const& options) {
-    // Opening would create a missing database; verify must only read.
-    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db")) {
-        std::fprintf(stderr, "dormouse verify: dormouse.db not found in %s; set --data DIR\n",
-                     options.data.c_str());
-        return info(Code::not_found).exit;
-    }
-    auto store = store::SqliteStore::open(options.data);
-    if (!store) {
-        std::fprintf(stderr, "dormouse verify: %s\n", store.error().detail.c_str());
-        return info(store.error().code).exit;
-    }
-    auto report = runner::verify(**store, [](std::uint64_t sessions) {
+template <class Store> Result<runner::VerifyReport> check(Result<std::unique_ptr<Store>> opened) {
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto& store = **opened;
+    auto report = runner::verify(store, [](std::uint64_t sessions) {
         if (sessions % 100'000 == 0)
             std::fprintf(stderr, "verify: %llu sessions\n",
                          static_cast<unsigned long long>(sessions));
     });
+    if (!report) return report;
+    auto places = store.feed_and_audit_findings();
+    if (!places) return std::unexpected(std::move(places.error()));
+    for (std::string& place : *places) report->findings.push_back({{}, std::move(place)});
+    return report;
+}
+
+Result<runner::VerifyReport> check_database(std::string const& url) {
+    if (auto right = check_store_flag({.url = url}); !right)
+        return std::unexpected(std::move(right.error()));
+    if (!runtime::is_database(url))
+        return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
+    return check(store::PostgresStore::open_view(url));
+}
+
+Result<runner::VerifyReport> check_directory(std::string const& data) {
+    // Opening would create a missing database; verify must only read.
+    if (!std::filesystem::exists(std::filesystem::path(data) / "dormouse.db"))
+        return fail(Code::not_found, "dormouse.db not found in " + data + "; set --data DIR");
+    return check(store::SqliteStore::open(data));
+}
+
+}  // namespace
+
+int verify(cli::VerifyOptions const& options) {
+    auto const report =
+        options.store ? check_database(*options.store) : check_directory(options.data);
     if (!report) {
         std::fprintf(stderr, "dormouse verify: %s\n", report.error().detail.c_str());
         return info(report.error().code).exit;
     }
-    auto places = (*store)->feed_and_audit_findings();
-    if (!places) {
-        std::fprintf(stderr, "dormouse verify: %s\n", places.error().detail.c_str());
-        return info(places.error().code).exit;
-    }
-    for (std::string& place : *places) report->findings.push_back({{}, std::move(place)});
-    if (options.json) {
-        print_json(*report);
-    } else {
-        for (runner::Finding const& finding : report->findings) {
-            bool const of_session = finding.session.number() > 0;
-            std::printf("%s%s\n", of_session ? (finding.session.text() + ": ").c_str() : "",
-                        finding.what.c_str());
-        }
-        std::printf("%llu sessions, %llu events, %zu findings\n",
-                    static_cast<unsigned long long>(report->sessions),
-                    static_cast<unsigned long long>(report->events), report->findings.size());
-    }
+    options.json ? print_json(*report) : print_text(*report);
     return report->findings.empty() ? 0 : 1;
 }
 

@@ -17,7 +17,8 @@ struct ServeOptions {
     bool insecure = false;  // listen beyond loopback without TLS
     // Values given here override the file; lists are added to those of the file.
     std::optional<std::string> listen;
-    std::optional<std::string> store;  // sqlite | memory
+    std::optional<std::string> store;  // sqlite | memory | postgres://…
+    bool relaxed = false;              // accept a PostgreSQL server that can lose results
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
     std::optional<std::string> public_url;  // allowed as Host and Origin
@@ -26,7 +27,8 @@ struct ServeOptions {
 };
 
 struct VerifyOptions {
-    std::string data;  // data directory, never empty
+    std::string data;                       // data directory, never empty
+    std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
 };
 

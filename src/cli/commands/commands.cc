@@ -123,10 +123,11 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
     return context.programs.serve(options);
 }
 
-Outcome<int> execute(Context const& context, VerifyArgs const&) {
+Outcome<int> execute(Context const& context, VerifyArgs const& args) {
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
-    return context.programs.verify({.data = *std::move(directory), .json = context.global.json});
+    return context.programs.verify(
+        {.data = *std::move(directory), .store = args.store, .json = context.global.json});
 }
 
 namespace {

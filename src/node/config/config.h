@@ -54,7 +54,8 @@ struct Server {
 };
 
 struct Store {
-    std::string url = "sqlite";  // or "memory"
+    std::string url = "sqlite";             // "memory", or of a PostgreSQL database
+    std::optional<Secret> secret_url = {};  // instead of `url`; it may contain a password
     friend bool operator==(Store const&, Store const&) = default;
 };
 

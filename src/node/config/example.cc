@@ -65,7 +65,8 @@ constexpr Sample samples[] = {
               "trusted_proxies, or --insecure."},
     {.section = "store",
      .prose =
-         "\"sqlite\" keeps sessions in the data directory, \"memory\" forgets them at the end."},
+         "\"sqlite\" keeps sessions in the data directory, \"memory\" forgets them at the end. "
+         "A password of PostgreSQL is in the variable of url_env or in PGPASSFILE."},
     {.section = "limits"},
     {.section = "retention", .prose = "Unless one of these is set, sessions are kept."},
     {.section = "email",

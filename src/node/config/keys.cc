@@ -3,6 +3,7 @@
 #include "config/mcp_rows.h"
 #include "config/people_rows.h"
 #include "config/rows.h"
+#include "config/store_rows.h"
 
 namespace dormouse::config {
 
@@ -46,10 +47,6 @@ constexpr Key server_rows[] = {
     duration<&Server::remind_every>("remind_every", {second, 10 * year},
                                     "Interval of further reminded events; at most 100.")
         .like("1d"),
-};
-
-constexpr Key store_rows[] = {
-    word<&Store::url>("url", "sqlite, memory", "Where sessions are kept."),
 };
 
 constexpr Key limits_rows[] = {

@@ -35,6 +35,7 @@ enum class Form : std::uint8_t {
     pattern,       // of tool names
     address,       // HOST:PORT
     url,           // http:// or https://, no query
+    store,         // sqlite, memory or postgres://
     issuer,        // https://, or http:// on this machine; no query
     template_url,  // a url with {input.NAME}, and optionally a query
     origin,        // scheme://host[:port]

@@ -147,6 +147,7 @@ std::string good_text(Form form) {
         case Form::tool: return "other_tool";
         case Form::pattern: return "ask_*";
         case Form::address: return "127.0.0.1:1";
+        case Form::store: return "postgres://ann@db.example.org/work?schema=ops";
         case Form::url: return "https://dm.example.org/under";
         case Form::issuer: return "https://id.example.org/realm/";
         case Form::template_url: return "https://example.org/jobs/{input.id}?x={input.y}";

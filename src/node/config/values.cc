@@ -83,6 +83,31 @@ bool is_contact(std::string_view text) {
     return text.starts_with("https://") && is_url(text);
 }
 
+// Whether the URL of a database contains a password: before the host, or as a parameter, whose
+// name may be percent-encoded.
+bool has_password(std::string_view url) {
+    auto const query = std::min(url.find('?'), url.size());
+    auto rest = url.substr(0, query);
+    rest.remove_prefix(std::min(rest.find("//") + 2, rest.size()));
+    auto const at = rest.rfind('@');
+    if (at != std::string_view::npos && rest.substr(0, at).contains(':')) return true;
+    auto parameters = url.substr(query);
+    while (!parameters.empty()) {
+        parameters.remove_prefix(1);
+        auto const end = std::min(parameters.find('&'), parameters.size());
+        auto const name = parameters.substr(0, std::min(parameters.find('='), end));
+        if (name.contains("password") || name.contains('%')) return true;
+        parameters.remove_prefix(end);
+    }
+    return false;
+}
+
+bool is_store(std::string_view text) {
+    if (text == "sqlite" || text == "memory") return true;
+    bool const database = text.starts_with("postgres://") || text.starts_with("postgresql://");
+    return database && !has_password(text);
+}
+
 bool fits(Form form, std::string_view text) {
     switch (form) {
         case Form::id: return !text.empty() && made_of(text, "_.-");
@@ -90,6 +115,7 @@ bool fits(Form form, std::string_view text) {
         case Form::pattern: return !text.empty() && made_of(text, "_-*:/.");
         case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
+        case Form::store: return is_store(text);
         case Form::issuer: return is_issuer(text);
         case Form::template_url: return wrong_url(text).empty();
         case Form::origin: return is_origin(text);
@@ -117,6 +143,10 @@ std::string_view advice(Form form) {
         case Form::address: return "write HOST:PORT, for example \"127.0.0.1:3676\"";
         case Form::url:
             return "write a URL without a slash at its end, for example \"https://dm.example.org\"";
+        case Form::store:
+            return "write sqlite, memory or postgres://USER@HOST:PORT/DATABASE?schema=NAME; a "
+                   "password is in the file that PGPASSFILE names, or the whole URL in the "
+                   "variable that url_env names";
         case Form::issuer:
             return "write an https URL without a query, for example \"https://id.example.org\"; "
                    "http only on this machine";

@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "runtime/gates.h"
 #include "runtime/models.h"
+#include "runtime/stores.h"
 #include "runtime/turns.h"
 #include "runtime/views.h"
 #include "tool/adapter.h"
@@ -83,13 +84,14 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
     if (auto right = check_numbers(settings); !right)
         return std::unexpected(std::move(right.error()));
-    auto store = runtime::open_store(settings.store);
+    auto store = runtime::open_store({.place = settings.store});
     if (!store) return std::unexpected(std::move(store.error()));
     try {
-        std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
+        std::unique_ptr<Engine> engine(new Engine(std::move(settings), std::move(store->store)));
         if (auto ready = engine->assemble(); !ready)
             return std::unexpected(std::move(ready.error()));
-        engine->node_.runner.start();
+        // Without its store each operation answers store_unavailable.
+        engine->node_.start([] {});
         io::NoSignals const none;
         engine->thread_ = std::thread([&loop = engine->world_.loop] { loop.run(); });
         return engine;

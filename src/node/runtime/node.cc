@@ -1,16 +1,8 @@
 #include "runtime/node.h"
 
-#include "store/memory/memory_store.h"
-#include "store/sqlite/sqlite_store.h"
-
 #include <utility>
 
 namespace dormouse::runtime {
-
-Result<std::unique_ptr<port::Store>> open_store(std::string const& place) {
-    if (place == ":memory:") return std::make_unique<store::MemoryStore>();
-    return store::SqliteStore::open(place);
-}
 
 Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings settings)
     : text_(std::move(settings.text)),
@@ -22,7 +14,6 @@ Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings setting
                    return attached ? attached->callback_url(pending) : std::string();
                },
                [this] { return world.clock.now(); }}),
-      nodes(store->epoch()),
       runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
               &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {}
@@ -36,6 +27,20 @@ runner::Options Node::with_store(runner::Options options, Node& node) {
                              : std::vector<port::OutboxRow>();
     };
     return options;
+}
+
+SoleOwner::Ask Node::ask_whether_owned() {
+    if (!store->shared()) return {};
+    return [this](std::function<void(Result<void>)> answer) {
+        port::ask(
+            store_thread, [](port::MaintenanceStore& store) { return store.ping(); },
+            std::move(answer));
+    };
+}
+
+void Node::start(std::function<void()> lost) {
+    nodes.start(std::move(lost));
+    runner.start();
 }
 
 void Node::end(Duration limit) {

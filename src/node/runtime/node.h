@@ -13,6 +13,7 @@
 #include "runner/lane/counted.h"
 #include "runner/runner.h"
 #include "runtime/ending_effects.h"
+#include "runtime/sole_owner.h"
 
 #include <functional>
 #include <memory>
@@ -46,9 +47,6 @@ public:
         std::vector<session::PendingChange> const& changes) const = 0;
 };
 
-// Opens a directory, created if it does not exist; ":memory:" stores nothing.
-[[nodiscard]] Result<std::unique_ptr<port::Store>> open_store(std::string const& place);
-
 class Node final : private runner::Observer {
 public:
     struct Settings {
@@ -64,6 +62,9 @@ public:
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
 
+    // Before the loop runs, or on it: from now on outstanding work is done. `lost` is called on the
+    // loop when another process has taken over the store: nothing can be written any more.
+    void start(std::function<void()> lost);
     // On the loop: accepts no more requests and commands; stops the loop when running work has
     // ended, or when `limit` has passed.
     void end(Duration limit);
@@ -76,6 +77,7 @@ public:
 
 private:
     [[nodiscard]] static runner::Options with_store(runner::Options options, Node& node);
+    [[nodiscard]] SoleOwner::Ask ask_whether_owned();
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         if (attached) attached->delta(session, ask, delta);
@@ -117,7 +119,7 @@ public:
     runner::CountedEffects counted_effects{ending_effects};
     runner::CountedJournal journal{store_thread, world.clock};
     port::Meter* meter = nullptr;  // nullptr: nothing is counted
-    port::OneNode nodes;
+    SoleOwner nodes{world.loop, store->epoch(), ask_whether_owned()};
     runner::Runner runner;
     std::unique_ptr<Attached> attached;  // null: nothing. On the loop
 };

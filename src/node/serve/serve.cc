@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/access/token_file.h"
+#include "runtime/stores.h"
 #include "serve/serving.h"
 
 #include <algorithm>
@@ -40,6 +41,10 @@ io::LogOptions log_options(ServeSettings const& settings) {
 // Blocks: reads files, and creates missing ones.
 Result<serve::ServingSettings> checked(ServeSettings const& settings, std::string const& store,
                                        port::Entropy& entropy) {
+    if (runtime::is_database(store))
+        return fail(Code::bad_value,
+                    "a runtime whose store is a database cannot serve HTTP: it has no directory "
+                    "for its keys; run dormouse serve");
     serve::ServingSettings out;
     auto address = parse_listen_address(settings.listen);
     if (!address)

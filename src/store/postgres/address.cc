@@ -44,12 +44,21 @@ std::string take_schema(std::string& url) {
     return schema;
 }
 
-bool is_understood(std::string const& url) {
+using Options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
+
+// Null: libpq does not understand the URL.
+Options options_of(std::string const& url) {
     char* why = nullptr;
-    std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> const read(
-        PQconninfoParse(url.c_str(), &why), PQconninfoFree);
+    Options read(PQconninfoParse(url.c_str(), &why), PQconninfoFree);
     PQfreemem(why);  // it may repeat the password
-    return read != nullptr;
+    return read;
+}
+
+// "" if the URL does not have it.
+std::string value_of(Options const& options, std::string_view name) {
+    for (auto const* one = options.get(); one != nullptr && one->keyword != nullptr; ++one)
+        if (one->keyword == name) return one->val == nullptr ? std::string() : one->val;
+    return {};
 }
 
 }  // namespace
@@ -61,7 +70,7 @@ Result<Address> parse_address(std::string const& url) {
         url.find(std::string("?") + std::string(our_parameter)) != std::string::npos ||
         url.find(std::string("&") + std::string(our_parameter)) != std::string::npos;
     auto const schema = take_schema(out.url);
-    if (!ours || url.size() > url_max || url.contains('\0') || !is_understood(out.url))
+    if (!ours || url.size() > url_max || url.contains('\0') || !options_of(out.url))
         return fail(Code::bad_value,
                     "The URL of the store is invalid: expected "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME, at most 4096 bytes.");
@@ -72,6 +81,15 @@ Result<Address> parse_address(std::string const& url) {
                     "must not begin with a digit or pg_.");
     out.schema = schema;
     return out;
+}
+
+std::string shown(Address const& address) {
+    auto const options = options_of(address.url);
+    auto host = value_of(options, "host");
+    if (host.empty()) host = value_of(options, "hostaddr");
+    auto const port = value_of(options, "port");
+    return "postgres://" + host + (port.empty() ? "" : ":" + port) + "/" +
+           value_of(options, "dbname") + "?schema=" + address.schema;
 }
 
 }  // namespace dormouse::store::postgres

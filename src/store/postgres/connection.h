@@ -23,6 +23,8 @@ struct pg_result;
 
 namespace dormouse::store::postgres {
 
+inline constexpr std::chrono::seconds look_wait{10};  // for a question at start
+
 // Why a call failed.
 struct Failure {
     Error error;

@@ -36,6 +36,15 @@ TEST(PostgresAddress, InvalidUrl_IsRefusedWithoutItsPassword) {
     }
 }
 
+TEST(PostgresAddress, Shown_HasNeitherUserNorPassword) {
+    auto const text = [](std::string const& url) { return shown(parse_address(url).value()); };
+    EXPECT_EQ(text("postgres://ann:geheim@db.example.org:5433/work?schema=ops&sslmode=require"),
+              "postgres://db.example.org:5433/work?schema=ops");
+    EXPECT_EQ(text("postgresql://ann@/work?host=/run/pg&password=geheim"),
+              "postgres:///run/pg/work?schema=dormouse");
+    EXPECT_EQ(text("postgres://"), "postgres:///?schema=dormouse");
+}
+
 class PostgresConnection : public PostgresTest {};
 
 TEST_F(PostgresConnection, Values_AreReturnedAsTheyWereSent) {

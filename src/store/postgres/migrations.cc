@@ -8,14 +8,14 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr auto look_wait = seconds(10);
 constexpr auto step_wait = seconds(60);
 constexpr std::int64_t version_min = 140'000;
 
 constexpr char server_query[] =
     "SELECT current_setting('server_version_num')::bigint, pg_is_in_recovery()::int::bigint,"
     " current_setting('server_encoding'), current_setting('fsync'),"
-    " current_setting('synchronous_commit'), current_setting('full_page_writes')";
+    " current_setting('synchronous_commit'), current_setting('full_page_writes'),"
+    " (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 // Whether the schema exists, whether we may create it, use it and create in it; user and database.
 constexpr char rights_query[] =
@@ -33,6 +33,14 @@ constexpr char tables_query[] =
     "   AND relname IN ('meta', 'epochs', 'blocks', 'nodes', 'writers', 'sessions', 'journal',"
     "   'pending', 'wakeups', 'keys', 'snapshots', 'created', 'aliases', 'feed', 'artifacts',"
     "   'posts', 'secrets', 'sent', 'delivered', 'kept', 'tokens', 'devices', 'rules', 'audit'))";
+
+// Whether we may use all tables and sequences of the schema, which another role may have made.
+constexpr char tables_rights_query[] =
+    "SELECT coalesce(bool_and(CASE WHEN relkind = 'S' THEN has_sequence_privilege(oid, 'USAGE')"
+    "   ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND"
+    "     has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE') END),"
+    "   true)::int::bigint, current_user::text"
+    " FROM pg_class WHERE relnamespace = to_regnamespace($1)::oid AND relkind IN ('r', 'S')";
 
 constexpr char format_query[] = "SELECT value::bigint FROM meta WHERE name::text = 'format'";
 
@@ -95,6 +103,19 @@ Result<void> check_rights(Connection& connection, std::string const& schema) {
     return {};
 }
 
+Result<void> check_tables_rights(Connection& connection, std::string const& schema) {
+    Call call{tables_rights_query};
+    call.parameters.text(schema);
+    auto const rows = connection.run(call, look_wait);
+    if (!rows) return std::unexpected(rows.error().error);
+    if (rows->integer(0, 0) != 0) return {};
+    auto const in_schema = " IN SCHEMA " + quoted(schema) + " TO " + quoted(rows->text(0, 1));
+    return refused(
+        "The role may not use the tables of the store, which another role made: run "
+        "GRANT ALL ON ALL TABLES" +
+        in_schema + "; GRANT ALL ON ALL SEQUENCES" + in_schema);
+}
+
 // The format of the schema; 0: it is empty or does not exist.
 Result<std::int64_t> format_of(Connection& connection, std::string const& schema) {
     Call call{tables_query};
@@ -122,15 +143,18 @@ Result<bool> has_schema(Connection& connection, std::string const& schema) {
     return rows->integer(0, 0) != 0;
 }
 
+std::unexpected<Error> newer(std::string const& schema, std::int64_t format, std::size_t known) {
+    return fail(Code::newer_format, "The schema " + quoted(schema) + " has format " +
+                                        std::to_string(format) + ", this release reads up to " +
+                                        std::to_string(known) + ": use the release that wrote it");
+}
+
 Result<void> take_steps(Connection& connection, std::string const& schema,
                         std::span<char const* const> steps) {
     auto const format = format_of(connection, schema);
     if (!format) return std::unexpected(format.error());
     if (*format < 0 || static_cast<std::size_t>(*format) > steps.size())
-        return fail(Code::newer_format,
-                    "The schema " + quoted(schema) + " has format " + std::to_string(*format) +
-                        ", this release reads up to " + std::to_string(steps.size()) +
-                        ": use the release that wrote it");
+        return newer(schema, *format, steps.size());
     // CREATE SCHEMA IF NOT EXISTS needs the right to create one even if it exists.
     auto const exists = has_schema(connection, schema);
     if (!exists) return std::unexpected(exists.error());
@@ -149,7 +173,8 @@ bool has(std::string const& text, std::string_view part) { return text.contains(
 }  // namespace
 
 std::span<char const* const> migrations() {
-    static std::array const steps{tables_1, types_1, append_function_1, writer_functions_1};
+    static std::array const steps{tables_1, types_1, append_function_1, writer_functions_1,
+                                  views_1};
     return steps;
 }
 
@@ -161,7 +186,19 @@ Result<ServerFacts> read_server(Connection& connection) {
                        .encoding = std::string(rows->text(0, 2)),
                        .fsync = std::string(rows->text(0, 3)),
                        .synchronous_commit = std::string(rows->text(0, 4)),
-                       .full_page_writes = std::string(rows->text(0, 5))};
+                       .full_page_writes = std::string(rows->text(0, 5)),
+                       .clock = from_ms(rows->integer(0, 6))};
+}
+
+std::vector<std::string> warnings_of(ServerFacts const& server, std::optional<Time> now) {
+    constexpr Duration most{60'000};
+    if (!now) return {};
+    auto const ahead = *now - server.clock;
+    if (ahead < most && ahead > -most) return {};
+    auto const s = std::chrono::abs(std::chrono::duration_cast<std::chrono::seconds>(ahead));
+    return {"The clock of this machine is " + std::to_string(s.count()) + " s " +
+            (ahead > Duration(0) ? "ahead of" : "behind") +
+            " the database's: set both by the same time server"};
 }
 
 Result<void> check_server(ServerFacts const& server, bool relaxed) {
@@ -181,16 +218,31 @@ Result<void> check_server(ServerFacts const& server, bool relaxed) {
                                       std::pair("full_page_writes", &server.full_page_writes)})
         if (*value == "off")
             return refused("The server has " + std::string(name) +
-                           " = off and would lose results that were acknowledged: set it to on");
+                           " = off and would lose results that were acknowledged: set it to on, or "
+                           "pass --relaxed if that does not matter");
     return {};
 }
 
 Result<void> migrate(Connection& connection, std::string const& schema,
                      std::span<char const* const> steps) {
     if (auto const allowed = check_rights(connection, schema); !allowed) return allowed;
+    if (auto const allowed = check_tables_rights(connection, schema); !allowed) return allowed;
     MigrationLock lock(connection, schema);
     if (auto const taken = lock.take(); !taken) return std::unexpected(taken.error().error);
     return take_steps(connection, schema, steps);
+}
+
+Result<void> check_format(Connection& connection, std::string const& schema) {
+    auto const format = format_of(connection, schema);
+    if (!format) return std::unexpected(format.error());
+    auto const known = static_cast<std::int64_t>(migrations().size());
+    if (*format == 0)
+        return fail(Code::not_found, "The schema " + quoted(schema) + " has no store");
+    if (*format < 0 || *format > known) return newer(schema, *format, migrations().size());
+    if (*format == known) return {};
+    return refused("The schema " + quoted(schema) + " has format " + std::to_string(*format) +
+                   ", this release has " + std::to_string(known) +
+                   ": start a server of this release once");
 }
 
 Result<Catalogue> read_catalogue(Connection& connection) {

@@ -4,9 +4,13 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/schema.h"
 
+#include <dormouse/time.h>
+
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace dormouse::store::postgres {
 
@@ -18,6 +22,7 @@ struct ServerFacts {
     std::string fsync = "on";
     std::string synchronous_commit = "on";
     std::string full_page_writes = "on";
+    Time clock{};
 };
 
 // Refuses a server or a database that cannot be used: older than PostgreSQL 14, a standby, not
@@ -25,12 +30,21 @@ struct ServerFacts {
 [[nodiscard]] Result<void> check_server(ServerFacts const& server, bool relaxed);
 [[nodiscard]] Result<ServerFacts> read_server(Connection& connection);
 
+// What is worth a warning: the server's clock is 60 s or more from `now`, which was read just
+// before the facts. nullopt: the clocks are not compared.
+[[nodiscard]] std::vector<std::string> warnings_of(ServerFacts const& server,
+                                                   std::optional<Time> now);
+
 // Creates the schema, or takes the migrations that it misses; one process at a time, one
 // transaction each. Refuses other tables under our names (wrong_state), a missing privilege
 // (wrong_state, with the GRANT) and a schema of a newer release (newer_format), which stay
 // unchanged. REQUIRES: the schema's name is in a-z, 0-9 and _.
 [[nodiscard]] Result<void> migrate(Connection& connection, std::string const& schema,
                                    std::span<char const* const> steps);
+
+// Whether the schema has the format of this release. Errors: not_found (it has no store),
+// wrong_state (an older format, or other tables under our names), newer_format.
+[[nodiscard]] Result<void> check_format(Connection& connection, std::string const& schema);
 
 // What the calls of a connection need to know of the schema.
 struct Catalogue {

@@ -45,6 +45,18 @@ TEST(PostgresServer, ServerThatLosesResults_IsRefusedUnlessRelaxed) {
     }
 }
 
+TEST(PostgresServer, ClockFarFromOurs_IsAWarning) {
+    auto server = good_server();
+    server.clock = from_ms(1'000'000);
+    auto const warnings = [&](std::int64_t ms) { return warnings_of(server, from_ms(ms)); };
+    EXPECT_THAT(warnings(1'059'999), testing::IsEmpty());
+    EXPECT_THAT(warnings(940'001), testing::IsEmpty());
+    EXPECT_THAT(warnings_of(server, std::nullopt), testing::IsEmpty());
+    EXPECT_THAT(warnings(1'060'000),
+                testing::ElementsAre(HasSubstr("60 s ahead of the database's")));
+    EXPECT_THAT(warnings(930'000), testing::ElementsAre(HasSubstr("70 s behind the database's")));
+}
+
 class PostgresMigrations : public PostgresTest {
 protected:
     void SetUp() override {
@@ -73,6 +85,9 @@ TEST_F(PostgresMigrations, ReadServer_IsThisServer) {
     EXPECT_EQ(facts.encoding, "UTF8");
     EXPECT_EQ(facts.fsync, "off") << "of the tests' server";
     EXPECT_EQ(facts.synchronous_commit, "on");
+    EXPECT_THAT(warnings_of(facts, std::chrono::time_point_cast<Duration>(
+                                       std::chrono::system_clock::now())),
+                testing::IsEmpty());
 }
 
 TEST_F(PostgresMigrations, EmptySchema_GetsEveryStepOnce) {

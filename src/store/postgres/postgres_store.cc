@@ -1,6 +1,8 @@
 #include "store/postgres/postgres_store.h"
 
 #include "store/postgres/migrations.h"
+#include "store/postgres/owner.h"
+#include "store/postgres/pooler.h"
 #include "store/postgres/reader/reader.h"
 #include "store/postgres/writer/writer.h"
 
@@ -10,15 +12,45 @@ namespace dormouse::store {
 
 using postgres::Session;
 
-PostgresStore::PostgresStore(std::unique_ptr<postgres::Writer> writer,
-                             std::unique_ptr<postgres::Reader> reader, Epoch epoch,
-                             PostgresOptions options)
-    : writer_(std::move(writer)),
-      reader_(std::move(reader)),
-      epoch_(epoch),
+struct PostgresStore::Parts {
+    std::unique_ptr<postgres::Writer> writer = {};
+    std::unique_ptr<postgres::Reader> reader = {};
+    Epoch epoch = 0;
+    std::uint64_t largest_number = 0;
+    std::vector<std::string> warnings = {};
+};
+
+PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
+    : writer_(std::move(parts.writer)),
+      reader_(std::move(parts.reader)),
+      epoch_(parts.epoch),
+      largest_number_(parts.largest_number),
+      warnings_(std::move(parts.warnings)),
       options_(std::move(options)) {}
 
 PostgresStore::~PostgresStore() = default;
+
+namespace {
+
+// Refuses a database that cannot be used, and returns what is worth a warning. Changes nothing.
+Result<std::vector<std::string>> inspect(Session& writing, Session& reading,
+                                         PostgresOptions const& options) {
+    auto const connection = writing.connection(options.call_wait);
+    if (!connection) return std::unexpected(postgres::explain_connect(connection.error().error));
+    auto const facts = postgres::read_server(**connection);
+    if (!facts) return std::unexpected(facts.error());
+    if (auto usable = postgres::check_server(*facts, options.relaxed); !usable)
+        return std::unexpected(std::move(usable.error()));
+    auto const other = reading.connection(options.call_wait);
+    if (!other) return std::unexpected(postgres::explain_connect(other.error().error));
+    if (auto direct = postgres::refuse_pooler(**connection, **other); !direct)
+        return std::unexpected(std::move(direct.error()));
+    return postgres::warnings_of(*facts, options.now);
+}
+
+Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
+
+}  // namespace
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& url,
                                                            PostgresOptions const& options) {
@@ -26,86 +58,118 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     if (!address) return std::unexpected(address.error());
     auto const name = "dormouse/" + options.node;
     Session writing(*address, name + "/writer", postgres::Role::writer);
-    auto const connection = writing.connection(options.call_wait);
-    if (!connection) return std::unexpected(postgres::explain_connect(connection.error().error));
-    auto& live = **connection;
-    auto const facts = postgres::read_server(live);
-    if (!facts) return std::unexpected(facts.error());
-    if (auto usable = postgres::check_server(*facts, options.relaxed); !usable)
-        return std::unexpected(std::move(usable.error()));
+    Session reading(*address, name + "/reader", postgres::Role::reader);
+    auto warnings = inspect(writing, reading, options);
+    if (!warnings) return std::unexpected(std::move(warnings.error()));
+    auto& live = *writing.open();
+    if (auto owned =
+            options.sole ? postgres::take_ownership(live, address->schema) : Result<void>();
+        !owned)
+        return std::unexpected(std::move(owned.error()));
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
         return std::unexpected(std::move(done.error()));
     auto catalogue = postgres::read_catalogue(live);
     if (!catalogue) return std::unexpected(std::move(catalogue.error()));
-    auto me = postgres::register_node(live, *catalogue, options.node, options.version);
+    auto me =
+        postgres::register_node(live, *catalogue, {options.node, options.version}, options.sole);
     if (!me) return std::unexpected(std::move(me.error().error));
-    auto const epoch = me->epoch;
-    auto const lock = catalogue->lock;
-    auto writer = std::make_unique<postgres::Writer>(
+    Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
+    parts.reader =
+        std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock, options.call_wait);
+    parts.writer = std::make_unique<postgres::Writer>(
         std::move(writing), std::move(*catalogue), std::move(*me),
-        postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait});
-    auto reader = std::make_unique<postgres::Reader>(
-        Session(*address, name + "/reader", postgres::Role::reader), lock, options.call_wait);
-    if (auto works = reader->ping(); !works) return std::unexpected(std::move(works.error()));
-    return std::unique_ptr<PostgresStore>(
-        new PostgresStore(std::move(writer), std::move(reader), epoch, options));
+        postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait,
+                                options.sole});
+    auto const largest = parts.reader->largest_number();
+    if (!largest) return std::unexpected(largest.error());
+    parts.largest_number = *largest;
+    return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts), options));
+}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::open_view(std::string const& url) {
+    auto const address = postgres::parse_address(url);
+    if (!address) return std::unexpected(address.error());
+    PostgresOptions const options;
+    Session reading(*address, "dormouse/verify", postgres::Role::reader);
+    auto const connection = reading.connection(options.call_wait);
+    if (!connection) return std::unexpected(postgres::explain_connect(connection.error().error));
+    if (auto same = postgres::check_format(**connection, address->schema); !same)
+        return std::unexpected(std::move(same.error()));
+    auto const catalogue = postgres::read_catalogue(**connection);
+    if (!catalogue) return std::unexpected(catalogue.error());
+    Parts parts;
+    parts.reader =
+        std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock, options.call_wait);
+    if (auto held = parts.reader->hold_view(); !held)
+        return std::unexpected(std::move(held.error()));
+    return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts), options));
+}
+
+Result<std::vector<std::string>> PostgresStore::feed_and_audit_findings() {
+    return reader_->feed_and_audit_findings();
 }
 
 Result<void> PostgresStore::join() {
-    auto const epoch = writer_->join(options_.node, options_.version);
+    if (!writer_) return is_view();
+    auto const epoch = writer_->join({options_.node, options_.version});
     if (!epoch) return std::unexpected(epoch.error());
     epoch_ = *epoch;
     return {};
 }
 
-bool PostgresStore::fenced() const { return writer_->fenced(); }
+bool PostgresStore::fenced() const { return writer_ && writer_->fenced(); }
 
-// Without an answer: 0, a number that no session has.
+// Without an answer the number is that of open(), since when no other process has made sessions.
 std::uint64_t PostgresStore::next_session_number() {
-    auto const largest = reader_->largest_number();
-    return largest ? *largest + 1 : 0;
+    return reader_->largest_number().value_or(largest_number_) + 1;
 }
 
 Result<NumberBlock> PostgresStore::take_numbers() {
+    if (!writer_) return std::unexpected(is_view().error());
     auto const first = writer_->take_block();
     if (!first) return std::unexpected(first.error());
     return NumberBlock{.first = *first};
 }
 
 std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append const> appends) {
-    return writer_->commit(appends);
+    if (writer_) return writer_->commit(appends);
+    return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
 }
 
 Result<void> PostgresStore::update_messages(std::span<port::OutboxUpdate const> updates) {
-    return writer_->update_messages(updates);
+    return writer_ ? writer_->update_messages(updates) : is_view();
 }
 
-Result<void> PostgresStore::drop_delivered(Time until) { return writer_->drop_delivered(until); }
+Result<void> PostgresStore::drop_delivered(Time until) {
+    return writer_ ? writer_->drop_delivered(until) : is_view();
+}
 
 Result<void> PostgresStore::drop_given_up(Time until, std::uint32_t limit) {
-    return writer_->drop_given_up(until, limit);
+    return writer_ ? writer_->drop_given_up(until, limit) : is_view();
 }
 
 Result<void> PostgresStore::trim_audit(std::uint64_t through, std::string const& line) {
-    return writer_->trim_audit(through, line);
+    return writer_ ? writer_->trim_audit(through, line) : is_view();
 }
 
-Result<void> PostgresStore::keep(port::KeptRow const& row) { return writer_->keep(row); }
+Result<void> PostgresStore::keep(port::KeptRow const& row) {
+    return writer_ ? writer_->keep(row) : is_view();
+}
 
 Result<void> PostgresStore::drop_kept(std::span<Bits128 const> keys) {
-    return writer_->drop_kept(keys);
+    return writer_ ? writer_->drop_kept(keys) : is_view();
 }
 
 Result<void> PostgresStore::change_tokens(port::TokenChange const& change) {
-    return writer_->change_tokens(change);
+    return writer_ ? writer_->change_tokens(change) : is_view();
 }
 
 Result<void> PostgresStore::change_devices(port::DeviceChange const& change) {
-    return writer_->change_devices(change);
+    return writer_ ? writer_->change_devices(change) : is_view();
 }
 
 Result<void> PostgresStore::drop_rule(port::RuleDrop const& drop) {
-    return writer_->drop_rule(drop);
+    return writer_ ? writer_->drop_rule(drop) : is_view();
 }
 
 Result<port::Loaded> PostgresStore::load(SessionId session) { return reader_->load(session); }
@@ -286,6 +350,6 @@ Result<std::uint64_t> PostgresStore::session_bytes(SessionId session) {
     return reader_->session_bytes(session);
 }
 
-Result<void> PostgresStore::ping() { return reader_->ping(); }
+Result<void> PostgresStore::ping() { return reader_->ping(epoch_); }
 
 }  // namespace dormouse::store

@@ -26,8 +26,12 @@ struct PostgresOptions {
     std::uint64_t feed_kept = 1'000'000;  // how many appends of the feed are kept
     // Accept a server that loses acknowledged results when it crashes. For tests.
     bool relaxed = false;
+    // Use the schema alone: a second process is refused at open. False: several processes at once.
+    bool sole = false;
     std::string node = "node";  // names this process in the table `nodes`
     std::string version = {};   // the release
+    // The time of this machine, to compare with the server's; nullopt: do not compare.
+    std::optional<Time> now = {};
     // How long a call may take, and how long a writer tries to reconnect after a lost call.
     std::chrono::milliseconds call_wait = std::chrono::seconds(12);
     std::chrono::milliseconds reconnect_wait = std::chrono::seconds(2);
@@ -42,10 +46,13 @@ struct NumberBlock {
 class PostgresStore final : public port::Store {
 public:
     // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
-    // wrong_state (the database cannot be used; the text says what to do), newer_format,
-    // store_unavailable, internal. No error contains the password.
+    // wrong_state (the database cannot be used, or another process uses the schema alone; the text
+    // says what to do), newer_format, store_unavailable, internal. No error contains the password.
     [[nodiscard]] static Result<std::unique_ptr<PostgresStore>> open(
         std::string const& url, PostgresOptions const& options = {});
+    // Opens a schema beside the processes that use it: all reads have one view of the data, and
+    // every write fails. Changes nothing. Errors as in open(), and not_found (there is no store).
+    [[nodiscard]] static Result<std::unique_ptr<PostgresStore>> open_view(std::string const& url);
     // Gives back the row of this process; the sessions stay.
     ~PostgresStore() override;
 
@@ -62,6 +69,10 @@ public:
     // Whether another process has taken this one's row: every write fails until join(). May be
     // called from any thread.
     [[nodiscard]] bool fenced() const;
+    // See Reader. For verify.
+    [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
+    // What an administrator should know about the database, found by open().
+    [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
@@ -153,12 +164,15 @@ public:
     [[nodiscard]] Result<void> ping() override;
 
 private:
-    PostgresStore(std::unique_ptr<postgres::Writer> writer,
-                  std::unique_ptr<postgres::Reader> reader, Epoch epoch, PostgresOptions options);
+    struct Parts;  // what open() has made
 
-    std::unique_ptr<postgres::Writer> writer_;
+    PostgresStore(Parts parts, PostgresOptions options);
+
+    std::unique_ptr<postgres::Writer> writer_;  // null: a view
     std::unique_ptr<postgres::Reader> reader_;
     std::atomic<Epoch> epoch_;
+    std::uint64_t largest_number_;  // when it was opened
+    std::vector<std::string> const warnings_;
     PostgresOptions const options_;
 };
 

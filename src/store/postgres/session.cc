@@ -18,8 +18,9 @@ std::string settings_of(Role role, std::string const& schema) {
     return path +
            "SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '2s';"
            "SET statement_timeout TO '10s'; SET idle_in_transaction_session_timeout TO '5s';"
-           "SET client_connection_check_interval TO '1s'; SET plan_cache_mode TO "
-           "'force_generic_plan'";
+           "SET client_connection_check_interval TO '1s';"
+           "SET tcp_keepalives_idle TO 5; SET tcp_keepalives_interval TO 2;"
+           "SET tcp_keepalives_count TO 3; SET plan_cache_mode TO 'force_generic_plan'";
 }
 
 }  // namespace
@@ -32,6 +33,7 @@ Answer<Connection*> Session::connection(Connection::Wait wait) {
     if (auto set = made->script(settings_of(role_, address_.schema), wait); !set)
         return std::unexpected(std::move(set.error()));
     live_ = std::move(*made);
+    ++made_;
     return &*live_;
 }
 

@@ -4,6 +4,8 @@
 #include "store/postgres/migrations.h"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace dormouse::store::postgres {
@@ -19,6 +21,8 @@ public:
     [[nodiscard]] Answer<Connection*> connection(Connection::Wait wait);
     [[nodiscard]] Connection* open() { return live_ ? &*live_ : nullptr; }
     void close() { live_.reset(); }
+    // How often a connection was made.
+    [[nodiscard]] std::uint64_t made() const { return made_; }
 
     [[nodiscard]] Address const& address() const { return address_; }
 
@@ -27,6 +31,7 @@ private:
     std::string name_;
     Role role_;
     std::optional<Connection> live_;
+    std::uint64_t made_ = 0;
 };
 
 }  // namespace dormouse::store::postgres

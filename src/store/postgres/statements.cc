@@ -23,6 +23,9 @@ consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[si
 }
 
 constexpr auto writes = in_order<Write>({
+    {Write::free_writers,
+     "UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch IS NOT NULL"},
+    {Write::forget_nodes, "DELETE FROM nodes"},
     {Write::register_node, "SELECT register_1($1, $2, $3, $4)"},
     {Write::leave, "SELECT leave_1($1, $2)"},
     {Write::take_block, "SELECT take_block_1($1)"},
@@ -258,6 +261,7 @@ constexpr auto reads = in_order<Read>({
      " ON s.no = r.no ORDER BY r.id"},
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > $1 ORDER BY n LIMIT $2"},
     {Read::ping, "SELECT value FROM meta WHERE name = 'format'"},
+    {Read::node, "SELECT name FROM nodes WHERE epoch = $1"},
 });
 
 #undef SESSION_COLUMNS

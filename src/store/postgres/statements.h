@@ -5,8 +5,11 @@
 
 namespace dormouse::store::postgres {
 
-// Each calls one function of writer_functions.cc or append_function.cc, but newest_call.
+// Each calls one function of writer_functions.cc or append_function.cc, except the first two and
+// newest_call.
 enum class Write : std::uint8_t {
+    free_writers,
+    forget_nodes,
     register_node,
     leave,
     take_block,
@@ -75,6 +78,7 @@ enum class Read : std::uint8_t {
     rules,
     audit,
     ping,
+    node,
 };
 
 [[nodiscard]] char const* sql(Write name);

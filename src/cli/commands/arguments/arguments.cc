@@ -77,9 +77,11 @@ void Grammar::add_programs() {
     s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
     s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)")
         ->type_name("ADDRESS");
-    s->add_option("--store", options.store, "Store of the sessions (sqlite)")
-        ->type_name("STORE")
-        ->check(CLI::IsMember(std::vector<std::string>{"sqlite", "memory"}));
+    s->add_option("--store", options.store,
+                  "Store of the sessions: sqlite, memory, postgres://… (sqlite)")
+        ->type_name("STORE");
+    s->add_flag("--relaxed", options.relaxed,
+                "Accept a PostgreSQL server that can lose acknowledged results");
     s->add_option("--ready-fd", options.ready_fd,
                   "Write 'ready URL' here instead of to standard output")
         ->type_name("FD")
@@ -140,8 +142,12 @@ void Grammar::add_checks() {
     s->add_option("--forget", deliveries->forget, "Forget this delivery")
         ->type_name("DELIVERY")
         ->excludes(retry);
-    add("verify", "Check the data directory while no server uses it",
-        "dormouse verify --data ./sessions", std::make_shared<VerifyArgs>());
+    auto const verify = std::make_shared<VerifyArgs>();
+    auto* const v = add("verify", "Check a data directory that no server uses, or a database",
+                        "dormouse verify --data ./sessions", verify);
+    v->add_option("--store", verify->store,
+                  "postgres://… instead of the data directory; servers may use it meanwhile")
+        ->type_name("URL");
 }
 
 void Grammar::add_retention() {

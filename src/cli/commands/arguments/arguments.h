@@ -228,7 +228,9 @@ struct DeliveriesArgs {
     std::string retry = {};
     std::string forget = {};
 };
-struct VerifyArgs {};
+struct VerifyArgs {
+    std::optional<std::string> store = {};
+};
 struct ManArgs {};
 struct CompletionArgs {
     std::string shell;

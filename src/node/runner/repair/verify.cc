@@ -159,45 +159,80 @@ private:
 // Each line must be chained to the one before it. Reports the first that is not, and nothing about
 // later lines. If the beginning was removed, a later line must record the hash that the first
 // remaining line is chained to.
+// A store that several processes write has a chain for each of them: the high 16 bits of a line's
+// number name it.
+constexpr std::uint64_t chain_of(std::uint64_t n) { return n >> 48; }
+constexpr bool is_first_of_chain(std::uint64_t n) {
+    return (n & ((std::uint64_t{1} << 48) - 1)) == 1;
+}
+
+// The lines of one chain, in their order.
+class AuditChain {
+public:
+    AuditChain(port::AuditRow const& first, VerifyReport& report)
+        : first_(first), report_(report), at_(first.n - 1) {
+        if (is_first_of_chain(first.n)) before_ = Sha256{};
+    }
+
+    [[nodiscard]] bool has(port::AuditRow const& row) const {
+        return chain_of(row.n) == chain_of(first_.n);
+    }
+
+    void take(port::AuditRow const& row) {
+        if (broken_) return;
+        ++at_;
+        if (row.n != at_) return find(at_, " is missing");
+        if (before_ && !same_digest(row.hash, port::chained(*before_, row.n, row.line)))
+            return find(at_, changed);
+        auto const trim = wire::read_trimmed(row.line);
+        if (trim && trim->through + 1 == first_.n) removed_ = trim->hash;
+        before_ = row.hash;
+        ++report_.audited;
+    }
+
+    // After the last line: what was before the first one is known now.
+    void end() {
+        if (broken_ || is_first_of_chain(first_.n)) return;
+        if (!removed_)
+            report_.findings.push_back(
+                {{}, "audit: the lines before line " + std::to_string(first_.n) + " are missing"});
+        else if (!same_digest(first_.hash, port::chained(*removed_, first_.n, first_.line)))
+            find(first_.n, changed);
+    }
+
+private:
+    static constexpr char changed[] = " or one before it was changed";
+
+    void find(std::uint64_t n, std::string const& what) {
+        report_.findings.push_back({{}, "audit: line " + std::to_string(n) + what});
+        broken_ = true;
+    }
+
+    port::AuditRow const first_;
+    VerifyReport& report_;
+    std::uint64_t at_;
+    std::optional<Sha256> before_ = {};   // the hash before the next line; unknown at first
+    std::optional<Sha256> removed_ = {};  // the hash before the first line
+    bool broken_ = false;
+};
+
 Result<void> check_audit(port::AuditStore& store, VerifyReport& report) {
     constexpr std::uint32_t page = 1'000;
-    std::optional<port::AuditRow> first;
-    std::optional<Sha256> before;  // of the first remaining line; known only later
-    std::uint64_t at = 0;
-    std::optional<Sha256> removed;
-    while (true) {
-        auto rows = store.audit(at, page);
-        if (!rows) return std::unexpected(std::move(rows.error()));
+    std::optional<AuditChain> chain;
+    for (std::uint64_t at = 0;;) {
+        auto const rows = store.audit(at, page);
+        if (!rows) return std::unexpected(rows.error());
         if (rows->empty()) break;
         for (port::AuditRow const& row : *rows) {
-            if (!first) {
-                first = row;
-                at = row.n - 1;
-                if (row.n == 1) before = Sha256{};
+            if (!chain || !chain->has(row)) {
+                if (chain) chain->end();
+                chain.emplace(row, report);
             }
-            std::string const n = std::to_string(++at);
-            if (row.n != at) {
-                report.findings.push_back({{}, "audit: line " + n + " is missing"});
-                return {};
-            }
-            if (before && !same_digest(row.hash, port::chained(*before, row.n, row.line))) {
-                report.findings.push_back(
-                    {{}, "audit: line " + n + " or one before it was changed"});
-                return {};
-            }
-            auto const trim = wire::read_trimmed(row.line);
-            if (trim && trim->through + 1 == first->n) removed = trim->hash;
-            before = row.hash;
-            ++report.audited;
+            chain->take(row);
         }
+        at = rows->back().n;
     }
-    if (!first || first->n == 1) return {};
-    std::string const n = std::to_string(first->n);
-    if (!removed) {
-        report.findings.push_back({{}, "audit: the lines before line " + n + " are missing"});
-    } else if (!same_digest(first->hash, port::chained(*removed, first->n, first->line))) {
-        report.findings.push_back({{}, "audit: line " + n + " or one before it was changed"});
-    }
+    if (chain) chain->end();
     return {};
 }
 

@@ -5,6 +5,7 @@
 #include "store/postgres/reader/read_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 
@@ -13,7 +14,9 @@ namespace dormouse::store::postgres {
 using port::Frame;
 
 Result<std::vector<Rows>> Reader::ask(std::span<Call const> calls) {
-    for (bool again = true;; again = false) {
+    for (bool again = !holds_view_;; again = false) {
+        if (holds_view_ && session_.open() == nullptr)
+            return fail(Code::store_unavailable, "The connection to PostgreSQL was lost.");
         auto const connection = session_.connection(call_wait_);
         if (!connection) return std::unexpected(connection.error().error);
         auto rows = (*connection)->run(calls, call_wait_);
@@ -288,10 +291,30 @@ Result<std::vector<port::SentRow>> Reader::sent(SessionId session, CallNo call,
     });
 }
 
-Result<void> Reader::ping() {
-    auto const rows = ask(Call{sql(Read::ping)});
+Result<void> Reader::hold_view() {
+    auto const connection = session_.connection(call_wait_);
+    if (!connection) return std::unexpected(connection.error().error);
+    auto const begun =
+        (*connection)
+            ->script(
+                "SET statement_timeout TO 0; SET enable_seqscan TO on; SET enable_hashjoin TO on;"
+                "SET enable_mergejoin TO on;"
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT FROM meta",
+                call_wait_);
+    if (!begun) return std::unexpected(begun.error().error);
+    call_wait_ = std::chrono::hours(1);
+    holds_view_ = true;
+    return {};
+}
+
+Result<void> Reader::ping(Epoch epoch) {
+    std::array calls{Call{sql(Read::ping)}, Call{sql(Read::node)}};
+    calls[1].parameters.integer(static_cast<std::int64_t>(epoch));
+    auto const rows = ask(calls);
     if (!rows) return std::unexpected(rows.error());
-    if (rows->size() == 0) return damaged("the format is missing");
+    if ((*rows)[0].size() == 0) return damaged("the format is missing");
+    if ((*rows)[1].size() == 0)
+        return fail(Code::wrong_state, "Another process has taken over the store.");
     return {};
 }
 

@@ -97,7 +97,14 @@ public:
     [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
                                               std::size_t max_bytes);
     [[nodiscard]] Result<std::uint64_t> feed_head();
-    [[nodiscard]] Result<void> ping();
+    // Fails with wrong_state if the process of this epoch was removed.
+    [[nodiscard]] Result<void> ping(Epoch epoch);
+
+    // From now on all queries have one view of the data, and are not asked again: the view ends
+    // with the connection. They may read whole tables.
+    [[nodiscard]] Result<void> hold_view();
+    // What verify reports about the feed and the audit besides the sessions, for people.
+    [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
 
 private:
     [[nodiscard]] Result<std::vector<Rows>> ask(std::span<Call const> calls);
@@ -117,6 +124,7 @@ private:
     [[nodiscard]] Result<std::int64_t> horizon();
 
     Session session_;
+    bool holds_view_ = false;
     std::int64_t lock_;
     Connection::Wait call_wait_;
 };

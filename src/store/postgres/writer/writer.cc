@@ -1,5 +1,6 @@
 #include "store/postgres/writer/writer.h"
 
+#include "store/postgres/owner.h"
 #include "store/postgres/statements.h"
 
 #include <sys/random.h>
@@ -24,25 +25,31 @@ std::string random_bytes() {
     return {bytes.data(), bytes.size()};
 }
 
+Failure refusal_of(Failure failure) {
+    if (failure.state == "DM003")
+        failure.error = {Code::wrong_state,
+                         "256 processes use this schema of the store: stop one of them",
+                         {},
+                         0};
+    return failure;
+}
+
 }  // namespace
 
 Answer<Registration> register_node(Connection& connection, Catalogue const& catalogue,
-                                   std::string const& name, std::string const& version) {
+                                   NodeName const& node, bool sole) {
     Registration out;
     out.incarnation = random_bytes();
     Call call{sql(Write::register_node)};
-    call.parameters.integer(catalogue.lock).bytes(out.incarnation).text(name).text(version);
-    auto const rows = connection.run(call, std::chrono::seconds(10));
-    if (!rows) {
-        auto failure = rows.error();
-        if (failure.state == "DM003")
-            failure.error = {Code::wrong_state,
-                             "256 processes use this schema of the store: stop one of them",
-                             {},
-                             0};
-        return std::unexpected(std::move(failure));
-    }
-    auto const made = integers_of(rows->text(0, 0));
+    call.parameters.integer(catalogue.lock).bytes(out.incarnation);
+    call.parameters.text(node.name).text(node.version);
+    std::vector<Call> calls;
+    if (sole) calls = {Call{sql(Write::free_writers)}, Call{sql(Write::forget_nodes)}};
+    calls.push_back(std::move(call));
+    auto const answers = connection.run(calls, std::chrono::seconds(10));
+    if (!answers) return std::unexpected(refusal_of(answers.error()));
+    auto const& rows = answers->back();
+    auto const made = integers_of(rows.text(0, 0));
     if (made.size() != 3) return std::unexpected(Failure{.error = {Code::internal, "register_1"}});
     out.epoch = static_cast<Epoch>(made[0]);
     out.slot = made[1];
@@ -78,9 +85,18 @@ Answer<Connection*> Writer::reconnect() {
     auto const until = Clock::now() + options_.reconnect_wait;
     for (;;) {
         auto made = session_.connection(options_.reconnect_wait);
+        if (made) retake(**made);
         if (made || Clock::now() >= until) return made;
         std::this_thread::sleep_for(pause_between_connects);
     }
+}
+
+// Without the lock each write is still checked by this process's row, until another process takes
+// both.
+void Writer::retake(Connection& connection) {
+    if (!options_.sole || owned_ == session_.made()) return;
+    auto const taken = retake_ownership(connection, session_.address().schema);
+    if (taken && *taken) owned_ = session_.made();
 }
 
 // The row's lock waits until the server has ended the lost call. That it is taken and committed
@@ -129,10 +145,10 @@ Answer<Writer::Statuses> Writer::once(Call const& call) {
     }
 }
 
-Result<Epoch> Writer::join(std::string const& name, std::string const& version) {
+Result<Epoch> Writer::join(NodeName const& node) {
     auto const connection = reconnect();
     if (!connection) return std::unexpected(connection.error().error);
-    auto made = register_node(**connection, catalogue_, name, version);
+    auto made = register_node(**connection, catalogue_, node, options_.sole);
     if (!made) return std::unexpected(std::move(made.error().error));
     me_ = std::move(*made);
     joined_ = me_.epoch;

@@ -16,6 +16,7 @@ struct WriterOptions {
     std::uint64_t feed_kept = 0;
     Connection::Wait call_wait{};
     Connection::Wait reconnect_wait{};
+    bool sole = false;  // this process alone uses the schema (owner.h)
 };
 
 // This process's row in `writers`.
@@ -26,9 +27,15 @@ struct Registration {
     std::string incarnation;  // 16 random bytes
 };
 
+// How a process appears in `nodes`.
+struct NodeName {
+    std::string name;
+    std::string version;  // the release
+};
+
+// `sole`: removes the rows of all other processes in the same transaction.
 [[nodiscard]] Answer<Registration> register_node(Connection& connection, Catalogue const& catalogue,
-                                                 std::string const& name,
-                                                 std::string const& version);
+                                                 NodeName const& node, bool sole);
 
 class Writer {
 public:
@@ -53,7 +60,7 @@ public:
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
 
     // Registers again, after another process took the row. Returns the new epoch.
-    [[nodiscard]] Result<Epoch> join(std::string const& name, std::string const& version);
+    [[nodiscard]] Result<Epoch> join(NodeName const& node);
     // The first of 256 session numbers that no process has used.
     [[nodiscard]] Result<std::uint64_t> take_block();
 
@@ -72,6 +79,7 @@ private:
     // What became of the call that was sent last; nullopt: it was not made and will not be.
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
+    void retake(Connection& connection);
     [[nodiscard]] Failure fence();
     // A call without appends. Returns its status.
     [[nodiscard]] Result<std::int64_t> change(Call const& call);
@@ -88,6 +96,7 @@ private:
     WriterOptions options_;
     Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
+    std::uint64_t owned_ = 1;  // the connection that holds the lock of owner.h, counted as made()
 };
 
 }  // namespace dormouse::store::postgres

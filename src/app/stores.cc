@@ -1,0 +1,40 @@
+#include "app/stores.h"
+
+#include "config/values.h"
+#include "runtime/stores.h"
+
+namespace dormouse::app {
+
+namespace {
+
+std::string const& url_of(config::Store const& store) {
+    return store.secret_url ? store.secret_url->value : store.url;
+}
+
+}  // namespace
+
+Result<void> check_store(config::Store const& store) {
+    std::string const& url = url_of(store);
+    if (runtime::is_database(url)) return runtime::check_database(url);
+    if (!store.secret_url) return {};
+    return fail(Code::bad_value, "the variable " + store.secret_url->env +
+                                     " of url_env does not hold a postgres:// URL");
+}
+
+Result<void> check_store_flag(config::Store const& store) {
+    if (auto const todo = config::misfit(config::Form::store, store.url))
+        return fail(Code::bad_value, "--store: " + *todo);
+    return check_store(store);
+}
+
+bool in_memory(config::Store const& store) { return !store.secret_url && store.url == "memory"; }
+
+std::string store_place(config::Store const& store, std::string const& data) {
+    if (in_memory(store)) return ":memory:";
+    std::string const& url = url_of(store);
+    return runtime::is_database(url) ? url : data;
+}
+
+std::string store_name(config::Store const& store) { return runtime::shown_place(url_of(store)); }
+
+}  // namespace dormouse::app

@@ -1,0 +1,23 @@
+#pragma once
+// The store that the configuration and the command line name.
+
+#include "config/config.h"
+
+#include <dormouse/error.h>
+
+#include <string>
+
+namespace dormouse::app {
+
+// Whether the store can be opened as it is named.
+[[nodiscard]] Result<void> check_store(config::Store const& store);
+// The same for --store. It contains no password, because other users of the machine can read it.
+[[nodiscard]] Result<void> check_store_flag(config::Store const& store);
+
+[[nodiscard]] bool in_memory(config::Store const& store);
+// For runtime::open_store. May contain a password.
+[[nodiscard]] std::string store_place(config::Store const& store, std::string const& data);
+// For people and logs: "sqlite", "memory", or the database without user and password.
+[[nodiscard]] std::string store_name(config::Store const& store);
+
+}  // namespace dormouse::app

@@ -1,0 +1,18 @@
+#pragma once
+// The keys of [store].
+
+#include "config/rows.h"
+
+namespace dormouse::config::rows {
+
+inline constexpr Key store_rows[] = {
+    text<&Store::url>("url", store_place,
+                      "Where sessions are kept: \"sqlite\" in the data directory, \"memory\" "
+                      "until the end, or postgres://USER@HOST:PORT/DATABASE?schema=NAME."),
+    text<&Store::secret_url>("url_env", variable,
+                             "The variable with a postgres:// URL, which may contain a password. "
+                             "Then url has no meaning.")
+        .like("DATABASE_URL"),
+};
+
+}  // namespace dormouse::config::rows

@@ -1,0 +1,54 @@
+#pragma once
+// Of a store that other processes could take over, and that this process uses alone while it lives.
+
+#include "base/scope.h"
+#include "port/nodes.h"
+#include "port/world.h"
+
+#include <functional>
+
+namespace dormouse::runtime {
+
+// The time since the machine started, also while it slept.
+[[nodiscard]] Duration boot_time();
+
+// On the loop. Asks the store each second whether this process still owns it.
+class SoleOwner final : public port::Nodes {
+public:
+    // Asks the store; wrong_state: another process owns it. Answers on the loop.
+    using Ask = std::function<void(std::function<void(Result<void>)> answer)>;
+
+    // `loop` outlives this. Without `ask`, no other process can take the store over.
+    SoleOwner(port::Loop& loop, Epoch epoch, Ask ask, std::function<Duration()> clock = boot_time)
+        : loop_(loop), epoch_(epoch), ask_(std::move(ask)), clock_(std::move(clock)) {}
+
+    // Begins to ask. `lost` is called once, when another process has taken over: nothing can be
+    // written any more.
+    void start(std::function<void()> lost);
+
+    [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    // If not, answers are compared with the store before they leave.
+    [[nodiscard]] bool alone() const override { return !ask_; }
+    // Each process before this one: the store refuses its writes.
+    [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
+    // Not after a while without an answer: another process may own the store by now.
+    [[nodiscard]] bool may_start() const override;
+    // A process that was replaced takes no part again.
+    void rejoin(port::Fn<void()> done) override;
+
+private:
+    void ask();
+    void answered(Duration sent, Result<void> const& answer);
+    void report();
+
+    port::Loop& loop_;
+    Epoch const epoch_;
+    Ask const ask_;
+    std::function<Duration()> const clock_;
+    Duration confirmed_{};  // when the newest question with a good answer was sent
+    std::function<void()> lost_ = {};
+    bool reported_ = false;
+    Scope scope_;
+};
+
+}  // namespace dormouse::runtime

@@ -1,0 +1,38 @@
+#pragma once
+// Opens the store that a setting names.
+
+#include "port/store.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::runtime {
+
+struct StoreChoice {
+    // A directory, created if it does not exist; ":memory:" stores nothing; or the URL of a
+    // PostgreSQL database: postgres://USER@HOST:PORT/DATABASE?schema=NAME.
+    std::string place;
+    std::string release = {};      // named to a process that finds the database in use
+    bool relaxed = false;          // accept a server that can lose acknowledged results
+    std::optional<Time> now = {};  // to compare with the server's clock
+};
+
+struct OpenedStore {
+    std::unique_ptr<port::Store> store;
+    std::vector<std::string> warnings = {};  // for the administrator
+};
+
+// No error contains a password.
+[[nodiscard]] Result<OpenedStore> open_store(StoreChoice const& choice);
+
+[[nodiscard]] bool is_database(std::string_view place);
+// Whether the URL is one that can be opened. REQUIRES: is_database(url).
+[[nodiscard]] Result<void> check_database(std::string const& url);
+// The URL without user, password and connection parameters, for people. Any other place is
+// returned as it is.
+[[nodiscard]] std::string shown_place(std::string const& place);
+
+}  // namespace dormouse::runtime

@@ -1,0 +1,47 @@
+#include "store/postgres/owner.h"
+
+namespace dormouse::store::postgres {
+namespace {
+
+constexpr char is_locked[] = "55P03";  // the SQLSTATE after lock_timeout
+
+// Before the first migration there are no nodes.
+constexpr char newest_node[] =
+    "SELECT name, version, to_char(started AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+    " FROM nodes ORDER BY epoch DESC LIMIT 1";
+
+std::string owner_text(Connection& connection) {
+    auto const rows = connection.run(Call{newest_node}, look_wait);
+    if (!rows || rows->size() == 0) return "another process";
+    auto out = "the process " + std::string(rows->text(0, 0));
+    if (auto const release = rows->text(0, 1); !release.empty())
+        out += " of release " + std::string(release);
+    return out + ", started " + std::string(rows->text(0, 2));
+}
+
+}  // namespace
+
+// The lock stays when the transaction ends, lock_timeout does not. REQUIRES: the schema's name is
+// in a-z, 0-9 and _.
+Result<void> take_ownership(Connection& connection, std::string const& schema) {
+    auto const taken = connection.script(
+        "SET LOCAL lock_timeout TO '3s';"
+        "SELECT pg_advisory_lock(hashtext('dormouse owner'), hashtext('" +
+            schema + "'))",
+        look_wait);
+    if (taken) return {};
+    if (taken.error().state != is_locked) return std::unexpected(taken.error().error);
+    return fail(Code::wrong_state, "The schema \"" + schema + "\" is in use by " +
+                                       owner_text(connection) +
+                                       ": stop it, or choose another schema with ?schema=NAME");
+}
+
+Answer<bool> retake_ownership(Connection& connection, std::string const& schema) {
+    Call call{"SELECT pg_try_advisory_lock(hashtext('dormouse owner'), hashtext($1))::int::bigint"};
+    call.parameters.text(schema);
+    auto const rows = connection.run(call, look_wait);
+    if (!rows) return std::unexpected(rows.error());
+    return rows->integer(0, 0) != 0;
+}
+
+}  // namespace dormouse::store::postgres
