@@ -2,8 +2,6 @@
 """External agents (requirements C): what they may request in their session's folder, and the SQL
 views of their sessions."""
 import json
-import pathlib
-import sqlite3
 
 from acp import Programs
 from dormouse import main, wait_for
@@ -15,12 +13,7 @@ class Sql(Programs):
     more = '[server]\ndemo = true'
 
     def rows(self, session, view='agent_session_messages', key='session_id'):
-        file = pathlib.Path(self.server.directory) / 'dormouse.db'
-        with sqlite3.connect(f'file:{file}?mode=ro', uri=True) as db:
-            db.row_factory = sqlite3.Row
-            return [
-                dict(row) for row in db.execute(f'SELECT * FROM {view} WHERE {key} = ?', [session])
-            ]
+        return self.server.select(f"SELECT * FROM {view} WHERE {key} = '{session}'")
 
     def test_messages_of_a_program(self):
         session = self.create('tool build')

@@ -38,6 +38,9 @@ SYSTEM_PATH = os.environ.get('DORMOUSE_SYSTEM_PATH') or os.environ.get('PATH', o
 os.environ['DORMOUSE_SYSTEM_PATH'] = SYSTEM_PATH
 os.environ['PATH'] = f'{PROGRAMS}:{SYSTEM_PATH}'
 NOTHING = object()  # no body at all, which is not the body null
+# Where a frame of the journal is, in SQL: its session's number, and its first event.
+FRAME_NO = {'sqlite': 'k >> 24', 'postgres': 'no'}[STORE]
+FRAME_FIRST = {'sqlite': 'k & 16777215', 'postgres': 'first'}[STORE]
 READY_LIMIT_S = 20
 STOP_LIMIT_S = 10  # time in which a server must stop
 
@@ -359,14 +362,31 @@ class Server:
     def while_down(self, *statements):
         """Runs SQL that changes stored data, between a stop and a start."""
         self.term()
+        self.change(*statements)
+        return self.start()
+
+    def change(self, *statements):
+        """Runs SQL that changes the stored data of a server that has ended."""
         if self.store:
-            postgres.cluster().run(*statements, schema=self.store.split('?schema=')[1])
-            return self.start()
+            return self._database(*statements)
         with contextlib.closing(sqlite3.connect(f'{self.directory}/dormouse.db')) as file:
             with file:
                 for statement in statements:
                     file.execute(statement)
-        return self.start()
+
+    def select(self, query):
+        """Returns the rows of a query as dictionaries. The server may run."""
+        if self.store:
+            found = self._database(f'SELECT row_to_json(r) FROM ({query}) r')
+            return [{name: json.dumps(value) if isinstance(value, (dict, list)) else value
+                     for name, value in json.loads(row).items()} for (row,) in found]
+        path = f'file:{self.directory}/dormouse.db?mode=ro'
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as file:
+            file.row_factory = sqlite3.Row
+            return [dict(row) for row in file.execute(query)]
+
+    def _database(self, *statements):
+        return postgres.cluster().run(*statements, schema=self.store.split('?schema=')[1])
 
     def alive(self):
         return self.process.poll() is None
@@ -385,10 +405,14 @@ class Server:
         self.verify()
 
     def verify(self):
-        store = ['--store', self.store] if self.store else ['--data', self.directory]
-        report = run('verify', *store, '--json', timeout=120)
+        report = self.checked('--json')
         assert report.returncode == 0, f'verify: {report.stdout}{report.stderr}'
         assert json.loads(report.stdout)['findings'] == []
+
+    def checked(self, *options):
+        """Runs `dormouse verify` on its store."""
+        store = ['--store', self.store] if self.store else ['--data', self.directory]
+        return run('verify', *store, *options, timeout=120)
 
     def clean(self):
         if self.process and self.alive():

@@ -4,7 +4,7 @@ the commits, with an opaque cursor that never skips and may repeat.
 """
 import threading
 
-from dormouse import Case, Events, main
+from dormouse import FRAME_FIRST, FRAME_NO, Case, Events, main
 
 
 def key(event):
@@ -191,7 +191,8 @@ class Feed(FeedCase):
             session = self.server.create('deploy A')['id']
             self.server.at_rest(session)
         _, end = self.pages()
-        self.server.while_down('DELETE FROM feed WHERE n < (SELECT max(n) FROM feed)')
+        floor = "UPDATE meta SET value = (SELECT max(n) FROM feed) - 1 WHERE name = 'feed_floor'"
+        self.server.while_down(floor, 'DELETE FROM feed WHERE n < (SELECT max(n) FROM feed)')
         self.assertProblem(self.server.get('/api/events?cursor=f1'), 410, 'history_gone')
         self.assertStatus(self.server.get(f'/api/events?cursor={end}'), 200)
         stream = self.stream(last_event_id='f1')
@@ -219,7 +220,7 @@ class Damage(FeedCase):
         super().tearDown()
 
     def damage(self, change, goes_on=False):
-        """`change`: SQL for one frame of `bad`, which has two sessions next to it. `goes_on`: other
+        """`change`: SQL for a {frame} of `bad`, a {session} that has two others next to it. `goes_on`: other
         frames follow it."""
         before = self.server.create('deploy A')['id']
         bad = self.server.create('deploy B')['id']
@@ -230,8 +231,10 @@ class Damage(FeedCase):
             self.server.result(self.server.open_calls(bad)[0]['id'], 'live')
             self.server.at_rest(bad)
         number = f"(SELECT no FROM sessions WHERE id = '{bad[4:]}')"
-        place = f'(SELECT min(k) FROM journal WHERE k > {number} << 24 | 1)'
-        self.server.while_down(change.format(place=place), 'DELETE FROM snapshots')
+        own = f'{FRAME_NO} = {number}'
+        frame = (f'{own} AND {FRAME_FIRST} = (SELECT min({FRAME_FIRST}) FROM journal'
+                 f' WHERE {own} AND {FRAME_FIRST} > 1)')
+        self.server.while_down(change.format(session=own, frame=frame), 'DELETE FROM snapshots')
         return before, bad, after
 
     def expect_damage(self, change, goes_on=False):
@@ -257,7 +260,7 @@ class Damage(FeedCase):
 
     def test_damaged_append_is_reported_and_the_feed_continues(self):
         _, bad, after = self.expect_damage(
-            "UPDATE journal SET data = replace(data, 'a', 'b') WHERE k = {place}"
+            "UPDATE journal SET data = replace(data, 'a', 'b') WHERE {frame}"
         )
         problem = self.server.get(f'/api/sessions/{bad}')
         self.assertProblem(problem, 500, 'internal')
@@ -275,10 +278,10 @@ class Damage(FeedCase):
         self.server.at_rest(after)
 
     def test_missing_append_is_reported(self):
-        self.expect_damage('DELETE FROM journal WHERE k = {place}', goes_on=True)
+        self.expect_damage('DELETE FROM journal WHERE {frame}', goes_on=True)
 
     def test_session_without_any_append_is_deleted(self):
-        _, bad, _ = self.damage('DELETE FROM journal WHERE k >> 24 = {place} >> 24')
+        _, bad, _ = self.damage('DELETE FROM journal WHERE {session}')
         self.assertProblem(self.server.get(f'/api/sessions/{bad}'), 500, 'internal')
         self.assertStatus(self.server.delete(f'/api/sessions/{bad}'), 204)
         self.assertStatus(self.server.get(f'/api/sessions/{bad}'), 404)

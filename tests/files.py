@@ -5,7 +5,6 @@ import base64
 import http.client
 import json
 import pathlib
-import sqlite3
 import threading
 import time
 import zlib
@@ -312,11 +311,9 @@ class Damaged(Files):
         self.send(session, [said('look'), image()])
         artifact = self.shown(session)[1]['artifactID']
         self.assertEqual(self.server.term(), 0)
-        database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
-        with database:
-            self.assertEqual(database.execute('DELETE FROM artifacts').rowcount, 1)
-        database.close()
-        report = run('verify', '--data', self.server.directory, '--json')
+        self.assertEqual(len(self.server.select('SELECT seq FROM artifacts')), 1)
+        self.server.change('DELETE FROM artifacts')
+        report = self.server.checked('--json')
         self.assertEqual(report.returncode, 1, report)
         self.assertIn('missing', report.stdout)
         self.server.start()

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """What operators see of the server: the audit, nodes, starts, the effective configuration."""
-import contextlib
 import pathlib
-import sqlite3
 
-from dormouse import Case, Client, main, run
+from dormouse import STORE, Case, Client, main, run
 
 SECRET = 'sk-never-shown-4711'
 GOOD = '''
@@ -86,12 +84,8 @@ class Operators(Case):
 
     def rename(self, old, new):
         """Changes a name in the first line, behind the server's back."""
-        self.server.term()
-        with contextlib.closing(sqlite3.connect(f'{self.server.directory}/dormouse.db')) as db:
-            change = 'UPDATE audit SET line = replace(line, ?, ?) WHERE n = 1'
-            db.execute(change, (f'"{old}"', f'"{new}"'))
-            db.commit()
-        self.server.start()
+        change = f"""UPDATE audit SET line = replace(line, '"{old}"', '"{new}"') WHERE n = 1"""
+        self.server.while_down(change)
 
     # ---- starts and nodes
 
@@ -112,7 +106,7 @@ class Operators(Case):
         self.assertEqual(node['epoch'], self.get('/api/starts')['items'][0]['epoch'])
         directory = str(pathlib.Path(self.server.directory).resolve())
         self.assertEqual(node['data']['directory'], directory)
-        self.assertGreater(node['data']['bytes'], 1000)
+        self.assertGreater(node['data']['bytes'], 1000 if STORE == 'sqlite' else 10)
         self.assertGreater(node['data']['freeBytes'], 1000)
         self.assertIn(node['release'], run('--version').stdout)
 

@@ -159,6 +159,12 @@ def unavailable(what):
     raise unittest.SkipTest(text)
 
 
+def needed():
+    """Skips the test where PostgreSQL is not installed, or lets it fail (unavailable())."""
+    if programs() is None:
+        unavailable('PostgreSQL')
+
+
 @functools.cache
 def _shared():
     return Cluster()
@@ -174,6 +180,5 @@ def end_shared():
 def cluster():
     """Returns the server that the tests of a file share. Skips the test where PostgreSQL is not
     installed; in CI, with DORMOUSE_TEST_POSTGRES set, it fails."""
-    if programs() is None:
-        unavailable('PostgreSQL')
+    needed()
     return _shared()

@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import json
 import pathlib
-import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
@@ -284,10 +283,8 @@ class Seen:
         path = f'/api/sessions/{session}/prompt?wait=20'
         self.assertStatus(self.server.post(path, {'parts': parts}), 200)
         self.assertEqual(self.server.term(), 0)
-        database = sqlite3.connect(pathlib.Path(self.server.directory, 'dormouse.db'))
-        with database:
-            self.assertEqual(database.execute('DELETE FROM artifacts').rowcount, 1)
-        database.close()
+        self.assertEqual(len(self.server.select('SELECT seq FROM artifacts')), 1)
+        self.server.change('DELETE FROM artifacts')
         self.server.start()
         turn = self.assertStatus(self.server.prompt(session, 'and?'), 200)
         self.assertEqual(turn['finishReason'], 'error')

@@ -2,10 +2,8 @@
 """Web Push: [[notify]] of kind web-push, against a fake push service. Libraries of others decrypt
 what it receives and check the server's signature."""
 import base64
-import contextlib
 import json
 import pathlib
-import sqlite3
 import stat
 import tempfile
 import time
@@ -390,11 +388,7 @@ class Devices(Pushed):
 
 class Ends(Pushed):
     def rows(self):
-        self.server.term()
-        with contextlib.closing(sqlite3.connect(f'{self.server.directory}/dormouse.db')) as file:
-            found = file.execute('SELECT person FROM devices').fetchall()
-        self.server.start()
-        return found
+        return [(row['person'],) for row in self.server.select('SELECT person FROM devices')]
 
     def silent(self):
         self.ask()

@@ -4,7 +4,7 @@ the journal; a damaged journal is named and left alone."""
 import json
 import time
 
-from dormouse import Case, Server, main, run
+from dormouse import FRAME_FIRST, FRAME_NO, Case, Server, main, run
 from tools_by_config import HELD, Tools, eventually
 
 
@@ -44,9 +44,10 @@ class Repair(Damaged, Case):
     def test_journal_that_is_damaged_is_named_and_left_alone(self):
         session = self.server.create('deploy A')['id']
         other = self.server.create('deploy B')['id']
+        first = '(SELECT min(no) FROM sessions)'
         self.server.while_down(
-            'DELETE FROM journal WHERE k = (SELECT min(k) + 1 FROM journal) OR k = '
-            '(SELECT k FROM journal ORDER BY k LIMIT 1 OFFSET 1)',
+            f'DELETE FROM journal WHERE {FRAME_NO} = {first} AND {FRAME_FIRST} = (SELECT'
+            f' min({FRAME_FIRST}) FROM journal WHERE {FRAME_NO} = {first} AND {FRAME_FIRST} > 1)',
             'DELETE FROM snapshots',
         )
         looked = self.doctor('--repair')
@@ -140,7 +141,7 @@ class Findings(Damaged, Tools):
         broken = numbers[1_020:]
         last = f"(SELECT no FROM sessions WHERE id = '{broken[0][4:]}')"
         self.server.while_down(
-            f"UPDATE journal SET data = '[]' WHERE k >> 24 >= {last}",
+            f"UPDATE journal SET data = '[]' WHERE {FRAME_NO} >= {last}",
             f'DELETE FROM snapshots WHERE no >= {last}',
         )
         report = self.server.get('/api/doctor').json
@@ -188,7 +189,7 @@ class Findings(Damaged, Tools):
         self.assertEqual(self.found('unreadable'), (True, []))
         number = f"(SELECT no FROM sessions WHERE id = '{session[4:]}')"
         self.server.while_down(
-            f"UPDATE journal SET data = '[]' WHERE k >> 24 = {number}",
+            f"UPDATE journal SET data = '[]' WHERE {FRAME_NO} = {number}",
             f'DELETE FROM snapshots WHERE no = {number}',
             'UPDATE wakeups SET wake_at = wake_at - 7200000',
             f'INSERT INTO wakeups(no, wake_at) VALUES ({self.number(rests)}, 1)',
@@ -214,7 +215,7 @@ class Findings(Damaged, Tools):
         waits = self.server.create('deploy A')['id']  # read once, although it is also due
         self.server.while_down(
             *(
-                f"UPDATE journal SET data = '[]' WHERE k >> 24 = {self.number(one)}"
+                f"UPDATE journal SET data = '[]' WHERE {FRAME_NO} = {self.number(one)}"
                 for one in (rests, now, later[-1])
             ),
             f'INSERT INTO wakeups(no, wake_at) VALUES ({self.number(now)}, 0)',

@@ -2,7 +2,6 @@
 """Retention by hand: deletions by age are reported first, run in batches, and a kill in the middle
 leaves each session whole or deleted."""
 import json
-import sqlite3
 import threading
 
 from dormouse import Case, main, run
@@ -127,10 +126,8 @@ class Retention(Case):
 
 class Lines:
     def lines(self):
-        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
-            rows = file.execute('SELECT n, line FROM audit ORDER BY n').fetchall()
-        file.close()
-        return [(n, json.loads(line)) for n, line in rows]
+        rows = self.server.select('SELECT n, line FROM audit ORDER BY n')
+        return [(row['n'], json.loads(row['line'])) for row in rows]
 
 
 class Audit(Lines, Case):
@@ -140,9 +137,6 @@ class Audit(Lines, Case):
         for _ in range(count):
             session = self.server.create()['id']
             self.assertStatus(self.server.post(f'/api/sessions/{session}/end'), 200)
-
-    def verified(self):
-        return run('verify', '--data', self.server.directory)
 
     def test_dry_run_counts_what_is_then_deleted(self):
         self.ended(5)
@@ -170,16 +164,14 @@ class Audit(Lines, Case):
         self.assertEqual(none, 0)
         self.ended(1)
         self.server.term()
-        self.assertEqual(self.verified().returncode, 0, self.verified().stdout)
+        self.assertEqual(self.server.checked().returncode, 0, self.server.checked().stdout)
 
     def test_beginning_that_is_just_missing_is_found(self):
         self.ended(3)
         self.server.term()
-        self.assertEqual(self.verified().returncode, 0)
-        with sqlite3.connect(f'{self.server.directory}/dormouse.db') as file:
-            file.execute('DELETE FROM audit WHERE n = 1')
-        file.close()
-        found = self.verified()
+        self.assertEqual(self.server.checked().returncode, 0)
+        self.server.change('DELETE FROM audit WHERE n = 1')
+        found = self.server.checked()
         self.assertEqual(found.returncode, 1)
         self.assertIn('the lines before line 2 are missing', found.stdout)
         self.server.verify = lambda: None  # damaged on purpose

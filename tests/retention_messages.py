@@ -3,7 +3,6 @@
 work stays, requests for deleted history get 410, and a kill leaves the whole or the rest."""
 import pathlib
 import re
-import sqlite3
 import tempfile
 import threading
 
@@ -137,13 +136,12 @@ class ByHand(Cutting):
         session = self.server.create()['id']
         self.talk(session, 60)
         self.cut(messagesPerSession=100)
-        database = sqlite3.connect(f'file:{self.server.directory}/dormouse.db?mode=ro', uri=True)
-        query = 'SELECT id, role FROM agent_session_messages WHERE session_id = ?'
-        rows = database.execute(query, [session]).fetchall()
-        self.assertEqual(rows, [(m['id'], m['role']) for m in self.messages(session)])
-        query = 'SELECT working_directory FROM agent_sessions WHERE id = ?'
-        self.assertIsNotNone(database.execute(query, [session]).fetchone())
-        database.close()
+        rows = self.server.select(
+            f"SELECT id, role FROM agent_session_messages WHERE session_id = '{session}'")
+        self.assertEqual([(row['id'], row['role']) for row in rows],
+                         [(m['id'], m['role']) for m in self.messages(session)])
+        query = f"SELECT working_directory FROM agent_sessions WHERE id = '{session}'"
+        self.assertEqual(len(self.server.select(query)), 1)
 
     def test_kill_in_the_middle_leaves_the_whole_or_the_rest(self):
         sessions = [self.server.create()['id'] for _ in range(6)]

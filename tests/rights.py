@@ -6,10 +6,9 @@ here."""
 import json
 import pathlib
 import re
-import sqlite3
 import tempfile
 
-from dormouse import ROOT, Case, Client, Events, main, run, wait_for
+from dormouse import ROOT, STORE, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
 
 ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
@@ -544,17 +543,12 @@ class CommandLine(Rights):
 
 class Audit(Rights):
     def lines(self):
-        with sqlite3.connect(pathlib.Path(self.server.directory) / 'dormouse.db') as db:
-            return [json.loads(line) for (line,) in db.execute('SELECT line FROM audit ORDER BY n')]
+        rows = self.server.select('SELECT line FROM audit ORDER BY n')
+        return [json.loads(row['line']) for row in rows]
 
     def verify(self):
-        report = run('verify', '--data', self.server.directory, '--json')
+        report = self.server.checked('--json')
         return report.returncode, json.loads(report.stdout)
-
-    def change(self, sql):
-        with sqlite3.connect(pathlib.Path(self.server.directory) / 'dormouse.db') as db:
-            db.execute(sql)
-        db.close()
 
     def history(self):
         bob, name = self.token('bob', 'answer')
@@ -580,17 +574,17 @@ class Audit(Rights):
 
     def test_changed_or_missing_audit_lines_are_found(self):
         self.history()
-        file = pathlib.Path(self.server.directory) / 'dormouse.db'
-        saved = file.read_bytes()
+        self.server.change('CREATE TABLE saved AS SELECT * FROM audit')
+        zeros = {'sqlite': 'zeroblob(32)', 'postgres': "decode(repeat('00', 32), 'hex')"}[STORE]
         for n in (1, 2, 3, 4):
             for sql in (
                 f"UPDATE audit SET line = replace(line, '\"at\":1', '\"at\":2') WHERE n = {n}",
-                f'UPDATE audit SET hash = zeroblob(32) WHERE n = {n}',
+                f'UPDATE audit SET hash = {zeros} WHERE n = {n}',
                 f'UPDATE audit SET n = 9 WHERE n = {n}',
             ):
                 with self.subTest(sql=sql):
-                    file.write_bytes(saved)
-                    self.change(sql)
+                    self.server.change(
+                        'DELETE FROM audit', 'INSERT INTO audit SELECT * FROM saved', sql)
                     status, report = self.verify()
                     self.assertEqual(status, 1, report)
                     self.assertIn('audit', report['findings'][0]['what'])

@@ -171,7 +171,7 @@ class Made(Rules):
         self.asked()
         self.server.delete(f'/api/rules/{rule}')
         self.server.term()
-        told = run('verify', '--data', self.server.directory)
+        told = self.server.checked()
         self.assertEqual(told.returncode, 0, told)
         self.server.start()
 

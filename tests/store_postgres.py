@@ -331,6 +331,35 @@ class Life(Database):
         second.create('hello')
         second.finish()
 
+    def test_views_for_sql(self):
+        server = self.server()
+        done = server.create('deploy A')['id']
+        server.result(server.open_calls(done)[0]['id'], 'live')
+        server.at_rest(done)
+        waits = server.create('deploy B within 1h')['id']
+        rows = {row['session_id']: row for row in server.select('SELECT * FROM pending_tool_calls')}
+        self.assertEqual((rows[done]['status'], rows[waits]['status']), ('completed', 'waiting'))
+        call = server.open_calls(waits)[0]
+        row = rows[waits]
+        self.assertEqual((row['id'], row['call_id'], row['tool']),
+                         (call['id'], call['callID'], call['tool']))
+        self.assertEqual(json.loads(row['input']), call['input'])
+        self.assertEqual(row['message_id'], server.messages(waits)[-1]['id'])
+        self.assertEqual((row['completed_at'], row['result']), (None, None))
+        self.assertGreater(row['timeout'], row['created_at'])
+        self.assertEqual(json.loads(rows[done]['result'])['output'], 'live')
+        self.assertGreaterEqual(rows[done]['completed_at'], rows[done]['created_at'])
+        told = {message['id']: message for message in server.messages(done)}
+        for row in server.select(
+                f"SELECT * FROM agent_session_messages WHERE session_id = '{done}'"):
+            self.assertEqual(row['role'], told[row['id']]['role'])
+            said = ''.join(p['text'] for p in told[row['id']]['parts'] if p['type'] == 'text')
+            self.assertEqual(json.loads(row['content'])['text'], said)
+        sessions = server.select('SELECT * FROM agent_sessions ORDER BY id')
+        self.assertEqual(sorted([done, waits]), sorted(row['id'] for row in sessions))
+        self.assertEqual({row['agent_id'] for row in sessions}, {'demo'})
+        server.finish()
+
     def test_verify_beside_a_server(self):
         server = self.server()
         session = server.create('deploy A')['id']

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.parse
 
-from dormouse import Case, Client, Server, main
+from dormouse import STORE, Case, Client, Server, main
 from tools_by_config import Service, eventually
 from webhook_peers import WHSEC, plain, slack, standard
 
@@ -390,9 +390,10 @@ url = "{self.service.url}/build"
 
     def test_too_many_kept_deliveries_are_refused(self):
         self.assertEqual(self.assertStatus(self.github(), 202)['outcome'], 'kept')
+        key = {'sqlite': 'randomblob(16)', 'postgres': "decode(md5(i::text), 'hex')"}[STORE]
         self.server.while_down(
             'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9998)'
-            ' INSERT INTO kept SELECT randomblob(16), digest, id || i, at, source, project,'
+            f' INSERT INTO kept SELECT {key}, digest, id || i, at, source, project,'
             " 'r' || i, body FROM kept, n"
         )
         self.assertStatus(self.github(delivery='g2', run=4712), 202)
