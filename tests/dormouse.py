@@ -4,7 +4,6 @@ test (nothing is stuck, the server stops in time, the store has no findings).
 The binary is $DORMOUSE_BIN, else $DORMOUSE, else build/release/dormouse of this repository.
 """
 import contextlib
-import hashlib
 import http.client
 import json
 import os
@@ -14,7 +13,6 @@ import select
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,7 +20,7 @@ import threading
 import time
 import unittest
 
-import postgres
+from stored import Stored
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = (
@@ -30,17 +28,12 @@ BINARY = (
     or os.environ.get('DORMOUSE')
     or str(ROOT / 'build/release/dormouse')
 )
-# The store of the test servers: sqlite, or postgres (tests/postgres.py) with a schema for each.
-STORE = os.environ.get('DORMOUSE_TEST_STORE', 'sqlite')
 # What tools/setup.sh test unpacks: Node of a pinned version, proxies, promtool.
 PROGRAMS = ROOT / 'build/programs/bin'
 SYSTEM_PATH = os.environ.get('DORMOUSE_SYSTEM_PATH') or os.environ.get('PATH', os.defpath)
 os.environ['DORMOUSE_SYSTEM_PATH'] = SYSTEM_PATH
 os.environ['PATH'] = f'{PROGRAMS}:{SYSTEM_PATH}'
 NOTHING = object()  # no body at all, which is not the body null
-# Where a frame of the journal is, in SQL: its session's number, and its first event.
-FRAME_NO = {'sqlite': 'k >> 24', 'postgres': 'no'}[STORE]
-FRAME_FIRST = {'sqlite': 'k & 16777215', 'postgres': 'first'}[STORE]
 READY_LIMIT_S = 20
 STOP_LIMIT_S = 10  # time in which a server must stop
 
@@ -224,7 +217,7 @@ class Events:
         self.close()
 
 
-class Server:
+class Server(Stored):
     """A test server, in its own directory unless one is given."""
 
     host = '127.0.0.1'
@@ -235,7 +228,7 @@ class Server:
         self.log = pathlib.Path(self.own) / 'log'
         self.arguments = list(arguments)
         self.environment = environment(**(env or {}))
-        self.store = self._store()
+        self.store = self.database_of(self.arguments)
         self.process = None
         self.clock = None  # a socket that moves the server's clock
         self.ahead = 0  # seconds that its clock is ahead, also after a restart
@@ -297,17 +290,6 @@ class Server:
         theirs.close()
         return os.fdopen(read)
 
-    def _store(self):
-        """The URL of its database; None: it has none."""
-        if '--store' in self.arguments:
-            named = self.arguments[self.arguments.index('--store') + 1]
-            return named if named.startswith('postgres') else None
-        if STORE != 'postgres':
-            return None
-        # A server in the same directory continues the same sessions.
-        name = hashlib.sha256(self.directory.encode()).hexdigest()[:16]
-        return postgres.cluster().url(schema=f'd_{name}')
-
     def _first_line(self, stream):
         timer = threading.Timer(READY_LIMIT_S, self.process.kill)
         timer.start()
@@ -364,29 +346,6 @@ class Server:
         self.term()
         self.change(*statements)
         return self.start()
-
-    def change(self, *statements):
-        """Runs SQL that changes the stored data of a server that has ended."""
-        if self.store:
-            return self._database(*statements)
-        with contextlib.closing(sqlite3.connect(f'{self.directory}/dormouse.db')) as file:
-            with file:
-                for statement in statements:
-                    file.execute(statement)
-
-    def select(self, query):
-        """Returns the rows of a query as dictionaries. The server may run."""
-        if self.store:
-            found = self._database(f'SELECT row_to_json(r) FROM ({query}) r')
-            return [{name: json.dumps(value) if isinstance(value, (dict, list)) else value
-                     for name, value in json.loads(row).items()} for (row,) in found]
-        path = f'file:{self.directory}/dormouse.db?mode=ro'
-        with contextlib.closing(sqlite3.connect(path, uri=True)) as file:
-            file.row_factory = sqlite3.Row
-            return [dict(row) for row in file.execute(query)]
-
-    def _database(self, *statements):
-        return postgres.cluster().run(*statements, schema=self.store.split('?schema=')[1])
 
     def alive(self):
         return self.process.poll() is None

@@ -4,7 +4,8 @@ the commits, with an opaque cursor that never skips and may repeat.
 """
 import threading
 
-from dormouse import FRAME_FIRST, FRAME_NO, Case, Events, main
+from dormouse import Case, Events, main
+from stored import FRAME_FIRST, FRAME_NO
 
 
 def key(event):
@@ -220,8 +221,8 @@ class Damage(FeedCase):
         super().tearDown()
 
     def damage(self, change, goes_on=False):
-        """`change`: SQL for a {frame} of `bad`, a {session} that has two others next to it. `goes_on`: other
-        frames follow it."""
+        """`change`: SQL for a {frame} of the {session} `bad`, which has two others next to it.
+        `goes_on`: other frames follow it."""
         before = self.server.create('deploy A')['id']
         bad = self.server.create('deploy B')['id']
         after = self.server.create('deploy C')['id']

@@ -311,7 +311,7 @@ class Damaged(Files):
         self.send(session, [said('look'), image()])
         artifact = self.shown(session)[1]['artifactID']
         self.assertEqual(self.server.term(), 0)
-        self.assertEqual(len(self.server.select('SELECT seq FROM artifacts')), 1)
+        self.assertEqual(len(self.server.select('SELECT sum FROM artifacts')), 1)
         self.server.change('DELETE FROM artifacts')
         report = self.server.checked('--json')
         self.assertEqual(report.returncode, 1, report)

@@ -2,7 +2,8 @@
 """What operators see of the server: the audit, nodes, starts, the effective configuration."""
 import pathlib
 
-from dormouse import STORE, Case, Client, main, run
+from dormouse import Case, Client, main, run
+from stored import STORE
 
 SECRET = 'sk-never-shown-4711'
 GOOD = '''

@@ -283,7 +283,7 @@ class Seen:
         path = f'/api/sessions/{session}/prompt?wait=20'
         self.assertStatus(self.server.post(path, {'parts': parts}), 200)
         self.assertEqual(self.server.term(), 0)
-        self.assertEqual(len(self.server.select('SELECT seq FROM artifacts')), 1)
+        self.assertEqual(len(self.server.select('SELECT sum FROM artifacts')), 1)
         self.server.change('DELETE FROM artifacts')
         self.server.start()
         turn = self.assertStatus(self.server.prompt(session, 'and?'), 200)

@@ -4,7 +4,8 @@ the journal; a damaged journal is named and left alone."""
 import json
 import time
 
-from dormouse import FRAME_FIRST, FRAME_NO, Case, Server, main, run
+from dormouse import Case, Server, main, run
+from stored import FRAME_FIRST, FRAME_NO
 from tools_by_config import HELD, Tools, eventually
 
 

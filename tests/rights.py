@@ -8,8 +8,9 @@ import pathlib
 import re
 import tempfile
 
-from dormouse import ROOT, STORE, Case, Client, Events, main, run, wait_for
+from dormouse import ROOT, Case, Client, Events, main, run, wait_for
 from http_contract import OPEN, ROUTES
+from stored import STORE
 
 ROLES = ('anyone', 'read', 'answer', 'operate', 'admin')
 

@@ -9,7 +9,8 @@ import threading
 import time
 import urllib.parse
 
-from dormouse import STORE, Case, Client, Server, main
+from dormouse import Case, Client, Server, main
+from stored import STORE
 from tools_by_config import Service, eventually
 from webhook_peers import WHSEC, plain, slack, standard
 
