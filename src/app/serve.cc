@@ -276,6 +276,7 @@ public:
         settings.failed = [this] { fail_stop(); };
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
+        serving_->metrics().store_is(store_name(config_.store));
         node_.attached = std::move(serving);
         mail_->mailer = &serving_->mail();
         watch_validators();

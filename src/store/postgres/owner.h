@@ -1,5 +1,5 @@
 #pragma once
-// One process at a time uses a schema. The owner holds an advisory lock on its writing connection,
+// One process at a time uses a schema. The owner holds an advisory lock on its reading connection,
 // which the server releases when the process dies. Nothing depends on the lock alone: the next
 // owner removes the rows of the processes before it, and the server then refuses their writes.
 

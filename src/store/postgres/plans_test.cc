@@ -35,34 +35,34 @@ int parameters_of(std::string const& text) {
 
 class PostgresPlans : public SharedStores {
 protected:
-    // 20,000 sessions in 50 projects with five frames, a call and a message each.
+    // 100,000 sessions in 50 projects with five frames, a call and a message each.
     void fill() const {
         sql("INSERT INTO sessions SELECT n, n::text, 'p' || n % 50, 'ops',"
             " CASE WHEN n % 10 = 0 THEN 'a' || n ELSE '' END, '', CASE n % 4 WHEN 0 THEN 'active'"
             " WHEN 1 THEN 'paused' WHEN 2 THEN 'completed' ELSE 'error' END, n, n,"
             " CASE n % 400 WHEN 0 THEN 1 WHEN 4 THEN 2 ELSE 0 END, 5, n"
-            " FROM generate_series(1, 20000) n;"
-            "INSERT INTO journal SELECT n, f, 1, 0, '[]' FROM generate_series(1, 20000) n,"
+            " FROM generate_series(1, 100000) n;"
+            "INSERT INTO journal SELECT n, f, 1, 0, '[]' FROM generate_series(1, 100000) n,"
             " generate_series(1, 5) f;"
             "INSERT INTO pending SELECT n, 1, 1, n % 3, 'p' || n % 50, 'deploy', n, NULL, 1, 0,"
-            " 'r' || n FROM generate_series(1, 20000) n;"
-            "INSERT INTO keys SELECT n, int8send(n), 1 FROM generate_series(1, 20000) n;"
-            "INSERT INTO created SELECT int8send(n), n FROM generate_series(1, 20000) n;"
+            " 'r' || n FROM generate_series(1, 100000) n;"
+            "INSERT INTO keys SELECT n, int8send(n), 1 FROM generate_series(1, 100000) n;"
+            "INSERT INTO created SELECT int8send(n), n FROM generate_series(1, 100000) n;"
             "INSERT INTO wakeups SELECT n, n, CASE WHEN n % 9 = 0 THEN 7 END"
-            " FROM generate_series(1, 20000) n;"
-            "INSERT INTO feed SELECT n << 8, n % 20000 + 1, 1, false, 'p' || n % 50"
-            " FROM generate_series(1, 60000) n;"
+            " FROM generate_series(1, 100000) n;"
+            "INSERT INTO feed SELECT n << 8, n % 100000 + 1, 1, false, 'p' || n % 50"
+            " FROM generate_series(1, 200000) n;"
             "INSERT INTO posts SELECT n, 1, 0, n % 4, n, CASE n % 2 WHEN 0 THEN 'webhook' ELSE"
             " 'session' END, 't' || n % 100, NULL, n, 0, 0, '', n, 0, '' FROM"
-            " generate_series(1, 20000) n;"
-            "INSERT INTO artifacts SELECT n, 1, 0, '' FROM generate_series(1, 20000) n;"
-            "INSERT INTO snapshots SELECT n, 1, 1, 0, '' FROM generate_series(1, 20000) n;"
-            "INSERT INTO secrets SELECT n, 1, 1, '' FROM generate_series(1, 20000) n;"
-            "INSERT INTO sent SELECT n, 1, 1, 't', 'r', '' FROM generate_series(1, 20000) n;"
-            "INSERT INTO delivered SELECT int8send(n), '' FROM generate_series(1, 20000) n;"
+            " generate_series(1, 100000) n;"
+            "INSERT INTO artifacts SELECT n, 1, 0, '' FROM generate_series(1, 100000) n;"
+            "INSERT INTO snapshots SELECT n, 1, 1, 0, '' FROM generate_series(1, 100000) n;"
+            "INSERT INTO secrets SELECT n, 1, 1, '' FROM generate_series(1, 100000) n;"
+            "INSERT INTO sent SELECT n, 1, 1, 't', 'r', '' FROM generate_series(1, 100000) n;"
+            "INSERT INTO delivered SELECT int8send(n), '' FROM generate_series(1, 100000) n;"
             "INSERT INTO kept SELECT int8send(n), '', '', n, '', '', '', ''"
-            " FROM generate_series(1, 20000) n;"
-            "INSERT INTO audit SELECT n, '', '' FROM generate_series(1, 20000) n; ANALYZE");
+            " FROM generate_series(1, 100000) n;"
+            "INSERT INTO audit SELECT n, '', '' FROM generate_series(1, 100000) n; ANALYZE");
     }
     // As a reader's connection plans it.
     [[nodiscard]] static std::string plan(Connection& connection, char const* text) {
@@ -93,7 +93,7 @@ TEST_F(PostgresPlans, Reads_UseAnIndexOfEachLargeTable) {
     static std::regex const scan(R"(Seq Scan on (\w+))");
     static std::regex const whole(
         R"(Index (?:Only )?Scan using \w+ on (\w+)[^\n]*\n(?!\s+Index Cond))");
-    for (int i = 0; i <= static_cast<int>(Read::ping); ++i) {
+    for (int i = 0; i <= static_cast<int>(Read::node); ++i) {
         auto const* const text = postgres::sql(static_cast<Read>(i));
         auto const shown = plan(connection, text);
         EXPECT_NE(shown, "");

@@ -62,8 +62,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     auto warnings = inspect(writing, reading, options);
     if (!warnings) return std::unexpected(std::move(warnings.error()));
     auto& live = *writing.open();
-    if (auto owned =
-            options.sole ? postgres::take_ownership(live, address->schema) : Result<void>();
+    if (auto owned = options.sole ? postgres::take_ownership(*reading.open(), address->schema)
+                                  : Result<void>();
         !owned)
         return std::unexpected(std::move(owned.error()));
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
@@ -74,8 +74,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         postgres::register_node(live, *catalogue, {options.node, options.version}, options.sole);
     if (!me) return std::unexpected(std::move(me.error().error));
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
-    parts.reader =
-        std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock, options.call_wait);
+    parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
+                                                      options.call_wait, options.sole);
     parts.writer = std::make_unique<postgres::Writer>(
         std::move(writing), std::move(*catalogue), std::move(*me),
         postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait,
@@ -98,8 +98,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open_view(std::string cons
     auto const catalogue = postgres::read_catalogue(**connection);
     if (!catalogue) return std::unexpected(catalogue.error());
     Parts parts;
-    parts.reader =
-        std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock, options.call_wait);
+    parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
+                                                      options.call_wait, false);
     if (auto held = parts.reader->hold_view(); !held)
         return std::unexpected(std::move(held.error()));
     return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts), options));

@@ -7,10 +7,13 @@ namespace {
 // order it needs. These settings make the planner choose it: it does not know the size of a table
 // that has just begun to grow, and a connection keeps its plans.
 std::string settings_of(Role role, std::string const& schema) {
-    auto const path = "SET search_path TO \"" + schema +
-                      "\"; SET enable_seqscan TO off; SET enable_bitmapscan TO off;"
-                      "SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
-                      "SET random_page_cost TO 1.1; SET jit TO off;";
+    auto const path =
+        "SET search_path TO \"" + schema +
+        "\"; SET enable_seqscan TO off; SET enable_bitmapscan TO off;"
+        "SET enable_hashjoin TO off; SET enable_mergejoin TO off;"
+        "SET random_page_cost TO 1.1; SET enable_incremental_sort TO off; SET jit TO off;"
+        "SET tcp_keepalives_idle TO 5; SET tcp_keepalives_interval TO 2;"
+        "SET tcp_keepalives_count TO 3;";
     if (role == Role::reader)
         return path +
                "SET default_transaction_isolation TO 'repeatable read';"
@@ -19,8 +22,7 @@ std::string settings_of(Role role, std::string const& schema) {
            "SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '2s';"
            "SET statement_timeout TO '10s'; SET idle_in_transaction_session_timeout TO '5s';"
            "SET client_connection_check_interval TO '1s';"
-           "SET tcp_keepalives_idle TO 5; SET tcp_keepalives_interval TO 2;"
-           "SET tcp_keepalives_count TO 3; SET plan_cache_mode TO 'force_generic_plan'";
+           "SET plan_cache_mode TO 'force_generic_plan'";
 }
 
 }  // namespace

@@ -6,22 +6,21 @@
 // number and 24 bits for the sequence number. SQLite's integers are signed, so the highest bit of
 // the session's number stays unused.
 
-#include "port/store_rows.h"
+#include "port/stored_row.h"
 
 #include <cstdint>
 #include <string_view>
 
 namespace dormouse::store::sqlite {
 
-inline constexpr int seq_bits = 24;
-inline constexpr Seq seq_end = Seq{1} << seq_bits;                   // the first that does not fit
-inline constexpr std::uint64_t number_end = std::uint64_t{1} << 39;  // the first that does not fit
-inline constexpr std::size_t key_size_max = 64;
+using port::checksum;
+using port::key_of;
+using port::key_size_max;
+using port::seq_bits;
+using port::seq_end;
 
-// REQUIRES: number < number_end, seq < seq_end.
-[[nodiscard]] constexpr std::int64_t key_of(std::uint64_t number, Seq seq) {
-    return static_cast<std::int64_t>(number << seq_bits | seq);
-}
+inline constexpr std::uint64_t number_end = std::uint64_t{1} << 39;  // the first that does not fit
+
 [[nodiscard]] constexpr Seq seq_of(std::int64_t key) {
     return static_cast<Seq>(key) & (seq_end - 1);
 }
@@ -40,10 +39,5 @@ inline constexpr std::size_t key_size_max = 64;
 // The newest frame by its row. `bytes` is used only if the checksum is short.
 [[nodiscard]] port::NewestFrame newest_frame(SessionId session, std::int64_t key, std::int64_t n,
                                              std::int64_t sum, std::string_view bytes);
-
-// Detects damage to any other row: the first 32 bits of SHA-256 over two numbers that identify the
-// row (big-endian, 8 bytes each) and its bytes.
-[[nodiscard]] std::int64_t checksum(std::int64_t place, std::int64_t detail,
-                                    std::string_view bytes);
 
 }  // namespace dormouse::store::sqlite

@@ -1,26 +1,11 @@
 #include "store/sqlite/statements.h"
 
-#include <array>
-#include <cstddef>
+#include "port/stored_row.h"
 
 namespace dormouse::store::sqlite {
 namespace {
 
-template <class Name> struct Named {
-    Name name;
-    char const* text;
-};
-
-// Returns the texts only; compiles only if the entries are in the order of their enumeration.
-template <class Name, std::size_t size>
-consteval std::array<char const*, size> in_order(Named<Name> const (&entries)[size]) {
-    std::array<char const*, size> texts{};
-    for (std::size_t i = 0; i < size; ++i) {
-        if (static_cast<std::size_t>(entries[i].name) != i) throw "out of order";
-        texts[i] = entries[i].text;
-    }
-    return texts;
-}
+using port::in_order;
 
 // The newest frame; its bytes only if the checksum is a short one (layout.h).
 #define NEWEST_FRAME                                                                      \

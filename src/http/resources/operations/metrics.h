@@ -28,6 +28,8 @@ public:
     void submitted(Result<session::Answer> const& answer) override;
     // Counts a validated result: "fits", "misfit", "failed", "refused".
     void validated(std::string_view word) { ++validations_[std::string(word)]; }
+    // Names the store at each scrape, for people: without a password.
+    void store_is(std::string name) { store_name_ = std::move(name); }
     // `route` is a pattern of the table, empty for an unknown path.
     void answered(std::string_view method, std::string const& route, int status);
     void committed(std::span<port::AppendResult const> results, Duration time) override;
@@ -81,6 +83,7 @@ private:
     static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
 
     Time const start_;
+    std::string store_name_ = {};  // empty: not shown
     Counts events_;
     Counts paused_ = zeros(words_of<session::PauseReason>);
     Counts settled_ = zeros(words_of<session::CallStatus>);

@@ -50,6 +50,9 @@ std::string Metrics::text(runner::Runner const& runner, std::optional<Stored> co
     Exposition out;
     out.gauge("dormouse_store_answers", "1 while the store answers")
         .sample(flag(stored.has_value()));
+    if (!store_name_.empty())
+        out.gauge("dormouse_store_info", "1; the label names the store")
+            .sample(std::uint64_t{1}, {{"store", store_name_}});
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);

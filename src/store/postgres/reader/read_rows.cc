@@ -3,24 +3,12 @@
 #include "base/text/text.h"
 #include "store/postgres/layout.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace dormouse::store::postgres {
 
 using port::OutboxState;
 using port::PendingStatus;
-
-// These numbers are stored.
-static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
-              static_cast<int>(PendingStatus::completed) == 1 &&
-              static_cast<int>(PendingStatus::failed) == 2 &&
-              static_cast<int>(PendingStatus::expired) == 3 &&
-              static_cast<int>(PendingStatus::cancelled) == 4);
-static_assert(static_cast<int>(OutboxState::pending) == 0 &&
-              static_cast<int>(OutboxState::delivered) == 1 &&
-              static_cast<int>(OutboxState::dead) == 2 &&
-              static_cast<int>(OutboxState::disabled) == 3);
 
 Result<SessionId> session_id(std::string_view bare) {
     auto const bits = parse_base64url_128(bare);
@@ -100,22 +88,6 @@ Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows) 
             return damaged(session.text() + ", event " + std::to_string(expected) + " is missing");
         out.push_back(std::move(*frame));
     }
-    return out;
-}
-
-// Returns zeros for bytes of another length; they match no key and no digest.
-Bits128 bits_of(std::string_view bytes) {
-    Bits128 bits{};
-    if (bytes.size() == bits.size())
-        std::ranges::transform(bytes, bits.begin(),
-                               [](char c) { return static_cast<std::uint8_t>(c); });
-    return bits;
-}
-
-std::optional<Sha256> digest_of(std::string_view bytes) {
-    Sha256 out{};
-    if (bytes.size() != out.size()) return std::nullopt;
-    std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
     return out;
 }
 

@@ -32,8 +32,6 @@ namespace dormouse::store::postgres {
 // first.
 [[nodiscard]] Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows);
 
-[[nodiscard]] Bits128 bits_of(std::string_view bytes);
-[[nodiscard]] std::optional<Sha256> digest_of(std::string_view bytes);
 [[nodiscard]] inline std::optional<Time> maybe_time(Rows const& rows, int row, int column) {
     auto const ms = rows.maybe_integer(row, column);
     return ms ? std::optional(from_ms(*ms)) : std::nullopt;

@@ -2,6 +2,7 @@
 #include "store/postgres/reader/reader.h"
 
 #include "store/postgres/layout.h"
+#include "store/postgres/owner.h"
 #include "store/postgres/reader/read_rows.h"
 
 #include <algorithm>
@@ -315,6 +316,10 @@ Result<void> Reader::ping(Epoch epoch) {
     if ((*rows)[0].size() == 0) return damaged("the format is missing");
     if ((*rows)[1].size() == 0)
         return fail(Code::wrong_state, "Another process has taken over the store.");
+    if (!sole_ || owned_ == session_.made() || session_.open() == nullptr) return {};
+    // Perhaps the lost connection still holds it: then the next time.
+    auto const taken = retake_ownership(*session_.open(), session_.address().schema);
+    if (taken && *taken) owned_ = session_.made();
     return {};
 }
 

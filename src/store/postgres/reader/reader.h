@@ -18,8 +18,10 @@ namespace dormouse::store::postgres {
 // and event.
 class Reader {
 public:
-    Reader(Session session, std::int64_t lock, Connection::Wait call_wait)
-        : session_(std::move(session)), lock_(lock), call_wait_(call_wait) {}
+    // `sole`: the session's connection holds the lock of owner.h, which ping() takes again if it
+    // was lost.
+    Reader(Session session, std::int64_t lock, Connection::Wait call_wait, bool sole)
+        : session_(std::move(session)), lock_(lock), call_wait_(call_wait), sole_(sole) {}
 
     // See port::Store.
     [[nodiscard]] Result<port::Loaded> load(SessionId session);
@@ -125,6 +127,8 @@ private:
 
     Session session_;
     bool holds_view_ = false;
+    bool sole_;
+    std::uint64_t owned_ = 1;  // the connection that holds the lock, counted as made()
     std::int64_t lock_;
     Connection::Wait call_wait_;
 };

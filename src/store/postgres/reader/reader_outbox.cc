@@ -6,18 +6,9 @@
 #include <limits>
 
 namespace dormouse::store::postgres {
-namespace {
-
-std::vector<std::string> names_of(std::string_view lines) {
-    std::vector<std::string> out;
-    for (std::size_t end = 0; (end = lines.find('\n')) != std::string_view::npos;) {
-        out.emplace_back(lines.substr(0, end));
-        lines.remove_prefix(end + 1);
-    }
-    return out;
-}
-
-}  // namespace
+using port::bits_of;
+using port::digest_of;
+using port::names_of;
 
 Result<std::vector<port::OutboxRow>> Reader::due_messages(std::string const& kind, Time until,
                                                           std::uint32_t limit) {

@@ -1,6 +1,5 @@
 #include "store/postgres/writer/writer.h"
 
-#include "store/postgres/owner.h"
 #include "store/postgres/statements.h"
 
 #include <sys/random.h>
@@ -85,18 +84,9 @@ Answer<Connection*> Writer::reconnect() {
     auto const until = Clock::now() + options_.reconnect_wait;
     for (;;) {
         auto made = session_.connection(options_.reconnect_wait);
-        if (made) retake(**made);
         if (made || Clock::now() >= until) return made;
         std::this_thread::sleep_for(pause_between_connects);
     }
-}
-
-// Without the lock each write is still checked by this process's row, until another process takes
-// both.
-void Writer::retake(Connection& connection) {
-    if (!options_.sole || owned_ == session_.made()) return;
-    auto const taken = retake_ownership(connection, session_.address().schema);
-    if (taken && *taken) owned_ = session_.made();
 }
 
 // The row's lock waits until the server has ended the lost call. That it is taken and committed

@@ -79,7 +79,6 @@ private:
     // What became of the call that was sent last; nullopt: it was not made and will not be.
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
-    void retake(Connection& connection);
     [[nodiscard]] Failure fence();
     // A call without appends. Returns its status.
     [[nodiscard]] Result<std::int64_t> change(Call const& call);
@@ -96,7 +95,6 @@ private:
     WriterOptions options_;
     Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
-    std::uint64_t owned_ = 1;  // the connection that holds the lock of owner.h, counted as made()
 };
 
 }  // namespace dormouse::store::postgres

@@ -1,30 +1,12 @@
 // Tokens, devices and the audit.
+#include "port/stored_row.h"
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
 
-#include <algorithm>
-
 namespace dormouse::store::sqlite {
 
-namespace {
-
-std::vector<std::string> names(std::string_view lines) {
-    std::vector<std::string> out;
-    for (std::size_t end = 0; (end = lines.find('\n')) != std::string_view::npos;) {
-        out.emplace_back(lines.substr(0, end));
-        lines.remove_prefix(end + 1);
-    }
-    return out;
-}
-
-std::optional<Sha256> digest(std::string_view bytes) {
-    Sha256 out{};
-    if (bytes.size() != out.size()) return std::nullopt;
-    std::ranges::transform(bytes, out.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
-    return out;
-}
-
-}  // namespace
+using port::digest_of;
+using port::names_of;
 
 Result<std::vector<port::TokenRow>> Reader::tokens() {
     Transaction const transaction(*this);
@@ -35,15 +17,15 @@ Result<std::vector<port::TokenRow>> Reader::tokens() {
         auto const there = rows.next();
         if (!there) return std::unexpected(there.error());
         if (!*there) return out;
-        auto const secret = digest(rows.text(6));
+        auto const secret = digest_of(rows.text(6));
         if (!secret) return damaged("token " + std::string(rows.text(0)));
         port::TokenRow row;
         row.id = rows.text(0);
         row.kind = rows.text(1);
         row.name = rows.text(2);
         row.role = rows.text(3);
-        row.projects = names(rows.text(4));
-        row.agents = names(rows.text(5));
+        row.projects = names_of(rows.text(4));
+        row.agents = names_of(rows.text(5));
         row.secret = *secret;
         row.created = from_ms(rows.integer(7));
         if (auto const expires = rows.maybe_integer(8)) row.expires = from_ms(*expires);
@@ -85,7 +67,7 @@ Result<std::vector<port::AuditRow>> Reader::audit(std::uint64_t after, std::uint
         if (!there) return std::unexpected(there.error());
         if (!*there) return out;
         auto const n = static_cast<std::uint64_t>(rows.integer(0));
-        auto const hash = digest(rows.text(2));
+        auto const hash = digest_of(rows.text(2));
         if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
         out.push_back({n, std::string(rows.text(1)), *hash});
     }
@@ -102,7 +84,7 @@ Result<port::AuditRow> Reader::audit_head() {
     if (!there) return std::unexpected(there.error());
     if (!*there) return port::AuditRow{.n = *counted};
     auto const n = static_cast<std::uint64_t>(row.integer(0));
-    auto const hash = digest(row.text(1));
+    auto const hash = digest_of(row.text(1));
     if (!hash) return damaged("line " + std::to_string(n) + " of the audit");
     return port::AuditRow{std::max(n, *counted), {}, *hash};
 }

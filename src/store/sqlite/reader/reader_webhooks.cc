@@ -3,20 +3,10 @@
 #include "store/sqlite/reader/reader.h"
 #include "store/sqlite/reader/reader_transaction.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace dormouse::store::sqlite {
-namespace {
-
-// Returns zeros for a blob of another length; they match no key and no digest.
-Bits128 bits_of(std::string_view bytes) {
-    Bits128 bits{};
-    if (bytes.size() == bits.size()) std::ranges::copy(bytes, bits.begin());
-    return bits;
-}
-
-}  // namespace
+using port::bits_of;
 
 Result<std::optional<std::string>> Reader::secret(SessionId session, CallNo call,
                                                   Generation generation) {

@@ -11,13 +11,6 @@ using port::Append;
 using port::PendingRow;
 using port::PendingStatus;
 
-// These numbers are stored in the file.
-static_assert(static_cast<int>(PendingStatus::waiting) == 0 &&
-              static_cast<int>(PendingStatus::completed) == 1 &&
-              static_cast<int>(PendingStatus::failed) == 2 &&
-              static_cast<int>(PendingStatus::expired) == 3 &&
-              static_cast<int>(PendingStatus::cancelled) == 4);
-
 namespace {
 
 std::string_view bytes_of(Bits128 const& bits) {
