@@ -301,6 +301,31 @@ class Life(Database):
         self.assertEqual(self.sql('SELECT count(*) FROM writers'), [['1']], 'its row is used again')
         server.finish()
 
+    def test_two_servers_at_once_on_an_empty_database(self):
+        both = [self.server(start=False) for _ in range(2)]
+        ready = [server.spawn() for server in both]
+        lines = [file.readline() for file in ready]
+        for file in ready:
+            file.close()
+        self.assertEqual(sorted(line[:5] for line in lines), ['', 'ready'])
+        first, second = sorted(both, key=lambda server: lines[both.index(server)], reverse=True)
+        self.assertNotEqual(second.process.wait(timeout=20), 0)
+        self.assertIn('in use by', second.tail())
+        self.assertEqual(first.term(), 0)
+        first.start()
+        first.create('hello')
+        first.finish()
+
+    def test_stops_while_the_database_is_away(self):
+        server = self.server()
+        session = server.create('deploy A')['id']
+        self.database.stop()
+        self.assertEqual(server.term(), 0)
+        self.database.start()
+        server.start()
+        self.assertEqual(len(server.open_calls(session)), 1)
+        server.finish()
+
     def test_database_that_comes_back(self):
         server = self.server()
         session = server.create('hello')['id']
