@@ -287,6 +287,7 @@ DOCTOR = {
     'counts': dict,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),
+    'store': maybe(str),
     'nodes': list,
     'queues': dict,
 }

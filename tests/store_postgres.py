@@ -270,6 +270,9 @@ class Passwords(Database):
         for path in ('/api/doctor', '/api/nodes', '/metrics', '/api/server', '/readyz'):
             shown.append(server.get(path).raw.decode())
         self.assertIn(self.schema, server.tail(), 'the log names the database')
+        named = server.get('/api/doctor')['store']
+        self.assertEqual(
+            named, f'postgres://127.0.0.1:{self.database.port}/postgres?schema={self.schema}')
         metric = f'dormouse_store_info{{store="postgres://127.0.0.1:{self.database.port}/postgres'
         self.assertIn(metric, server.get('/metrics').raw.decode())
         for text in shown:

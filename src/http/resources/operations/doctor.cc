@@ -304,11 +304,13 @@ Findings find_not_asking(port::Catalogue const& catalogue) {
 
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
+    std::string const& store = d.api.services().metrics.store_name();
     NodeFacts const node{runner.resident(), runner.resident_bytes(), runner.clock().holding()};
     d.x->json(200, object_text(DoctorAnswer{
                        .found = d.found,
                        .looked_at = d.looked_at,
                        .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
+                       .store = store.empty() ? std::nullopt : std::optional(store),
                        .nodes = {node},
                        .outstanding = d.outstanding,
                        .next_wake = d.next_wake,

@@ -68,6 +68,7 @@ struct DoctorAnswer {
     Ref<FoundByKind> found;
     std::uint64_t looked_at = 0;
     std::optional<std::string> next = {};
+    std::optional<std::string> store = {};
     std::vector<NodeFacts> nodes = {};
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
@@ -108,6 +109,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
            field("notAsking", counted<&FoundByKind::not_asking>)),
     field("lookedAt", &DoctorAnswer::looked_at, "Sessions that were read for this answer."),
     field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
+    field("store", &DoctorAnswer::store,
+          "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
            field("nextWakeAt", &DoctorAnswer::next_wake),

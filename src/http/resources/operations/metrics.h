@@ -30,6 +30,7 @@ public:
     void validated(std::string_view word) { ++validations_[std::string(word)]; }
     // Names the store at each scrape, for people: without a password.
     void store_is(std::string name) { store_name_ = std::move(name); }
+    [[nodiscard]] std::string const& store_name() const { return store_name_; }  // empty: unknown
     // `route` is a pattern of the table, empty for an unknown path.
     void answered(std::string_view method, std::string const& route, int status);
     void committed(std::span<port::AppendResult const> results, Duration time) override;
