@@ -34,8 +34,8 @@ Cost cost_since(Cost const& before, Cost const& now) {
     Cost out;
     for (auto const& [currency, micros] : now) {
         auto const found = before.find(currency);
-        bool const goes_on = found != before.end() && found->second <= micros;
-        out[currency] = goes_on ? micros - found->second : micros;
+        bool const continues = found != before.end() && found->second <= micros;
+        out[currency] = continues ? micros - found->second : micros;
     }
     return out;
 }
