@@ -94,6 +94,7 @@ protected:
              metrics,
              log,
              entropy,
+             clock,
              {{.id = "ci", .secrets = {"s"}, .external_ref = "/run", .output = "/output"}}}};
     Bits128 key{};
     std::string said;
