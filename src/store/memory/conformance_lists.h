@@ -445,10 +445,22 @@ TEST_P(StoreConformance, SessionCounts_FollowTheTurnsOfTheRows) {
     EXPECT_EQ(counts(10), std::pair(1u, 3u));
     commit_one(append(3, 1));  // leaves the row as it is
     EXPECT_EQ(counts(10), std::pair(1u, 3u));
+    auto works = append(3, 2);
+    works.wake_at = from_ms(0);
+    works.drive = port::Drive::keep;
+    works.epoch = store().epoch();
+    commit_one(works);
+    EXPECT_EQ(counts(10), std::pair(1u, 3u)) << "it is counted once";
+    works.session = session(1);
+    works.after = 2;
+    works.frame.first = 3;
+    commit_one(works);
+    EXPECT_EQ(counts(10), std::pair(2u, 3u)) << "its row does not say that it works";
+    EXPECT_EQ(counts(1), std::pair(1u, 1u));
     auto gone = append(4, 1);
     gone.erase = true;
     commit_one(gone);
-    EXPECT_EQ(counts(10), std::pair(1u, 2u));
+    EXPECT_EQ(counts(10), std::pair(2u, 2u));
 }
 
 TEST_P(StoreConformance, PendingList_Pages_ContinueAfterTheLastRow) {

@@ -138,7 +138,9 @@ Result<port::SessionCounts> MemoryStore::session_counts(std::string const& proje
         if (status == "paused") count(out.paused);
         if (status == "error") count(out.error);
         if (status == "completed") count(out.completed);
-        if (session.row.turn == port::TurnState::running) count(out.running);
+        bool const works = session.driver != 0 || session.wake_at == from_ms(0);
+        bool const tries_again = session.row.turn == port::TurnState::running;
+        if (status == "active" && (works || tries_again)) count(out.running);
         if (session.row.turn == port::TurnState::failed) count(out.failed);
     }
     return out;

@@ -135,7 +135,13 @@ constexpr auto reads = in_order<Read>({
      "    LIMIT $2) x),"
      "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND status = 'completed'"
      "    LIMIT $2) x),"
-     "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND turn = 1 LIMIT $2) x),"
+     "  (SELECT least($2, (SELECT count(*) FROM"
+     "    (SELECT FROM sessions WHERE project = $1 AND turn = 1 LIMIT $2) x)"
+     // Those that have a driver: so few that the projects are compared.
+     "   + (SELECT count(*) FROM (SELECT FROM wakeups w, LATERAL (SELECT FROM sessions s"
+     "      WHERE s.no = w.no AND s.project = $1 AND s.status = 'active' AND s.turn <> 1 OFFSET 0) "
+     "s"
+     "      WHERE w.driver IS NOT NULL LIMIT $2) x))),"
      "  (SELECT count(*) FROM (SELECT FROM sessions WHERE project = $1 AND turn = 2 LIMIT $2) x)"},
     {Read::pending_open,
      OF_EACH_PROJECT(

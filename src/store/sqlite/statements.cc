@@ -214,6 +214,11 @@ constexpr auto reads = in_order<Read>({
     {Read::count_by_turn,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_turn WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND turn > 0 AND turn = ?3 LIMIT ?2"},
+    // Due at time 0: all of them, so few that the projects are compared.
+    {Read::count_at_work,
+     "SELECT 1 FROM wakeups o INDEXED BY wakeups_by_time CROSS JOIN sessions s ON s.no = o.no "
+     "WHERE o.wake_at = 0 AND s.project = (SELECT id FROM names WHERE name = ?1) AND "
+     "s.status = 'active' AND s.turn <> 1 LIMIT ?2"},
     {Read::next_waiting,
      "SELECT p.no FROM pending p INDEXED BY pending_open CROSS JOIN sessions s ON s.no = p.no "
      "WHERE s.status <> 'deleted' AND p.project = (SELECT id FROM names WHERE name = ?1) "

@@ -100,6 +100,7 @@ enum class Read : std::uint8_t {
     count_sessions,
     count_by_status,
     count_by_turn,
+    count_at_work,
     next_waiting,
     pending_open,
     pending_any,

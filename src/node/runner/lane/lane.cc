@@ -422,7 +422,7 @@ void Lane::send(Draft draft) {
         snapshot_seq_ = state.head;
     }
     stored_wake_ = append.wake_at;
-    stored_turn_ = turn_state(state);
+    stored_turn_ = row_turn(state);
     wake_known_ = true;
     if (rows_) rebuild_rows(append);
     cut_ = append.base.has_value();

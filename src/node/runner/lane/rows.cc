@@ -165,7 +165,13 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
 port::SessionRow session_row(State const& state) {
     return {state.id,      state.project,      state.agent,
             state.alias,   shown_title(state), std::string(text(state.lifecycle)),
-            state.created, state.updated,      turn_state(state)};
+            state.created, state.updated,      row_turn(state)};
+}
+
+port::TurnState row_turn(State const& state) {
+    bool const works = wake_at(state) == from_ms(0);
+    return works && state.lifecycle == Lifecycle::active ? port::TurnState::rest
+                                                         : turn_state(state);
 }
 
 port::TurnState turn_state(State const& state) {
@@ -194,7 +200,7 @@ bool claims_alias(std::vector<wire::RecordPtr> const& records) {
 std::optional<port::SessionRow> changed_row(State const& state,
                                             std::vector<wire::RecordPtr> const& records,
                                             std::optional<port::TurnState> stored) {
-    if (stored != turn_state(state)) return session_row(state);
+    if (stored != row_turn(state)) return session_row(state);
     for (wire::RecordPtr const& record : records) {
         if (shown_in_row(state, record->event.body)) return session_row(state);
     }

@@ -324,6 +324,12 @@ Result<port::SessionCounts> Reader::session_counts(std::string const& project,
         some.bind(project).bind(std::int64_t{limit}).bind(static_cast<std::int64_t>(turn));
         if (auto const done = take(rows_of(some), *to); !done) return std::unexpected(done.error());
     }
+    auto works = query(Read::count_at_work);
+    works.bind(project).bind(std::int64_t{limit});
+    std::uint32_t at_work = 0;
+    if (auto const done = take(rows_of(works), at_work); !done)
+        return std::unexpected(done.error());
+    out.running = std::min(out.running + at_work, limit);
     return out;
 }
 
