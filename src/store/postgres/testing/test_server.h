@@ -54,7 +54,7 @@ public:
     // Runs statements as the superuser.
     void run(std::string const& sql, std::string const& database = "postgres") const {
         auto connection = connect(url("postgres", database));
-        auto const done = connection.script(sql, std::chrono::seconds(30));
+        auto const done = connection.script(sql, std::chrono::seconds(120));
         EXPECT_TRUE(done) << done.error().error.detail << "\n" << sql;
     }
 
