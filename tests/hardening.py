@@ -17,6 +17,7 @@ LIBRARIES = {
     'libfmt.so',
     'libgcc_s.so',
     'libm.so',
+    'libpq.so',
     'libqrencode.so',
     'libre2.so',
     'libspdlog.so',
