@@ -147,7 +147,7 @@ TEST(Rows, SessionRow_IsWrittenWhenItsContentChanges) {
     auto const written = [&](Decision const& decision) {
         std::vector<wire::RecordPtr> records;
         for (Event const& event : decision.events) records.push_back(wire::record(given.id, event));
-        return changed_row(given.state, records, turn_state(given.state));
+        return changed_row(given.state, records, row_turn(given.state));
     };
     EXPECT_EQ(written(given.create())->agent, "coder");
     EXPECT_TRUE(written(given.prompt("hello")));  // sets its title

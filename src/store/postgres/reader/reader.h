@@ -126,11 +126,11 @@ private:
     [[nodiscard]] Result<std::int64_t> horizon();
 
     Session session_;
-    bool holds_view_ = false;
-    bool sole_;
-    std::uint64_t owned_ = 1;  // the connection that holds the lock, counted as made()
     std::int64_t lock_;
     Connection::Wait call_wait_;
+    bool sole_;
+    bool holds_view_ = false;
+    std::uint64_t owned_ = 1;  // the connection that holds the lock, counted as made()
 };
 
 }  // namespace dormouse::store::postgres
