@@ -41,7 +41,7 @@ struct NewestFrame {
     friend bool operator==(NewestFrame const&, NewestFrame const&) = default;
 };
 
-// What an active session does, beside waiting: it works or will try again; its newest turn failed.
+// running: a row says it only between attempts (runner's row_turn()). failed: its newest turn did.
 enum class TurnState : std::uint8_t { rest, running, failed };
 
 // What lists show of a session without reading its journal. Written when one of these fields
@@ -358,7 +358,7 @@ struct SessionCounts {
     std::uint32_t paused = 0;
     std::uint32_t error = 0;
     std::uint32_t completed = 0;
-    std::uint32_t running = 0;  // TurnState::running
+    std::uint32_t running = 0;  // due at time 0, or TurnState::running
     std::uint32_t failed = 0;   // TurnState::failed
     friend bool operator==(SessionCounts const&, SessionCounts const&) = default;
 };

@@ -104,6 +104,18 @@ const fits = (page: Page, view: string, width: number): Promise<void> =>
     )
     .toBeLessThanOrEqual(width);
 
+const open = async (
+  page: Page,
+  server: Server,
+  [view, path, seen]: [string, string, string | RegExp],
+  width: number,
+): Promise<void> => {
+  await page.goto(server.url + path);
+  await shows(page, seen);
+  await expect(page.locator('.skel')).toHaveCount(0);
+  await fits(page, view, width);
+};
+
 /** What axe finds does not differ at the narrowest and the widest screen. */
 async function viewsFit(
   browser: Browser,
@@ -114,12 +126,7 @@ async function viewsFit(
   const options = { viewport: { width, height }, isMobile, hasTouch: isMobile };
   await within(browser, options, async (page) => {
     await signIn(page, server);
-    for (const [view, path, seen] of views(whole)) {
-      await page.goto(server.url + path);
-      await shows(page, seen);
-      await expect(page.locator('.skel')).toHaveCount(0);
-      await fits(page, view, width);
-    }
+    for (const view of views(whole)) await open(page, server, view, width);
   });
 }
 
@@ -157,11 +164,9 @@ for (const { name, width, height, isMobile } of SIZES) {
         await accessible(page, `sign-in ${scheme}`);
       }
       await signIn(page, server);
-      for (const [view, path, seen] of views(whole)) {
-        await page.goto(server.url + path);
-        await shows(page, seen);
-        await expect(page.locator('.skel')).toHaveCount(0);
-        await fits(page, view, width);
+      for (const one of views(whole)) {
+        const [view] = one;
+        await open(page, server, one, width);
         for (const scheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme: scheme });
           if (SHOTS) {

@@ -83,7 +83,7 @@ private:
         port::SessionRow const should = session_row(rebuilt_.state);
         // Older versions wrote rows without a derived title.
         bool const titled = row_.title == should.title || row_.title == rebuilt_.state.title;
-        // Of a session that worked when an older version stopped, the next append writes it.
+        // Of a session that an older version left between attempts, the next append writes it.
         bool const works = should.turn == port::TurnState::running;
         bool const same = should.project == row_.project && should.agent == row_.agent &&
                           should.alias == row_.alias && titled && should.status == row_.status &&
