@@ -1,10 +1,9 @@
-# add_layer(<name> [IN <folder>] [TESTS_TOGETHER] DEPS <name>... LINK <lib>...)
+# add_layer(<name> [IN <folder>] DEPS <name>... LINK <lib>...)
 # declares one layer: src/<folder>/<name>.
 #
 # The presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER, a "unity
-# build"): a third of the time. TESTS_TOGETHER: its tests too, whose fixtures take most of the time.
-# The other presets and clang-tidy compile each source by itself, so that each includes what it
-# needs.
+# build"): a third of the time, because most of it goes into shared headers. The other presets
+# compile each source by itself, so that each includes what it needs.
 #
 # An include begins with the layer's name ("session/event.h", "store/sqlite/sqlite_store.h"),
 # whatever folder of src/ groups it. A layer sees only its own headers and those of the layers that
@@ -14,8 +13,7 @@
 # <layer>_bench, built when asked for. A main.cc belongs to an executable, not to the layer: in the
 # archive it would replace the test runner's main.
 function(add_layer folder)
-  cmake_parse_arguments(ARG "TESTS_TOGETHER" "IN" "DEPS;LINK;TEST_DEPS;TEST_LINK"
-                        ${ARGN})
+  cmake_parse_arguments(ARG "" "IN" "DEPS;LINK;TEST_DEPS;TEST_LINK" ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   list(TRANSFORM ARG_DEPS REPLACE "/" "_")
   list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
@@ -84,7 +82,7 @@ function(add_layer folder)
   endif()
   if(tests)
     add_layer_tests(${target}_tests "${tests}" "${libraries}")
-    if(DORMOUSE_TOGETHER AND ARG_TESTS_TOGETHER)
+    if(DORMOUSE_TOGETHER)
       set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
   endif()

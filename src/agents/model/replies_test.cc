@@ -9,11 +9,11 @@
 namespace dormouse::model {
 namespace {
 
-RequestSettings const settings{.model = "m"};
+RequestSettings const default_settings{.model = "m"};
 
 class AnthropicReply : public ProviderTest {
 protected:
-    AnthropicReply() : ProviderTest(std::make_unique<Anthropic>(settings)) {}
+    AnthropicReply() : ProviderTest(std::make_unique<Anthropic>(default_settings)) {}
 
     static std::string block(int index, std::string const& start,
                              std::vector<std::string> const& pieces = {}) {
@@ -101,7 +101,7 @@ TEST_F(AnthropicReply, StreamError_TypeDecidesRetry) {
 
 class ResponsesReply : public ProviderTest {
 protected:
-    ResponsesReply() : ProviderTest(std::make_unique<OpenAiResponses>(settings)) {}
+    ResponsesReply() : ProviderTest(std::make_unique<OpenAiResponses>(default_settings)) {}
 
     static std::string item(int index, std::string const& begun, std::string const& done) {
         std::string const at = R"(,"output_index":)" + std::to_string(index);
@@ -171,7 +171,7 @@ TEST_F(ResponsesReply, StopReason_IsReported) {
 
 class GeminiReply : public ProviderTest {
 protected:
-    GeminiReply() : ProviderTest(std::make_unique<Gemini>(settings)) {}
+    GeminiReply() : ProviderTest(std::make_unique<Gemini>(default_settings)) {}
 
     static std::string parts(std::string const& parts, std::string const& more = "") {
         return event(R"({"candidates":[{"index":0,"content":{"role":"model","parts":[)" + parts +
@@ -226,7 +226,8 @@ TEST_F(GeminiReply, StopReason_IsReported) {
 
 class OllamaReply : public ProviderTest {
 protected:
-    OllamaReply() : ProviderTest(std::make_unique<Ollama>(settings), "application/x-ndjson") {}
+    OllamaReply()
+        : ProviderTest(std::make_unique<Ollama>(default_settings), "application/x-ndjson") {}
 };
 
 TEST_F(OllamaReply, Thinking_IsMarked_LastLineNeedsNoLineBreak) {

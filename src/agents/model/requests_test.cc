@@ -32,7 +32,7 @@ std::vector<ViewMessage> conversation() {
 }
 
 // An assistant message with `parts` as in the journal.
-ViewMessage said(std::string parts, std::vector<ViewCall> calls = {}) {
+ViewMessage replied(std::string parts, std::vector<ViewCall> calls = {}) {
     return {ViewMessage::Role::assistant, InputSource::prompt, Json::trusted(std::move(parts)),
             std::move(calls)};
 }
@@ -86,7 +86,7 @@ TEST(AnthropicRequest, Thinking_IsReturnedToItsModelInPlace) {
         R"("signature":"t"}},)"
         R"({"type":"reasoning","text":"last","providerData":{"from":"anthropic/m","after":2,)"
         R"("signature":"u"}}])";
-    std::vector<ViewMessage> const view{user("go"), said(parts, {call(1, "a"), call(2, "b")})};
+    std::vector<ViewMessage> const view{user("go"), replied(parts, {call(1, "a"), call(2, "b")})};
     EXPECT_THAT(
         member(asked(Anthropic(plain), view), "messages"),
         HasSubstr(
@@ -104,12 +104,12 @@ TEST(AnthropicRequest, Thinking_IsReturnedToItsModelInPlace) {
         EXPECT_THAT(other, HasSubstr("yes"));
     }
     // Reasoning alone is not a message.
-    auto const alone = asked(Anthropic(plain), {user("go"), said(parts), user("?")});
+    auto const alone = asked(Anthropic(plain), {user("go"), replied(parts), user("?")});
     EXPECT_THAT(alone.text(), HasSubstr(R"({"type":"text","text":"yes"}]},{"role":"user")"));
     auto const only =
         asked(Anthropic(plain), {user("go"),
-                                 said(R"([{"type":"reasoning","text":"hm","providerData":)"
-                                      R"({"from":"anthropic/m","signature":"s"}}])"),
+                                 replied(R"([{"type":"reasoning","text":"hm","providerData":)"
+                                         R"({"from":"anthropic/m","signature":"s"}}])"),
                                  user("?")});
     EXPECT_THAT(only.text(), Not(HasSubstr("assistant")));
 }
@@ -155,14 +155,14 @@ TEST(ResponsesRequest, Reasoning_IsReturnedWholeAndWithItsSuccessor) {
         R"({"type":"text","text":"yes","providerData":{"from":"openai-responses/m",)"
         R"("phase":"commentary"}},{"type":"reasoning","text":"","providerData":)"
         R"({"from":"openai-responses/m","after":1,"item":{"type":"reasoning","id":"rs_2"}}}])";
-    EXPECT_EQ(
-        member(asked(OpenAiResponses(plain), {user("go"), said(parts, {call(1, "a")})}), "input"),
-        R"([{"role":"user","content":"go"},{"type":"reasoning","id":"rs_1",)"
-        R"("encrypted_content":"e"},{"type":"message","role":"assistant",)"
-        R"("phase":"commentary","content":[{"type":"output_text","text":"yes"}]},)"
-        R"({"type":"function_call","call_id":"a","name":"deploy",)"
-        R"("arguments":"{\"target\":\"A\"}"},)"
-        R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
+    EXPECT_EQ(member(asked(OpenAiResponses(plain), {user("go"), replied(parts, {call(1, "a")})}),
+                     "input"),
+              R"([{"role":"user","content":"go"},{"type":"reasoning","id":"rs_1",)"
+              R"("encrypted_content":"e"},{"type":"message","role":"assistant",)"
+              R"("phase":"commentary","content":[{"type":"output_text","text":"yes"}]},)"
+              R"({"type":"function_call","call_id":"a","name":"deploy",)"
+              R"("arguments":"{\"target\":\"A\"}"},)"
+              R"({"type":"function_call_output","call_id":"a","output":"ok"}])");
 }
 
 TEST(ResponsesRequest, Images_AreSent) {
@@ -213,13 +213,14 @@ TEST(GeminiRequest, Signatures_AreReturnedOnTheirParts) {
         R"({"type":"reasoning","text":"","providerData":{"from":"gemini/m","call":2,)"
         R"("signature":"u"}},{"type":"reasoning","text":"","providerData":{"from":"gemini/m",)"
         R"("after":2,"signature":"v","text":true}}])";
-    EXPECT_THAT(member(asked(Gemini(plain), {user("go"), said(parts, {call(1, ""), call(2, "")})}),
-                       "contents"),
-                HasSubstr(R"({"role":"model","parts":[{"text":"hm","thought":true,)"
-                          R"("thoughtSignature":"s"},{"text":"yes","thoughtSignature":"t"},)"
-                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}}},)"
-                          R"({"functionCall":{"name":"deploy","args":{"target":"A"}},)"
-                          R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
+    EXPECT_THAT(
+        member(asked(Gemini(plain), {user("go"), replied(parts, {call(1, ""), call(2, "")})}),
+               "contents"),
+        HasSubstr(R"({"role":"model","parts":[{"text":"hm","thought":true,)"
+                  R"("thoughtSignature":"s"},{"text":"yes","thoughtSignature":"t"},)"
+                  R"({"functionCall":{"name":"deploy","args":{"target":"A"}}},)"
+                  R"({"functionCall":{"name":"deploy","args":{"target":"A"}},)"
+                  R"("thoughtSignature":"u"},{"text":"","thoughtSignature":"v"}]})"));
 }
 
 TEST(GeminiRequest, Images_AreSent) {

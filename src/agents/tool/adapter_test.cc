@@ -22,11 +22,11 @@ using session::ViewCall;
 using store::MemoryDisk;
 using store::MemoryStore;
 
-struct Deploy {
+struct Release {
     std::string service;
     std::optional<std::string> version;
 };
-struct Deployment {
+struct ReleaseState {
     std::string status;
     std::string url;
 };
@@ -154,7 +154,7 @@ protected:
 };
 
 TEST_F(TypedToolInASession, SyncTool_Answers_TurnEnds) {
-    add(tool("shout", [](Deploy const& d) { return d.service + "!"; }));
+    add(tool("shout", [](Release const& d) { return d.service + "!"; }));
     says("shout", R"({"service":"api"})");
     begin();
     ASSERT_EQ(model->views.size(), 2U);
@@ -167,9 +167,9 @@ TEST_F(TypedToolInASession, PausedCall_GetsTypedResultInAnotherProcessOnce) {
     std::string callback;
     auto const deploy =
         tool("deploy",
-             [&callback](Deploy const& d, Call const& call) -> Outcome<Deployment, Pending> {
+             [&callback](Release const& d, Call const& call) -> Outcome<ReleaseState, Pending> {
                  callback = call.callback_url();
-                 return Pending{Deployment{"queued", ""},
+                 return Pending{ReleaseState{"queued", ""},
                                 {.ref = "job-" + d.service,
                                  .within = 2h,
                                  .message = "deploying",
@@ -188,7 +188,7 @@ TEST_F(TypedToolInASession, PausedCall_GetsTypedResultInAnotherProcessOnce) {
     EXPECT_EQ(terms.placeholder.text(), R"({"status":"queued","url":""})");
     EXPECT_EQ(terms.external_ref, "job-api");
     EXPECT_EQ(terms.message, "deploying");
-    EXPECT_EQ(terms.schema, schema_of<Deployment>()) << "the call has the result's schema";
+    EXPECT_EQ(terms.schema, schema_of<ReleaseState>()) << "the call has the result's schema";
     EXPECT_EQ(terms.estimated, Duration(5min));
     EXPECT_EQ(terms.metadata.text(), R"({"by":"ci"})");
     EXPECT_EQ(before.calls.begin()->second.pause->deadline, clock.now() + 2h);
@@ -214,17 +214,17 @@ TEST_F(TypedToolInASession, ApprovalThenJob_IsAChainThatKeepsItsState) {
     std::string seen;
     add(tool(
         "deploy",
-        [&asked](Deploy const& d) -> Outcome<Deployment, NeedApproval> {
+        [&asked](Release const& d) -> Outcome<ReleaseState, NeedApproval> {
             ++asked;
-            return NeedApproval{Deployment{"asked", ""},
+            return NeedApproval{ReleaseState{"asked", ""},
                                 "Deploy " + d.service + "?",
                                 {.state = Json::trusted(R"({"plan":7})")}};
         },
-        [&](Deploy const& d, Call const& call) -> Outcome<Deployment, Pending> {
+        [&](Release const& d, Call const& call) -> Outcome<ReleaseState, Pending> {
             ++went_on;
             seen = std::string(call.resumed()->state.text()) + call.agent() + call.turn_id();
             if (!call.resumed()->approved) return Failed{"no: " + call.resumed()->reason};
-            return Pending{Deployment{"queued", d.service}};
+            return Pending{ReleaseState{"queued", d.service}};
         }));
     says("deploy", R"({"service":"api"})");
     begin();
@@ -246,10 +246,10 @@ TEST_F(TypedToolInASession, ApprovalThenJob_IsAChainThatKeepsItsState) {
 TEST_F(TypedToolInASession, Denial_IsReportedToTheModel) {
     add(tool(
         "deploy",
-        [](Deploy const&) -> Outcome<Deployment, NeedApproval> {
-            return NeedApproval{Deployment{"asked", ""}, "Sure?"};
+        [](Release const&) -> Outcome<ReleaseState, NeedApproval> {
+            return NeedApproval{ReleaseState{"asked", ""}, "Sure?"};
         },
-        [](Deploy const&, Call const& call) -> Outcome<Deployment> {
+        [](Release const&, Call const& call) -> Outcome<ReleaseState> {
             return Failed{"denied: " + call.resumed()->reason};
         }));
     says("deploy", R"({"service":"api"})");
@@ -260,7 +260,7 @@ TEST_F(TypedToolInASession, Denial_IsReportedToTheModel) {
 
 TEST_F(TypedToolInASession, Question_IsAnsweredByTheNextMessage) {
     add(tool("ask",
-             [](Deploy const&) -> Outcome<std::string, NeedInput> {
+             [](Release const&) -> Outcome<std::string, NeedInput> {
                  return NeedInput{std::string("asked"), "Which version?"};
              },
              {}));
@@ -279,7 +279,7 @@ TEST_F(TypedToolInASession, Question_IsAnsweredByTheNextMessage) {
 }
 
 TEST_F(TypedToolInASession, ToolThrows_ModelGetsErrorTurnContinues) {
-    add(tool("throws", [](Deploy const&) -> std::string { throw std::logic_error("no paper"); }));
+    add(tool("throws", [](Release const&) -> std::string { throw std::logic_error("no paper"); }));
     says("throws", R"({"service":"api"})");
     begin();
     ASSERT_EQ(model->views.size(), 2U);
@@ -289,7 +289,7 @@ TEST_F(TypedToolInASession, ToolThrows_ModelGetsErrorTurnContinues) {
 
 TEST_F(TypedToolInASession, InvalidArguments_NeverReachTheFunction) {
     bool ran = false;
-    add(tool("deploy", [&ran](Deploy const&) { ran = true; }));
+    add(tool("deploy", [&ran](Release const&) { ran = true; }));
     says("deploy", R"({"servise":"api"})");
     begin();
     EXPECT_TRUE(shown().error_text.starts_with("the arguments do not fit:")) << shown().error_text;
@@ -378,18 +378,18 @@ TEST_F(TypedToolInASession, Output_IsNeverTakenForAPause) {
 }
 
 TEST(MakeAgentTool, AgentTool_HasTheDeclaredTerms) {
-    auto const made = make_agent_tool(
-        tool("deploy", [](Deploy const&) -> Outcome<Deployment, Pending> { return Deployment{}; },
-             {.description = "Deploys.",
-              .crash = CrashPolicy::ask,
-              .time_limit = 5s,
-              .within = 1h,
-              .gates = {"production"}}));
+    auto const made = make_agent_tool(tool(
+        "deploy", [](Release const&) -> Outcome<ReleaseState, Pending> { return ReleaseState{}; },
+        {.description = "Deploys.",
+         .crash = CrashPolicy::ask,
+         .time_limit = 5s,
+         .within = 1h,
+         .gates = {"production"}}));
     ASSERT_TRUE(made);
     EXPECT_EQ(made->name, "deploy");
     EXPECT_TRUE(made->description.starts_with("Deploys.\n\nThis tool may take long"));
-    EXPECT_EQ(made->schema, schema_of<Deploy>());
-    EXPECT_EQ(made->result_schema, schema_of<Deployment>());
+    EXPECT_EQ(made->schema, schema_of<Release>());
+    EXPECT_EQ(made->result_schema, schema_of<ReleaseState>());
     EXPECT_EQ(made->terms.crash, session::CrashPolicy::ask);
     EXPECT_TRUE(made->terms.may_pause_for(session::PauseReason::tool_result));
     EXPECT_EQ(made->terms.pause_timeout, Duration(1h));

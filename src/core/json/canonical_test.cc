@@ -7,13 +7,13 @@
 namespace dormouse::json {
 namespace {
 
-std::string canonical(std::string_view text) {
+std::string canonical_text(std::string_view text) {
     auto const json = check(text);
     EXPECT_TRUE(json) << text;
     return json ? json::canonical(*json) : "";
 }
 
-std::string digest(std::string_view text) { return digest_text(sha256(canonical(text))); }
+std::string digest(std::string_view text) { return digest_text(sha256(canonical_text(text))); }
 
 // Computed independently over the RFC 8785 text.
 TEST(Canonical, Digests_AreTheKnownOnes) {
@@ -37,7 +37,7 @@ TEST(Canonical, Digests_AreTheKnownOnes) {
 }
 
 TEST(Canonical, Rfc8785_Example) {
-    EXPECT_EQ(canonical(R"({
+    EXPECT_EQ(canonical_text(R"({
           "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
           "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
           "literals": [null, true, false]
@@ -48,7 +48,7 @@ TEST(Canonical, Rfc8785_Example) {
 }
 
 TEST(Canonical, Rfc8785_SortingExample) {
-    EXPECT_EQ(canonical(R"({"\u20ac":"Euro Sign","\r":"Carriage Return",
+    EXPECT_EQ(canonical_text(R"({"\u20ac":"Euro Sign","\r":"Carriage Return",
                             "\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
                             "\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control",
                             "\u00f6":"Latin Small Letter O With Diaeresis"})"),
@@ -60,12 +60,12 @@ TEST(Canonical, Rfc8785_SortingExample) {
 
 TEST(Canonical, KeysThatShareASurrogate_HaveAnOrder) {
     std::string const one = "{\"\U0001F600\":1,\"\U0001F601\":2}";
-    EXPECT_EQ(canonical("{\"\U0001F601\":2,\"\U0001F600\":1}"), one);
-    EXPECT_EQ(canonical(one), one);
+    EXPECT_EQ(canonical_text("{\"\U0001F601\":2,\"\U0001F600\":1}"), one);
+    EXPECT_EQ(canonical_text(one), one);
 }
 
 TEST(Canonical, ShorterKey_ComesBeforeALongerOneThatItBegins) {
-    EXPECT_EQ(canonical("{\"ab\":1,\"a\":2,\"\":3,\"a\\u0000\":4}"),
+    EXPECT_EQ(canonical_text("{\"ab\":1,\"a\":2,\"\":3,\"a\\u0000\":4}"),
               "{\"\":3,\"a\":2,\"a\\u0000\":4,\"ab\":1}");
 }
 
@@ -110,8 +110,8 @@ TEST(Canonical, Numbers_HaveOneForm) {
         {"1.0000000000000000000001", "1"},
     };
     for (auto const& [text, expected] : table) {
-        EXPECT_EQ(canonical(text), expected) << text;
-        EXPECT_EQ(canonical(expected), expected) << text;
+        EXPECT_EQ(canonical_text(text), expected) << text;
+        EXPECT_EQ(canonical_text(expected), expected) << text;
     }
 }
 
@@ -121,21 +121,21 @@ TEST(Canonical, LongInteger_KeepsAllItsDigits) {
         digits += static_cast<char>('0' + i % 9 + 1);
     }
     std::string const expected = "1." + digits.substr(1) + "e+299";
-    EXPECT_EQ(canonical(digits), expected);
-    EXPECT_EQ(canonical(expected), expected);
+    EXPECT_EQ(canonical_text(digits), expected);
+    EXPECT_EQ(canonical_text(expected), expected);
     digits.back() = '0';
-    EXPECT_NE(canonical(digits), expected);
+    EXPECT_NE(canonical_text(digits), expected);
 }
 
 TEST(Canonical, SpellingOfStrings_DoesNotMatter) {
-    EXPECT_EQ(canonical("\"\\u0041\\/\\u00e9\""), canonical("\"A/é\""));
-    EXPECT_EQ(canonical("{\"\\u0061\":1}"), "{\"a\":1}");
-    EXPECT_EQ(canonical("\"\\u001F\\u007f\""), "\"\\u001f\x7f\"");
+    EXPECT_EQ(canonical_text("\"\\u0041\\/\\u00e9\""), canonical_text("\"A/é\""));
+    EXPECT_EQ(canonical_text("{\"\\u0061\":1}"), "{\"a\":1}");
+    EXPECT_EQ(canonical_text("\"\\u001F\\u007f\""), "\"\\u001f\x7f\"");
 }
 
 TEST(Canonical, Arrays_KeepTheirOrder) {
-    EXPECT_EQ(canonical("[ 3, 1 , 2 ]"), "[3,1,2]");
-    EXPECT_EQ(canonical("[{ },[ ]]"), "[{},[]]");
+    EXPECT_EQ(canonical_text("[ 3, 1 , 2 ]"), "[3,1,2]");
+    EXPECT_EQ(canonical_text("[{ },[ ]]"), "[{},[]]");
 }
 
 TEST(CanonicalObject, Null_IsEmptyElseHoldsTheMember) {

@@ -143,20 +143,20 @@ private:
     bool always_ = true;
 };
 
-using Add = std::function<void(std::string_view, Fields const&)>;
+using AddFields = std::function<void(std::string_view, Fields const&)>;
 
-template <class... E> void each_event(std::variant<E...> const*, Add const& add) {
+template <class... E> void each_event(std::variant<E...> const*, AddFields const& add) {
     std::size_t at = 0;
     (add(event_types()[at++], Fields(rows<E>)), ...);
 }
-template <class... S> void each_shared(Add const& add) {
+template <class... S> void each_shared(AddFields const& add) {
     (add(schema_name<S>, Fields(rows<S>)), ...);
 }
 
 TEST(EventFields, EachType_Described_NamesEachFieldOnce) {
     json::Writer out;
     std::size_t described = 0;
-    Add const add = [&](std::string_view name, Fields const& fields) {
+    AddFields const add = [&](std::string_view name, Fields const& fields) {
         EXPECT_TRUE(fields.unique()) << name;
         out.member_raw(name, fields.schema());
         ++described;

@@ -212,14 +212,9 @@ std::string good_value(Key const& key) {
     return "";
 }
 
-std::expected<Config, std::vector<Problem>> read(std::string const& text) {
-    TestWorld const world;
-    return read_config("d.toml", text, world.world());
-}
-
 void expect_one_problem(Key const& key, std::string const& value) {
     File const file = file_with(key, value);
-    auto const config = read(file.text);
+    auto const config = read_text(file.text);
     ASSERT_FALSE(config) << file.text;
     ASSERT_EQ(config.error().size(), 1U) << file.text << "\n" << line_of("f", config.error()[1]);
     Problem const& problem = config.error().front();
@@ -250,11 +245,11 @@ std::string other_half(Key const& key) {
 TEST_P(EveryKey, Key_IsReadAndChangesTheConfiguration) {
     auto file = file_with(GetParam(), good_value(GetParam()));
     file.text += other_half(GetParam());
-    auto const with = read(file.text);
+    auto const with = read_text(file.text);
     ASSERT_TRUE(with) << file.text << line_of("f", with.error().front());
     if (GetParam().required) return;
     // The kind requires a model's name and a tool's command: there is no default to compare.
-    auto const without = read(file_with(GetParam(), std::nullopt).text);
+    auto const without = read_text(file_with(GetParam(), std::nullopt).text);
     if (without) {
         EXPECT_NE(*with, *without) << file.text;
     }
@@ -263,8 +258,8 @@ TEST_P(EveryKey, Key_IsReadAndChangesTheConfiguration) {
 TEST_P(EveryKey, Key_HasTheDefaultOfTheTable) {
     std::string const by_default = default_of(GetParam());
     if (by_default.empty()) return;
-    auto const with = read(file_with(GetParam(), by_default).text);
-    auto const without = read(file_with(GetParam(), std::nullopt).text);
+    auto const with = read_text(file_with(GetParam(), by_default).text);
+    auto const without = read_text(file_with(GetParam(), std::nullopt).text);
     ASSERT_TRUE(with) << line_of("f", with.error().front());
     ASSERT_TRUE(without);
     // "24h" is the default of the reason, which applies if a tool has no timeout.
@@ -342,10 +337,10 @@ TEST_P(EveryKey, WrongForm_IsOneProblem) {
 TEST_P(EveryKey, UnsetVariable_IsNamedAndShowsNoValue) {
     if (GetParam().form != Form::variable) return;
     expect_one_problem(GetParam(), "\"NOT_SET\"");
-    auto const unset = read(file_with(GetParam(), "\"NOT_SET\"").text);
+    auto const unset = read_text(file_with(GetParam(), "\"NOT_SET\"").text);
     EXPECT_NE(unset.error().front().text.find("NOT_SET"), std::string::npos);
     for (std::string const secret : {"sk-abc123def", "AIzaSyB1234abcd"}) {
-        auto const pasted = read(file_with(GetParam(), in_quotes(secret)).text);
+        auto const pasted = read_text(file_with(GetParam(), in_quotes(secret)).text);
         ASSERT_FALSE(pasted);
         EXPECT_EQ(pasted.error().front().text.find(secret), std::string::npos);
     }
@@ -354,7 +349,7 @@ TEST_P(EveryKey, UnsetVariable_IsNamedAndShowsNoValue) {
 TEST_P(EveryKey, Required_Missing_IsNamed) {
     if (!GetParam().required) return;
     File const file = file_with(GetParam(), std::nullopt);
-    auto const config = read(file.text);
+    auto const config = read_text(file.text);
     ASSERT_FALSE(config) << file.text;
     Problem const& problem = config.error().front();
     EXPECT_NE(problem.text.find("has no " + std::string(GetParam().name) + "; "), std::string::npos)
@@ -369,7 +364,7 @@ TEST_P(EveryKey, Mistyped_SuggestsTheNearest) {
     std::string text = from.before + from.title + "\n";
     for (auto const& [name, own] : from.lines) text += name + " = " + own + "\n";
     std::string const wrong = std::string(key.name) + "x";
-    auto const config = read(text + wrong + " = 1\n");
+    auto const config = read_text(text + wrong + " = 1\n");
     ASSERT_FALSE(config);
     ASSERT_EQ(config.error().size(), 1U);
     EXPECT_NE(config.error().front().text.find("has no key \"" + wrong + "\"; did you mean " +

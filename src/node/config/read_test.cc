@@ -9,13 +9,8 @@
 namespace dormouse::config {
 namespace {
 
-std::expected<Config, std::vector<Problem>> read(std::string const& text) {
-    TestWorld const world;
-    return read_config("d.toml", text, world.world());
-}
-
 std::string problems(std::string const& text) {
-    auto const config = read(text);
+    auto const config = read_text(text);
     std::string out;
     if (config) return out;
     for (Problem const& problem : config.error()) out += line_of("d.toml", problem) + "\n";
@@ -27,7 +22,7 @@ std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http:
 std::string const agent = model + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n";
 
 TEST(ReadConfig, EmptyFile_HasAllDefaultsAndTheDemo) {
-    auto const config = read("");
+    auto const config = read_text("");
     ASSERT_TRUE(config);
     Config expected;
     expected.file = "d.toml";
@@ -36,15 +31,15 @@ TEST(ReadConfig, EmptyFile_HasAllDefaultsAndTheDemo) {
 }
 
 TEST(ReadConfig, Demo_IsAddedWithoutAgentsOrOnRequest) {
-    EXPECT_FALSE(read(agent)->has_demo());
-    EXPECT_TRUE(read(agent + "[server]\ndemo = true\n")->has_demo());
-    EXPECT_FALSE(read("[server]\ndemo = false\n")->has_demo());
+    EXPECT_FALSE(read_text(agent)->has_demo());
+    EXPECT_TRUE(read_text(agent + "[server]\ndemo = true\n")->has_demo());
+    EXPECT_FALSE(read_text("[server]\ndemo = false\n")->has_demo());
 }
 
 TEST(ReadConfig, Escalation_NamesTheNextAnswerers) {
-    auto const config = read(tool +
-                             "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
-                             "on_expiry = \"escalate:bob,role:answer\"\n");
+    auto const config = read_text(tool +
+                                  "[[gate]]\ntools = [\"t\"]\nask = \"?\"\ntimeout = \"1h\"\n"
+                                  "on_expiry = \"escalate:bob,role:answer\"\n");
     ASSERT_TRUE(config);
     EXPECT_EQ(config->gates.at(0).escalate_to, (std::vector<std::string>{"bob", "role:answer"}));
     EXPECT_EQ(config->gates.at(0).on_expiry, OnExpiry::deny) << "what holds after that";
@@ -55,7 +50,7 @@ std::string gate_when(std::string const& conditions) {
 }
 
 TEST(ReadConfig, GateConditions_AreReadByPointer) {
-    auto const config = read(gate_when(
+    auto const config = read_text(gate_when(
         R"({ "/env" = "prod", "/n" = { min = 10, max = 2.5e3 }, "/r/0" = { pattern = "^v" },)"
         R"( "/dry" = false, "/k" = { equals = 7 } })"));
     ASSERT_TRUE(config);
@@ -90,7 +85,7 @@ TEST(ReadConfig, GateConditions_MistakesNameThePointer) {
 }
 
 TEST(ReadConfig, CommandTool_MayNeverAnswerLater) {
-    auto const config = read(
+    auto const config = read_text(
         "[[tool]]\nname = \"c\"\nkind = \"command\"\ncommand = [\"node\"]\n"
         "later = \"never\"\n");
     ASSERT_TRUE(config);
@@ -107,11 +102,11 @@ TEST(ReadConfig, WebPush_NeedsAContactForPushServices) {
               "set push_contact in [server], for example \"mailto:ops@example.org\", or a "
               "public_url with https\n");
     EXPECT_NE(problems(with("public_url", "http://dm.example.org")), "");
-    auto const by_url = read(with("public_url", "https://dm.example.org"));
+    auto const by_url = read_text(with("public_url", "https://dm.example.org"));
     ASSERT_TRUE(by_url);
     EXPECT_EQ(by_url->notifies.at(0).to, std::vector<std::string>{"ann"});
-    EXPECT_TRUE(read(with("push_contact", "mailto:ops@example.org")));
-    EXPECT_TRUE(read(with("push_contact", "https://example.org/about")));
+    EXPECT_TRUE(read_text(with("push_contact", "mailto:ops@example.org")));
+    EXPECT_TRUE(read_text(with("push_contact", "https://example.org/about")));
     for (char const* const bad : {"ops@example.org", "mailto:", "http://example.org"})
         EXPECT_NE(problems(with("push_contact", bad)).find("push_contact"), std::string::npos)
             << bad;
@@ -119,7 +114,7 @@ TEST(ReadConfig, WebPush_NeedsAContactForPushServices) {
 
 // The lines of the warnings for a file with this tool, after these keys of [server].
 std::string warned(std::string const& more, std::string const& server = "") {
-    auto const config = read(server + "[[tool]]\nname = \"t\"\nkind = \"http\"\n" + more);
+    auto const config = read_text(server + "[[tool]]\nname = \"t\"\nkind = \"http\"\n" + more);
     if (!config) return "not right";
     std::string out;
     for (Problem const& problem : warnings(*config)) out += line_of("d.toml", problem) + "\n";
@@ -143,11 +138,11 @@ TEST(Warnings, RemoteServiceWithoutPublicUrl_Warns) {
 }
 
 TEST(ReadConfig, Retention_ReadsAges) {
-    auto const by_default = read("");
+    auto const by_default = read_text("");
     EXPECT_FALSE(by_default->retention.audit_after);
     EXPECT_EQ(by_default->retention.dead_deliveries_after, std::chrono::days(30));
     auto const config =
-        read("[retention]\naudit_after = \"1000d\"\ndead_deliveries_after = \"none\"\n");
+        read_text("[retention]\naudit_after = \"1000d\"\ndead_deliveries_after = \"none\"\n");
     ASSERT_TRUE(config);
     EXPECT_EQ(config->retention.audit_after, std::chrono::days(1'000));
     EXPECT_FALSE(config->retention.dead_deliveries_after);
@@ -197,7 +192,7 @@ forbid_requester = true
 )";
 
 TEST(ReadConfig, WholeFile_BecomesValues) {
-    auto const config = read(whole_file);
+    auto const config = read_text(whole_file);
     ASSERT_TRUE(config) << line_of("f", config.error().front());
     EXPECT_EQ(config->retention.completed_after, std::chrono::days(7));
     Model const& main = config->models.at(0);
@@ -403,7 +398,7 @@ TEST(ReadConfig, InvalidSchemaFiles_SayWhy) {
 }
 
 TEST(ReadConfig, Validator_IsRelativeToTheFile) {
-    auto const config = read(tool + R"([tool.validator]
+    auto const config = read_text(tool + R"([tool.validator]
 command = ["./run.sh", "--check"]
 cwd = "work"
 env_allow = ["KEY"]
@@ -412,7 +407,7 @@ time_limit = "3s"
     ASSERT_TRUE(config) << line_of("f", config.error().front());
     Validator const expected{{"/etc/d/run.sh", "--check"}, "/etc/d/work", {"KEY"}, Duration(3'000)};
     EXPECT_EQ(config->tools.at(0).validator, expected);
-    EXPECT_FALSE(read(tool)->tools.at(0).validator);
+    EXPECT_FALSE(read_text(tool)->tools.at(0).validator);
 }
 
 TEST(ReadConfig, Validator_Missing_IsReported) {

@@ -1,6 +1,7 @@
 #pragma once
 // An environment for tests with the values given here.
 
+#include "config/read.h"
 #include "config/world.h"
 
 #include <algorithm>
@@ -44,5 +45,11 @@ struct TestWorld {
         return out;
     }
 };
+
+// The configuration of this text, in the environment above.
+inline std::expected<Config, std::vector<Problem>> read_text(std::string const& text) {
+    TestWorld const world;
+    return read_config("d.toml", text, world.world());
+}
 
 }  // namespace dormouse::config

@@ -77,7 +77,7 @@ std::string lines(std::vector<Step> const& steps) {
     return out;
 }
 
-struct Work {
+struct Deploy {
     std::string target;
 };
 
@@ -86,7 +86,7 @@ protected:
     WalkTest() {
         store = std::filesystem::temp_directory_path() /
                 ("dormouse-walk-" + std::to_string(::getpid()));
-        script.on("deploy").calls("deploy", to_json(Work{"api"}).value());
+        script.on("deploy").calls("deploy", to_json(Deploy{"api"}).value());
         script.otherwise().says("Done.");
     }
     ~WalkTest() override {
@@ -107,8 +107,8 @@ protected:
     std::string store;
     std::string const token = "a-token-of-this-program";
     Script script;
-    TypedTool<Work, Work> deploy = tool("deploy", [](Work const&) -> Outcome<Work, Pending> {
-        return Pending<Work>{{"queued"}, {}};
+    TypedTool<Deploy, Deploy> deploy = tool("deploy", [](Deploy const&) -> Outcome<Deploy, Pending> {
+        return Pending<Deploy>{{"queued"}, {}};
     });
     std::optional<Runtime> runtime;
 };

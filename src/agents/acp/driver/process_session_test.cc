@@ -10,17 +10,14 @@
 namespace dormouse::acp {
 namespace {
 
-using State = ProcessSession::State;
 using AttachMethod = ProcessSession::AttachMethod;
-using Event = SessionEvent;
-using Do = SessionAction;
 using Wanted = Situation::Wanted;
 
-using Actions = std::vector<Do>;
+using Actions = std::vector<SessionAction>;
 
 class ProcessSessionTest : public ::testing::Test {
 protected:
-    Actions on(Event event) {
+    Actions on(SessionEvent event) {
         SessionStep const out = step(session, event, now);
         session = out.next;
         return out.actions;
@@ -28,10 +25,10 @@ protected:
     // The process has just been started.
     void start() {
         session = {};
-        on(Event::want);
-        on(Event::started);
+        on(SessionEvent::want);
+        on(SessionEvent::started);
     }
-    void expect(State state, AttachMethod method = AttachMethod::none) {
+    void expect(ProcessSession::State state, AttachMethod method = AttachMethod::none) {
         EXPECT_EQ(session.state, state) << static_cast<int>(session.state);
         EXPECT_EQ(session.method, method) << static_cast<int>(session.method);
     }
@@ -41,23 +38,23 @@ protected:
 };
 
 TEST_F(ProcessSessionTest, FirstPrompt_GoesToANewSession) {
-    EXPECT_EQ(on(Event::want), Actions{Do::start_process});
-    EXPECT_EQ(on(Event::started), Actions{Do::greet});
-    EXPECT_EQ(on(Event::want), Actions{}) << "the start continues";
-    EXPECT_EQ(on(Event::greeted), Actions{Do::attach});
-    expect(State::attaching, AttachMethod::open);
-    EXPECT_EQ(on(Event::opened), Actions{Do::configure});
-    EXPECT_EQ(on(Event::configured), Actions{Do::announce});
-    expect(State::ready, AttachMethod::open);
+    EXPECT_EQ(on(SessionEvent::want), Actions{SessionAction::start_process});
+    EXPECT_EQ(on(SessionEvent::started), Actions{SessionAction::greet});
+    EXPECT_EQ(on(SessionEvent::want), Actions{}) << "the start continues";
+    EXPECT_EQ(on(SessionEvent::greeted), Actions{SessionAction::attach});
+    expect(ProcessSession::State::attaching, AttachMethod::open);
+    EXPECT_EQ(on(SessionEvent::opened), Actions{SessionAction::configure});
+    EXPECT_EQ(on(SessionEvent::configured), Actions{SessionAction::announce});
+    expect(ProcessSession::State::ready, AttachMethod::open);
     now.attached = true;
-    EXPECT_EQ(on(Event::want), Actions{Do::use});
+    EXPECT_EQ(on(SessionEvent::want), Actions{SessionAction::use});
 }
 
 TEST_F(ProcessSessionTest, Login_ComesBeforeTheSession) {
     now.signs_in = true;
     start();
-    EXPECT_EQ(on(Event::greeted), Actions{Do::sign_in});
-    EXPECT_EQ(on(Event::signed_in), Actions{Do::attach});
+    EXPECT_EQ(on(SessionEvent::greeted), Actions{SessionAction::sign_in});
+    EXPECT_EQ(on(SessionEvent::signed_in), Actions{SessionAction::attach});
 }
 
 TEST_F(ProcessSessionTest, KnownSession_IsContinuedByLoadOrResume) {
@@ -75,8 +72,8 @@ TEST_F(ProcessSessionTest, KnownSession_IsContinuedByLoadOrResume) {
         now = {
             .wanted = row.wanted, .known = true, .can = {.load = row.load, .resume = row.resume}};
         start();
-        EXPECT_EQ(on(Event::greeted), Actions{Do::attach});
-        expect(State::attaching, row.method);
+        EXPECT_EQ(on(SessionEvent::greeted), Actions{SessionAction::attach});
+        expect(ProcessSession::State::attaching, row.method);
     }
 }
 
@@ -85,101 +82,115 @@ TEST_F(ProcessSessionTest, UnknownSession_IsAskedForTwiceAndThenReplaced) {
            .known = true,
            .can = {.load = true, .resume = true, .list = true}};
     start();
-    on(Event::greeted);
-    EXPECT_EQ(on(Event::unknown), Actions{Do::check_list});
-    EXPECT_EQ(on(Event::listed), Actions{Do::attach});
-    expect(State::attaching, AttachMethod::resume_again);
-    EXPECT_EQ(on(Event::unknown), Actions{Do::attach});
-    expect(State::attaching, AttachMethod::reopen);
-    EXPECT_EQ(on(Event::unknown), (Actions{Do::end_process, Do::report_failure}))
+    on(SessionEvent::greeted);
+    EXPECT_EQ(on(SessionEvent::unknown), Actions{SessionAction::check_list});
+    EXPECT_EQ(on(SessionEvent::listed), Actions{SessionAction::attach});
+    expect(ProcessSession::State::attaching, AttachMethod::resume_again);
+    EXPECT_EQ(on(SessionEvent::unknown), Actions{SessionAction::attach});
+    expect(ProcessSession::State::attaching, AttachMethod::reopen);
+    EXPECT_EQ(on(SessionEvent::unknown),
+              (Actions{SessionAction::end_process, SessionAction::report_failure}))
         << "it is not retried for ever";
 }
 
 TEST_F(ProcessSessionTest, SessionWithoutAnId_IsSearchedForWhenThePromptIsRepeated) {
     now = {.wanted = Wanted::repeat, .can = {.load = true, .list = true}};
     start();
-    EXPECT_EQ(on(Event::greeted), Actions{Do::search});
-    EXPECT_EQ(on(Event::found), Actions{Do::attach});
-    expect(State::attaching, AttachMethod::load);
+    EXPECT_EQ(on(SessionEvent::greeted), Actions{SessionAction::search});
+    EXPECT_EQ(on(SessionEvent::found), Actions{SessionAction::attach});
+    expect(ProcessSession::State::attaching, AttachMethod::load);
     start();
-    on(Event::greeted);
-    on(Event::not_found);
-    expect(State::attaching, AttachMethod::open);
+    on(SessionEvent::greeted);
+    on(SessionEvent::not_found);
+    expect(ProcessSession::State::attaching, AttachMethod::open);
 }
 
 TEST_F(ProcessSessionTest, Replay_MissesStartedPrompt_OpensNewSession) {
     now = {.wanted = Wanted::repeat, .known = true, .can = {.load = true}};
     start();
-    on(Event::greeted);
+    on(SessionEvent::greeted);
     now.misses_past = true;
-    EXPECT_EQ(on(Event::opened), Actions{Do::attach});
-    expect(State::attaching, AttachMethod::reopen);
-    EXPECT_EQ(on(Event::opened), Actions{Do::configure});
+    EXPECT_EQ(on(SessionEvent::opened), Actions{SessionAction::attach});
+    expect(ProcessSession::State::attaching, AttachMethod::reopen);
+    EXPECT_EQ(on(SessionEvent::opened), Actions{SessionAction::configure});
 }
 
 TEST_F(ProcessSessionTest, Screen_OfASessionWithAPast_GetsNoNewSession) {
-    Actions const parked{Do::forget_session, Do::refuse_screen, Do::rest};
+    Actions const parked{SessionAction::forget_session, SessionAction::refuse_screen,
+                         SessionAction::rest};
     now.wanted = Wanted::screen_with_past;
     start();
-    EXPECT_EQ(on(Event::greeted), parked);
-    expect(State::ready);
+    EXPECT_EQ(on(SessionEvent::greeted), parked);
+    expect(ProcessSession::State::ready);
     now.wanted = Wanted::screen;
-    EXPECT_EQ(on(Event::want), Actions{Do::attach});
+    EXPECT_EQ(on(SessionEvent::want), Actions{SessionAction::attach});
     now.wanted = Wanted::nothing;
     start();
-    EXPECT_EQ(on(Event::greeted), parked) << "the prompt was cancelled";
+    EXPECT_EQ(on(SessionEvent::greeted), parked) << "the prompt was cancelled";
 }
 
 TEST_F(ProcessSessionTest, Close_AgentReleasesItsSessionFirst) {
     now = {.wanted = Wanted::prompt, .open = true, .can = {.close = true}};
     start();
-    EXPECT_EQ(on(Event::close), Actions{Do::end_process}) << "it is not ready";
+    EXPECT_EQ(on(SessionEvent::close), Actions{SessionAction::end_process}) << "it is not ready";
     start();
-    for (Event const event : {Event::greeted, Event::opened, Event::configured}) on(event);
-    EXPECT_EQ(on(Event::close), Actions{Do::close_session});
-    EXPECT_EQ(on(Event::close), Actions{});
-    EXPECT_EQ(on(Event::closed), Actions{Do::end_process});
-    EXPECT_EQ(on(Event::closed), Actions{}) << "the time limit after the answer";
-    EXPECT_EQ(on(Event::end), Actions{});
-    EXPECT_EQ(on(Event::exited), (Actions{Do::clean_up, Do::report_failure, Do::report_gone}));
-    EXPECT_EQ(on(Event::exited), Actions{});
+    for (SessionEvent const event :
+         {SessionEvent::greeted, SessionEvent::opened, SessionEvent::configured})
+        on(event);
+    EXPECT_EQ(on(SessionEvent::close), Actions{SessionAction::close_session});
+    EXPECT_EQ(on(SessionEvent::close), Actions{});
+    EXPECT_EQ(on(SessionEvent::closed), Actions{SessionAction::end_process});
+    EXPECT_EQ(on(SessionEvent::closed), Actions{}) << "the time limit after the answer";
+    EXPECT_EQ(on(SessionEvent::end), Actions{});
+    EXPECT_EQ(on(SessionEvent::exited),
+              (Actions{SessionAction::clean_up, SessionAction::report_failure,
+                       SessionAction::report_gone}));
+    EXPECT_EQ(on(SessionEvent::exited), Actions{});
 }
 
 TEST_F(ProcessSessionTest, ProcessThatCannotStart_IsGone) {
-    on(Event::want);
-    EXPECT_EQ(on(Event::not_started), (Actions{Do::report_failure, Do::report_gone}));
-    expect(State::gone);
+    on(SessionEvent::want);
+    EXPECT_EQ(on(SessionEvent::not_started),
+              (Actions{SessionAction::report_failure, SessionAction::report_gone}));
+    expect(ProcessSession::State::gone);
 }
 
 // Mostly chooses an event that counts in this state, so that sequences become long.
-Event event_of(State state, std::uint32_t number) {
-    static std::map<State, std::vector<Event>> const likely{
-        {State::not_started, {Event::want}},
-        {State::starting, {Event::started}},
-        {State::greeting, {Event::greeted}},
-        {State::signing_in, {Event::signed_in}},
-        {State::searching, {Event::found, Event::not_found}},
-        {State::attaching, {Event::opened, Event::unknown, Event::unknown}},
-        {State::checking, {Event::listed, Event::listed, Event::not_listed}},
-        {State::configuring, {Event::configured}},
-        {State::ready, {Event::want, Event::want, Event::lost, Event::close}},
-        {State::closing, {Event::closed}},
-        {State::ending, {Event::exited}},
-        {State::gone, {Event::exited}}};
+SessionEvent event_of(ProcessSession::State state, std::uint32_t number) {
+    static std::map<ProcessSession::State, std::vector<SessionEvent>> const likely{
+        {ProcessSession::State::not_started, {SessionEvent::want}},
+        {ProcessSession::State::starting, {SessionEvent::started}},
+        {ProcessSession::State::greeting, {SessionEvent::greeted}},
+        {ProcessSession::State::signing_in, {SessionEvent::signed_in}},
+        {ProcessSession::State::searching, {SessionEvent::found, SessionEvent::not_found}},
+        {ProcessSession::State::attaching,
+         {SessionEvent::opened, SessionEvent::unknown, SessionEvent::unknown}},
+        {ProcessSession::State::checking,
+         {SessionEvent::listed, SessionEvent::listed, SessionEvent::not_listed}},
+        {ProcessSession::State::configuring, {SessionEvent::configured}},
+        {ProcessSession::State::ready,
+         {SessionEvent::want, SessionEvent::want, SessionEvent::lost, SessionEvent::close}},
+        {ProcessSession::State::closing, {SessionEvent::closed}},
+        {ProcessSession::State::ending, {SessionEvent::exited}},
+        {ProcessSession::State::gone, {SessionEvent::exited}}};
     auto const& here = likely.at(state);
-    std::uint32_t const any = static_cast<std::uint32_t>(Event::exited) + 1;
-    if (number % 8 == 0) return static_cast<Event>((number >> 3U) % any);
+    std::uint32_t const any = static_cast<std::uint32_t>(SessionEvent::exited) + 1;
+    if (number % 8 == 0) return static_cast<SessionEvent>((number >> 3U) % any);
     return here[(number >> 3U) % here.size()];
 }
 
 // Returns the only action that opens the request which a state waits for.
-std::map<State, Do> const& requests() {
-    static std::map<State, Do> const all{
-        {State::starting, Do::start_process}, {State::greeting, Do::greet},
-        {State::signing_in, Do::sign_in},     {State::searching, Do::search},
-        {State::attaching, Do::attach},       {State::checking, Do::check_list},
-        {State::configuring, Do::configure},  {State::closing, Do::close_session},
-        {State::ending, Do::end_process}};
+std::map<ProcessSession::State, SessionAction> const& requests() {
+    static std::map<ProcessSession::State, SessionAction> const all{
+        {ProcessSession::State::starting, SessionAction::start_process},
+        {ProcessSession::State::greeting, SessionAction::greet},
+        {ProcessSession::State::signing_in, SessionAction::sign_in},
+        {ProcessSession::State::searching, SessionAction::search},
+        {ProcessSession::State::attaching, SessionAction::attach},
+        {ProcessSession::State::checking, SessionAction::check_list},
+        {ProcessSession::State::configuring, SessionAction::configure},
+        {ProcessSession::State::closing, SessionAction::close_session},
+        {ProcessSession::State::ending, SessionAction::end_process}};
     return all;
 }
 
@@ -205,32 +216,38 @@ RC_GTEST_PROP(ProcessSessionProperty, AnyEvents_EachWaitHasOneRequest, ()) {
     auto const events = *rc::gen::container<std::vector<std::uint32_t>>(
         rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, 1U << 16U)));
     for (std::uint32_t const number : events) {
-        Event const event = event_of(session.state, number);
-        if (event == Event::want && session.is_ending()) continue;  // REQUIRES of want
+        SessionEvent const event = event_of(session.state, number);
+        if (event == SessionEvent::want && session.is_ending()) continue;  // REQUIRES of want
         Situation const situation = any_situation();
         SessionStep const out = step(session, event, situation);
-        auto const has = [&](Do action) { return std::ranges::count(out.actions, action) == 1; };
+        auto const has = [&](SessionAction action) {
+            return std::ranges::count(out.actions, action) == 1;
+        };
         bool const entered = !(out.next == session);
         for (auto const& [state, request] : requests()) {
             bool const waits = out.next.state == state;
             if (waits && entered) RC_ASSERT(has(request));
             if (!waits) RC_ASSERT(!has(request));
         }
-        if (has(Do::announce)) RC_ASSERT(session.state == State::configuring);
-        if (has(Do::use)) RC_ASSERT(session.state == State::ready && situation.attached);
-        if (session.state == State::gone) RC_ASSERT(out.actions.empty());
+        if (has(SessionAction::announce))
+            RC_ASSERT(session.state == ProcessSession::State::configuring);
+        if (has(SessionAction::use))
+            RC_ASSERT(session.state == ProcessSession::State::ready && situation.attached);
+        if (session.state == ProcessSession::State::gone) RC_ASSERT(out.actions.empty());
         if (session.is_ending()) RC_ASSERT(out.next.is_ending());
-        if (out.next.state == State::ready) attempts = 0;
-        if (has(Do::attach)) RC_ASSERT(++attempts <= 4U);
-        bool const again = has(Do::attach) && session.state == State::attaching;
+        if (out.next.state == ProcessSession::State::ready) attempts = 0;
+        if (has(SessionAction::attach)) RC_ASSERT(++attempts <= 4U);
+        bool const again =
+            has(SessionAction::attach) && session.state == ProcessSession::State::attaching;
         if (again) RC_ASSERT(!session.is_new());  // nothing is retried for ever
-        if (has(Do::report_gone)) ++gone;
+        if (has(SessionAction::report_gone)) ++gone;
         session = out.next;
     }
-    RC_ASSERT(gone == (session.state == State::gone ? 1U : 0U));
-    SessionStep const last = step(session, Event::exited, {});
-    bool const runs = session.state != State::not_started && session.state != State::gone;
-    RC_ASSERT((last.next.state == State::gone) == (runs || gone == 1U));
+    RC_ASSERT(gone == (session.state == ProcessSession::State::gone ? 1U : 0U));
+    SessionStep const last = step(session, SessionEvent::exited, {});
+    bool const runs = session.state != ProcessSession::State::not_started &&
+                      session.state != ProcessSession::State::gone;
+    RC_ASSERT((last.next.state == ProcessSession::State::gone) == (runs || gone == 1U));
 }
 
 }  // namespace

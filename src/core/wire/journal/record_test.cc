@@ -179,9 +179,9 @@ Submission result() {
     return what;
 }
 
-using Add = std::function<void(Event::Body)>;
+using AddEvent = std::function<void(Event::Body)>;
 
-void add_reasons(Add const& add) {
+void add_reasons(AddEvent const& add) {
     InputReceived queued{2, {}, {}, Json::trusted("[]"), by, {}, {}};
     queued.behind = 1;
     add(queued);
@@ -191,7 +191,7 @@ void add_reasons(Add const& add) {
     add(TurnEnded{3, FinishReason::cancelled, {1, 2, 3}, std::nullopt, "not needed"});
 }
 
-void add_tasks_and_mail(Add const& add) {
+void add_tasks_and_mail(AddEvent const& add) {
     add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark",
                     true});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
@@ -222,7 +222,7 @@ void add_tasks_and_mail(Add const& add) {
     add_reasons(add);
 }
 
-void add_pause_events(Add const& add) {
+void add_pause_events(AddEvent const& add) {
     add(CallPaused{pending(), rich_pause(), at(9'000)});
     add(GateAsked{pending(1), "first", rich_pause(), at(9'000)});
     add(GateDecided{9, "first", true, "", value, sha256(json::canonical(value))});
@@ -247,7 +247,7 @@ void add_pause_events(Add const& add) {
     add(Cancelled{9, std::nullopt, false, "the turn was cancelled"});
 }
 
-void add_agent_events(Add const& add) {
+void add_agent_events(AddEvent const& add) {
     add(AgentPrompted{1, 2, 41, 5, "dormouse:x/3.1.2"});
     add(AgentAttached{"ses_1", "load", "opencode 1.18", true, "plan"});
     add(AgentDetached{{"agent_crashed", "exit 1"}, at(1'000), {"a", "b"}, true});

@@ -1,4 +1,5 @@
 #include "wire/testing/story.h"
+#include "wire/testing/view_text.h"
 #include "wire/view/view.h"
 
 #include <gtest/gtest.h>
@@ -10,25 +11,6 @@ namespace dormouse::wire {
 namespace {
 
 using namespace dormouse::session;
-
-std::string dump(ViewCall const& call) {
-    return call.tool + std::to_string(call.call) + std::string(call.input.text()) +
-           (call.open ? "?" : "=") +
-           (call.error ? call.error_text : std::string(call.output.text()));
-}
-
-std::string dump(ViewMessage const& message) {
-    std::string out = message.role == ViewMessage::Role::assistant ? "A" : "U";
-    out += std::string(message.parts.text());
-    for (ViewCall const& call : message.calls) out += dump(call);
-    return out;
-}
-
-std::vector<std::string> dump(ModelView const& view) {
-    std::vector<std::string> out;
-    for (ViewMessage const& message : view.messages) out.push_back(dump(message));
-    return out;
-}
 
 struct Asked {
     Seq view_seq = 0;
@@ -43,7 +25,8 @@ std::vector<Asked> requests_of(session::testing::Given const& told) {
     for (RecordPtr const& one : testing::records_of(told)) {
         history.add(*one);
         if (auto const* asked = std::get_if<ModelRequested>(&one->event.body)) {
-            out.push_back({asked->view_seq, dump(model_view(history, asked->view_seq)), false});
+            out.push_back(
+                {asked->view_seq, testing::view_text(model_view(history, asked->view_seq)), false});
         }
         if (std::holds_alternative<ModelReplied>(one->event.body)) out.back().committed = true;
     }
@@ -81,7 +64,8 @@ TEST(ViewProperty, View_FromTheWholeJournal_EqualsTheEarlierView) {
         auto const told = testing::story(seed, steps);
         History const whole = testing::history_of(told);
         for (Asked const& asked : requests_of(told)) {
-            EXPECT_EQ(dump(model_view(whole, asked.view_seq)), asked.view) << "story " << seed;
+            EXPECT_EQ(testing::view_text(model_view(whole, asked.view_seq)), asked.view)
+                << "story " << seed;
         }
     }
 }

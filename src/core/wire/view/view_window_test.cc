@@ -1,6 +1,7 @@
 #include "wire/view/view_window.h"
 
 #include "wire/testing/story.h"
+#include "wire/testing/view_text.h"
 
 #include <gtest/gtest.h>
 
@@ -12,21 +13,6 @@ namespace dormouse::wire {
 namespace {
 
 using namespace dormouse::session;
-
-std::string dump(ViewMessage const& message) {
-    std::string out = message.role == ViewMessage::Role::assistant ? "A" : "U";
-    out += std::to_string(message.seq) + std::string(message.parts.text());
-    for (ViewCall const& call : message.calls) {
-        out += std::to_string(call.call) + call.tool + std::string(call.input.text()) +
-               (call.open ? "?" : "=") + call.error_text + std::string(call.output.text());
-    }
-    return out;
-}
-std::vector<std::string> dump(ModelView const& view) {
-    std::vector<std::string> out;
-    for (ViewMessage const& message : view.messages) out.push_back(dump(message));
-    return out;
-}
 
 // A journal, and what its state says of its end after each event.
 struct Told {
@@ -113,12 +99,12 @@ TEST(ViewWindow, AnyPartOfAnyScenario_GivesTheEndOfTheWholeView) {
             auto const* const asked = std::get_if<ModelRequested>(&one->event.body);
             if (!asked) continue;
             Seq const head = one->event.seq;
-            auto const whole = dump(told.whole(head, asked->view_seq));
+            auto const whole = testing::view_text(told.whole(head, asked->view_seq));
             std::optional<std::vector<std::string>> first;
             for (std::size_t count = 8; count < 2 * head; count *= 2) {
                 auto const view = told.newest(head, count, asked->view_seq, rule);
                 if (!view) continue;
-                auto const shown = dump(*view);
+                auto const shown = testing::view_text(*view);
                 ASSERT_GE(shown.size(), rule.messages_min);
                 ASSERT_LE(shown.size(), whole.size());
                 ASSERT_TRUE(std::equal(shown.rbegin(), shown.rend(), whole.rbegin()))

@@ -16,7 +16,7 @@ constexpr std::array<WebFile, 4> files{{
     {"/service-worker.js", "text/javascript; charset=utf-8", "worker", "", "d4"},
 }};
 
-class WebPageTest : public testing::Test {
+class WebPageTest : public ::testing::Test {
 protected:
     using Headers = std::vector<std::pair<std::string, std::string>>;
 

@@ -3,12 +3,12 @@
 
 #include "webhook/kinds/kinds.h"
 
+#include "webhook/testing/request_header.h"
+
 #include <gtest/gtest.h>
 
 namespace dormouse::webhook {
 namespace {
-
-using Kind = NotifyKind;
 
 Notification asked() {
     Notification out{.event = "gate_asked",
@@ -26,7 +26,7 @@ Notification asked() {
     return out;
 }
 
-Notice notice(Kind kind) {
+Notice target_of(NotifyKind kind) {
     return {.kind = kind,
             .target = "notify:X",
             .url = "https://hooks.example.org/services/s3cret",
@@ -36,23 +36,17 @@ Notice notice(Kind kind) {
             .buttons = true};
 }
 
-ServiceRequest request(Kind kind, Notification const& it, std::string const& reference = "") {
-    Notice const to = notice(kind);
+ServiceRequest request(NotifyKind kind, Notification const& it, std::string const& reference = "") {
+    Notice const to = target_of(kind);
     return service_of(to)->request(to, it, reference);
 }
 
-ServiceReply reply(Kind kind, int status, std::string_view body, bool is_change = false) {
-    return read_reply(*service_of(notice(kind)), status, body, is_change);
-}
-
-std::string header(ServiceRequest const& from, std::string_view name) {
-    for (port::HttpHeader const& one : from.headers)
-        if (one.name == name) return one.value;
-    return "";
+ServiceReply reply(NotifyKind kind, int status, std::string_view body, bool is_change = false) {
+    return read_reply(*service_of(target_of(kind)), status, body, is_change);
 }
 
 TEST(Kinds, SlackHook_GetsEscapedText) {
-    auto const made = request(Kind::slack, asked());
+    auto const made = request(NotifyKind::slack, asked());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret");
     EXPECT_EQ(
         made.body,
@@ -61,9 +55,9 @@ TEST(Kinds, SlackHook_GetsEscapedText) {
 }
 
 TEST(Kinds, SlackBot_MessageHasButtonsThatNameCallAndDigest) {
-    auto const made = request(Kind::slack_bot, asked());
+    auto const made = request(NotifyKind::slack_bot, asked());
     EXPECT_EQ(made.url, "https://api.example.org/chat.postMessage");
-    EXPECT_EQ(header(made, "Authorization"), "Bearer t0ken");
+    EXPECT_EQ(header_of(made, "Authorization"), "Bearer t0ken");
     json::View const body(made.body);
     EXPECT_EQ(body["channel"].string_or(""), "C1");
     EXPECT_EQ(body["blocks"].raw(),
@@ -87,53 +81,56 @@ TEST(Kinds, SlackBot_MessageHasButtonsThatNameCallAndDigest) {
 TEST(Kinds, SlackBot_DecidedCallOrNoSecret_HasNoButtons) {
     auto it = asked();
     it.outcome = "Approved by bob at 2026-11-22 07:00 UTC";
-    auto const made = request(Kind::slack_bot, it, "C1/1503435956.000247");
+    auto const made = request(NotifyKind::slack_bot, it, "C1/1503435956.000247");
     EXPECT_EQ(made.url, "https://api.example.org/chat.update");
     EXPECT_EQ(json::View(made.body)["ts"].string_or(""), "1503435956.000247");
     EXPECT_EQ(made.body.find("\"approve\""), std::string::npos);
     EXPECT_NE(made.body.find("Approved by bob"), std::string::npos);
     EXPECT_EQ(made.body.find("until"), std::string::npos);
-    Notice to = notice(Kind::slack_bot);
+    Notice to = target_of(NotifyKind::slack_bot);
     to.buttons = false;
     EXPECT_EQ(slack_bot_service.request(to, asked(), "").body.find("\"approve\""),
               std::string::npos);
     auto input = asked();
     input.reason = "user_input";
-    EXPECT_EQ(request(Kind::slack_bot, input).body.find("\"approve\""), std::string::npos);
+    EXPECT_EQ(request(NotifyKind::slack_bot, input).body.find("\"approve\""), std::string::npos);
 }
 
 TEST(Kinds, SlackBot_MessageShowsNotAll_OnlyOpensThePage) {
     auto it = asked();
     it.is_whole = false;
-    std::string const body = request(Kind::slack_bot, it).body;
+    std::string const body = request(NotifyKind::slack_bot, it).body;
     EXPECT_EQ(body.find("\"approve\""), std::string::npos);
     auto always = asked();
     always.always_ask = true;
-    EXPECT_EQ(request(Kind::slack_bot, always).body.find("\"approve\""), std::string::npos);
+    EXPECT_EQ(request(NotifyKind::slack_bot, always).body.find("\"approve\""), std::string::npos);
     EXPECT_NE(body.find("\"open\""), std::string::npos);
 }
 
 TEST(Kinds, SlackBot_Answers) {
-    auto const taken = reply(Kind::slack_bot, 200, R"({"ok":true,"channel":"C1","ts":"15.02"})");
+    auto const taken =
+        reply(NotifyKind::slack_bot, 200, R"({"ok":true,"channel":"C1","ts":"15.02"})");
     EXPECT_TRUE(taken.taken);
     EXPECT_EQ(taken.reference, "C1/15.02");
     auto const gone = R"({"ok":false,"error":"message_not_found"})";
-    EXPECT_TRUE(reply(Kind::slack_bot, 200, gone, true).taken);
-    EXPECT_FALSE(reply(Kind::slack_bot, 200, gone).taken);
-    auto const limited = reply(Kind::slack_bot, 200, R"({"ok":false,"error":"ratelimited"})");
+    EXPECT_TRUE(reply(NotifyKind::slack_bot, 200, gone, true).taken);
+    EXPECT_FALSE(reply(NotifyKind::slack_bot, 200, gone).taken);
+    auto const limited = reply(NotifyKind::slack_bot, 200, R"({"ok":false,"error":"ratelimited"})");
     EXPECT_FALSE(limited.taken);
     EXPECT_FALSE(limited.permanent);
     EXPECT_EQ(limited.why, "Slack refused the message: ratelimited");
-    auto const blocks = reply(Kind::slack_bot, 200, R"({"ok":false,"error":"invalid_blocks"})");
+    auto const blocks =
+        reply(NotifyKind::slack_bot, 200, R"({"ok":false,"error":"invalid_blocks"})");
     EXPECT_TRUE(blocks.permanent);
     for (std::string_view const body : {"", "<html>sign in</html>", "[]", "{}", R"({"ok":"yes"})"})
-        EXPECT_EQ(reply(Kind::slack_bot, 200, body).why, "unexpected response, not from Slack")
+        EXPECT_EQ(reply(NotifyKind::slack_bot, 200, body).why,
+                  "unexpected response, not from Slack")
             << body;
-    EXPECT_EQ(reply(Kind::slack_bot, 302, "").why, "the service answered 302");
+    EXPECT_EQ(reply(NotifyKind::slack_bot, 302, "").why, "the service answered 302");
 }
 
 TEST(Kinds, Discord_NewMessageAndChange) {
-    auto const made = request(Kind::discord, asked());
+    auto const made = request(NotifyKind::discord, asked());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret?wait=true");
     EXPECT_EQ(
         made.body,
@@ -143,7 +140,7 @@ TEST(Kinds, Discord_NewMessageAndChange) {
         R"({"name":"Tool","value":"deploy"},{"name":"Arguments",)"
         R"("value":"```json\n{\"ref\":\"main'\"}\n```"},)"
         R"({"name":"Until","value":"2026-11-21 23:20 UTC"}],"footer":{"text":"sha256:87fb"}}]})");
-    Notice thread = notice(Kind::discord);
+    Notice thread = target_of(NotifyKind::discord);
     thread.url += "?thread_id=7";
     EXPECT_EQ(discord_service.request(thread, asked(), "").url, thread.url + "&wait=true");
     auto const change = discord_service.request(thread, asked(), "99");
@@ -152,22 +149,22 @@ TEST(Kinds, Discord_NewMessageAndChange) {
 }
 
 TEST(Kinds, Discord_Answers) {
-    EXPECT_EQ(reply(Kind::discord, 200, R"({"id":"1234567890"})").reference, "1234567890");
-    EXPECT_EQ(reply(Kind::discord, 200, R"({"id":"../../evil"})").reference, "");
-    EXPECT_FALSE(reply(Kind::discord, 200, "<html>").taken);
+    EXPECT_EQ(reply(NotifyKind::discord, 200, R"({"id":"1234567890"})").reference, "1234567890");
+    EXPECT_EQ(reply(NotifyKind::discord, 200, R"({"id":"../../evil"})").reference, "");
+    EXPECT_FALSE(reply(NotifyKind::discord, 200, "<html>").taken);
     auto const limited =
-        reply(Kind::discord, 429,
+        reply(NotifyKind::discord, 429,
               R"({"message":"You are being rate limited.","retry_after":0.3504,"global":false})");
     EXPECT_EQ(limited.retry_after, Duration(351));
     EXPECT_EQ(limited.why, "the service answered 429: You are being rate limited.");
     auto const gone = R"({"message":"Unknown Message","code":10008})";
-    EXPECT_TRUE(reply(Kind::discord, 404, gone, true).taken);
-    EXPECT_FALSE(reply(Kind::discord, 404, gone).taken);
-    EXPECT_TRUE(reply(Kind::discord, 400, "{}").permanent);
+    EXPECT_TRUE(reply(NotifyKind::discord, 404, gone, true).taken);
+    EXPECT_FALSE(reply(NotifyKind::discord, 404, gone).taken);
+    EXPECT_TRUE(reply(NotifyKind::discord, 400, "{}").permanent);
 }
 
 TEST(Kinds, Telegram_NewMessageAndChange) {
-    auto const made = request(Kind::telegram, asked());
+    auto const made = request(NotifyKind::telegram, asked());
     EXPECT_EQ(made.url, "https://api.example.org/bott0ken/sendMessage");
     EXPECT_EQ(
         made.body,
@@ -176,37 +173,38 @@ TEST(Kinds, Telegram_NewMessageAndChange) {
         R"(until 2026-11-21 23:20 UTC\nsha256:87fb","link_preview_options":{"is_disabled":true},)"
         R"("reply_markup":{"inline_keyboard":[[{"text":"Open",)"
         R"("url":"https://dm.example.org/a/pnd_1"}]]}})");
-    auto const change = request(Kind::telegram, asked(), "-100/5");
+    auto const change = request(NotifyKind::telegram, asked(), "-100/5");
     EXPECT_EQ(change.url, "https://api.example.org/bott0ken/editMessageText");
     EXPECT_TRUE(change.body.starts_with(R"({"chat_id":"-100","message_id":5,)")) << change.body;
     auto plain = asked();
     plain.url = "http://127.0.0.1:3676/a/pnd_1";
-    EXPECT_EQ(request(Kind::telegram, plain).body.find("reply_markup"), std::string::npos);
-    EXPECT_NE(request(Kind::telegram, plain).body.find("\\nhttp://127"), std::string::npos);
+    EXPECT_EQ(request(NotifyKind::telegram, plain).body.find("reply_markup"), std::string::npos);
+    EXPECT_NE(request(NotifyKind::telegram, plain).body.find("\\nhttp://127"), std::string::npos);
 }
 
 TEST(Kinds, Telegram_Answers) {
-    auto const taken =
-        reply(Kind::telegram, 200, R"({"ok":true,"result":{"message_id":5,"chat":{"id":-100}}})");
+    auto const taken = reply(NotifyKind::telegram, 200,
+                             R"({"ok":true,"result":{"message_id":5,"chat":{"id":-100}}})");
     EXPECT_EQ(taken.reference, "-100/5");
     auto const limited =
-        reply(Kind::telegram, 429,
+        reply(NotifyKind::telegram, 429,
               R"({"ok":false,"error_code":429,"description":"Too Many Requests: retry after 7",)"
               R"("parameters":{"retry_after":7}})");
     EXPECT_EQ(limited.retry_after, Duration(7'000));
     auto const same =
         R"({"ok":false,"description":"Bad Request: message is not modified: specified new"})";
-    EXPECT_TRUE(reply(Kind::telegram, 400, same, true).taken);
-    EXPECT_TRUE(
-        reply(Kind::telegram, 400, R"({"ok":false,"description":"chat not found"})").permanent);
-    EXPECT_FALSE(reply(Kind::telegram, 200, "hello").taken);
+    EXPECT_TRUE(reply(NotifyKind::telegram, 400, same, true).taken);
+    EXPECT_TRUE(reply(NotifyKind::telegram, 400, R"({"ok":false,"description":"chat not found"})")
+                    .permanent);
+    EXPECT_FALSE(reply(NotifyKind::telegram, 200, "hello").taken);
     std::string const long_words(500, 'x');
-    EXPECT_EQ(reply(Kind::telegram, 502, R"({"ok":false,"description":")" + long_words + "\"}").why,
-              "the service answered 502");
+    EXPECT_EQ(
+        reply(NotifyKind::telegram, 502, R"({"ok":false,"description":")" + long_words + "\"}").why,
+        "the service answered 502");
 }
 
 TEST(Kinds, Teams_GetsACardWithoutMarkup) {
-    auto const made = request(Kind::teams, asked());
+    auto const made = request(NotifyKind::teams, asked());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/s3cret");
     json::View const card = json::View(made.body).at_pointer("/attachments/0/content");
     EXPECT_EQ(card["type"].string_or(""), "AdaptiveCard");
@@ -214,30 +212,31 @@ TEST(Kinds, Teams_GetsACardWithoutMarkup) {
     EXPECT_EQ(card.at_pointer("/body/1/inlines/0/text").string_or(""),
               "Ship <!here> *now* [a](b)?");
     EXPECT_EQ(card.at_pointer("/actions/0/url").string_or(""), "https://dm.example.org/a/pnd_1");
-    EXPECT_TRUE(reply(Kind::teams, 200, "1").taken);
-    EXPECT_TRUE(reply(Kind::teams, 202, "").taken);
-    EXPECT_FALSE(reply(Kind::teams, 200,
+    EXPECT_TRUE(reply(NotifyKind::teams, 200, "1").taken);
+    EXPECT_TRUE(reply(NotifyKind::teams, 202, "").taken);
+    EXPECT_FALSE(reply(NotifyKind::teams, 200,
                        "Webhook message delivery failed with error: Microsoft "
                        "Teams endpoint returned HTTP error 429")
                      .taken);
-    EXPECT_FALSE(reply(Kind::teams, 200, "<html>").taken);
-    EXPECT_FALSE(can_change(notice(Kind::teams)));
+    EXPECT_FALSE(reply(NotifyKind::teams, 200, "<html>").taken);
+    EXPECT_FALSE(can_change(target_of(NotifyKind::teams)));
 }
 
 TEST(Kinds, Ntfy_PublishesToTheTopic) {
-    auto const made = request(Kind::ntfy, asked());
+    auto const made = request(NotifyKind::ntfy, asked());
     EXPECT_EQ(made.url, "https://hooks.example.org/services/");
-    EXPECT_EQ(header(made, "Authorization"), "Bearer t0ken");
+    EXPECT_EQ(header_of(made, "Authorization"), "Bearer t0ken");
     EXPECT_EQ(
         made.body,
         R"({"topic":"s3cret","title":"Approval wanted","message":"Ship <!here> *now* [a](b)?\n)"
         R"(deploy {\"ref\":\"main`\"}\nuntil 2026-11-21 23:20 UTC\nsha256:87fb","priority":4,)"
         R"("click":"https://dm.example.org/a/pnd_1","actions":[{"action":"view",)"
         R"("label":"Open","url":"https://dm.example.org/a/pnd_1"}]})");
-    EXPECT_TRUE(reply(Kind::ntfy, 200, R"({"id":"sPs71M8A2T","event":"message"})").taken);
-    EXPECT_FALSE(reply(Kind::ntfy, 200, "<html>").taken);
-    EXPECT_EQ(reply(Kind::ntfy, 429, R"({"code":42901,"http":429,"error":"limit reached"})").why,
-              "the service answered 429: limit reached");
+    EXPECT_TRUE(reply(NotifyKind::ntfy, 200, R"({"id":"sPs71M8A2T","event":"message"})").taken);
+    EXPECT_FALSE(reply(NotifyKind::ntfy, 200, "<html>").taken);
+    EXPECT_EQ(
+        reply(NotifyKind::ntfy, 429, R"({"code":42901,"http":429,"error":"limit reached"})").why,
+        "the service answered 429: limit reached");
 }
 
 TEST(Kinds, LongTexts_FitEveryService) {
@@ -245,12 +244,14 @@ TEST(Kinds, LongTexts_FitEveryService) {
     it.question = std::string(4'000, 'q');
     it.arguments = std::string(4'000, '\\');
     it.tool = std::string(300, 't');
-    auto const made = request(Kind::discord, it);
+    auto const made = request(NotifyKind::discord, it);
     json::View const embed = json::View(made.body)["embeds"].at_pointer("/0");
     EXPECT_LE(embed["title"].string_or("").size(), 256U);
     EXPECT_LE(embed.at_pointer("/fields/1/value").string_or("").size(), 1'024U);
-    EXPECT_LE(json::View(request(Kind::telegram, it).body)["text"].string_or("").size(), 4'096U);
-    EXPECT_LE(json::View(request(Kind::ntfy, it).body)["message"].string_or("").size(), 4'096U);
+    EXPECT_LE(json::View(request(NotifyKind::telegram, it).body)["text"].string_or("").size(),
+              4'096U);
+    EXPECT_LE(json::View(request(NotifyKind::ntfy, it).body)["message"].string_or("").size(),
+              4'096U);
 }
 
 TEST(Notification, WrittenAndRead_IsTheSame) {

@@ -4,6 +4,7 @@
 
 #include "base/text/base64url.h"
 #include "base/text/text.h"
+#include "webhook/testing/request_header.h"
 
 #include <gtest/gtest.h>
 
@@ -42,12 +43,6 @@ PushRandom random() {
 
 std::string encoded(std::string_view text) {
     return base64url(std::vector<std::uint8_t>(text.begin(), text.end()));
-}
-
-std::string header(ServiceRequest const& from, std::string_view name) {
-    for (port::HttpHeader const& one : from.headers)
-        if (one.name == name) return one.value;
-    return "";
 }
 
 PushSender sender(std::string contact = "mailto:push@example.com") {
@@ -133,7 +128,7 @@ TEST(WebPush, VapidToken_IsUsedForAnHourAndOneService) {
     EXPECT_NE(tokens.of("https://a.example.net/1", now + Duration(3'600'000)), second);
 }
 
-Notification asked() {
+Notification question() {
     Notification out{.event = "gate_asked",
                      .reason = "approval",
                      .pending = "pnd_AAAAAAAAAAAAAAAAAAAAAA_2_1_x",
@@ -146,7 +141,7 @@ Notification asked() {
 }
 
 TEST(WebPush, Question_SaysWhatWaitsAndNoArguments) {
-    auto it = asked();
+    auto it = question();
     it.deadline = from_ms(3'600'000);
     auto const made = push_message(it, from_ms(0));
     EXPECT_EQ(made.text,
@@ -160,7 +155,7 @@ TEST(WebPush, Question_SaysWhatWaitsAndNoArguments) {
 }
 
 TEST(WebPush, Outcome_HasTheTopicOfItsQuestion) {
-    auto it = asked();
+    auto it = question();
     auto const question = push_message(it, from_ms(0));
     it.outcome = "Approved by bob";
     auto const outcome = push_message(it, from_ms(0));
@@ -172,7 +167,7 @@ TEST(WebPush, Outcome_HasTheTopicOfItsQuestion) {
 }
 
 TEST(WebPush, Ttl_EndsWithTheDeadlineWithinTheLimits) {
-    auto it = asked();
+    auto it = question();
     EXPECT_EQ(push_message(it, from_ms(0)).ttl, Duration(7LL * 86'400'000)) << "no deadline";
     it.deadline = from_ms(10);
     EXPECT_EQ(push_message(it, from_ms(9)).ttl, Duration(60'000)) << "at least a minute";
@@ -181,7 +176,7 @@ TEST(WebPush, Ttl_EndsWithTheDeadlineWithinTheLimits) {
 }
 
 TEST(WebPush, LongestTexts_FitIntoOneMessage) {
-    auto it = asked();
+    auto it = question();
     it.question = std::string(question_shown, '"');
     it.tool = std::string(200, '"');
     it.outcome = std::string(400, '"');
@@ -191,15 +186,15 @@ TEST(WebPush, LongestTexts_FitIntoOneMessage) {
 
 TEST(WebPush, Request_HasTheHeadersOfRfc8030) {
     auto const made = push_request("vapid t=a, k=b", push_device(row()).value(),
-                                   push_message(asked(), from_ms(0)), random());
+                                   push_message(question(), from_ms(0)), random());
     ASSERT_TRUE(made);
     EXPECT_EQ(made->method, "POST");
     EXPECT_EQ(made->url, row().endpoint);
-    EXPECT_EQ(header(*made, "TTL"), "604800");
-    EXPECT_EQ(header(*made, "Urgency"), "high");
-    EXPECT_EQ(header(*made, "Topic").size(), 32U);
-    EXPECT_EQ(header(*made, "Content-Encoding"), "aes128gcm");
-    EXPECT_EQ(header(*made, "Authorization"), "vapid t=a, k=b");
+    EXPECT_EQ(header_of(*made, "TTL"), "604800");
+    EXPECT_EQ(header_of(*made, "Urgency"), "high");
+    EXPECT_EQ(header_of(*made, "Topic").size(), 32U);
+    EXPECT_EQ(header_of(*made, "Content-Encoding"), "aes128gcm");
+    EXPECT_EQ(header_of(*made, "Authorization"), "vapid t=a, k=b");
 }
 
 TEST(WebPush, Answers_AreTakenGoneRefusedOrTriedAgain) {
