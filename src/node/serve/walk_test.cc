@@ -107,9 +107,9 @@ protected:
     std::string store;
     std::string const token = "a-token-of-this-program";
     Script script;
-    TypedTool<Deploy, Deploy> deploy = tool("deploy", [](Deploy const&) -> Outcome<Deploy, Pending> {
-        return Pending<Deploy>{{"queued"}, {}};
-    });
+    TypedTool<Deploy, Deploy> deploy = tool(
+        "deploy",
+        [](Deploy const&) -> Outcome<Deploy, Pending> { return Pending<Deploy>{{"queued"}, {}}; });
     std::optional<Runtime> runtime;
 };
 
