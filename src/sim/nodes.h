@@ -4,12 +4,11 @@
 // for gone.
 
 #include "port/nodes.h"
+#include "runner/membership.h"
 #include "sim/machine.h"
 #include "store/memory/memory_store.h"
 
 #include <map>
-#include <optional>
-#include <set>
 
 namespace dormouse::sim {
 
@@ -24,33 +23,25 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
     [[nodiscard]] bool alone() const override { return false; }
-    [[nodiscard]] bool gone(Epoch epoch) const override;
-    [[nodiscard]] bool may_start() const override;
+    [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
+    [[nodiscard]] bool may_start() const override {
+        return members_.may_start(machine_.monotonic());
+    }
     void rejoin(port::Fn<void()> done) override;
 
     // While the network is cut no heartbeat arrives.
     void cut(bool cut) { cut_ = cut; }
 
 private:
-    struct Other {
-        std::uint64_t counter = 0;
-        Duration since{0};  // the counter has not changed since this time of ours
-    };
-
     void beat();
     void arrived(Duration sent);
-    void judge(Duration now);
 
     Machine& machine_;
     store::MemoryStore& store_;
     Beats& beats_;
     unsigned const& failed_;
     bool cut_ = false;
-    std::optional<Duration> sent_ = {};   // the newest heartbeat that arrived
-    std::optional<Duration> since_ = {};  // heartbeats have arrived without a gap since
-    std::map<Epoch, Other> others_;
-    std::set<Epoch> known_;  // those that took part at the newest heartbeat
-    Epoch newest_ = 0;       // of all that ever took part, as far as this process knows
+    runner::Membership members_;
 };
 
 }  // namespace dormouse::sim

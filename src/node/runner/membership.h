@@ -1,0 +1,74 @@
+#pragma once
+// Which processes work on a shared store, as one of them concludes from its own heartbeats. Pure:
+// no clock of another machine is compared, and nobody is taken for gone by one whose own
+// heartbeats fail.
+
+#include <dormouse/id.h>
+#include <dormouse/time.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace dormouse::runner {
+
+class Membership {
+public:
+    // A process in the table of nodes. `counter`: of its heartbeats.
+    struct Node {
+        Epoch epoch = 0;
+        std::uint64_t counter = 0;
+        bool draining = false;  // takes no share of what is due
+    };
+
+    static constexpr Duration beat_every{1'000};
+    static constexpr Duration start_limit{4'000};  // since the newest heartbeat was sent
+    static constexpr Duration gone_after{5'000};   // without a change of the counter
+    static constexpr Duration gap_max{2'000};      // between own heartbeats
+
+    // All times are of the same clock of this machine, which also counts while it sleeps.
+
+    // A heartbeat of `me`, sent at `sent`, has an answer at `now`: the table. Returns the processes
+    // that must be removed from the table, if their counter is still the same.
+    [[nodiscard]] std::vector<Node> arrived(Epoch me, Duration sent, Duration now,
+                                            std::span<Node const> table);
+    // The answer to a heartbeat was that this process is not in the table.
+    void fenced() { sent_.reset(); }
+    // This process takes part under a new epoch: what it saw before does not count.
+    void rejoined();
+    // This process removed another one from the table.
+    void removed(Epoch epoch) { known_.erase(epoch); }
+
+    // Whether effects may start: nobody can have taken this process for gone yet.
+    [[nodiscard]] bool may_start(Duration now) const { return sent_ && now - *sent_ < start_limit; }
+    // Whether the process of this epoch has left the table. One that joined after the newest
+    // heartbeat is not known yet, and not gone.
+    [[nodiscard]] bool gone(Epoch epoch) const {
+        return !known_.contains(epoch) && epoch <= newest_;
+    }
+    // Whether work that falls due for this session number is for `me` to do: the processes share
+    // it by number. What is overdue is for anybody.
+    [[nodiscard]] bool has_share(Epoch me, std::uint64_t number) const;
+    // Whether `me` does what one process does for all: it has the smallest epoch.
+    [[nodiscard]] bool leads(Epoch me) const { return known_.empty() || *known_.begin() == me; }
+
+private:
+    struct Seen {
+        std::uint64_t counter = 0;
+        Duration since{0};  // the counter has not changed since
+    };
+
+    [[nodiscard]] bool is_silent(Node const& other, Duration now);
+
+    std::optional<Duration> sent_;  // the newest heartbeat with an answer
+    Duration unbroken_since_{0};    // own heartbeats have had answers since, without a gap
+    std::map<Epoch, Seen> seen_;    // the others
+    std::set<Epoch> known_;         // in the table at the newest heartbeat
+    std::vector<Epoch> sharing_;    // of these, the ones that take a share, in order
+    Epoch newest_ = 0;              // of all that were ever in the table
+};
+
+}  // namespace dormouse::runner
