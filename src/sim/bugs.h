@@ -121,6 +121,10 @@ public:
     [[nodiscard]] bool may_start() const override {
         return bug_ == Bug::starts_unchecked || inner_.may_start();
     }
+    [[nodiscard]] bool has_share(std::uint64_t number) const override {
+        return inner_.has_share(number);
+    }
+    [[nodiscard]] bool leads() const override { return inner_.leads(); }
     void rejoin(port::Fn<void()> done) override { inner_.rejoin(std::move(done)); }
 
 private:

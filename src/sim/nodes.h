@@ -27,6 +27,10 @@ public:
     [[nodiscard]] bool may_start() const override {
         return members_.may_start(machine_.monotonic());
     }
+    [[nodiscard]] bool has_share(std::uint64_t number) const override {
+        return members_.has_share(epoch(), number);
+    }
+    [[nodiscard]] bool leads() const override { return members_.leads(epoch()); }
     void rejoin(port::Fn<void()> done) override;
 
     // While the network is cut no heartbeat arrives.

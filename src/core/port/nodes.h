@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "port/world.h"
 
+#include <cstdint>
+
 namespace dormouse::port {
 
 // On the loop.
@@ -20,6 +22,11 @@ public:
     [[nodiscard]] virtual bool gone(Epoch epoch) const = 0;
     // Whether effects may start: the others cannot take this process for gone yet.
     [[nodiscard]] virtual bool may_start() const = 0;
+    // Whether work of the session with this number that falls due is for this process to do. The
+    // processes share it; what is overdue is for any of them.
+    [[nodiscard]] virtual bool has_share(std::uint64_t number) const = 0;
+    // Whether this process does what one process does for all, such as retention.
+    [[nodiscard]] virtual bool leads() const = 0;
     // Takes part again, under a new epoch, because the others took this process for gone. Calls
     // `done` when epoch() is the new one.
     virtual void rejoin(Fn<void()> done) = 0;
@@ -34,6 +41,8 @@ public:
     [[nodiscard]] bool alone() const override { return true; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
     [[nodiscard]] bool may_start() const override { return true; }
+    [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
+    [[nodiscard]] bool leads() const override { return true; }
     void rejoin(Fn<void()>) override { CHECK(false); }  // there is nobody else
 
 private:

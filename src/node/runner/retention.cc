@@ -70,6 +70,10 @@ void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
 
 void Runner::sweep_audit() {
     if (draining_ || failed_) return;
+    if (!world_.nodes.leads()) {
+        world_.loop.after(audit_every_max, scope_.guard([this] { sweep_audit(); }));
+        return;
+    }
     auto again = [this](Result<OldAudit> const& old) {
         Duration const by_default =
             std::clamp(*options_.audit_after, Duration(1'000), Duration(audit_every_max));
@@ -81,6 +85,7 @@ void Runner::sweep_audit() {
 
 void Runner::sweep() {
     if (draining_ || failed_) return;
+    if (!world_.nodes.leads()) return sweep_again(sweep_every_max);
     Time const until = now() - *options_.completed_after;
     port::ask(
         world_.journal,

@@ -28,6 +28,16 @@ protected:
     std::vector<std::size_t> swept;
 };
 
+TEST_F(Retention, OtherProcessLeads_NothingIsDeleted) {
+    nodes.first = false;
+    SessionId const old = completed_session();
+    pass(std::chrono::hours(2));
+    EXPECT_EQ(status(old), "completed");
+    nodes.first = true;
+    pass(std::chrono::minutes(2));
+    EXPECT_EQ(status(old), "deleted");
+}
+
 TEST_F(Retention, CompletedSession_AfterItsTime_IsDeleted) {
     SessionId const old = completed_session();
     SessionId const active = new_session();

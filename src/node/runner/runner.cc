@@ -495,10 +495,13 @@ void Runner::fire() {
     arm();
 }
 
-// Its driver does what is due. If that is gone, anybody does.
-bool Runner::driven_elsewhere(port::Due const& due) const {
+// Its driver does what is due; if that is gone, anybody does. What has no driver is shared by
+// number until it is overdue.
+bool Runner::is_for_another(port::Due const& due) const {
     port::Nodes const& nodes = world_.nodes;
-    return due.driver != 0 && due.driver != nodes.epoch() && !nodes.gone(due.driver);
+    if (due.driver == nodes.epoch()) return false;
+    if (due.driver != 0) return !nodes.gone(due.driver);
+    return due.at + overdue_after > now() && !nodes.has_share(due.session.number());
 }
 
 void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
@@ -528,7 +531,7 @@ void Runner::scan_page(Time until, std::optional<port::Due> after) {
         Time const now = this->now();
         bool const alone = world_.nodes.alone();
         for (port::Due const& one : due ? *due : std::vector<port::Due>()) {
-            if (driven_elsewhere(one)) continue;
+            if (is_for_another(one)) continue;
             if (one.at <= now) {
                 tick(one.session, alone ? std::nullopt : std::optional(one));
             } else {

@@ -256,13 +256,14 @@ private:
     void sweep_again(Duration delay);
     void sweep_audit();
     void tick(SessionId session, std::optional<port::Due> const& stored);
-    [[nodiscard]] bool driven_elsewhere(port::Due const& due) const;
+    [[nodiscard]] bool is_for_another(port::Due const& due) const;
     void arm();
     void fire();
     void finish_drain();
 
     static constexpr std::uint32_t scan_page_size = 256;
     static constexpr std::uint32_t sweep_size = 64;
+    static constexpr Duration overdue_after{3'000};  // then any process does it
     static constexpr Duration sweep_every_max{60'000};
     static constexpr Duration audit_every_max{3'600'000};
 

@@ -33,6 +33,8 @@ public:
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
     // Not after a while without an answer: another process may own the store by now.
     [[nodiscard]] bool may_start() const override;
+    [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
+    [[nodiscard]] bool leads() const override { return true; }
     // A process that was replaced takes no part again.
     void rejoin(port::Fn<void()> done) override;
 

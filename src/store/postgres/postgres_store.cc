@@ -1,5 +1,6 @@
 #include "store/postgres/postgres_store.h"
 
+#include "store/postgres/heartbeat.h"
 #include "store/postgres/migrations.h"
 #include "store/postgres/owner.h"
 #include "store/postgres/pooler.h"
@@ -18,6 +19,7 @@ struct PostgresStore::Parts {
     Epoch epoch = 0;
     std::uint64_t largest_number = 0;
     std::vector<std::string> warnings = {};
+    std::unique_ptr<postgres::Heartbeat> heartbeat = {};
 };
 
 PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
@@ -26,6 +28,7 @@ PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
       epoch_(parts.epoch),
       largest_number_(parts.largest_number),
       warnings_(std::move(parts.warnings)),
+      heartbeat_(std::move(parts.heartbeat)),
       options_(std::move(options)) {}
 
 PostgresStore::~PostgresStore() = default;
@@ -74,6 +77,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         postgres::register_node(live, *catalogue, {options.node, options.version}, options.sole);
     if (!me) return std::unexpected(std::move(me.error().error));
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
+    parts.heartbeat = std::make_unique<postgres::Heartbeat>(
+        Session(*address, name + "/heartbeat", postgres::Role::heartbeat), catalogue->lock);
     parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
                                                       options.call_wait, options.sole);
     parts.writer = std::make_unique<postgres::Writer>(
@@ -109,12 +114,21 @@ Result<std::vector<std::string>> PostgresStore::feed_and_audit_findings() {
     return reader_->feed_and_audit_findings();
 }
 
-Result<void> PostgresStore::join() {
-    if (!writer_) return is_view();
+Result<port::Beat> PostgresStore::beat(Self const& self) {
+    if (heartbeat_) return heartbeat_->beat(self);
+    return std::unexpected(is_view().error());
+}
+
+Result<bool> PostgresStore::remove(port::NodeRow const& seen) {
+    if (heartbeat_) return heartbeat_->remove(seen);
+    return std::unexpected(is_view().error());
+}
+
+Result<Epoch> PostgresStore::join() {
+    if (!writer_) return std::unexpected(is_view().error());
     auto const epoch = writer_->join({options_.node, options_.version});
-    if (!epoch) return std::unexpected(epoch.error());
-    epoch_ = *epoch;
-    return {};
+    if (epoch) epoch_ = *epoch;
+    return epoch;
 }
 
 bool PostgresStore::fenced() const { return writer_ && writer_->fenced(); }
@@ -124,11 +138,11 @@ std::uint64_t PostgresStore::next_session_number() {
     return reader_->largest_number().value_or(largest_number_) + 1;
 }
 
-Result<NumberBlock> PostgresStore::take_numbers() {
+Result<port::NumberBlock> PostgresStore::take_numbers() {
     if (!writer_) return std::unexpected(is_view().error());
     auto const first = writer_->take_block();
     if (!first) return std::unexpected(first.error());
-    return NumberBlock{.first = *first};
+    return port::NumberBlock{.first = *first, .count = 256};
 }
 
 std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append const> appends) {
@@ -331,6 +345,11 @@ Result<port::FeedPage> PostgresStore::feed(port::Projects const& projects, std::
 }
 
 Result<std::uint64_t> PostgresStore::feed_head() { return reader_->feed_head(); }
+
+Result<port::FeedPage> PostgresStore::others(std::uint64_t after, std::size_t max_bytes) {
+    auto const own = writer_ ? std::optional(writer_->slot()) : std::nullopt;
+    return reader_->feed(port::Projects::all(), after, max_bytes, own);
+}
 
 Result<std::vector<port::SessionRow>> PostgresStore::all_sessions(std::uint64_t after,
                                                                   std::uint32_t limit) {

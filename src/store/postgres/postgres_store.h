@@ -6,6 +6,7 @@
 // of a function that the migration created. The tables are in tables.cc, the functions in
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
+#include "port/shared_store.h"
 #include "port/store.h"
 
 #include <atomic>
@@ -18,6 +19,7 @@
 namespace dormouse::store {
 
 namespace postgres {
+class Heartbeat;
 class Reader;
 class Writer;
 }  // namespace postgres
@@ -37,13 +39,7 @@ struct PostgresOptions {
     std::chrono::milliseconds reconnect_wait = std::chrono::seconds(2);
 };
 
-// Session numbers that no other process uses: `count` of them from `first` on.
-struct NumberBlock {
-    std::uint64_t first = 0;
-    std::uint32_t count = 256;
-};
-
-class PostgresStore final : public port::Store {
+class PostgresStore final : public port::Store, public port::SharedStore {
 public:
     // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
     // wrong_state (the database cannot be used, or another process uses the schema alone; the text
@@ -58,14 +54,16 @@ public:
 
     // The number of this process's row in `nodes`.
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
-    // Registers again, after another process took this one for gone: the epoch is a new one, and
-    // appends that were decided under an earlier one are `moved`. Called by the writer.
-    [[nodiscard]] Result<void> join();
+    [[nodiscard]] Result<port::Beat> beat(Self const& self) override;
+    [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override;
+    [[nodiscard]] Result<Epoch> join() override;
+    // The next block of 256 numbers.
+    [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
+    [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
+                                                std::size_t max_bytes) override;
     [[nodiscard]] bool shared() const override { return true; }
     // While other processes create sessions, use take_numbers().
     [[nodiscard]] std::uint64_t next_session_number() override;
-    // The next block of 256 numbers. Called by the writer.
-    [[nodiscard]] Result<NumberBlock> take_numbers();
     // Whether another process has taken this one's row: every write fails until join(). May be
     // called from any thread.
     [[nodiscard]] bool fenced() const;
@@ -173,6 +171,7 @@ private:
     std::atomic<Epoch> epoch_;
     std::uint64_t largest_number_;  // when it was opened
     std::vector<std::string> const warnings_;
+    std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view
     PostgresOptions const options_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
-// writer_functions.cc, views.cc).
+// writer_functions.cc, views.cc, nodes.cc).
 
 #include <span>
 
@@ -11,6 +11,7 @@ extern char const* const types_1;
 extern char const* const append_function_1;
 extern char const* const writer_functions_1;
 extern char const* const views_1;
+extern char const* const nodes_2;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

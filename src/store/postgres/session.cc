@@ -18,7 +18,9 @@ std::string settings_of(Role role, std::string const& schema) {
         return path +
                "SET default_transaction_isolation TO 'repeatable read';"
                "SET default_transaction_read_only TO on; SET statement_timeout TO '10s'";
-    return path +
+    // A standby need not confirm a heartbeat.
+    auto const commit = role == Role::heartbeat ? "SET synchronous_commit TO local;" : "";
+    return path + commit +
            "SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '2s';"
            "SET statement_timeout TO '10s'; SET idle_in_transaction_session_timeout TO '5s';"
            "SET client_connection_check_interval TO '1s';"

@@ -10,7 +10,7 @@
 
 namespace dormouse::store::postgres {
 
-enum class Role : std::uint8_t { writer, reader };
+enum class Role : std::uint8_t { writer, reader, heartbeat };
 
 class Session {
 public:

@@ -193,8 +193,8 @@ constexpr auto reads = in_order<Read>({
      "   LIMIT $3) x), 0),"
      " greatest((SELECT max(n) FROM feed WHERE n <= $2), least($2, (SELECT value FROM meta"
      "   WHERE name = 'feed_floor')))"},
-    // $4: the projects, or NULL. $5: bytes. The last column: the frame was removed by retention,
-    // not lost.
+    // $4: the projects, or NULL. $5: bytes. $6: the slot of a writer whose entries are left out, or
+    // -1. The last column: the frame was removed by retention, not lost.
     {Read::feed,
      "SELECT n, first, erased::int::bigint, project, id, status, updated, count, sum, data, cut"
      " FROM (SELECT f.n, f.first, f.erased, f.project, s.id, s.status, s.updated, j.n AS count,"
@@ -204,7 +204,8 @@ constexpr auto reads = in_order<Read>({
      "     - coalesce(octet_length(j.data), 0) AS before"
      "   FROM (SELECT * FROM feed WHERE n > $1 AND n <= $2 ORDER BY n LIMIT $3) f"
      "   JOIN sessions s ON s.no = f.no LEFT JOIN journal j ON j.no = f.no AND j.first = f.first"
-     "   WHERE $4::text[] IS NULL OR f.project = ANY ($4)) r WHERE before < $5 ORDER BY n"},
+     "   WHERE ($4::text[] IS NULL OR f.project = ANY ($4)) AND f.n & 255 <> $6) r"
+     " WHERE before < $5 ORDER BY n"},
     {Read::feed_head,
      "SELECT greatest((SELECT max(n) FROM feed WHERE n <= $1::bigint), least($1,"
      " (SELECT value FROM meta WHERE name = 'feed_floor')))"},

@@ -188,6 +188,8 @@ public:
         }
     }
     [[nodiscard]] bool may_start() const override { return beats; }
+    [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return share; }
+    [[nodiscard]] bool leads() const override { return first; }
     void rejoin(port::Fn<void()> done) override {
         ++rejoined;
         if constexpr (Journal::shared) journal_.store->join();
@@ -195,6 +197,8 @@ public:
     }
 
     bool beats = true;  // the others know that this process lives
+    bool share = true;
+    bool first = true;
     int rejoined = 0;
 
 private:

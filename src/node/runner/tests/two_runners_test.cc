@@ -170,6 +170,22 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     EXPECT_EQ(b.effects.asked.size(), 1U);
 }
 
+// A tick that is due 10 s from now: the deadline of a pause.
+TEST_F(TwoRunners, DueSession_IsTickedByTheOneThatHasItsShare) {
+    begin({job()});
+    PauseTerms terms;
+    terms.timeout = Duration(10'000);
+    a.effects.finish(terms);
+    loop.run();
+    a.runner.reset();  // its own timer would be first
+    b.nodes.share = false;
+    b.journal.store->declare_gone(a.nodes.epoch());
+    loop.advance(Duration(12'000));
+    EXPECT_EQ(stored().waiting, 1U) << "it is another process's share";
+    loop.advance(Duration(3'000));
+    EXPECT_EQ(stored().waiting, 0U) << "overdue: anybody's";
+}
+
 TEST_F(TwoRunners, FencedServer_JoinsAgainAndItsOutcomesAreOffered) {
     begin({with_policy(plain(), CrashPolicy::never)});
     Epoch const before = a.nodes.epoch();

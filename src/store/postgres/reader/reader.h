@@ -96,8 +96,10 @@ public:
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);
+    // `without`: a writer whose entries are left out.
     [[nodiscard]] Result<port::FeedPage> feed(port::Projects const& projects, std::uint64_t after,
-                                              std::size_t max_bytes);
+                                              std::size_t max_bytes,
+                                              std::optional<std::int64_t> without = {});
     [[nodiscard]] Result<std::uint64_t> feed_head();
     // Fails with wrong_state if the process of this epoch was removed.
     [[nodiscard]] Result<void> ping(Epoch epoch);

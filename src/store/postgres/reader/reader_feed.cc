@@ -80,7 +80,7 @@ Result<std::uint64_t> Reader::feed_head() {
 }
 
 Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_t after,
-                                    std::size_t max_bytes) {
+                                    std::size_t max_bytes, std::optional<std::int64_t> without) {
     auto const until = horizon();
     if (!until) return std::unexpected(until.error());
     constexpr std::size_t bytes_max = std::numeric_limits<std::int64_t>::max();
@@ -95,7 +95,7 @@ Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_
     else
         entries.parameters.text(std::nullopt);
     auto const bytes = std::clamp<std::size_t>(max_bytes, 1, bytes_max);
-    entries.parameters.integer(static_cast<std::int64_t>(bytes));
+    entries.parameters.integer(static_cast<std::int64_t>(bytes)).integer(without.value_or(-1));
     auto const found = ask(std::vector{std::move(bounds), std::move(entries)});
     if (!found) return std::unexpected(found.error());
     auto const bound = [&](int column) {

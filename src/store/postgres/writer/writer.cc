@@ -141,6 +141,7 @@ Result<Epoch> Writer::join(NodeName const& node) {
     auto made = register_node(**connection, catalogue_, node, options_.sole);
     if (!made) return std::unexpected(std::move(made.error().error));
     me_ = std::move(*made);
+    slot_ = me_.slot;
     joined_ = me_.epoch;
     fenced_ = false;
     return joined_;

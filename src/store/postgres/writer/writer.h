@@ -66,6 +66,8 @@ public:
 
     // May be called from another thread.
     [[nodiscard]] bool fenced() const { return fenced_; }
+    // The low 8 bits of the feed numbers that it takes. May be called from another thread.
+    [[nodiscard]] std::int64_t slot() const { return slot_; }
 
 private:
     using Statuses = std::vector<std::int64_t>;
@@ -95,6 +97,7 @@ private:
     WriterOptions options_;
     Epoch joined_ = 0;  // since join(): appends of earlier epochs are refused
     std::atomic<bool> fenced_ = false;
+    std::atomic<std::int64_t> slot_ = me_.slot;
 };
 
 }  // namespace dormouse::store::postgres

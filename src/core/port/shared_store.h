@@ -1,0 +1,69 @@
+#pragma once
+// What a store does besides, if several processes use it at the same time.
+
+#include "port/store_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dormouse::port {
+
+// A process that works on a shared store, as the store describes it.
+struct NodeRow {
+    Epoch epoch = 0;
+    std::uint32_t slot = 0;     // of its writer: the low 8 bits of its feed numbers
+    std::uint64_t counter = 0;  // of its heartbeats
+    std::string name = {};
+    std::string release = {};
+    std::string url = {};  // where it answers requests; empty: unknown
+    bool draining = false;
+    Time started{};  // by the clock of the store
+    friend bool operator==(NodeRow const&, NodeRow const&) = default;
+};
+
+// What a heartbeat brings.
+struct Beat {
+    bool taken = false;          // this process still has its place among the nodes
+    std::vector<NodeRow> nodes;  // by epoch
+    std::uint64_t feed = 0;      // at least the newest number in the feed
+    std::uint64_t access = 0;    // changes with the tokens, devices and rules
+    Time clock{};                // of the store
+};
+
+// Session numbers that no other process uses: `count` of them from `first` on.
+struct NumberBlock {
+    std::uint64_t first = 0;
+    std::uint32_t count = 0;
+};
+
+class SharedStore {
+public:
+    virtual ~SharedStore() = default;
+
+    // How this process describes itself to the others with each heartbeat.
+    struct Self {
+        Epoch epoch = 0;
+        std::string url = {};
+        bool draining = false;
+    };
+    // Counts a heartbeat. Called by one thread at a time, as remove(), beside all other calls.
+    // Errors: store_unavailable (no answer within 2 s).
+    [[nodiscard]] virtual Result<Beat> beat(Self const& self) = 0;
+    // Takes the place of another process, unless it has counted a heartbeat since `seen` was read:
+    // then false. From then on the store refuses its writes.
+    [[nodiscard]] virtual Result<bool> remove(NodeRow const& seen) = 0;
+
+    // Called by the writer. Takes part again under a new epoch, which it returns: appends that were
+    // decided under an earlier one are `moved`.
+    [[nodiscard]] virtual Result<Epoch> join() = 0;
+    // Called by the writer.
+    [[nodiscard]] virtual Result<NumberBlock> take_numbers() = 0;
+
+    // Called by the reader. As FeedStore::feed() of all projects, without what this process has
+    // appended.
+    [[nodiscard]] virtual Result<FeedPage> others(std::uint64_t after, std::size_t max_bytes) = 0;
+};
+
+}  // namespace dormouse::port

@@ -1,0 +1,80 @@
+#include "store/postgres/heartbeat.h"
+
+#include <array>
+#include <utility>
+
+namespace dormouse::store::postgres {
+namespace {
+
+constexpr char count_sql[] =
+    "UPDATE nodes SET beat = beat + 1, url = $2, draining = $3::bigint <> 0 WHERE epoch = $1"
+    " RETURNING epoch";
+
+constexpr char nodes_sql[] =
+    "SELECT epoch, slot, beat, name, version, url, draining::int::bigint,"
+    " (extract(epoch FROM started) * 1000)::bigint FROM nodes ORDER BY epoch";
+
+constexpr char news_sql[] =
+    "SELECT (SELECT coalesce(max(n), 0) FROM writers),"
+    " (SELECT value FROM meta WHERE name = 'access'),"
+    " (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+// A call of a writer holds the advisory lock of its slot until it has ended. The server shows the
+// two keys of such a lock as numbers without a sign.
+constexpr char end_calls_sql[] =
+    "SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l"
+    " JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()"
+    " WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted"
+    " AND l.classid = ($1::bigint & 4294967295)::oid AND l.objid = ($2::bigint)::oid"
+    " AND EXISTS (SELECT FROM nodes WHERE epoch = $3 AND beat = $4)";
+
+constexpr char remove_sql[] = "SELECT remove_node_2($1, $2)";
+
+port::NodeRow node_row(Rows const& rows, int row) {
+    return {.epoch = static_cast<Epoch>(rows.integer(row, 0)),
+            .slot = static_cast<std::uint32_t>(rows.integer(row, 1)),
+            .counter = static_cast<std::uint64_t>(rows.integer(row, 2)),
+            .name = std::string(rows.text(row, 3)),
+            .release = std::string(rows.text(row, 4)),
+            .url = std::string(rows.text(row, 5)),
+            .draining = rows.integer(row, 6) != 0,
+            .started = from_ms(rows.integer(row, 7))};
+}
+
+}  // namespace
+
+Result<port::Beat> Heartbeat::beat(Self const& self) {
+    auto const connection = session_.connection(wait);
+    if (!connection) return std::unexpected(connection.error().error);
+    std::array calls{Call{count_sql}, Call{nodes_sql}, Call{news_sql}};
+    calls[0].parameters.integer(static_cast<std::int64_t>(self.epoch)).text(self.url);
+    calls[0].parameters.integer(self.draining ? 1 : 0);
+    auto const answers = (*connection)->run(calls, wait);
+    if (!answers) return std::unexpected(answers.error().error);
+    port::Beat out{.taken = (*answers)[0].size() == 1};
+    Rows const& nodes = (*answers)[1];
+    for (int row = 0; row < nodes.size(); ++row) out.nodes.push_back(node_row(nodes, row));
+    Rows const& news = (*answers)[2];
+    out.feed = static_cast<std::uint64_t>(news.integer(0, 0));
+    out.access = static_cast<std::uint64_t>(news.integer(0, 1));
+    out.clock = from_ms(news.integer(0, 2));
+    return out;
+}
+
+Result<bool> Heartbeat::remove(port::NodeRow const& seen) {
+    auto const connection = session_.connection(wait);
+    if (!connection) return std::unexpected(connection.error().error);
+    auto const epoch = static_cast<std::int64_t>(seen.epoch);
+    auto const counter = static_cast<std::int64_t>(seen.counter);
+    Call end{end_calls_sql};
+    end.parameters.integer(lock_).integer(seen.slot).integer(epoch).integer(counter);
+    if (auto const ended = (*connection)->run(end, wait); !ended)
+        return std::unexpected(ended.error().error);
+    Call take{remove_sql};
+    take.parameters.integer(epoch).integer(counter);
+    auto const rows = (*connection)->run(take, wait + wait);  // longer than lock_timeout
+    if (!rows) return std::unexpected(rows.error().error);
+    return rows->integer(0, 0) != 0;
+}
+
+}  // namespace dormouse::store::postgres

@@ -1,0 +1,34 @@
+#pragma once
+// The row of a process among the nodes of a schema: its heartbeats, and those of the others. One
+// connection of its own, so that no other call delays a heartbeat. One thread at a time.
+
+#include "port/shared_store.h"
+#include "store/postgres/session.h"
+
+#include <chrono>
+#include <string>
+
+namespace dormouse::store::postgres {
+
+class Heartbeat {
+public:
+    // A heartbeat with a later answer does not count.
+    static constexpr std::chrono::seconds wait{2};
+
+    // `lock`: the first key of the schema's advisory locks (Catalogue::lock).
+    Heartbeat(Session session, std::int64_t lock) : session_(std::move(session)), lock_(lock) {}
+
+    using Self = port::SharedStore::Self;
+    // Counts a heartbeat, and returns who else takes part. One round trip.
+    [[nodiscard]] Result<port::Beat> beat(Self const& self);
+    // Takes the process's row and its writer's row, unless it has counted a heartbeat since `seen`
+    // was read: then false. From then on the database refuses its writes. First ends its backends
+    // that are in a call: one of them may hold the row's lock for a client that stands still.
+    [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
+
+private:
+    Session session_;
+    std::int64_t const lock_;
+};
+
+}  // namespace dormouse::store::postgres

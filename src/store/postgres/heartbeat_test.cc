@@ -1,0 +1,128 @@
+#include "store/postgres/heartbeat.h"
+
+#include "store/postgres/testing/test_store.h"
+
+#include <array>
+
+namespace dormouse::store::postgres {
+namespace {
+
+using std::chrono::seconds;
+
+class HeartbeatTest : public SharedStores {
+protected:
+    // The row of the process that has this store.
+    static port::NodeRow row_of(PostgresStore const& store, port::Beat const& beat) {
+        for (port::NodeRow const& row : beat.nodes)
+            if (row.epoch == store.epoch()) return row;
+        ADD_FAILURE() << "no row for epoch " << store.epoch();
+        return {};
+    }
+    static port::Beat beat(PostgresStore& store, std::string const& url = {},
+                           bool draining = false) {
+        auto out = store.beat({store.epoch(), url, draining});
+        EXPECT_TRUE(out) << out.error().detail;
+        return out.value_or(port::Beat());
+    }
+};
+
+TEST_F(HeartbeatTest, Beat_CountsAndBringsTheOthers) {
+    auto const first = beat(*a_, "http://127.0.0.1:1");
+    auto const second = beat(*a_, "http://127.0.0.1:1", true);
+    EXPECT_TRUE(second.taken);
+    ASSERT_EQ(second.nodes.size(), 2u);
+    auto const mine = row_of(*a_, second);
+    EXPECT_EQ(mine.counter, row_of(*a_, first).counter + 1);
+    EXPECT_EQ(mine.url, "http://127.0.0.1:1");
+    EXPECT_TRUE(mine.draining);
+    EXPECT_EQ(mine.name, "node");
+    EXPECT_NE(mine.slot, row_of(*b_, second).slot);
+    EXPECT_EQ(row_of(*b_, second).counter, 0u);
+    EXPECT_GE(second.clock, first.clock);
+    EXPECT_GE(second.clock, mine.started);
+}
+
+TEST_F(HeartbeatTest, NewestFeedNumber_IsBrought) {
+    auto const before = beat(*a_).feed;
+    write(*b_, create(1, "acme"));
+    EXPECT_GT(beat(*a_).feed, before);
+    EXPECT_GE(beat(*a_).feed, a_->feed_head().value());
+}
+
+TEST_F(HeartbeatTest, RemovedProcess_CannotWriteUntilItJoinsAgain) {
+    write(*b_, create(1, "acme"));
+    auto const seen = row_of(*b_, beat(*a_));
+    EXPECT_TRUE(a_->remove(seen).value());
+    EXPECT_EQ(beat(*a_).nodes.size(), 1u);
+    EXPECT_FALSE(beat(*b_).taken);
+    EXPECT_FALSE(b_->commit(std::array{append(1, 1)})[0]);
+    EXPECT_TRUE(b_->fenced());
+    EXPECT_FALSE(a_->remove(seen).value()) << "it is gone already";
+    ASSERT_TRUE(b_->join());
+    EXPECT_TRUE(beat(*b_).taken);
+    EXPECT_GT(b_->epoch(), seen.epoch);
+}
+
+TEST_F(HeartbeatTest, ProcessThatCountedMeanwhile_IsNotRemoved) {
+    auto const seen = row_of(*b_, beat(*a_));
+    beat(*b_);
+    EXPECT_FALSE(a_->remove(seen).value());
+    EXPECT_TRUE(beat(*b_).taken);
+    write(*b_, create(1, "acme"));
+}
+
+// A client that stands still in a call: its backend holds the lock of the writer's row.
+TEST_F(HeartbeatTest, BackendInACall_IsEnded) {
+    auto const seen = row_of(*b_, beat(*a_));
+    auto stuck = in_schema();
+    ASSERT_TRUE(stuck.run(Call{"BEGIN"}, seconds(5)));
+    Call hold{
+        "SELECT pg_advisory_xact_lock((CASE WHEN oid::bigint > 2147483647 THEN"
+        " oid::bigint - 4294967296 ELSE oid::bigint END)::int, $1::bigint::int)"
+        " FROM pg_class WHERE oid = 'writers'::regclass"};
+    hold.parameters.integer(seen.slot);
+    ASSERT_TRUE(stuck.run(hold, seconds(5)));
+    Call take{"SELECT slot FROM writers WHERE slot = $1 FOR UPDATE"};
+    take.parameters.integer(seen.slot);
+    ASSERT_TRUE(stuck.run(take, seconds(5)));
+    EXPECT_TRUE(a_->remove(seen).value());
+    EXPECT_FALSE(stuck.run(Call{"SELECT 1"}, seconds(5))) << "the server has ended it";
+}
+
+TEST_F(HeartbeatTest, Others_LeavesOutWhatThisProcessAppended) {
+    write(*a_, create(1, "acme"));
+    write(*b_, create(2, "acme"));
+    write(*a_, append(2, 1));
+    auto const page = a_->others(0, 1'000'000).value();
+    ASSERT_EQ(page.rows.size(), 1u);
+    EXPECT_EQ(page.rows[0].session.number(), 2u);
+    EXPECT_EQ(page.rows[0].frame.first, 1u);
+    EXPECT_EQ(page.next, a_->feed_head().value());
+    EXPECT_EQ(b_->others(0, 1'000'000).value().rows.size(), 2u);
+}
+
+TEST_F(HeartbeatTest, ChangedToken_ChangesTheAccessNumber) {
+    auto const before = beat(*a_).access;
+    port::TokenChange change;
+    change.put = port::TokenRow{.id = "tok_1", .kind = "token", .name = "alice", .role = "read"};
+    ASSERT_TRUE(b_->change_tokens(change));
+    auto const put = beat(*a_).access;
+    EXPECT_GT(put, before);
+    EXPECT_EQ(beat(*a_).access, put);
+    change = {};
+    change.drop = "tok_1";
+    ASSERT_TRUE(b_->change_tokens(change));
+    EXPECT_GT(beat(*a_).access, put);
+}
+
+TEST_F(HeartbeatTest, UseOfARule_DoesNotChangeTheAccessNumber) {
+    sql("INSERT INTO rules(id, no, uses, used, sum, data) VALUES('r', NULL, 0, NULL, 0, '')");
+    auto const made = beat(*a_).access;
+    sql("UPDATE rules SET uses = uses + 1 WHERE id = 'r'");
+    EXPECT_EQ(beat(*a_).access, made);
+    sql("DELETE FROM rules WHERE id = 'r'");
+    EXPECT_GT(beat(*a_).access, made);
+}
+
+}  // namespace
+}  // namespace dormouse::store::postgres
