@@ -101,7 +101,7 @@ private:
     }
     [[nodiscard]] runner::Options options(Outside const& outside) {
         runner::Options options;
-        options.next_session_number = outside.first_number;
+        options.numbers.first = outside.first_number;
         options.rules = store_.rules().value_or(std::vector<port::RuleRow>());
         options.resident_max = outside.knobs.resident;
         options.scan_every = outside.knobs.scan;

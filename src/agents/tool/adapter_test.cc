@@ -77,7 +77,7 @@ protected:
         runner.reset();
         journal.reopen();
         runner::Options options;
-        options.next_session_number = journal.store->next_session_number();
+        options.numbers.first = journal.store->next_session_number();
         runner = std::make_unique<runner::Runner>(
             runner::Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
             observer);

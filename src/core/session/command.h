@@ -428,8 +428,9 @@ struct Context {
     // When the open model request is given up, if later than its time limit. The limit of a request
     // that waits for a free slot starts when it is sent.
     std::optional<Time> model_until = {};
-    // Number of the first session that this command creates; others follow.
-    std::uint64_t next_session = 0;
+    // Number of the first session that this command creates; others follow. nullopt: there is none
+    // at the moment.
+    std::optional<std::uint64_t> next_session = 0;
     MailPolicy mail = {};  // of the session's project
     // If not empty: why the agent cannot serve the project of the session or task that this command
     // creates.

@@ -25,7 +25,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       writer_(world.loop, world.journal),
       freshness_(world.loop, world.journal, !world.nodes.alone()),
       rules_(std::exchange(options_.rules, {})),
-      next_number_(options_.next_session_number),
+      numbers_(world.loop, options_.numbers, options_.fetch_numbers),
       observer_(observer),
       outbox_(
           {world.loop, world.journal},
@@ -261,9 +261,20 @@ void Runner::rename(SessionId session, Change change, Asker asker, Reply reply) 
     });
 }
 
+namespace {
+
+Error no_numbers() {
+    return {Code::overloaded, "Numbers for new sessions are being fetched; try again."};
+}
+
+}  // namespace
+
 void Runner::create_fresh(Create create, Asker asker, std::optional<Bits128> key,
                           port::Fn<void(Result<Created>)> reply) {
-    SessionId const id = SessionId::make(next_number_++, dormouse::draw(random(), 0));
+    std::uint64_t const number = numbers_.next();
+    if (number == 0) return reply(std::unexpected(no_numbers()));
+    numbers_.take(1);
+    SessionId const id = SessionId::make(number, dormouse::draw(random(), 0));
     auto const lane = this->lane(id, true);
     if (key) lane->set_create_key(*key);
     create_at(lane, std::move(create), std::move(asker), std::move(reply));

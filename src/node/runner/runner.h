@@ -11,6 +11,7 @@
 #include "runner/lane/outbox.h"
 #include "runner/observer.h"
 #include "runner/repair/verify.h"
+#include "runner/session_numbers.h"
 #include "wire/audit.h"
 
 #include <algorithm>
@@ -35,7 +36,9 @@ struct Created {
 };
 
 struct Options {
-    std::uint64_t next_session_number = 1;
+    // The first numbers of new sessions, and how to get more; empty: all from there on.
+    port::NumberBlock numbers = {.first = 1};
+    SessionNumbers::Fetch fetch_numbers = {};
     // Idle lanes are unloaded while there are more lanes than this, or idle ones weigh more bytes.
     std::size_t resident_max = 16'384;
     std::size_t resident_bytes = std::size_t{256} << 20;
@@ -216,8 +219,8 @@ private:
                                  : std::vector<port::OutboxRow>();
     }
     void posted(std::vector<port::OutboxRow> posts) override;
-    [[nodiscard]] std::uint64_t next_session() const override { return next_number_; }
-    void take_sessions(std::uint64_t count) override { next_number_ += count; }
+    [[nodiscard]] std::uint64_t next_session() const override { return numbers_.next(); }
+    void take_sessions(std::uint64_t count) override { numbers_.take(count); }
     void rested(SessionId session) override;
     void release_rested(std::size_t lanes_max, std::size_t bytes_max);
     void unlist(SessionId session);
@@ -288,7 +291,7 @@ private:
     // by key, with the requests that wait
     std::map<Bits128, std::vector<port::Fn<void()>>> creating_;
     Rules rules_;
-    std::uint64_t next_number_;
+    SessionNumbers numbers_;
     // Wake-ups within the next scan or two. One timer, set to the earliest.
     using Wake = std::pair<Time, SessionId>;
     std::set<Wake> wakes_;

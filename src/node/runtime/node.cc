@@ -19,7 +19,7 @@ Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings setting
              with_store(std::move(settings.runner), *this), *this) {}
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
-    options.next_session_number = node.store->next_session_number();
+    options.numbers.first = node.store->next_session_number();
     // If a rule is damaged, none answers: people are asked.
     options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());
     options.outgoing = [&node](auto const& state, auto records, auto const& changes) {

@@ -45,7 +45,8 @@ PendingId Decider::new_pending(Call const& call) {
 }
 
 SessionId Decider::new_session() {
-    return SessionId::make(context.next_session + sessions_++, draw());
+    FITS(context.next_session);
+    return SessionId::make(*context.next_session + sessions_++, draw());
 }
 
 Receipt Decider::receipt(PendingId const& pending, SubmissionKind kind, CallStatus status,

@@ -116,6 +116,8 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
         bool const by_tool = std::holds_alternative<ToolOutcome>(d.command.body);
         return agent_refused(by_tool ? "" : "/agentID", d.context.refused);
     }
+    if (!d.context.next_session)
+        return fail(Code::overloaded, "Numbers for new sessions are being fetched; try again.");
     TaskStarted started;
     started.task = state.tasks_ever + 1;
     started.child = d.new_session();

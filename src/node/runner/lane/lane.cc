@@ -358,7 +358,8 @@ Context Lane::context_of(Request& request) const {
     if (auto terms = host_.agents().terms(agent_of(*state_, command)))
         out.terms = std::move(*terms);
     out.model_until = model_until();
-    out.next_session = host_.next_session();
+    std::uint64_t const number = host_.next_session();
+    out.next_session = number == 0 ? std::nullopt : std::optional(number);
     out.mail = mail_policy(command);
     out.refused = refusal(command);
     out.roles = request.incoming.rights.roles;

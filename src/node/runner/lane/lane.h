@@ -62,7 +62,8 @@ public:
     virtual ~Host() = default;
     [[nodiscard]] virtual Time now() const = 0;
     [[nodiscard]] virtual Random random() = 0;
-    // The number of the next new session; take_sessions() marks `count` numbers as used.
+    // The number of the next new session, 0 if there is none at the moment; take_sessions() marks
+    // `count` numbers as used.
     [[nodiscard]] virtual std::uint64_t next_session() const = 0;
     virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual port::Nodes const& nodes() const = 0;

@@ -19,7 +19,7 @@ protected:
         runner.reset();
         journal.reopen();
         Options options;
-        options.next_session_number = journal.store->next_session_number();
+        options.numbers.first = journal.store->next_session_number();
         options.rules = journal.store->rules().value();
         options.resident_max = resident_max;
         options.resident_bytes = resident_bytes;

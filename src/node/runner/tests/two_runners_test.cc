@@ -23,7 +23,7 @@ struct Server {
         if (disk) journal.disk = disk;
         if (disk) journal.reopen();
         Options options;
-        options.next_session_number = next_session;
+        options.numbers.first = next_session;
         runner = std::make_unique<Runner>(
             Runner::World{loop, clock, entropy, journal, nodes, effects, effects}, options,
             observer);
