@@ -151,8 +151,19 @@ void Runner::fenced() {
     if (std::exchange(rejoining_, true)) return;
     world_.nodes.rejoin(scope_.guard([this] {
         rejoining_ = false;
-        for (auto const& [id, lane] : lanes_) lane->forget_state();
+        forget_memory();
     }));
+}
+
+void Runner::forget_memory() {
+    for (auto const& [id, lane] : lanes_) lane->forget_state();
+}
+
+// A tick is compared with the store, and decided again if that is ahead.
+void Runner::appended_elsewhere(SessionId session) {
+    auto const resident = lanes_.find(session);
+    if (resident == lanes_.end() || draining_ || failed_) return;
+    resident->second->receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});
 }
 
 std::optional<Bits128> Runner::creation_key(std::string const& project, Asker const& asker) {

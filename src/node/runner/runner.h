@@ -149,6 +149,14 @@ public:
         if (found != lanes_.end()) found->second->forget_effect(id);
     }
 
+    // Another process has appended to this session. If it is in memory here, it is read again; its
+    // watchers are woken, and what is outstanding continues if this process drives it.
+    void appended_elsewhere(SessionId session);
+    // What memory holds of sessions may be outdated: each is read again when it is needed.
+    void forget_memory();
+    // The others took this process for gone: takes part again, under a new epoch.
+    void fenced() override;
+
     // Checks a page of sessions with numbers above `after`, and repairs what can be repaired.
     static constexpr std::uint32_t repair_page = 256;
     void repair(std::uint64_t after, bool dry_run, Asker asker,
@@ -207,7 +215,6 @@ private:
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
     void store_failed(Error const& error) override;
-    void fenced() override;
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         observer_.appended(lane, records);

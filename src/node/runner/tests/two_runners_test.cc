@@ -170,6 +170,38 @@ TEST_F(TwoRunners, NoHeartbeat_NoEffectStarts) {
     EXPECT_EQ(b.effects.asked.size(), 1U);
 }
 
+TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
+    begin({job(), plain()});
+    std::shared_ptr<Lane> lane;
+    b.runner->read_lane(session, [&](auto const& found) { lane = found.value(); });
+    loop.run();
+    std::vector<Seq> seen;
+    auto const watch = lane->watch([&] { seen.push_back(lane->state().head); });
+    Seq const before = lane->state().head;
+    a.effects.finish_at(0, PauseTerms());
+    loop.run();
+    EXPECT_TRUE(seen.empty()) << "B has not heard of it";
+    b.runner->appended_elsewhere(session);
+    loop.run();
+    ASSERT_EQ(seen.size(), 1U);
+    EXPECT_GT(seen[0], before);
+    EXPECT_EQ(lane->recent().back()->event.seq, seen[0]);
+    lane->unwatch(watch);
+}
+
+TEST_F(TwoRunners, AppendedElsewhere_DriverContinuesAtOnce) {
+    begin({job(), plain()});
+    PendingId const pending = a.effects.ran.front().run.pending;
+    a.effects.finish_at(0, PauseTerms());
+    loop.run();
+    EXPECT_EQ(b.ask(session, submit(pending, "1")), "applied");
+    EXPECT_EQ(b.ask(session, Cancel{Cancel::Scope::turn, {}}), "applied");
+    EXPECT_EQ(b.ask(session, prompt()), "applied");
+    a.runner->appended_elsewhere(session);
+    loop.run();
+    EXPECT_EQ(a.effects.asked.size(), 1U) << "the next turn, before any scan";
+}
+
 // A tick that is due 10 s from now: the deadline of a pause.
 TEST_F(TwoRunners, DueSession_IsTickedByTheOneThatHasItsShare) {
     begin({job()});

@@ -1,0 +1,56 @@
+#pragma once
+// Follows what other processes append to a shared store, so that nobody on this process waits for
+// what another one has stored. On the loop.
+
+#include "base/scope.h"
+#include "port/shared_store.h"
+#include "port/world.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace dormouse::runtime {
+
+class Follower {
+public:
+    struct Listener {
+        // Another process has made this append. In the order of the feed, none is left out.
+        std::function<void(port::FeedRow const&)> appended;
+        // More was appended than the feed keeps: nothing that memory holds of sessions counts.
+        std::function<void()> lost;
+        // Whether somebody waits here for what others append.
+        std::function<bool()> awaited;
+    };
+
+    // All outlive this.
+    Follower(port::Loop& loop, port::Journal& journal, port::SharedStore& store)
+        : loop_(loop), journal_(journal), store_(store) {}
+
+    // Follows from the end of the feed on.
+    void start(Listener listener);
+    // The feed has this number: a heartbeat brought it.
+    void heard(std::uint64_t newest);
+
+    // How often the feed is read while somebody waits.
+    static constexpr Duration awaited_every{100};
+
+private:
+    void find_end();
+    void read();
+    void take(Result<port::FeedPage> page);
+    void poll();
+
+    static constexpr std::size_t page_bytes = std::size_t{1} << 20;
+    static constexpr Duration retry_after{1'000};
+
+    port::Loop& loop_;
+    port::Journal& journal_;
+    port::SharedStore& store_;
+    Listener listener_ = {};
+    std::uint64_t next_ = 0;  // everything up to this number has been read
+    bool started_ = false;    // next_ is known
+    bool reading_ = false;
+    Scope scope_;
+};
+
+}  // namespace dormouse::runtime

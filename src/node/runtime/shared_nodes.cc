@@ -1,0 +1,83 @@
+#include "runtime/shared_nodes.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace dormouse::runtime {
+
+using runner::Membership;
+
+template <class Ask, class Use> void SharedNodes::on_thread(Ask ask, Use use) {
+    using Answer = decltype(ask());
+    auto const answer = std::make_shared<Answer>(fail(Code::store_unavailable, "was not asked"));
+    auto job = [answer, ask = std::move(ask)](std::stop_token const& /*token*/) {
+        *answer = ask();
+    };
+    auto done = [answer, use = std::move(use)](bool /*ran*/) { use(std::move(*answer)); };
+    std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
+}
+
+void SharedNodes::start(Listener listener) {
+    listener_ = std::move(listener);
+    beat();
+}
+
+void SharedNodes::drain() { self_.draining = true; }
+
+void SharedNodes::beat() {
+    auto const ask = [this, self = self_] { return world_.store.beat(self); };
+    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<port::Beat> beat) {
+        answered(epoch, sent, std::move(beat));
+        world_.loop.after(Membership::beat_every, scope_.guard([this] { this->beat(); }));
+    });
+}
+
+// An answer that took longer than the gap between heartbeats says nothing about the others: the
+// next one begins to watch them again.
+void SharedNodes::answered(Epoch epoch, Duration sent, Result<port::Beat> beat) {
+    if (!beat || epoch != self_.epoch) return;
+    if (!beat->taken) {
+        members_.fenced();
+        return listener_.fenced();
+    }
+    table_ = beat->nodes;
+    std::vector<Membership::Node> table;
+    for (port::NodeRow const& row : table_) table.push_back({row.epoch, row.counter, row.draining});
+    for (auto const& silent : members_.arrived(epoch, sent, clock_(), table)) {
+        auto const row = std::ranges::find(table_, silent.epoch, &port::NodeRow::epoch);
+        if (row != table_.end()) remove(*row);
+    }
+    listener_.heard(*beat);
+}
+
+void SharedNodes::remove(port::NodeRow const& silent) {
+    auto const ask = [this, silent] { return world_.store.remove(silent); };
+    on_thread(ask, [this, epoch = silent.epoch](Result<bool> done) {
+        if (!done || !*done) return;
+        members_.removed(epoch);
+        ++removed_;
+    });
+}
+
+void SharedNodes::rejoin(port::Fn<void()> done) {
+    auto const joined = std::make_shared<Epoch>(0);
+    auto join = [this, joined](port::Store& /*store*/) -> Result<void> {
+        auto const epoch = world_.store.join();
+        if (!epoch) return std::unexpected(epoch.error());
+        *joined = *epoch;
+        return {};
+    };
+    auto use = [this, joined, done = std::move(done)](Result<void> const& result) mutable {
+        if (!result) {
+            auto again = [this, done = std::move(done)]() mutable { rejoin(std::move(done)); };
+            return world_.loop.after(rejoin_again, scope_.guard(std::move(again)));
+        }
+        self_.epoch = *joined;
+        members_.rejoined();
+        done();
+    };
+    world_.journal.write(std::move(join), scope_.guard(std::move(use)));
+}
+
+}  // namespace dormouse::runtime

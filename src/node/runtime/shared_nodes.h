@@ -1,0 +1,78 @@
+#pragma once
+// The processes of a shared store, as this one knows them: sends a heartbeat each second, and takes
+// the place of a process that sends none. On the loop.
+
+#include "base/scope.h"
+#include "port/effects.h"
+#include "port/nodes.h"
+#include "port/shared_store.h"
+#include "port/world.h"
+#include "runner/membership.h"
+#include "runtime/sole_owner.h"
+
+#include <functional>
+#include <vector>
+
+namespace dormouse::runtime {
+
+class SharedNodes final : public port::Nodes {
+public:
+    struct Listener {
+        // The others took this process for gone. Called until it takes part again.
+        std::function<void()> fenced;
+        // A heartbeat had an answer.
+        std::function<void(port::Beat const&)> heard;
+    };
+
+    struct World {
+        port::Loop& loop;
+        port::Journal& journal;
+        port::SharedStore& store;
+        port::Workers& thread;  // one, for heartbeats alone: no other work delays them
+    };
+
+    // All in `world` outlive this, and no job runs on its thread any more when this is destroyed.
+    SharedNodes(World world, Epoch epoch, std::function<Duration()> clock = boot_time)
+        : world_(world), clock_(std::move(clock)), self_{.epoch = epoch} {}
+
+    // Begins to send heartbeats. Each starts on the loop: one that stands still sends none.
+    void start(Listener listener);
+    // Where this process answers requests; told to the others.
+    void set_url(std::string url) { self_.url = std::move(url); }
+    // Takes no share of what is due any more.
+    void drain();
+
+    [[nodiscard]] Epoch epoch() const override { return self_.epoch; }
+    [[nodiscard]] bool alone() const override { return false; }
+    [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
+    [[nodiscard]] bool may_start() const override { return members_.may_start(clock_()); }
+    [[nodiscard]] bool has_share(std::uint64_t number) const override {
+        return members_.has_share(self_.epoch, number);
+    }
+    [[nodiscard]] bool leads() const override { return members_.leads(self_.epoch); }
+    void rejoin(port::Fn<void()> done) override;
+
+    // At the newest heartbeat, by epoch.
+    [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
+    [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
+
+private:
+    // Runs `ask`, which returns a Result, on the thread; then `use` with it on the loop.
+    template <class Ask, class Use> void on_thread(Ask ask, Use use);
+    void beat();
+    void answered(Epoch epoch, Duration sent, Result<port::Beat> beat);
+    void remove(port::NodeRow const& silent);
+
+    static constexpr Duration rejoin_again{1'000};
+
+    World const world_;
+    std::function<Duration()> const clock_;
+    port::SharedStore::Self self_;
+    Listener listener_ = {};
+    runner::Membership members_;
+    std::vector<port::NodeRow> table_;
+    std::uint64_t removed_ = 0;
+    Scope scope_;
+};
+
+}  // namespace dormouse::runtime
