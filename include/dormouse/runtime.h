@@ -98,8 +98,9 @@ using Executor = std::function<void(std::function<void()> work)>;
 struct Settings {
     // A directory, created if it does not exist; ":memory:" stores nothing; or the URL of a
     // PostgreSQL database: "postgres://USER@HOST:PORT/DATABASE?schema=NAME". One process at a time
-    // uses a store. If another one takes over a database that this one had lost, every operation
-    // answers store_unavailable.
+    // uses a directory. Several may share a database, if all have the same agents, tools and gates:
+    // any of them answers, and the sessions of one that is killed continue in the others, after
+    // about six seconds. `dormouse serve` uses a database alone.
     std::string store = "dormouse";
     std::vector<AgentSettings> agents = {};
     std::vector<ToolPtr> tools = {};

@@ -258,7 +258,7 @@ public:
           tls_(std::move(tls)),
           mail_client_(mail_client_of(config_, world.loop)),
           store_warnings_(std::move(opened.warnings)),
-          node_(world, std::move(opened.store), {.runner = runner_options(config_)}),
+          node_(world, std::move(opened), {.runner = runner_options(config_)}),
           foreign_(servers_of(config_), {world.processes, world.http, world.loop, world.clock},
                    [this](std::string const& what) {
                        if (serving_) serving_->log().warn(what);

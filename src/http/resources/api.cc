@@ -141,13 +141,28 @@ void Api::delta(SessionId session, session::AskModel const& ask, port::Delta con
 }
 
 void Api::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
-    changes_->note(lane, records, services_.runner.now());
+    changes_->note(lane.id(), lane.state().project, records, services_.runner.now());
     streams_->appended(lane.id(), records);
     feed_streams_->appended();
-    webhooks_->appended(lane, records);
+    webhooks_->appended(lane.state().project, records);
     services_.metrics.appended(lane.state(), records, services_.runner.now());
     log_appended(services_.log, lane.id(), records);
     cutter_.appended(lane, records);
+}
+
+void Api::appended_elsewhere(port::FeedRow const& row) {
+    feed_streams_->appended();
+    if (row.deleted) return;
+    // A damaged append is reported by those that read it.
+    auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+    if (!records) return;
+    changes_->note(row.session, row.project, *records, services_.runner.now());
+    webhooks_->appended(row.project, *records);
+}
+
+bool Api::awaited() const {
+    return streams_->count() > 0 || feed_streams_->count() > 0 || changes_->watched() ||
+           waits_->some();
 }
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {

@@ -118,6 +118,11 @@ public:
     // Called by the runner's observer; these match runner::Observer.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
+    // Another process has made this append. Requests that wait for it are woken; the process that
+    // made it counts and logs it.
+    void appended_elsewhere(port::FeedRow const& row);
+    // Whether somebody waits here for what is appended.
+    [[nodiscard]] bool awaited() const;
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) {
         mail_.delivered(key, answer);
     }

@@ -17,6 +17,7 @@ public:
 
     explicit Waits(Services& services) : services_(services) {}
     void add(std::shared_ptr<Wait> wait);
+    [[nodiscard]] bool some() const { return !waits_.empty(); }
 
 private:
     void arm();

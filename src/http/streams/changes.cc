@@ -8,9 +8,8 @@
 
 namespace dormouse::http {
 
-void Changes::note(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records,
-                   Time now) {
-    std::string const& project = lane.state().project;
+void Changes::note(SessionId session, std::string const& project,
+                   std::vector<wire::RecordPtr> const& records, Time now) {
     Time const seen = as_of(now);
     std::size_t count = 0;
     for (wire::RecordPtr const& record : records) {
@@ -27,7 +26,7 @@ void Changes::note(runner::Lane const& lane, std::vector<wire::RecordPtr> const&
     std::vector<port::Fn<void()>> woken;
     for (auto it = watchers_.begin(); it != watchers_.end();) {
         Watcher& one = it->second;
-        bool const concerned = one.session ? *one.session == lane.id() : one.projects.has(project);
+        bool const concerned = one.session ? *one.session == session : one.projects.has(project);
         if (concerned) woken.push_back(std::move(one.wake));
         it = concerned ? watchers_.erase(it) : std::next(it);
     }

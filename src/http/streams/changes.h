@@ -20,7 +20,8 @@ class Changes {
 public:
     explicit Changes(Time start) : forgotten_until_(start), newest_(start) {}
 
-    void note(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records, Time now);
+    void note(SessionId session, std::string const& project,
+              std::vector<wire::RecordPtr> const& records, Time now);
 
     // Returns the time for the next query: every later change has a time that is not before it.
     [[nodiscard]] Time as_of(Time now) { return newest_ = std::max(newest_, now); }
@@ -37,6 +38,7 @@ public:
     [[nodiscard]] std::uint64_t watch(port::Projects projects, std::optional<SessionId> session,
                                       port::Fn<void()> wake);
     void unwatch(std::uint64_t id) { watchers_.erase(id); }
+    [[nodiscard]] bool watched() const { return !watchers_.empty(); }
 
 private:
     struct Change {

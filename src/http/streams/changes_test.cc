@@ -21,7 +21,7 @@ protected:
         changes = std::make_unique<Changes>(runner->now());
         observer.on_append = [this](runner::Lane const& lane,
                                     std::vector<wire::RecordPtr> const& records) {
-            changes->note(lane, records, runner->now());
+            changes->note(lane.id(), lane.state().project, records, runner->now());
         };
     }
     void restart_all() {

@@ -18,7 +18,7 @@ public:
     // Without `fetch`, all numbers from `first` on are for this process alone.
     SessionNumbers(port::Loop& loop, port::NumberBlock first, Fetch fetch);
 
-    // The next number, of at least `few` in a row; 0: the next block is not there yet.
+    // The next number, of at least `few` in a row; 0: the next block has not come yet.
     [[nodiscard]] std::uint64_t next() const { return blocks_.empty() ? 0 : blocks_.front().first; }
     // Marks `count` numbers from next() on as used. REQUIRES: next() is not 0, or count is 0.
     void take(std::uint64_t count);

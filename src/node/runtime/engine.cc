@@ -69,7 +69,7 @@ std::string digest_of(AgentSettings const& agent) {
 
 }  // namespace
 
-Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
+Runtime::Engine::Engine(Settings settings, runtime::OpenedStore store)
     : settings_(std::move(settings)),
       callbacks_(std::make_shared<runtime::Callbacks>(settings_, world_.loop)),
       node_(
@@ -84,10 +84,10 @@ Runtime::Engine::Engine(Settings settings, std::unique_ptr<port::Store> store)
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
     if (auto right = check_numbers(settings); !right)
         return std::unexpected(std::move(right.error()));
-    auto store = runtime::open_store({.place = settings.store});
+    auto store = runtime::open_store({.place = settings.store, .shared = true});
     if (!store) return std::unexpected(std::move(store.error()));
     try {
-        std::unique_ptr<Engine> engine(new Engine(std::move(settings), std::move(store->store)));
+        std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));
         if (auto ready = engine->assemble(); !ready)
             return std::unexpected(std::move(ready.error()));
         // Without its store each operation answers store_unavailable.

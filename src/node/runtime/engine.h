@@ -64,7 +64,7 @@ private:
     struct Family;     // a reader of one session and its descendants
     struct Resting;    // waits for a session to become idle
     struct Gathering;  // a list read from several sessions, one at a time
-    Engine(Settings settings, std::unique_ptr<port::Store> store);
+    Engine(Settings settings, runtime::OpenedStore store);
 
     void begin_to_end(Duration limit, port::Fn<void()> done);
     void offer(session::Submit command, std::string by,

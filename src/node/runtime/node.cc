@@ -4,22 +4,35 @@
 
 namespace dormouse::runtime {
 
-Node::Node(World& outside, std::unique_ptr<port::Store> opened, Settings settings)
+Node::Shared::Shared(Node& node)
+    : thread(threads, node.world.loop),
+      nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch()),
+      follower(node.world.loop, node.journal, *node.shared_store) {}
+
+Node::Node(World& outside, OpenedStore opened, Settings settings)
     : text_(std::move(settings.text)),
       world(outside),
       threads(std::move(settings.threads)),
-      store(std::move(opened)),
+      store(std::move(opened.store)),
+      shared_store(opened.shared),
       effects(registry, workers,
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();
                },
                [this] { return world.clock.now(); }}),
+      shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
+      nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
               &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {}
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
-    options.numbers.first = node.store->next_session_number();
+    if (node.shared_store) {
+        options.numbers = node.shared_store->take_numbers().value_or(port::NumberBlock());
+        options.fetch_numbers = node.fetch_numbers();
+    } else {
+        options.numbers.first = node.store->next_session_number();
+    }
     // If a rule is damaged, none answers: people are asked.
     options.rules = node.store->rules().value_or(std::vector<port::RuleRow>());
     options.outgoing = [&node](auto const& state, auto records, auto const& changes) {
@@ -30,7 +43,7 @@ runner::Options Node::with_store(runner::Options options, Node& node) {
 }
 
 SoleOwner::Ask Node::ask_whether_owned() {
-    if (!store->shared()) return {};
+    if (!store->shared() || shared_store) return {};
     return [this](std::function<void(Result<void>)> answer) {
         port::ask(
             store_thread, [](port::MaintenanceStore& store) { return store.ping(); },
@@ -38,13 +51,46 @@ SoleOwner::Ask Node::ask_whether_owned() {
     };
 }
 
+runner::SessionNumbers::Fetch Node::fetch_numbers() {
+    return [this](port::Fn<void(Result<port::NumberBlock>)> answer) {
+        auto const block = std::make_shared<port::NumberBlock>();
+        auto take = [this, block](port::Store& /*store*/) -> Result<void> {
+            auto const taken = shared_store->take_numbers();
+            if (!taken) return std::unexpected(taken.error());
+            *block = *taken;
+            return {};
+        };
+        auto use = [block, answer = std::move(answer)](Result<void> const& done) mutable {
+            answer(done ? Result<port::NumberBlock>(*block) : std::unexpected(done.error()));
+        };
+        journal.write(std::move(take), std::move(use));
+    };
+}
+
 void Node::start(std::function<void()> lost) {
-    nodes.start(std::move(lost));
+    if (shared)
+        start_shared();
+    else
+        owner.start(std::move(lost));
     runner.start();
+}
+
+void Node::start_shared() {
+    shared->nodes.start({[this] { runner.fenced(); },
+                         [this](port::Beat const& beat) { shared->follower.heard(beat.feed); }});
+    shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
+                            [this] { runner.forget_memory(); },
+                            [this] { return !attached || attached->awaited(); }});
+}
+
+void Node::appended_elsewhere(port::FeedRow const& row) {
+    runner.appended_elsewhere(row.session);
+    if (attached) attached->appended_elsewhere(row);
 }
 
 void Node::end(Duration limit) {
     if (attached) attached->stop_accepting();
+    if (shared) shared->nodes.drain();
     runner.drain(
         [this] {
             if (!attached) return world.loop.stop();

@@ -13,7 +13,10 @@
 #include "runner/lane/counted.h"
 #include "runner/runner.h"
 #include "runtime/ending_effects.h"
+#include "runtime/follower.h"
+#include "runtime/shared_nodes.h"
 #include "runtime/sole_owner.h"
+#include "runtime/stores.h"
 
 #include <functional>
 #include <memory>
@@ -39,6 +42,10 @@ public:
     virtual void stop_accepting() = 0;
     // The runner is no longer used: ends, then calls `done`.
     virtual void end(port::Fn<void()> done) = 0;
+    // Another process that shares the store has made this append.
+    virtual void appended_elsewhere(port::FeedRow const& row) = 0;
+    // Whether somebody waits here for what is appended.
+    [[nodiscard]] virtual bool awaited() const = 0;
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
     // See runner::Options::outgoing.
@@ -57,7 +64,7 @@ public:
     };
 
     // `world` outlives this. Throws std::system_error if a thread cannot be started.
-    Node(World& world, std::unique_ptr<port::Store> store, Settings settings);
+    Node(World& world, OpenedStore store, Settings settings);
     ~Node() override = default;
     Node(Node const&) = delete;
     Node& operator=(Node const&) = delete;
@@ -76,8 +83,22 @@ public:
     }
 
 private:
+    // What takes part with other processes that use the store.
+    struct Shared {
+        explicit Shared(Node& node);
+        ~Shared() { threads.stop(); }  // its jobs use the nodes
+
+        io::ToolThreads threads{{.threads = 1, .name = "heartbeat"}};
+        io::ThreadWorkers thread;
+        SharedNodes nodes;
+        Follower follower;
+    };
+
     [[nodiscard]] static runner::Options with_store(runner::Options options, Node& node);
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
+    [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
+    void start_shared();
+    void appended_elsewhere(port::FeedRow const& row);
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         if (attached) attached->delta(session, ask, delta);
@@ -106,7 +127,8 @@ public:
     io::ToolThreads threads;
     std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
-    agent::Registry registry;  // filled before the runner starts
+    port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
+    agent::Registry registry;               // filled before the runner starts
     io::ThreadWorkers workers{threads, world.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
     io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values
@@ -119,7 +141,9 @@ public:
     runner::CountedEffects counted_effects{ending_effects};
     runner::CountedJournal journal{store_thread, world.clock};
     port::Meter* meter = nullptr;  // nullptr: nothing is counted
-    SoleOwner nodes{world.loop, store->epoch(), ask_whether_owned()};
+    SoleOwner owner{world.loop, store->epoch(), ask_whether_owned()};
+    std::unique_ptr<Shared> const shared;  // null: `owner` counts
+    port::Nodes& nodes;
     runner::Runner runner;
     std::unique_ptr<Attached> attached;  // null: nothing. On the loop
 };

@@ -21,7 +21,7 @@ std::string host_name() {
 
 Result<OpenedStore> open_database(StoreChoice const& choice) {
     store::PostgresOptions options;
-    options.sole = true;
+    options.sole = !choice.shared;
     options.relaxed = choice.relaxed;
     options.node = host_name();
     options.version = choice.release;
@@ -29,7 +29,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     auto opened = store::PostgresStore::open(choice.place, options);
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto warnings = (*opened)->warnings();
-    return OpenedStore{*std::move(opened), std::move(warnings)};
+    port::SharedStore* const shared = choice.shared ? opened->get() : nullptr;
+    return OpenedStore{*std::move(opened), shared, std::move(warnings)};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // Opens the store that a setting names.
 
+#include "port/shared_store.h"
 #include "port/store.h"
 
 #include <memory>
@@ -18,10 +19,12 @@ struct StoreChoice {
     std::string release = {};      // named to a process that finds the database in use
     bool relaxed = false;          // accept a server that can lose acknowledged results
     std::optional<Time> now = {};  // to compare with the server's clock
+    bool shared = false;           // other processes may use the database too
 };
 
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
+    port::SharedStore* shared = nullptr;     // the same store, if other processes use it too
     std::vector<std::string> warnings = {};  // for the administrator
 };
 

@@ -125,6 +125,8 @@ private:
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         api_.appended(lane, records);
     }
+    void appended_elsewhere(port::FeedRow const& row) override { api_.appended_elsewhere(row); }
+    [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void posted() override { pump_.wake(); }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         api_.delivered(key, answer);

@@ -1,5 +1,7 @@
 #include "store/postgres/heartbeat.h"
 
+#include "store/postgres/owner.h"
+
 #include <array>
 #include <utility>
 
@@ -43,9 +45,30 @@ port::NodeRow node_row(Rows const& rows, int row) {
 
 }  // namespace
 
+Result<void> Heartbeat::take_share() {
+    auto const made = session_.connection(wait);
+    if (!made) return std::unexpected(made.error().error);
+    auto taken = take_ownership(**made, session_.address().schema, Use::shared);
+    if (taken) owned_ = session_.made();
+    return taken;
+}
+
+// After a lost connection the lock is taken again: nobody may use the schema alone meanwhile.
+Result<Connection*> Heartbeat::connection() {
+    auto const made = session_.connection(wait);
+    if (!made) return std::unexpected(made.error().error);
+    if (owned_ == session_.made()) return *made;
+    auto const taken = retake_ownership(**made, session_.address().schema, Use::shared);
+    if (!taken) return std::unexpected(taken.error().error);
+    if (!*taken)
+        return fail(Code::wrong_state, "Another process uses the schema of the store alone.");
+    owned_ = session_.made();
+    return *made;
+}
+
 Result<port::Beat> Heartbeat::beat(Self const& self) {
-    auto const connection = session_.connection(wait);
-    if (!connection) return std::unexpected(connection.error().error);
+    auto const connection = this->connection();
+    if (!connection) return std::unexpected(connection.error());
     std::array calls{Call{count_sql}, Call{nodes_sql}, Call{news_sql}};
     calls[0].parameters.integer(static_cast<std::int64_t>(self.epoch)).text(self.url);
     calls[0].parameters.integer(self.draining ? 1 : 0);
@@ -62,8 +85,8 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
 }
 
 Result<bool> Heartbeat::remove(port::NodeRow const& seen) {
-    auto const connection = session_.connection(wait);
-    if (!connection) return std::unexpected(connection.error().error);
+    auto const connection = this->connection();
+    if (!connection) return std::unexpected(connection.error());
     auto const epoch = static_cast<std::int64_t>(seen.epoch);
     auto const counter = static_cast<std::int64_t>(seen.counter);
     Call end{end_calls_sql};

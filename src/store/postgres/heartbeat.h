@@ -15,11 +15,18 @@ public:
     // A heartbeat with a later answer does not count.
     static constexpr std::chrono::seconds wait{2};
 
+    // `name` is shown by pg_stat_activity.
+    Heartbeat(Address const& address, std::string name)
+        : session_(address, std::move(name), Role::heartbeat) {}
+
+    // Before anything is changed: see take_ownership().
+    [[nodiscard]] Result<void> take_share();
     // `lock`: the first key of the schema's advisory locks (Catalogue::lock).
-    Heartbeat(Session session, std::int64_t lock) : session_(std::move(session)), lock_(lock) {}
+    void serve(std::int64_t lock) { lock_ = lock; }
 
     using Self = port::SharedStore::Self;
-    // Counts a heartbeat, and returns who else takes part. One round trip.
+    // Counts a heartbeat, and returns who else takes part. One round trip. Errors: wrong_state
+    // (another process uses the schema alone by now).
     [[nodiscard]] Result<port::Beat> beat(Self const& self);
     // Takes the process's row and its writer's row, unless it has counted a heartbeat since `seen`
     // was read: then false. From then on the database refuses its writes. First ends its backends
@@ -27,8 +34,11 @@ public:
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
 
 private:
+    [[nodiscard]] Result<Connection*> connection();
+
     Session session_;
-    std::int64_t const lock_;
+    std::uint64_t owned_ = 0;  // which of the session's connections holds the lock of owner.h
+    std::int64_t lock_ = 0;
 };
 
 }  // namespace dormouse::store::postgres

@@ -23,11 +23,12 @@ std::string owner_text(Connection& connection) {
 
 // The lock stays when the transaction ends, lock_timeout does not. REQUIRES: the schema's name is
 // in a-z, 0-9 and _.
-Result<void> take_ownership(Connection& connection, std::string const& schema) {
+Result<void> take_ownership(Connection& connection, std::string const& schema, Use use) {
+    std::string const lock = use == Use::sole ? "pg_advisory_lock" : "pg_advisory_lock_shared";
     auto const taken = connection.script(
         "SET LOCAL lock_timeout TO '3s';"
-        "SELECT pg_advisory_lock(hashtext('dormouse owner'), hashtext('" +
-            schema + "'))",
+        "SELECT " +
+            lock + "(hashtext('dormouse owner'), hashtext('" + schema + "'))",
         look_wait);
     if (taken) return {};
     if (taken.error().state != is_locked) return std::unexpected(taken.error().error);
@@ -36,12 +37,33 @@ Result<void> take_ownership(Connection& connection, std::string const& schema) {
                                        ": stop it, or choose another schema with ?schema=NAME");
 }
 
-Answer<bool> retake_ownership(Connection& connection, std::string const& schema) {
-    Call call{"SELECT pg_try_advisory_lock(hashtext('dormouse owner'), hashtext($1))::int::bigint"};
+namespace {
+
+Answer<bool> ask_for(Connection& connection, char const* lock, std::string const& schema) {
+    Call call{lock};
     call.parameters.text(schema);
     auto const rows = connection.run(call, look_wait);
     if (!rows) return std::unexpected(rows.error());
     return rows->integer(0, 0) != 0;
+}
+
+}  // namespace
+
+Answer<bool> retake_ownership(Connection& connection, std::string const& schema, Use use) {
+    return ask_for(connection,
+                   use == Use::sole
+                       ? "SELECT pg_try_advisory_lock(hashtext('dormouse owner'),"
+                         " hashtext($1))::int::bigint"
+                       : "SELECT pg_try_advisory_lock_shared(hashtext('dormouse owner'),"
+                         " hashtext($1))::int::bigint",
+                   schema);
+}
+
+Answer<bool> may_share(Connection& connection, std::string const& schema) {
+    return ask_for(connection,
+                   "SELECT pg_try_advisory_xact_lock_shared(hashtext('dormouse owner'),"
+                   " hashtext($1))::int::bigint",
+                   schema);
 }
 
 }  // namespace dormouse::store::postgres

@@ -102,10 +102,27 @@ TEST_F(SoleStore, LostConnection_TakesItsLockAgain) {
 TEST_F(SoleStore, RowsOfTheDead_AreRemoved) {
     auto first = open_store(url_, {.node = "shared"});
     ASSERT_TRUE(first->commit(std::array{create(1, "acme")})[0]);
+    EXPECT_FALSE(PostgresStore::open(url_, sole("beta"))) << "it lives";
+    cut("shared");
     auto const second = open_store(url_, sole("beta"));
     EXPECT_EQ(code(first->ping()), Code::wrong_state);
     EXPECT_EQ(first->commit(std::array{append(1, 1)})[0].error().cause,
               port::AppendError::Cause::fenced);
+}
+
+TEST_F(SoleStore, ProcessesThatShare_AreRefusedBesideASoleOne) {
+    auto const first = open_store(url_, {.relaxed = true, .node = "gamma"});
+    auto const second = open_store(url_, {.relaxed = true, .node = "delta"});
+    cut("gamma");
+    cut("delta");
+    auto const owner = open_store(url_, sole("alpha"));
+    EXPECT_EQ(code(PostgresStore::open(url_, {.relaxed = true})), Code::wrong_state);
+    // Each first finds that its connection is lost.
+    EXPECT_EQ(code(first->beat({first->epoch()})), Code::store_unavailable);
+    EXPECT_EQ(code(first->beat({first->epoch()})), Code::wrong_state);
+    EXPECT_EQ(code(first->join()), Code::store_unavailable);
+    EXPECT_EQ(code(first->join()), Code::wrong_state);
+    ASSERT_TRUE(owner->commit(std::array{create(1, "acme")})[0]);
 }
 
 class StoreView : public SoleStore {};

@@ -53,6 +53,10 @@ Result<std::vector<std::string>> inspect(Session& writing, Session& reading,
 
 Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
 
+Result<void> is_alone() {
+    return fail(Code::wrong_state, "This process does not share the store.");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& url,
@@ -65,8 +69,10 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     auto warnings = inspect(writing, reading, options);
     if (!warnings) return std::unexpected(std::move(warnings.error()));
     auto& live = *writing.open();
-    if (auto owned = options.sole ? postgres::take_ownership(*reading.open(), address->schema)
-                                  : Result<void>();
+    auto beating = std::make_unique<postgres::Heartbeat>(*address, name + "/heartbeat");
+    if (auto owned = options.sole ? postgres::take_ownership(*reading.open(), address->schema,
+                                                             postgres::Use::sole)
+                                  : beating->take_share();
         !owned)
         return std::unexpected(std::move(owned.error()));
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
@@ -77,14 +83,15 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         postgres::register_node(live, *catalogue, {options.node, options.version}, options.sole);
     if (!me) return std::unexpected(std::move(me.error().error));
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
-    parts.heartbeat = std::make_unique<postgres::Heartbeat>(
-        Session(*address, name + "/heartbeat", postgres::Role::heartbeat), catalogue->lock);
+    auto const lock = catalogue->lock;
+    if (!options.sole) parts.heartbeat = std::move(beating);
     parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
                                                       options.call_wait, options.sole);
     parts.writer = std::make_unique<postgres::Writer>(
         std::move(writing), std::move(*catalogue), std::move(*me),
         postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait,
                                 options.sole});
+    if (parts.heartbeat) parts.heartbeat->serve(lock);
     auto const largest = parts.reader->largest_number();
     if (!largest) return std::unexpected(largest.error());
     parts.largest_number = *largest;
@@ -116,12 +123,12 @@ Result<std::vector<std::string>> PostgresStore::feed_and_audit_findings() {
 
 Result<port::Beat> PostgresStore::beat(Self const& self) {
     if (heartbeat_) return heartbeat_->beat(self);
-    return std::unexpected(is_view().error());
+    return std::unexpected(is_alone().error());
 }
 
 Result<bool> PostgresStore::remove(port::NodeRow const& seen) {
     if (heartbeat_) return heartbeat_->remove(seen);
-    return std::unexpected(is_view().error());
+    return std::unexpected(is_alone().error());
 }
 
 Result<Epoch> PostgresStore::join() {

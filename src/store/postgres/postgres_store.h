@@ -171,7 +171,7 @@ private:
     std::atomic<Epoch> epoch_;
     std::uint64_t largest_number_;  // when it was opened
     std::vector<std::string> const warnings_;
-    std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view
+    std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view, or a sole owner
     PostgresOptions const options_;
 };
 

@@ -169,13 +169,13 @@ void Webhooks::keep(port::KeptRow row, port::Fn<void(Result<void>)> done) {
         }));
 }
 
-void Webhooks::appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) {
+void Webhooks::appended(std::string const& project, std::vector<wire::RecordPtr> const& records) {
     if (kept_.empty()) return;
     for (wire::RecordPtr const& record : records) {
         auto const* const paused = std::get_if<CallPaused>(&record->event.body);
         if (!paused || paused->terms.external_ref.empty()) continue;
         // Posted, because the append is still being released.
-        Place const place{lane.state().project, paused->terms.external_ref};
+        Place const place{project, paused->terms.external_ref};
         services_.loop.post(scope_.guard([this, place] { offer(place); }));
     }
 }

@@ -41,7 +41,8 @@ public:
 
     // Reads what an earlier process kept, and offers it.
     void start();
-    void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records);
+    // A session of this project has these new events, whichever process appended them.
+    void appended(std::string const& project, std::vector<wire::RecordPtr> const& records);
 
     // The row is durable when `done` is called. Errors: too_many_pending; those of the store.
     void keep(port::KeptRow row, port::Fn<void(Result<void>)> done);

@@ -318,7 +318,7 @@ Result<void> Reader::ping(Epoch epoch) {
         return fail(Code::wrong_state, "Another process has taken over the store.");
     if (!sole_ || owned_ == session_.made() || session_.open() == nullptr) return {};
     // Perhaps the lost connection still holds it: then the next time.
-    auto const taken = retake_ownership(*session_.open(), session_.address().schema);
+    auto const taken = retake_ownership(*session_.open(), session_.address().schema, Use::sole);
     if (taken && *taken) owned_ = session_.made();
     return {};
 }

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,19 @@ public:
 
     [[nodiscard]] int port() const { return port_; }
 
+    // Makes the server one that loses nothing, or again one that is quick.
+    void set_fsync(bool on) {
+        run(on ? "ALTER SYSTEM SET fsync = on" : "ALTER SYSTEM RESET fsync");
+        run("SELECT pg_reload_conf()");
+        auto const wanted = on ? "on" : "off";
+        wait_while([&] {
+            auto connection = connect(url());
+            auto const rows =
+                connection.run(Call{"SELECT current_setting('fsync')"}, std::chrono::seconds(5));
+            return !rows || rows->text(0, 0) != wanted;
+        });
+    }
+
     TestServer(TestServer const&) = delete;
     TestServer& operator=(TestServer const&) = delete;
 
@@ -78,6 +92,8 @@ private:
         auto const made = spawn("initdb", {"-A", "trust", "-U", "postgres", "-E", "UTF8",
                                            "--locale=C", "--no-sync", "-D", data});
         ::waitpid(made, &status, 0);
+        // Not on the command line: a test may change it.
+        std::ofstream(data + "/postgresql.conf", std::ios::app) << "fsync = off\n";
         for (int attempt = 0; status == 0 && pid_ == 0 && attempt < 5; ++attempt) start(data);
         if (pid_ != 0) return;
         std::fputs("PostgreSQL is installed, and the test server does not start\n", stderr);
@@ -133,10 +149,10 @@ private:
     // Another process may take the port between the two looks: then the server ends at once.
     void start(std::string const& data) {
         port_ = free_port();
-        auto const server = spawn(
-            "postgres", {"-D", data, "-p", std::to_string(port_), "-c",
-                         "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c",
-                         "fsync=off", "-c", "max_connections=60", "-c", "shared_buffers=32MB"});
+        auto const server =
+            spawn("postgres", {"-D", data, "-p", std::to_string(port_), "-c",
+                               "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c",
+                               "max_connections=60", "-c", "shared_buffers=32MB"});
         auto const address = parse_address(url()).value();
         bool ended = false;
         wait_while([&] {

@@ -1,5 +1,6 @@
 #include "store/postgres/writer/writer.h"
 
+#include "store/postgres/owner.h"
 #include "store/postgres/statements.h"
 
 #include <sys/random.h>
@@ -138,6 +139,10 @@ Answer<Writer::Statuses> Writer::once(Call const& call) {
 Result<Epoch> Writer::join(NodeName const& node) {
     auto const connection = reconnect();
     if (!connection) return std::unexpected(connection.error().error);
+    auto const shares = may_share(**connection, session_.address().schema);
+    if (!shares) return std::unexpected(shares.error().error);
+    if (!*shares)
+        return fail(Code::wrong_state, "Another process uses the schema of the store alone.");
     auto made = register_node(**connection, catalogue_, node, options_.sole);
     if (!made) return std::unexpected(std::move(made.error().error));
     me_ = std::move(*made);
