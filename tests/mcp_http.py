@@ -25,6 +25,12 @@ class Mcp(Case):
         return self.post({'jsonrpc': '2.0', 'id': 1, 'method': method, 'params': params},
                          path=path, client=client, **(headers or {}))
 
+    def said(self, answer):
+        """The last message of an answer, which may be a stream."""
+        lines = [line[6:] for line in answer.raw.decode().split('\n')
+                 if line.startswith('data: {')]
+        return json.loads(lines[-1] if lines else answer.raw)
+
     def begin(self, version='2025-06-18', path='/mcp'):
         answer = self.ask('initialize', path=path, protocolVersion=version, capabilities={},
                           clientInfo={'name': 'test', 'version': '1'})
@@ -38,15 +44,19 @@ class Mcp(Case):
 
     def stream(self, name, session=None, id=7, meta=None, **arguments):
         """Returns the open answer to a call that waits."""
+        return self.begin_stream('tools/call', session, id, name=name, arguments=arguments,
+                                 **({'_meta': meta} if meta else {}))
+
+    def begin_stream(self, method, session=None, id=7, **params):
+        """Returns the open answer to a request that waits."""
         connection = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=30)
         self.addCleanup(connection.close)
-        params = {'name': name, 'arguments': arguments, **({'_meta': meta} if meta else {})}
         headers = {'Authorization': f'Bearer {self.server.token}', 'Accept': BOTH,
                    'Content-Type': 'application/json'}
         if session:
             headers['Mcp-Session-Id'] = session
         connection.request('POST', '/mcp', json.dumps(
-            {'jsonrpc': '2.0', 'id': id, 'method': 'tools/call', 'params': params}), headers)
+            {'jsonrpc': '2.0', 'id': id, 'method': method, 'params': params}), headers)
         answer = connection.getresponse()
         answer.connection = connection
         self.assertEqual((answer.status, answer.headers['Content-Type']),

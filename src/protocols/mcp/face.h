@@ -5,6 +5,7 @@
 #include "mcp/api.h"
 #include "mcp/gateway_tools.h"
 #include "mcp/session_tools.h"
+#include "mcp/tasks.h"
 #include "mcp/versions.h"
 #include "rpc/message.h"
 
@@ -37,8 +38,12 @@ public:
 
 private:
     void dispatch(rpc::Message const& message, Era era, TicketPtr ticket, Done done);
-    void list_tools(Done done);
-    void call_tool(json::View params, TicketPtr ticket, Done done);
+    void list_tools(Era era, Done done);
+    void call_tool(rpc::Message const& message, Era era, TicketPtr ticket, Done done);
+    void call_open(std::string const& tool, rpc::Message const& message, Era era,
+                   TicketPtr const& ticket, Done done);
+    void answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done);
+    [[nodiscard]] bool has_tasks() const { return !tools_ && !gateway_; }
     [[nodiscard]] Answer initialize(json::View params) const;
     [[nodiscard]] Json discover() const;
     [[nodiscard]] Json server_info() const;
@@ -48,6 +53,7 @@ private:
     ApiPtr api_;
     std::shared_ptr<SessionTools> tools_;    // null: no session
     std::shared_ptr<GatewayTools> gateway_;  // null: no foreign servers
+    std::shared_ptr<Tasks> tasks_;
 };
 
 // The token of the client's request under which it wants progress; null: none.

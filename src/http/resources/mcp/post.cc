@@ -147,6 +147,10 @@ void McpAnswer::answer(rpc::Message const& message) {
             (void)stream->send(std::make_shared<std::string const>(
                 "data: " + mcp::progress_line(token, ++count, text) + "\n"));
         };
+    if (stream_)
+        ticket->send = [self = weak_from_this()](std::string const& line) {
+            if (auto const answer = self.lock()) answer->add(line);
+        };
     ++open_;
     face_->answer(message, mcp::era_of(message), ticket,
                   [self = shared_from_this(), message, id](mcp::Face::Answer answer) {

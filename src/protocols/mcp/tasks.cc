@@ -1,0 +1,297 @@
+#include "mcp/tasks.h"
+
+#include "base/url.h"
+#include "mcp/questions.h"
+#include "mcp/results.h"
+#include "mcp/waiting.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dormouse::mcp {
+namespace {
+
+constexpr std::int64_t poll_ms = 5'000;
+constexpr std::string_view list_limit = "50";
+constexpr std::string_view cancel_reason = "the MCP client cancelled its task";
+
+enum class TaskStatus : std::uint8_t { working, completed, failed, cancelled };
+
+std::string_view word_of(TaskStatus status) {
+    switch (status) {
+        case TaskStatus::working: return "working";
+        case TaskStatus::completed: return "completed";
+        case TaskStatus::failed: return "failed";
+        case TaskStatus::cancelled: return "cancelled";
+    }
+    return "failed";
+}
+
+// A result with isError is `failed` in 2025-11-25 and `completed` in the extension.
+TaskStatus status_of(json::View call, Era era) {
+    auto const status = call["status"].string_or("");
+    if (status == "waiting" || status == "processing") return TaskStatus::working;
+    if (status == "cancelled") return TaskStatus::cancelled;
+    if (status == "expired" || status == "completed") return TaskStatus::completed;
+    return era == Era::stateless ? TaskStatus::completed : TaskStatus::failed;
+}
+
+std::string message_of(json::View call, TaskStatus status) {
+    switch (status) {
+        case TaskStatus::working: return "A person is asked.";
+        case TaskStatus::completed: return "The question is answered.";
+        case TaskStatus::cancelled: return "The question was cancelled.";
+        case TaskStatus::failed: break;
+    }
+    return call["error"].string_or("There is no answer.");
+}
+
+std::int64_t created_ms(json::View call) { return call["time"]["created"].integer_or(0); }
+
+std::int64_t updated_ms(json::View call) {
+    auto latest = std::max(created_ms(call), call["time"]["completed"].integer_or(0));
+    call["progress"].elements(
+        [&](json::View one) { latest = std::max(latest, one["at"].integer_or(0)); });
+    return latest;
+}
+
+// The members of the task, into an open object.
+void write_task(json::Writer& out, json::View call, Era era) {
+    bool const stateless = era == Era::stateless;
+    auto const status = status_of(call, era);
+    out.member("taskId", call["id"].string_or("")).member("status", word_of(status));
+    out.member("statusMessage", message_of(call, status));
+    out.member("createdAt", utc_text(created_ms(call)));
+    out.member("lastUpdatedAt", utc_text(updated_ms(call)));
+    auto const deadline = call["timeout"].integer();
+    auto const ttl = deadline ? std::optional(*deadline - created_ms(call)) : std::nullopt;
+    out.member(stateless ? "ttlMs" : "ttl", ttl);
+    out.member(stateless ? "pollIntervalMs" : "pollInterval", poll_ms);
+}
+
+// The task with what belongs to its status, as tasks/get of the extension answers it.
+Json detailed(json::View call, Era era) {
+    json::Writer out;
+    out.begin_object();
+    write_task(out, call, era);
+    if (era == Era::stateless && status_of(call, era) == TaskStatus::completed)
+        out.member("result", tool_result(answer_of(call)));
+    return out.end_object().json();
+}
+
+Json created_result(json::View call, Era era) {
+    json::Writer out;
+    out.begin_object();
+    if (era == Era::stateless) {
+        write_task(out.member("resultType", "task"), call, era);
+        return out.end_object().json();
+    }
+    out.key("task").begin_object();
+    write_task(out, call, era);
+    return out.end_object().end_object().json();
+}
+
+rpc::Fault unknown_task() { return bad_params("Task not found"); }
+
+rpc::Fault fault_of_call(Refusal const& why) {
+    return why.code == "not_found" ? unknown_task() : fault_of(why);
+}
+
+bool belongs_to(json::View call, std::string const& owner, std::string const& project) {
+    return call["externalRef"].string_or("") == task_reference(owner) &&
+           call["requestedBy"]["name"].string_or("") == owner &&
+           (project.empty() || call["projectID"].string_or("") == project);
+}
+
+bool is_over(json::View call, Time now) {
+    auto const deadline = call["timeout"].integer();
+    return call["status"].string_or("") == "expired" || (deadline && to_ms(now) >= *deadline);
+}
+
+// nullopt: the member is malformed.
+std::optional<std::int64_t> ttl_of(json::View task) {
+    if (task.exists() && task.kind() != json::Kind::object) return std::nullopt;
+    auto const ttl = task["ttl"];
+    if (!ttl.exists() || ttl.is_null()) return task_ttl_default_ms;
+    auto const wanted = ttl.number();
+    if (!wanted) return std::nullopt;
+    return static_cast<std::int64_t>(std::clamp(*wanted, static_cast<double>(task_ttl_min_ms),
+                                                static_cast<double>(task_ttl_max_ms)));
+}
+
+}  // namespace
+
+bool Tasks::is_method(std::string_view method, Era era) {
+    if (method == "tasks/get" || method == "tasks/cancel") return true;
+    if (era == Era::stateless) return method == "tasks/update";
+    return method == "tasks/list" || method == "tasks/result";
+}
+
+void Tasks::with_owner(std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then) {
+    api_->ask({.target = "/api/me"}, [then = std::move(then)](ApiAnswer me) mutable {
+        if (!me) return then(std::unexpected(fault_of(me.error())));
+        then(json::View(*me)["name"].string_or(""));
+    });
+}
+
+void Tasks::create(std::string_view tool, json::View arguments, json::View task, Era era,
+                   Done done) {
+    auto const ttl = ttl_of(task);
+    if (!ttl) return done(std::unexpected(bad_params("task must be an object with ttl, in ms")));
+    with_owner([api = api_, project = project_, tool = std::string(tool),
+                arguments = arguments.copy(), ttl = *ttl, era,
+                done = std::move(done)](std::expected<std::string, rpc::Fault> owner) mutable {
+        if (!owner) return done(std::unexpected(std::move(owner.error())));
+        auto request =
+            question_of(project, tool, json::View(arguments), TaskTerms{*std::move(owner), ttl});
+        if (!request) return done(std::unexpected(bad_params(request.error().what)));
+        api->ask(*std::move(request), [era, done = std::move(done)](ApiAnswer made) mutable {
+            if (!made) return done(std::unexpected(fault_of(made.error())));
+            done(created_result(json::View(*made)["call"], era));
+        });
+    });
+}
+
+void Tasks::answer(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done) {
+    json::View const params(message.params);
+    if (message.method == "tasks/list") return list(params, std::move(done));
+    auto const id = params["taskId"].string();
+    if (!id) return done(std::unexpected(bad_params("taskId must be a string")));
+    if (message.method == "tasks/get") return get(*id, era, std::move(done));
+    if (message.method == "tasks/cancel") return cancel(*id, era, std::move(done));
+    if (message.method == "tasks/result") return result(*id, ticket, std::move(done));
+    // tasks/update: no task asks its client for input.
+    find(*id, [done = std::move(done)](auto call) mutable {
+        if (!call) return done(std::unexpected(std::move(call.error())));
+        done(Json::trusted("{}"));
+    });
+}
+
+// The pending call of the owner's task.
+void Tasks::find(std::string const& id, Found found) {
+    with_owner([self = shared_from_this(), id,
+                found = std::move(found)](std::expected<std::string, rpc::Fault> owner) mutable {
+        if (!owner) return found(std::unexpected(std::move(owner.error())));
+        auto check = [self, owner = *std::move(owner),
+                      found = std::move(found)](ApiAnswer call) mutable {
+            if (!call) return found(std::unexpected(fault_of_call(call.error())));
+            json::View const view(*call);
+            if (!belongs_to(view, owner, self->project_))
+                return found(std::unexpected(unknown_task()));
+            if (is_over(view, self->api_->now()))
+                return found(std::unexpected(bad_params("Task has expired")));
+            found(*std::move(call));
+        };
+        self->api_->ask({.target = pending_path(id) + "?view=inbox"}, std::move(check));
+    });
+}
+
+void Tasks::get(std::string const& id, Era era, Done done) {
+    find(id, [era, done = std::move(done)](auto call) mutable {
+        if (!call) return done(std::unexpected(std::move(call.error())));
+        done(detailed(json::View(*call), era));
+    });
+}
+
+// A page may be short: lists find the owner's calls by a reference that others may use too.
+void Tasks::list(json::View params, Done done) {
+    auto const cursor = params["cursor"];
+    if (cursor.exists() && !cursor.string())
+        return done(std::unexpected(bad_params("cursor is invalid")));
+    with_owner([self = shared_from_this(), cursor = cursor.string(),
+                done = std::move(done)](std::expected<std::string, rpc::Fault> owner) mutable {
+        if (!owner) return done(std::unexpected(std::move(owner.error())));
+        auto const& project = self->project_;
+        std::string target =
+            "/api/pending?view=inbox&changedSince=0&limit=" + std::string(list_limit) +
+            "&project=" + (project.empty() ? "*" : percent_encode(project)) +
+            "&externalRef=" + percent_encode(task_reference(*owner));
+        if (cursor) target += "&cursor=" + percent_encode(*cursor);
+        auto write = [self, owner = *owner, done = std::move(done)](ApiAnswer list) mutable {
+            if (!list && list.error().code == "bad_cursor")
+                return done(std::unexpected(bad_params("cursor is invalid")));
+            if (!list) return done(std::unexpected(fault_of(list.error())));
+            json::Writer out;
+            out.begin_object().key("tasks").begin_array();
+            json::View(*list)["items"].elements([&](json::View call) {
+                bool const gone = is_over(call, self->api_->now());
+                if (!belongs_to(call, owner, self->project_) || gone) return;
+                out.begin_object();
+                write_task(out, call, Era::with_initialize);
+                out.end_object();
+            });
+            out.end_array();
+            if (auto const next = json::View(*list)["next"].string())
+                out.member("nextCursor", *next);
+            done(out.end_object().json());
+        };
+        self->api_->ask({.target = std::move(target)}, std::move(write));
+    });
+}
+
+// Waits for the outcome; answers as the call of the tool would have.
+void Tasks::result(std::string const& id, TicketPtr const& ticket, Done done) {
+    find(id, [api = api_, id, ticket, done = std::move(done)](auto call) mutable {
+        if (!call) return done(std::unexpected(std::move(call.error())));
+        auto finish = [id, ticket, done = std::move(done)](ApiAnswer settled) mutable {
+            if (!settled) return done(std::unexpected(fault_of_call(settled.error())));
+            if (!is_settled(*settled))
+                return done(std::unexpected(rpc::Fault{.message = "The request was withdrawn"}));
+            json::View const view(*settled);
+            if (ticket->send) {
+                json::Writer task;
+                write_task(task.begin_object(), view, Era::with_initialize);
+                ticket->send(
+                    rpc::notification("notifications/tasks/status", task.end_object().json()));
+            }
+            done(tool_result(answer_of(view), id));
+        };
+        if (is_settled(*call)) return finish(std::move(call).value());
+        Waiting waiting{.target = pending_path(id), .final = is_settled};
+        wait_for(api, std::move(waiting), ticket, std::move(finish));
+    });
+}
+
+// The call may be settled before: 2025-11-25 refuses that, the extension does not.
+void Tasks::cancel(std::string const& id, Era era, Done done) {
+    auto const is_final = [](json::View call) {
+        auto const status = std::string(word_of(status_of(call, Era::with_initialize)));
+        return bad_params("Cannot cancel task: already in terminal status '" + status + "'");
+    };
+    find(id, [self = shared_from_this(), id, era, is_final,
+              done = std::move(done)](auto call) mutable {
+        if (!call) return done(std::unexpected(std::move(call.error())));
+        if (is_settled(*call)) {
+            if (era == Era::stateless) return done(Json::trusted("{}"));
+            return done(std::unexpected(is_final(json::View(*call))));
+        }
+        auto then = [self, id, era, is_final, done = std::move(done)](ApiAnswer gone) mutable {
+            bool const late =
+                !gone && (gone.error().code == "conflict" || gone.error().code == "expired");
+            if (!gone && !late) return done(std::unexpected(fault_of_call(gone.error())));
+            if (era == Era::stateless) return done(Json::trusted("{}"));
+            self->find(id, [late, is_final, done = std::move(done)](auto now) mutable {
+                if (!now) return done(std::unexpected(std::move(now.error())));
+                if (late) return done(std::unexpected(is_final(json::View(*now))));
+                done(detailed(json::View(*now), Era::with_initialize));
+            });
+        };
+        self->api_->ask({.method = "DELETE",
+                         .target = pending_path(id) + "?reason=" + percent_encode(cancel_reason)},
+                        std::move(then));
+    });
+}
+
+void write_task_capabilities(json::Writer& out, Era era) {
+    if (era == Era::stateless) {
+        out.key("extensions").begin_object().key("io.modelcontextprotocol/tasks");
+        out.begin_object().end_object().end_object();
+        return;
+    }
+    out.key("tasks").begin_object();
+    for (auto const* const name : {"list", "cancel"}) out.key(name).begin_object().end_object();
+    out.key("requests").begin_object().key("tools").begin_object().key("call");
+    out.begin_object().end_object().end_object().end_object().end_object();
+}
+
+}  // namespace dormouse::mcp
