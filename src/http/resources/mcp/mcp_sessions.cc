@@ -41,6 +41,7 @@ bool McpSessions::end(std::string const& owner, std::string const& id) {
     if (!use(owner, id)) return false;
     for (auto const& [request, ticket] : sessions_[id].open) ticket->cancelled = true;
     sessions_.erase(id);
+    streams_.forget(id);
     if (ended_.size() >= sessions_max) ended_.erase(ended_.begin());
     ended_.insert(id);
     return true;

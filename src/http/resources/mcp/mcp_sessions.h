@@ -1,8 +1,10 @@
 #pragma once
 // The sessions of MCP clients (header Mcp-Session-Id). They hold nothing but the requests that are
-// being answered, so that a client can withdraw one; an id from before a restart is taken up again.
+// being answered, so that a client can withdraw one, and their streams; an id from before a restart
+// is taken up again.
 // On the loop.
 
+#include "http/resources/mcp/mcp_streams.h"
 #include "mcp/api.h"
 
 #include <cstdint>
@@ -32,6 +34,7 @@ public:
     // The client does not want the answer to this request any more.
     void cancel(std::string const& id, std::string const& request);
 
+    [[nodiscard]] McpStreams& streams() { return streams_; }
     [[nodiscard]] std::size_t count() const { return sessions_.size(); }
 
 private:
@@ -45,6 +48,7 @@ private:
 
     std::map<std::string, Session> sessions_;
     std::set<std::string> ended_;
+    McpStreams streams_;
     std::uint64_t uses_ = 0;
 };
 
