@@ -8,7 +8,7 @@ from dormouse import main
 from mcp_http import Mcp
 
 
-class Resuming(Mcp):
+class Events(Mcp):
     def events(self, stream, count=None):
         """The next events, as (id, message); without `count`, those until the end."""
         out, event = [], {}
@@ -26,6 +26,8 @@ class Resuming(Mcp):
                 event[name] = value
         return out
 
+
+class Resuming(Events):
     def resume(self, session, last, token=None):
         connection = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=30)
         self.addCleanup(connection.close)

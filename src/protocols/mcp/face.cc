@@ -85,7 +85,12 @@ void Face::dispatch(rpc::Message const& message, Era era, TicketPtr ticket, Done
 void Face::answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done) {
     if (era == Era::stateless && !abilities_of(message).tasks)
         return done(std::unexpected(needs_tasks()));
-    tasks_->answer(message, era, ticket, std::move(done));
+    tasks_->answer(message, era, elicits_of(message, era), ticket, std::move(done));
+}
+
+Elicits Face::elicits_of(rpc::Message const& message, Era era) const {
+    if (era == Era::with_initialize) return settings_.elicits;
+    return {.client = abilities_of(message), .base_url = settings_.elicits.base_url};
 }
 
 bool Face::may_wait(rpc::Message const& message) {
@@ -182,7 +187,10 @@ void Face::call_open(std::string const& tool, rpc::Message const& message, Era e
     if (is_task_call(tool, message) && wrong.empty())
         return tasks_->create(tool, view, task, era, std::move(done));
     if (task.exists()) return done(std::unexpected(bad_params(wrong)));
-    call_open_tool(api_, settings_.project, tool, arguments, ticket, as_result(std::move(done)));
+    // Since 2026-07-28 a server sends no requests: only tasks ask their client for input.
+    auto const elicits = era == Era::with_initialize ? settings_.elicits : Elicits{};
+    call_open_tool(api_, settings_.project, tool, arguments, elicits, ticket,
+                   as_result(std::move(done)));
 }
 
 Json progress_token(rpc::Message const& message) {

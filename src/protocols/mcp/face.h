@@ -3,6 +3,7 @@
 // foreign servers, or else with those that ask people. One for each connection or request. Pure.
 
 #include "mcp/api.h"
+#include "mcp/elicitation.h"
 #include "mcp/gateway_tools.h"
 #include "mcp/session_tools.h"
 #include "mcp/tasks.h"
@@ -22,6 +23,7 @@ struct FaceSettings {
     std::string project = {};  // of calls without a session; empty: the token's only one
     std::vector<std::string> servers = {};  // foreign servers whose tools are offered instead
     std::string version = {};               // the release of this program
+    Elicits elicits = {};  // the client that sent `initialize`; a later one says so in each request
 };
 
 class Face : public std::enable_shared_from_this<Face> {
@@ -43,6 +45,7 @@ private:
     void call_open(std::string const& tool, rpc::Message const& message, Era era,
                    TicketPtr const& ticket, Done done);
     void answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done);
+    [[nodiscard]] Elicits elicits_of(rpc::Message const& message, Era era) const;
     [[nodiscard]] bool has_tasks() const { return !tools_ && !gateway_; }
     [[nodiscard]] Answer initialize(json::View params) const;
     [[nodiscard]] Json discover() const;

@@ -33,10 +33,11 @@ constexpr std::array<McpTool, 3> open_tools{{
      R"("additionalProperties":false})"},
 }};
 
-void collect(ApiPtr const& api, std::string const& id, std::int64_t wait_ms,
+void collect(ApiPtr const& api, std::string const& id, std::int64_t wait_ms, Elicits const& elicits,
              TicketPtr const& ticket, ToolDone done) {
-    auto then = [done = std::move(done)](ApiAnswer call) mutable {
+    auto then = [elicits, ticket, done = std::move(done)](ApiAnswer call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
+        end_elicitation(json::View(*call), elicits, ticket);
         done(answer_of(json::View(*call)));
     };
     if (wait_ms == 0) return api->ask({.target = pending_path(id)}, std::move(then));
@@ -47,15 +48,18 @@ void collect(ApiPtr const& api, std::string const& id, std::int64_t wait_ms,
 }
 
 void ask(ApiPtr const& api, std::string const& project, json::View arguments,
-         TicketPtr const& ticket, ToolDone done) {
+         Elicits const& elicits, TicketPtr const& ticket, ToolDone done) {
     auto request = question_of(project, ask_tool, arguments, {});
     if (!request) return done(std::unexpected(std::move(request.error())));
     auto const wait = arguments["wait"].integer_or(0);
     api->ask(*std::move(request),
-             [api, ticket, wait, done = std::move(done)](ApiAnswer made) mutable {
+             [api, elicits, ticket, wait, done = std::move(done)](ApiAnswer made) mutable {
                  if (!made) return done(std::unexpected(std::move(made.error())));
                  auto const id = json::View(*made)["pendingID"].string_or("");
-                 if (wait > 0) return collect(api, id, wait, ticket, std::move(done));
+                 if (wait > 0) {
+                     elicit(json::View(*made)["call"], elicits, {}, ticket);
+                     return collect(api, id, wait, elicits, ticket, std::move(done));
+                 }
                  done("Asked: " + id +
                       ". A person answers, perhaps days later; collect_answer "
                       "with this id returns the answer.");
@@ -72,26 +76,29 @@ void withdraw(ApiPtr const& api, std::string const& id, ToolDone done) {
              });
 }
 
-void wait_for_decision(ApiPtr const& api, std::string const& id, TicketPtr const& ticket,
-                       ToolDone done) {
+void wait_for_decision(ApiPtr const& api, std::string const& id, Elicits const& elicits,
+                       TicketPtr const& ticket, ToolDone done) {
     Waiting waiting{.target = pending_path(id), .final = is_settled};
     wait_for(api, std::move(waiting), ticket,
-             [api, id, ticket, done = std::move(done)](ApiAnswer call) mutable {
+             [api, id, elicits, ticket, done = std::move(done)](ApiAnswer call) mutable {
                  if (ticket->over()) return withdraw(api, id, std::move(done));
                  if (!call) return done(std::unexpected(std::move(call.error())));
+                 end_elicitation(json::View(*call), elicits, ticket);
                  done(answer_of(json::View(*call)));
              });
 }
 
 void approve(ApiPtr const& api, std::string const& project, json::View arguments,
-             TicketPtr const& ticket, ToolDone done) {
+             Elicits const& elicits, TicketPtr const& ticket, ToolDone done) {
     auto request = question_of(project, approve_tool, arguments, {});
     if (!request) return done(std::unexpected(std::move(request.error())));
-    api->ask(*std::move(request), [api, ticket, done = std::move(done)](ApiAnswer made) mutable {
-        if (!made) return done(std::unexpected(std::move(made.error())));
-        wait_for_decision(api, json::View(*made)["pendingID"].string_or(""), ticket,
-                          std::move(done));
-    });
+    api->ask(*std::move(request),
+             [api, elicits, ticket, done = std::move(done)](ApiAnswer made) mutable {
+                 if (!made) return done(std::unexpected(std::move(made.error())));
+                 elicit(json::View(*made)["call"], elicits, {}, ticket);
+                 wait_for_decision(api, json::View(*made)["pendingID"].string_or(""), elicits,
+                                   ticket, std::move(done));
+             });
 }
 
 }  // namespace
@@ -115,13 +122,14 @@ bool is_open_tool(std::string_view name) {
 }
 
 void call_open_tool(ApiPtr const& api, std::string const& project, std::string_view name,
-                    Json const& arguments, TicketPtr const& ticket, ToolDone done) {
+                    Json const& arguments, Elicits const& elicits, TicketPtr const& ticket,
+                    ToolDone done) {
     json::View const view(arguments);
     if (auto wrong = wrong_open_arguments(name, view); !wrong.empty())
         return done(refused(std::move(wrong)));
-    if (name == approve_tool) return approve(api, project, view, ticket, std::move(done));
-    if (name == ask_tool) return ask(api, project, view, ticket, std::move(done));
-    collect(api, view["id"].string_or(""), view["wait"].integer_or(0), ticket, std::move(done));
+    if (name == approve_tool) return approve(api, project, view, elicits, ticket, std::move(done));
+    if (name == ask_tool) return ask(api, project, view, elicits, ticket, std::move(done));
+    collect(api, view["id"].string_or(""), view["wait"].integer_or(0), {}, ticket, std::move(done));
 }
 
 }  // namespace dormouse::mcp

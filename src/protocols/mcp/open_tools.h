@@ -3,6 +3,7 @@
 
 #include "json/json.h"
 #include "mcp/api.h"
+#include "mcp/elicitation.h"
 
 #include <string>
 #include <string_view>
@@ -18,8 +19,9 @@ void write_open_tools(json::Writer& out, bool tasks);
 
 // REQUIRES: is_open_tool(name). `approve` and `ask_human` with `wait` are answered when the call is
 // settled; a client that withdraws `approve` cancels its call. `project`: of new calls; empty: the
-// only one of the token.
+// only one of the token. While it waits, the client may ask its user, too.
 void call_open_tool(ApiPtr const& api, std::string const& project, std::string_view name,
-                    Json const& arguments, TicketPtr const& ticket, ToolDone done);
+                    Json const& arguments, Elicits const& elicits, TicketPtr const& ticket,
+                    ToolDone done);
 
 }  // namespace dormouse::mcp

@@ -15,11 +15,14 @@ constexpr std::int64_t poll_ms = 5'000;
 constexpr std::string_view list_limit = "50";
 constexpr std::string_view cancel_reason = "the MCP client cancelled its task";
 
-enum class TaskStatus : std::uint8_t { working, completed, failed, cancelled };
+constexpr std::string_view input_key = "answer";
+
+enum class TaskStatus : std::uint8_t { working, input_required, completed, failed, cancelled };
 
 std::string_view word_of(TaskStatus status) {
     switch (status) {
         case TaskStatus::working: return "working";
+        case TaskStatus::input_required: return "input_required";
         case TaskStatus::completed: return "completed";
         case TaskStatus::failed: return "failed";
         case TaskStatus::cancelled: return "cancelled";
@@ -28,9 +31,12 @@ std::string_view word_of(TaskStatus status) {
 }
 
 // A result with isError is `failed` in 2025-11-25 and `completed` in the extension.
-TaskStatus status_of(json::View call, Era era) {
+TaskStatus status_of(json::View call, Era era, Elicits const& elicits) {
     auto const status = call["status"].string_or("");
-    if (status == "waiting" || status == "processing") return TaskStatus::working;
+    if (status == "waiting" || status == "processing") {
+        bool const asks = elicits.any() && may_elicit(call);
+        return asks ? TaskStatus::input_required : TaskStatus::working;
+    }
     if (status == "cancelled") return TaskStatus::cancelled;
     if (status == "expired" || status == "completed") return TaskStatus::completed;
     return era == Era::stateless ? TaskStatus::completed : TaskStatus::failed;
@@ -39,6 +45,7 @@ TaskStatus status_of(json::View call, Era era) {
 std::string message_of(json::View call, TaskStatus status) {
     switch (status) {
         case TaskStatus::working: return "A person is asked.";
+        case TaskStatus::input_required: return "A person is asked; so may the client's user be.";
         case TaskStatus::completed: return "The question is answered.";
         case TaskStatus::cancelled: return "The question was cancelled.";
         case TaskStatus::failed: break;
@@ -56,9 +63,9 @@ std::int64_t updated_ms(json::View call) {
 }
 
 // The members of the task, into an open object.
-void write_task(json::Writer& out, json::View call, Era era) {
+void write_task(json::Writer& out, json::View call, Era era, Elicits const& elicits) {
     bool const stateless = era == Era::stateless;
-    auto const status = status_of(call, era);
+    auto const status = status_of(call, era, elicits);
     out.member("taskId", call["id"].string_or("")).member("status", word_of(status));
     out.member("statusMessage", message_of(call, status));
     out.member("createdAt", utc_text(created_ms(call)));
@@ -70,12 +77,18 @@ void write_task(json::Writer& out, json::View call, Era era) {
 }
 
 // The task with what belongs to its status, as tasks/get of the extension answers it.
-Json detailed(json::View call, Era era) {
+Json detailed(json::View call, Era era, Elicits const& elicits) {
     json::Writer out;
     out.begin_object();
-    write_task(out, call, era);
-    if (era == Era::stateless && status_of(call, era) == TaskStatus::completed)
+    write_task(out, call, era, elicits);
+    auto const status = status_of(call, era, elicits);
+    if (era == Era::stateless && status == TaskStatus::completed)
         out.member("result", tool_result(answer_of(call)));
+    if (era == Era::stateless && status == TaskStatus::input_required) {
+        out.key("inputRequests").begin_object().key(input_key).begin_object();
+        out.member("method", "elicitation/create");
+        out.member("params", elicitation(call, elicits, {}, era)).end_object().end_object();
+    }
     return out.end_object().json();
 }
 
@@ -83,12 +96,20 @@ Json created_result(json::View call, Era era) {
     json::Writer out;
     out.begin_object();
     if (era == Era::stateless) {
-        write_task(out.member("resultType", "task"), call, era);
+        write_task(out.member("resultType", "task"), call, era, {});
         return out.end_object().json();
     }
     out.key("task").begin_object();
-    write_task(out, call, era);
+    write_task(out, call, era, {});
     return out.end_object().end_object().json();
+}
+
+// Tells a client that waits for the result what became of its task.
+void notify(json::View call, TicketPtr const& ticket) {
+    if (!ticket->send) return;
+    json::Writer out;
+    write_task(out.begin_object(), call, Era::with_initialize, {});
+    ticket->send(rpc::notification("notifications/tasks/status", out.end_object().json()));
 }
 
 rpc::Fault unknown_task() { return bad_params("Task not found"); }
@@ -152,18 +173,35 @@ void Tasks::create(std::string_view tool, json::View arguments, json::View task,
     });
 }
 
-void Tasks::answer(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done) {
+void Tasks::answer(rpc::Message const& message, Era era, Elicits const& elicits,
+                   TicketPtr const& ticket, Done done) {
     json::View const params(message.params);
-    if (message.method == "tasks/list") return list(params, std::move(done));
+    if (message.method == "tasks/list") return list(params, elicits, std::move(done));
     auto const id = params["taskId"].string();
     if (!id) return done(std::unexpected(bad_params("taskId must be a string")));
-    if (message.method == "tasks/get") return get(*id, era, std::move(done));
+    if (message.method == "tasks/get") return get(*id, era, elicits, std::move(done));
     if (message.method == "tasks/cancel") return cancel(*id, era, std::move(done));
-    if (message.method == "tasks/result") return result(*id, ticket, std::move(done));
-    // tasks/update: no task asks its client for input.
-    find(*id, [done = std::move(done)](auto call) mutable {
+    if (message.method == "tasks/result") return result(*id, elicits, ticket, std::move(done));
+    update(*id, params, std::move(done));
+}
+
+// Responses to what is not asked are ignored, as the extension wants it.
+void Tasks::update(std::string const& id, json::View params, Done done) {
+    auto const responses = params["inputResponses"];
+    if (responses.kind() != json::Kind::object)
+        return done(std::unexpected(bad_params("inputResponses must be an object")));
+    find(id, [api = api_,
+              response = responses[input_key].exists() ? std::optional(responses[input_key].copy())
+                                                       : std::nullopt,
+              done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
-        done(Json::trusted("{}"));
+        json::View const view(*call);
+        if (!response || !may_elicit(view)) return done(Json::trusted("{}"));
+        take_elicited(api, view, json::View(*response),
+                      [done = std::move(done)](std::optional<rpc::Fault> wrong) mutable {
+                          if (wrong) return done(std::unexpected(*std::move(wrong)));
+                          done(Json::trusted("{}"));
+                      });
     });
 }
 
@@ -186,19 +224,19 @@ void Tasks::find(std::string const& id, Found found) {
     });
 }
 
-void Tasks::get(std::string const& id, Era era, Done done) {
-    find(id, [era, done = std::move(done)](auto call) mutable {
+void Tasks::get(std::string const& id, Era era, Elicits const& elicits, Done done) {
+    find(id, [era, elicits, done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
-        done(detailed(json::View(*call), era));
+        done(detailed(json::View(*call), era, elicits));
     });
 }
 
 // A page may be short: lists find the owner's calls by a reference that others may use too.
-void Tasks::list(json::View params, Done done) {
+void Tasks::list(json::View params, Elicits const& elicits, Done done) {
     auto const cursor = params["cursor"];
     if (cursor.exists() && !cursor.string())
         return done(std::unexpected(bad_params("cursor is invalid")));
-    with_owner([self = shared_from_this(), cursor = cursor.string(),
+    with_owner([self = shared_from_this(), elicits, cursor = cursor.string(),
                 done = std::move(done)](std::expected<std::string, rpc::Fault> owner) mutable {
         if (!owner) return done(std::unexpected(std::move(owner.error())));
         auto const& project = self->project_;
@@ -207,7 +245,8 @@ void Tasks::list(json::View params, Done done) {
             "&project=" + (project.empty() ? "*" : percent_encode(project)) +
             "&externalRef=" + percent_encode(task_reference(*owner));
         if (cursor) target += "&cursor=" + percent_encode(*cursor);
-        auto write = [self, owner = *owner, done = std::move(done)](ApiAnswer list) mutable {
+        auto write = [self, elicits, owner = *owner,
+                      done = std::move(done)](ApiAnswer list) mutable {
             if (!list && list.error().code == "bad_cursor")
                 return done(std::unexpected(bad_params("cursor is invalid")));
             if (!list) return done(std::unexpected(fault_of(list.error())));
@@ -217,7 +256,7 @@ void Tasks::list(json::View params, Done done) {
                 bool const gone = is_over(call, self->api_->now());
                 if (!belongs_to(call, owner, self->project_) || gone) return;
                 out.begin_object();
-                write_task(out, call, Era::with_initialize);
+                write_task(out, call, Era::with_initialize, elicits);
                 out.end_object();
             });
             out.end_array();
@@ -230,23 +269,21 @@ void Tasks::list(json::View params, Done done) {
 }
 
 // Waits for the outcome; answers as the call of the tool would have.
-void Tasks::result(std::string const& id, TicketPtr const& ticket, Done done) {
-    find(id, [api = api_, id, ticket, done = std::move(done)](auto call) mutable {
+void Tasks::result(std::string const& id, Elicits const& elicits, TicketPtr const& ticket,
+                   Done done) {
+    find(id, [api = api_, id, elicits, ticket, done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
-        auto finish = [id, ticket, done = std::move(done)](ApiAnswer settled) mutable {
+        if (is_settled(*call)) return done(tool_result(answer_of(json::View(*call)), id));
+        elicit(json::View(*call), elicits, id, ticket);
+        auto finish = [id, elicits, ticket, done = std::move(done)](ApiAnswer settled) mutable {
             if (!settled) return done(std::unexpected(fault_of_call(settled.error())));
             if (!is_settled(*settled))
                 return done(std::unexpected(rpc::Fault{.message = "The request was withdrawn"}));
             json::View const view(*settled);
-            if (ticket->send) {
-                json::Writer task;
-                write_task(task.begin_object(), view, Era::with_initialize);
-                ticket->send(
-                    rpc::notification("notifications/tasks/status", task.end_object().json()));
-            }
+            end_elicitation(view, elicits, ticket);
+            notify(view, ticket);
             done(tool_result(answer_of(view), id));
         };
-        if (is_settled(*call)) return finish(std::move(call).value());
         Waiting waiting{.target = pending_path(id), .final = is_settled};
         wait_for(api, std::move(waiting), ticket, std::move(finish));
     });
@@ -255,7 +292,7 @@ void Tasks::result(std::string const& id, TicketPtr const& ticket, Done done) {
 // The call may be settled before: 2025-11-25 refuses that, the extension does not.
 void Tasks::cancel(std::string const& id, Era era, Done done) {
     auto const is_final = [](json::View call) {
-        auto const status = std::string(word_of(status_of(call, Era::with_initialize)));
+        auto const status = std::string(word_of(status_of(call, Era::with_initialize, {})));
         return bad_params("Cannot cancel task: already in terminal status '" + status + "'");
     };
     find(id, [self = shared_from_this(), id, era, is_final,
@@ -273,7 +310,7 @@ void Tasks::cancel(std::string const& id, Era era, Done done) {
             self->find(id, [late, is_final, done = std::move(done)](auto now) mutable {
                 if (!now) return done(std::unexpected(std::move(now.error())));
                 if (late) return done(std::unexpected(is_final(json::View(*now))));
-                done(detailed(json::View(*now), Era::with_initialize));
+                done(detailed(json::View(*now), Era::with_initialize, {}));
             });
         };
         self->api_->ask({.method = "DELETE",

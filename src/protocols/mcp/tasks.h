@@ -7,6 +7,7 @@
 
 #include "json/json.h"
 #include "mcp/api.h"
+#include "mcp/elicitation.h"
 #include "mcp/versions.h"
 #include "rpc/message.h"
 
@@ -33,16 +34,19 @@ public:
     // schema. `task`: the member of the request; its `ttl` is bounded.
     void create(std::string_view tool, json::View arguments, json::View task, Era era, Done done);
     // REQUIRES: is_method(message.method, era).
-    void answer(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done);
+    // A client that elicits is asked for the answer: its task is then `input_required`.
+    void answer(rpc::Message const& message, Era era, Elicits const& elicits,
+                TicketPtr const& ticket, Done done);
     [[nodiscard]] static bool is_method(std::string_view method, Era era);
 
 private:
     using Found = std::move_only_function<void(std::expected<Json, rpc::Fault>)>;
 
     void find(std::string const& id, Found found);
-    void get(std::string const& id, Era era, Done done);
-    void list(json::View params, Done done);
-    void result(std::string const& id, TicketPtr const& ticket, Done done);
+    void get(std::string const& id, Era era, Elicits const& elicits, Done done);
+    void list(json::View params, Elicits const& elicits, Done done);
+    void result(std::string const& id, Elicits const& elicits, TicketPtr const& ticket, Done done);
+    void update(std::string const& id, json::View params, Done done);
     void cancel(std::string const& id, Era era, Done done);
     void with_owner(std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then);
 

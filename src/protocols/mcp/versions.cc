@@ -67,9 +67,18 @@ Era era_of(rpc::Message const& message) {
     return meta_of(message)[meta::version].string() ? Era::stateless : Era::with_initialize;
 }
 
+Abilities abilities_in(json::View capabilities) {
+    auto const asks = capabilities["elicitation"];
+    auto const has = [](json::View one) { return one.kind() == json::Kind::object; };
+    // Before 2025-11-25 there are only forms, and nothing names them.
+    bool const form = has(asks["form"]) || (has(asks) && !has(asks["url"]));
+    return {.tasks = has(capabilities["extensions"][tasks_extension]),
+            .form = form,
+            .url = has(asks["url"])};
+}
+
 Abilities abilities_of(rpc::Message const& message) {
-    auto const said = meta_of(message)[meta::capabilities];
-    return {.tasks = said["extensions"][tasks_extension].kind() == json::Kind::object};
+    return abilities_in(meta_of(message)[meta::capabilities]);
 }
 
 rpc::Fault needs_tasks() {

@@ -47,7 +47,11 @@ enum class Era : std::uint8_t { with_initialize, stateless };
 // What the client of a request can do that not all can.
 struct Abilities {
     bool tasks = false;  // reads tasks that answer in place of a tool
+    bool form = false;   // asks its user with a form
+    bool url = false;    // sends its user to a page
 };
+// What these capabilities of a client say.
+[[nodiscard]] Abilities abilities_in(json::View capabilities);
 // What a request of the stateless era says of its client.
 [[nodiscard]] Abilities abilities_of(rpc::Message const& message);
 // The fault of a request that only clients with tasks may send.

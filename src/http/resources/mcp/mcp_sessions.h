@@ -6,6 +6,7 @@
 
 #include "http/resources/mcp/mcp_streams.h"
 #include "mcp/api.h"
+#include "mcp/versions.h"
 
 #include <cstdint>
 #include <map>
@@ -20,8 +21,11 @@ public:
     static constexpr std::size_t sessions_max = 10'000;  // the one unused for longest is forgotten
     static constexpr std::size_t open_requests_max = 100;  // of one session
 
-    // Returns the id of a new session of this caller. `random`: 256 bits as text.
-    std::string begin(std::string const& owner, std::string_view random);
+    // Returns the id of a new session of this caller. `random`: 256 bits as text. The id says how
+    // the client asks its user, so that this survives restarts.
+    std::string begin(std::string const& owner, std::string_view random,
+                      mcp::Abilities const& client = {});
+    [[nodiscard]] static mcp::Abilities client_of(std::string_view id);
     // Returns whether the caller may use this id.
     [[nodiscard]] bool use(std::string const& owner, std::string const& id);
     // Returns false if it is not the caller's or has ended.

@@ -30,6 +30,7 @@ private:
     [[nodiscard]] bool has_requests() const;
     void cancel_named();
     void begin_session();
+    void take_response();
     void begin_stream();
     [[nodiscard]] bool gone() const;
     void answer(rpc::Message const& message);
@@ -59,7 +60,9 @@ mcp::FaceSettings McpAnswer::settings() const {
         session = x_->principal->session->text();  // an external agent's
     return {.session = std::move(session),
             .project = std::string(x_->request.query_value("project").value_or("")),
-            .version = api_.services().facts.release};
+            .version = api_.services().facts.release,
+            .elicits = {.client = McpSessions::client_of(session_),
+                        .base_url = api_.services().gate.base_url()}};
 }
 
 void McpAnswer::fail(int status, Json const& id, rpc::Fault const& fault) {
@@ -100,11 +103,24 @@ bool McpAnswer::refuse() {
 
 // The session of `initialize` begins here; its id is in the header of the answer.
 void McpAnswer::begin_session() {
-    bool const initializes = std::ranges::any_of(
-        received_.messages, [](rpc::Message const& each) { return each.method == "initialize"; });
-    if (!initializes) return;
-    session_ = api_.mcp_sessions().begin(x_->by.name, base64url(api_.services().entropy.random()));
+    auto const hello = std::ranges::find(received_.messages, "initialize", &rpc::Message::method);
+    if (hello == received_.messages.end()) return;
+    auto const client = mcp::abilities_in(json::View(hello->params)["capabilities"]);
+    session_ =
+        api_.mcp_sessions().begin(x_->by.name, base64url(api_.services().entropy.random()), client);
     headers_.emplace_back(session_id_header, session_);
+}
+
+// What the client's user answered to elicitation/create; other responses and notifications need
+// no answer.
+void McpAnswer::take_response() {
+    auto const& first = received_.messages.front();
+    bool const elicited = first.kind == Kind::response && !mcp::elicited_call(first.id).empty();
+    if (!elicited) return x_->empty(202);
+    mcp::take_elicited(api_of(api_, x_), first, [x = x_](std::optional<rpc::Fault> wrong) {
+        if (!wrong) return x->empty(202);
+        x->json(400, rpc::refusal(Json(), *wrong));
+    });
 }
 
 // With a session the stream is kept, so that a client which lost it continues it.
@@ -140,7 +156,7 @@ void McpAnswer::begin(rpc::Received received) {
         return fail(404, Json(),
                     {.code = -32001, .message = "Session not found: initialize again"});
     cancel_named();
-    if (!has_requests()) return x_->empty(202);
+    if (!has_requests()) return take_response();
     begin_session();
     begin_stream();
     auto const of = kept_ ? staying(x_, [kept = kept_] { return kept->given_up(); }) : x_;
