@@ -3,6 +3,7 @@
 #include "base/url.h"
 #include "mcp/questions.h"
 #include "mcp/results.h"
+#include "mcp/task_state.h"
 #include "mcp/waiting.h"
 
 #include <algorithm>
@@ -11,98 +12,8 @@
 namespace dormouse::mcp {
 namespace {
 
-constexpr std::int64_t poll_ms = 5'000;
 constexpr std::string_view list_limit = "50";
 constexpr std::string_view cancel_reason = "the MCP client cancelled its task";
-
-constexpr std::string_view input_key = "answer";
-
-enum class TaskStatus : std::uint8_t { working, input_required, completed, failed, cancelled };
-
-std::string_view word_of(TaskStatus status) {
-    switch (status) {
-        case TaskStatus::working: return "working";
-        case TaskStatus::input_required: return "input_required";
-        case TaskStatus::completed: return "completed";
-        case TaskStatus::failed: return "failed";
-        case TaskStatus::cancelled: return "cancelled";
-    }
-    return "failed";
-}
-
-// A result with isError is `failed` in 2025-11-25 and `completed` in the extension.
-TaskStatus status_of(json::View call, Era era, Elicits const& elicits) {
-    auto const status = call["status"].string_or("");
-    if (status == "waiting" || status == "processing") {
-        bool const asks = elicits.any() && may_elicit(call);
-        return asks ? TaskStatus::input_required : TaskStatus::working;
-    }
-    if (status == "cancelled") return TaskStatus::cancelled;
-    if (status == "expired" || status == "completed") return TaskStatus::completed;
-    return era == Era::stateless ? TaskStatus::completed : TaskStatus::failed;
-}
-
-std::string message_of(json::View call, TaskStatus status) {
-    switch (status) {
-        case TaskStatus::working: return "A person is asked.";
-        case TaskStatus::input_required: return "A person is asked; so may the client's user be.";
-        case TaskStatus::completed: return "The question is answered.";
-        case TaskStatus::cancelled: return "The question was cancelled.";
-        case TaskStatus::failed: break;
-    }
-    return call["error"].string_or("There is no answer.");
-}
-
-std::int64_t created_ms(json::View call) { return call["time"]["created"].integer_or(0); }
-
-std::int64_t updated_ms(json::View call) {
-    auto latest = std::max(created_ms(call), call["time"]["completed"].integer_or(0));
-    call["progress"].elements(
-        [&](json::View one) { latest = std::max(latest, one["at"].integer_or(0)); });
-    return latest;
-}
-
-// The members of the task, into an open object.
-void write_task(json::Writer& out, json::View call, Era era, Elicits const& elicits) {
-    bool const stateless = era == Era::stateless;
-    auto const status = status_of(call, era, elicits);
-    out.member("taskId", call["id"].string_or("")).member("status", word_of(status));
-    out.member("statusMessage", message_of(call, status));
-    out.member("createdAt", utc_text(created_ms(call)));
-    out.member("lastUpdatedAt", utc_text(updated_ms(call)));
-    auto const deadline = call["timeout"].integer();
-    auto const ttl = deadline ? std::optional(*deadline - created_ms(call)) : std::nullopt;
-    out.member(stateless ? "ttlMs" : "ttl", ttl);
-    out.member(stateless ? "pollIntervalMs" : "pollInterval", poll_ms);
-}
-
-// The task with what belongs to its status, as tasks/get of the extension answers it.
-Json detailed(json::View call, Era era, Elicits const& elicits) {
-    json::Writer out;
-    out.begin_object();
-    write_task(out, call, era, elicits);
-    auto const status = status_of(call, era, elicits);
-    if (era == Era::stateless && status == TaskStatus::completed)
-        out.member("result", tool_result(answer_of(call)));
-    if (era == Era::stateless && status == TaskStatus::input_required) {
-        out.key("inputRequests").begin_object().key(input_key).begin_object();
-        out.member("method", "elicitation/create");
-        out.member("params", elicitation(call, elicits, {}, era)).end_object().end_object();
-    }
-    return out.end_object().json();
-}
-
-Json created_result(json::View call, Era era) {
-    json::Writer out;
-    out.begin_object();
-    if (era == Era::stateless) {
-        write_task(out.member("resultType", "task"), call, era, {});
-        return out.end_object().json();
-    }
-    out.key("task").begin_object();
-    write_task(out, call, era, {});
-    return out.end_object().end_object().json();
-}
 
 // Tells a client that waits for the result what became of its task.
 void notify(json::View call, TicketPtr const& ticket) {
@@ -168,7 +79,7 @@ void Tasks::create(std::string_view tool, json::View arguments, json::View task,
         if (!request) return done(std::unexpected(bad_params(request.error().what)));
         api->ask(*std::move(request), [era, done = std::move(done)](ApiAnswer made) mutable {
             if (!made) return done(std::unexpected(fault_of(made.error())));
-            done(created_result(json::View(*made)["call"], era));
+            done(created_task(json::View(*made)["call"], era));
         });
     });
 }
@@ -191,8 +102,9 @@ void Tasks::update(std::string const& id, json::View params, Done done) {
     if (responses.kind() != json::Kind::object)
         return done(std::unexpected(bad_params("inputResponses must be an object")));
     find(id, [api = api_,
-              response = responses[input_key].exists() ? std::optional(responses[input_key].copy())
-                                                       : std::nullopt,
+              response = responses[task_input_key].exists()
+                             ? std::optional(responses[task_input_key].copy())
+                             : std::nullopt,
               done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
         json::View const view(*call);
@@ -227,7 +139,7 @@ void Tasks::find(std::string const& id, Found found) {
 void Tasks::get(std::string const& id, Era era, Elicits const& elicits, Done done) {
     find(id, [era, elicits, done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
-        done(detailed(json::View(*call), era, elicits));
+        done(detailed_task(json::View(*call), era, elicits));
     });
 }
 
@@ -292,7 +204,7 @@ void Tasks::result(std::string const& id, Elicits const& elicits, TicketPtr cons
 // The call may be settled before: 2025-11-25 refuses that, the extension does not.
 void Tasks::cancel(std::string const& id, Era era, Done done) {
     auto const is_final = [](json::View call) {
-        auto const status = std::string(word_of(status_of(call, Era::with_initialize, {})));
+        auto const status = std::string(task_status(call));
         return bad_params("Cannot cancel task: already in terminal status '" + status + "'");
     };
     find(id, [self = shared_from_this(), id, era, is_final,
@@ -310,7 +222,7 @@ void Tasks::cancel(std::string const& id, Era era, Done done) {
             self->find(id, [late, is_final, done = std::move(done)](auto now) mutable {
                 if (!now) return done(std::unexpected(std::move(now.error())));
                 if (late) return done(std::unexpected(is_final(json::View(*now))));
-                done(detailed(json::View(*now), Era::with_initialize, {}));
+                done(detailed_task(json::View(*now), Era::with_initialize, {}));
             });
         };
         self->api_->ask({.method = "DELETE",
