@@ -33,7 +33,8 @@ std::optional<std::string> name_of(rpc::Message const& message) {
     if (message.method == "tools/call" || message.method == "prompts/get")
         return params["name"].string();
     if (message.method == "resources/read") return params["uri"].string();
-    if (message.method.starts_with("tasks/")) return params["taskId"].string();
+    for (auto const* const of_task : {"tasks/get", "tasks/update", "tasks/cancel"})
+        if (message.method == of_task) return params["taskId"].string();
     return std::nullopt;
 }
 
