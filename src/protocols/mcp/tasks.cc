@@ -59,8 +59,9 @@ bool Tasks::is_method(std::string_view method, Era era) {
     return method == "tasks/list" || method == "tasks/result";
 }
 
-void Tasks::with_owner(std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then) {
-    api_->ask({.target = "/api/me"}, [then = std::move(then)](ApiAnswer me) mutable {
+void Tasks::with_owner(TicketPtr const& ticket,
+                       std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then) {
+    ask_until_back(api_, "/api/me", ticket, [then = std::move(then)](ApiAnswer me) mutable {
         if (!me) return then(std::unexpected(fault_of(me.error())));
         then(json::View(*me)["name"].string_or(""));
     });
@@ -70,9 +71,9 @@ void Tasks::create(std::string_view tool, json::View arguments, json::View task,
                    Done done) {
     auto const ttl = ttl_of(task);
     if (!ttl) return done(std::unexpected(bad_params("task must be an object with ttl, in ms")));
-    with_owner([api = api_, project = project_, tool = std::string(tool),
-                arguments = arguments.copy(), ttl = *ttl, era,
-                done = std::move(done)](std::expected<std::string, rpc::Fault> owner) mutable {
+    with_owner(nullptr, [api = api_, project = project_, tool = std::string(tool),
+                         arguments = arguments.copy(), ttl = *ttl, era, done = std::move(done)](
+                            std::expected<std::string, rpc::Fault> owner) mutable {
         if (!owner) return done(std::unexpected(std::move(owner.error())));
         auto request =
             question_of(project, tool, json::View(arguments), TaskTerms{*std::move(owner), ttl});
@@ -101,26 +102,27 @@ void Tasks::update(std::string const& id, json::View params, Done done) {
     auto const responses = params["inputResponses"];
     if (responses.kind() != json::Kind::object)
         return done(std::unexpected(bad_params("inputResponses must be an object")));
-    find(id, [api = api_,
-              response = responses[task_input_key].exists()
-                             ? std::optional(responses[task_input_key].copy())
-                             : std::nullopt,
-              done = std::move(done)](auto call) mutable {
-        if (!call) return done(std::unexpected(std::move(call.error())));
-        json::View const view(*call);
-        if (!response || !may_elicit(view)) return done(Json::trusted("{}"));
-        take_elicited(api, view, json::View(*response),
-                      [done = std::move(done)](std::optional<rpc::Fault> wrong) mutable {
-                          if (wrong) return done(std::unexpected(*std::move(wrong)));
-                          done(Json::trusted("{}"));
-                      });
-    });
+    find(id, nullptr,
+         [api = api_,
+          response = responses[task_input_key].exists()
+                         ? std::optional(responses[task_input_key].copy())
+                         : std::nullopt,
+          done = std::move(done)](auto call) mutable {
+             if (!call) return done(std::unexpected(std::move(call.error())));
+             json::View const view(*call);
+             if (!response || !may_elicit(view)) return done(Json::trusted("{}"));
+             take_elicited(api, view, json::View(*response),
+                           [done = std::move(done)](std::optional<rpc::Fault> wrong) mutable {
+                               if (wrong) return done(std::unexpected(*std::move(wrong)));
+                               done(Json::trusted("{}"));
+                           });
+         });
 }
 
 // The pending call of the owner's task.
-void Tasks::find(std::string const& id, Found found) {
-    with_owner([self = shared_from_this(), id,
-                found = std::move(found)](std::expected<std::string, rpc::Fault> owner) mutable {
+void Tasks::find(std::string const& id, TicketPtr const& ticket, Found found) {
+    with_owner(ticket, [self = shared_from_this(), id, ticket, found = std::move(found)](
+                           std::expected<std::string, rpc::Fault> owner) mutable {
         if (!owner) return found(std::unexpected(std::move(owner.error())));
         auto check = [self, owner = *std::move(owner),
                       found = std::move(found)](ApiAnswer call) mutable {
@@ -132,12 +134,12 @@ void Tasks::find(std::string const& id, Found found) {
                 return found(std::unexpected(bad_params("Task has expired")));
             found(*std::move(call));
         };
-        self->api_->ask({.target = pending_path(id) + "?view=inbox"}, std::move(check));
+        ask_until_back(self->api_, pending_path(id) + "?view=inbox", ticket, std::move(check));
     });
 }
 
 void Tasks::get(std::string const& id, Era era, Elicits const& elicits, Done done) {
-    find(id, [era, elicits, done = std::move(done)](auto call) mutable {
+    find(id, nullptr, [era, elicits, done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
         done(detailed_task(json::View(*call), era, elicits));
     });
@@ -148,42 +150,43 @@ void Tasks::list(json::View params, Elicits const& elicits, Done done) {
     auto const cursor = params["cursor"];
     if (cursor.exists() && !cursor.string())
         return done(std::unexpected(bad_params("cursor is invalid")));
-    with_owner([self = shared_from_this(), elicits, cursor = cursor.string(),
+    with_owner(nullptr,
+               [self = shared_from_this(), elicits, cursor = cursor.string(),
                 done = std::move(done)](std::expected<std::string, rpc::Fault> owner) mutable {
-        if (!owner) return done(std::unexpected(std::move(owner.error())));
-        auto const& project = self->project_;
-        std::string target =
-            "/api/pending?view=inbox&changedSince=0&limit=" + std::string(list_limit) +
-            "&project=" + (project.empty() ? "*" : percent_encode(project)) +
-            "&externalRef=" + percent_encode(task_reference(*owner));
-        if (cursor) target += "&cursor=" + percent_encode(*cursor);
-        auto write = [self, elicits, owner = *owner,
-                      done = std::move(done)](ApiAnswer list) mutable {
-            if (!list && list.error().code == "bad_cursor")
-                return done(std::unexpected(bad_params("cursor is invalid")));
-            if (!list) return done(std::unexpected(fault_of(list.error())));
-            json::Writer out;
-            out.begin_object().key("tasks").begin_array();
-            json::View(*list)["items"].elements([&](json::View call) {
-                bool const gone = is_over(call, self->api_->now());
-                if (!belongs_to(call, owner, self->project_) || gone) return;
-                out.begin_object();
-                write_task(out, call, Era::with_initialize, elicits);
-                out.end_object();
-            });
-            out.end_array();
-            if (auto const next = json::View(*list)["next"].string())
-                out.member("nextCursor", *next);
-            done(out.end_object().json());
-        };
-        self->api_->ask({.target = std::move(target)}, std::move(write));
-    });
+                   if (!owner) return done(std::unexpected(std::move(owner.error())));
+                   auto const& project = self->project_;
+                   std::string target =
+                       "/api/pending?view=inbox&changedSince=0&limit=" + std::string(list_limit) +
+                       "&project=" + (project.empty() ? "*" : percent_encode(project)) +
+                       "&externalRef=" + percent_encode(task_reference(*owner));
+                   if (cursor) target += "&cursor=" + percent_encode(*cursor);
+                   auto write = [self, elicits, owner = *owner,
+                                 done = std::move(done)](ApiAnswer list) mutable {
+                       if (!list && list.error().code == "bad_cursor")
+                           return done(std::unexpected(bad_params("cursor is invalid")));
+                       if (!list) return done(std::unexpected(fault_of(list.error())));
+                       json::Writer out;
+                       out.begin_object().key("tasks").begin_array();
+                       json::View(*list)["items"].elements([&](json::View call) {
+                           bool const gone = is_over(call, self->api_->now());
+                           if (!belongs_to(call, owner, self->project_) || gone) return;
+                           out.begin_object();
+                           write_task(out, call, Era::with_initialize, elicits);
+                           out.end_object();
+                       });
+                       out.end_array();
+                       if (auto const next = json::View(*list)["next"].string())
+                           out.member("nextCursor", *next);
+                       done(out.end_object().json());
+                   };
+                   self->api_->ask({.target = std::move(target)}, std::move(write));
+               });
 }
 
 // Waits for the outcome; answers as the call of the tool would have.
 void Tasks::result(std::string const& id, Elicits const& elicits, TicketPtr const& ticket,
                    Done done) {
-    find(id, [api = api_, id, elicits, ticket, done = std::move(done)](auto call) mutable {
+    find(id, ticket, [api = api_, id, elicits, ticket, done = std::move(done)](auto call) mutable {
         if (!call) return done(std::unexpected(std::move(call.error())));
         if (is_settled(*call)) return done(tool_result(answer_of(json::View(*call)), id));
         elicit(json::View(*call), elicits, id, ticket);
@@ -207,28 +210,30 @@ void Tasks::cancel(std::string const& id, Era era, Done done) {
         auto const status = std::string(task_status(call));
         return bad_params("Cannot cancel task: already in terminal status '" + status + "'");
     };
-    find(id, [self = shared_from_this(), id, era, is_final,
-              done = std::move(done)](auto call) mutable {
-        if (!call) return done(std::unexpected(std::move(call.error())));
-        if (is_settled(*call)) {
-            if (era == Era::stateless) return done(Json::trusted("{}"));
-            return done(std::unexpected(is_final(json::View(*call))));
-        }
-        auto then = [self, id, era, is_final, done = std::move(done)](ApiAnswer gone) mutable {
-            bool const late =
-                !gone && (gone.error().code == "conflict" || gone.error().code == "expired");
-            if (!gone && !late) return done(std::unexpected(fault_of_call(gone.error())));
-            if (era == Era::stateless) return done(Json::trusted("{}"));
-            self->find(id, [late, is_final, done = std::move(done)](auto now) mutable {
-                if (!now) return done(std::unexpected(std::move(now.error())));
-                if (late) return done(std::unexpected(is_final(json::View(*now))));
-                done(detailed_task(json::View(*now), Era::with_initialize, {}));
-            });
-        };
-        self->api_->ask({.method = "DELETE",
-                         .target = pending_path(id) + "?reason=" + percent_encode(cancel_reason)},
-                        std::move(then));
-    });
+    find(id, nullptr,
+         [self = shared_from_this(), id, era, is_final, done = std::move(done)](auto call) mutable {
+             if (!call) return done(std::unexpected(std::move(call.error())));
+             if (is_settled(*call)) {
+                 if (era == Era::stateless) return done(Json::trusted("{}"));
+                 return done(std::unexpected(is_final(json::View(*call))));
+             }
+             auto then = [self, id, era, is_final, done = std::move(done)](ApiAnswer gone) mutable {
+                 bool const late =
+                     !gone && (gone.error().code == "conflict" || gone.error().code == "expired");
+                 if (!gone && !late) return done(std::unexpected(fault_of_call(gone.error())));
+                 if (era == Era::stateless) return done(Json::trusted("{}"));
+                 self->find(id, nullptr,
+                            [late, is_final, done = std::move(done)](auto now) mutable {
+                                if (!now) return done(std::unexpected(std::move(now.error())));
+                                if (late) return done(std::unexpected(is_final(json::View(*now))));
+                                done(detailed_task(json::View(*now), Era::with_initialize, {}));
+                            });
+             };
+             self->api_->ask(
+                 {.method = "DELETE",
+                  .target = pending_path(id) + "?reason=" + percent_encode(cancel_reason)},
+                 std::move(then));
+         });
 }
 
 void write_task_capabilities(json::Writer& out, Era era) {

@@ -42,13 +42,15 @@ public:
 private:
     using Found = std::move_only_function<void(std::expected<Json, rpc::Fault>)>;
 
-    void find(std::string const& id, Found found);
+    // `ticket`: waits while the server is away; null: does not.
+    void find(std::string const& id, TicketPtr const& ticket, Found found);
     void get(std::string const& id, Era era, Elicits const& elicits, Done done);
     void list(json::View params, Elicits const& elicits, Done done);
     void result(std::string const& id, Elicits const& elicits, TicketPtr const& ticket, Done done);
     void update(std::string const& id, json::View params, Done done);
     void cancel(std::string const& id, Era era, Done done);
-    void with_owner(std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then);
+    void with_owner(TicketPtr const& ticket,
+                    std::move_only_function<void(std::expected<std::string, rpc::Fault>)> then);
 
     ApiPtr api_;
     std::string project_;

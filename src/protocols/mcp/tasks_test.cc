@@ -57,10 +57,10 @@ protected:
         open.pop_front();
         done(Json::trusted(std::move(text)));
     }
-    void refuse(std::string code) {
+    void refuse(std::string code, bool away = false) {
         auto done = std::move(open.front());
         open.pop_front();
-        done(std::unexpected(Refusal{.what = code, .code = code}));
+        done(std::unexpected(Refusal{.what = code, .code = code, .away = away}));
     }
     // A request that first asks who the caller is, and then for the call.
     void ask_of(std::string const& method, std::string const& call, bool stateless = false) {
@@ -190,6 +190,25 @@ TEST_F(TasksOfMcp, Result_OfOpenTask_WaitsForTheOutcome) {
     ASSERT_EQ(sent.size(), 1);
     EXPECT_TRUE(sent[0].contains("notifications/tasks/status"));
     EXPECT_TRUE(sent[0].contains(R"("status":"completed")"));
+}
+
+TEST_F(TasksOfMcp, Result_ServerAway_WaitsForIt) {
+    ask("tasks/result", R"("taskId":"pnd_1")");
+    refuse("away", true);
+    EXPECT_EQ(asked.back().target, "/api/me");
+    EXPECT_TRUE(asked.back().waits);
+    answer(R"({"name":"ann"})");
+    refuse("away", true);
+    EXPECT_EQ(asked.back().target, "/api/pending/pnd_1?view=inbox");
+    answer(call_of("ann", "completed", R"("reason":"user_input","result":{"output":"eu"})"));
+    EXPECT_EQ(at("/content/0/text"), "eu");
+    ask("tasks/result", R"("taskId":"pnd_1")");
+    ticket->cancelled = true;
+    refuse("away", true);
+    EXPECT_EQ(why(), "away");
+    ask("tasks/get", R"("taskId":"pnd_1")");
+    refuse("away", true);
+    EXPECT_EQ(why(), "away") << "its client asks again";
 }
 
 TEST_F(TasksOfMcp, Cancel_SettledMeanwhile_IsRefusedInTheOldEra) {
