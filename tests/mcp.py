@@ -401,6 +401,37 @@ class Asking(Face):
         self.assertIn('not found', program.fails('collect_answer', id='pnd_1').lower())
 
 
+    def test_task_outlives_kills_of_both_sides(self):
+        program = self.program(version='2025-11-25')
+        self.assertIn('tasks', program.hello['capabilities'])
+        task = program.ask('tools/call', name='ask_human', task={'ttl': 600_000},
+                           arguments={'question': 'Which region?'})['task']
+        self.server.restart()
+        program.kill()
+        program = self.program(version='2025-11-25')
+        listed, = program.ask('tasks/list')['tasks']
+        self.assertEqual((listed['taskId'], listed['status'], listed['ttl']),
+                         (task['taskId'], 'working', 600_000))
+        number = program.begin('tasks/result', taskId=task['taskId'])
+        self.server.restart()
+        self.server.result(task['taskId'], 'Frankfurt')
+        self.assertEqual(program.end(number)['content'][0]['text'], 'Frankfurt')
+
+    def test_task_of_the_extension_asks_its_client(self):
+        meta = {**Stateless.META, 'io.modelcontextprotocol/clientCapabilities': {
+            'elicitation': {}, 'extensions': {'io.modelcontextprotocol/tasks': {}}}}
+        program = self.program()
+        task = program.ask('tools/call', name='ask_human', _meta=meta,
+                           arguments={'question': 'Which region?'})['taskId']
+        state = program.ask('tasks/get', taskId=task, _meta=meta)
+        self.assertEqual(state['inputRequests']['answer']['params']['message'], 'Which region?')
+        program.ask('tasks/update', taskId=task, _meta=meta, inputResponses={
+            'answer': {'action': 'accept', 'content': {'answer': 'Frankfurt'}}})
+        state = program.ask('tasks/get', taskId=task, _meta=meta)
+        self.assertEqual((state['status'], state['result']['content'][0]['text']),
+                         ('completed', 'Frankfurt'))
+
+
 class Stateless(Face):
     """2026-07-28: nothing comes before a request."""
     META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28',

@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import threading
 
-from dormouse import Case, Client, main, wait_for
+from dormouse import Case, Client, Server, main, wait_for
 from npm import install
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -25,6 +25,12 @@ class Mcp(Case):
         return self.post({'jsonrpc': '2.0', 'id': 1, 'method': method, 'params': params},
                          path=path, client=client, **(headers or {}))
 
+    def said(self, answer):
+        """The last message of an answer, which may be a stream."""
+        lines = [line[6:] for line in answer.raw.decode().split('\n')
+                 if line.startswith('data: {')]
+        return json.loads(lines[-1] if lines else answer.raw)
+
     def begin(self, version='2025-06-18', path='/mcp'):
         answer = self.ask('initialize', path=path, protocolVersion=version, capabilities={},
                           clientInfo={'name': 'test', 'version': '1'})
@@ -38,15 +44,19 @@ class Mcp(Case):
 
     def stream(self, name, session=None, id=7, meta=None, **arguments):
         """Returns the open answer to a call that waits."""
+        return self.begin_stream('tools/call', session, id, name=name, arguments=arguments,
+                                 **({'_meta': meta} if meta else {}))
+
+    def begin_stream(self, method, session=None, id=7, headers=None, **params):
+        """Returns the open answer to a request that waits."""
         connection = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=30)
         self.addCleanup(connection.close)
-        params = {'name': name, 'arguments': arguments, **({'_meta': meta} if meta else {})}
         headers = {'Authorization': f'Bearer {self.server.token}', 'Accept': BOTH,
-                   'Content-Type': 'application/json'}
+                   'Content-Type': 'application/json', **(headers or {})}
         if session:
             headers['Mcp-Session-Id'] = session
         connection.request('POST', '/mcp', json.dumps(
-            {'jsonrpc': '2.0', 'id': id, 'method': 'tools/call', 'params': params}), headers)
+            {'jsonrpc': '2.0', 'id': id, 'method': method, 'params': params}), headers)
         answer = connection.getresponse()
         answer.connection = connection
         self.assertEqual((answer.status, answer.headers['Content-Type']),
@@ -256,6 +266,53 @@ class Rights(Mcp):
             self.assertEqual(found['resource'], f'http://127.0.0.1:{self.server.port}/mcp')
             self.assertEqual(found['bearer_methods_supported'], ['header'])
         self.assertStatus(outsider.get('/.well-known/oauth-protected-resource/x'), 401)
+
+    def assertChallenged(self, answer):
+        self.assertStatus(answer, 401)
+        place = f'http://127.0.0.1:{self.server.port}/.well-known/oauth-protected-resource/mcp'
+        self.assertEqual(answer.headers['WWW-Authenticate'],
+                         f'Bearer realm="dormouse", resource_metadata="{place}"')
+
+    def test_token_that_is_not_valid_is_challenged_everywhere(self):
+        other = Server()
+        self.addCleanup(other.clean)
+        with self.subTest('of another server'):
+            self.assertChallenged(self.ask('ping', client=Client(self.server.port, other.token)))
+        short = self.client('short', 'operate', ttlMs=1_000)
+        gone = self.client('gone', 'operate')
+        self.assertStatus(self.ask('ping', client=short), 200)
+        self.server.advance(2)
+        token, = [one for one in self.server.items('/api/tokens') if one['name'] == 'gone']
+        self.assertStatus(self.server.delete(f'/api/tokens/{token["id"]}'), 204)
+        for bad in (short, gone, Client(self.server.port, None),
+                    Client(self.server.port, 'dm_nonsense')):
+            self.server.advance(2)  # so many failures are allowed in a second
+            for method in ('POST', 'GET', 'DELETE'):
+                with self.subTest(token=bad.token, method=method):
+                    body = {'raw': b'{"jsonrpc":"2.0","id":1,"method":"ping"}'}
+                    self.assertChallenged(bad.call(method, '/mcp', **(
+                        body if method == 'POST' else {}), headers={
+                            'Accept': 'text/event-stream'}))
+
+    def test_token_in_the_address_is_no_token(self):
+        outsider = Client(self.server.port, None)
+        for name in ('access_token', 'token'):
+            self.assertChallenged(self.ask('ping', client=outsider,
+                                           path=f'/mcp?{name}={self.server.token}'))
+
+    def test_revoked_token_ends_its_streams(self):
+        session = self.server.post('/api/tokens', {'name': 'ann', 'role': 'operate'})
+        ann = Client(self.server.port, session['secret'])
+        hello = self.ask('initialize', client=ann, protocolVersion='2025-11-25', capabilities={},
+                         clientInfo={'name': 't', 'version': '1'})
+        stream = self.begin_stream('tools/call', hello.headers['Mcp-Session-Id'], headers={
+            'Authorization': f'Bearer {ann.token}'}, name='approve', arguments={
+                'tool_name': 'Bash', 'input': {}})
+        self.waiting()
+        token, = [one for one in self.server.items('/api/tokens') if one['name'] == 'ann']
+        self.assertStatus(self.server.delete(f'/api/tokens/{token["id"]}'), 204)
+        self.server.advance(60)
+        self.assertFalse(b'allow' in stream.read())
 
     def test_pages_of_other_sites_are_refused(self):
         self.assertStatus(self.ask('ping', headers={'Origin': 'http://evil.example'}), 403)

@@ -49,6 +49,8 @@ struct Ticket {
     [[nodiscard]] bool over() const { return cancelled || (gone && gone()); }
     // Reports progress to the client; empty: it did not ask for any.
     std::function<void(std::string const& message)> progress = {};
+    // Sends the client a line before the answer; empty: the answer is all that it gets.
+    std::function<void(std::string const& line)> send = {};
 };
 using TicketPtr = std::shared_ptr<Ticket>;
 

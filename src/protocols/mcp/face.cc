@@ -1,6 +1,8 @@
 #include "mcp/face.h"
 
 #include "mcp/open_tools.h"
+#include "mcp/questions.h"
+#include "mcp/results.h"
 
 namespace dormouse::mcp {
 namespace {
@@ -17,29 +19,28 @@ constexpr std::string_view open_instructions =
     "These tools ask people, who may answer after days. ask_human returns an id at once; "
     "collect_answer returns the answer.";
 
-rpc::Fault fault_of(Refusal const& why) {
-    json::Writer data;
-    data.begin_object().member("code", why.code).end_object();
-    return {.code = why.rpc_code == 0 ? rpc::code::internal_error : why.rpc_code,
-            .message = why.what,
-            .data = why.code.empty() ? Json() : data.json()};
+void write_capabilities(json::Writer& out, std::optional<Era> tasks) {
+    out.key("capabilities").begin_object().key("tools").begin_object().end_object();
+    if (tasks) write_task_capabilities(out, *tasks);
+    out.end_object();
 }
 
-// The answer of a tool; a refusal is text for the model.
-Json tool_result(ToolText const& result) {
-    json::Writer out;
-    out.begin_object().key("content").begin_array().begin_object().member("type", "text");
-    out.member("text", result ? *result : result.error().what).end_object().end_array();
-    return out.member("isError", !result).end_object().json();
+// The answer of a tool that is not known is a fault.
+ToolDone as_result(Face::Done done) {
+    return [done = std::move(done)](ToolText result) mutable {
+        if (!result && SessionTools::is_unknown(result.error()))
+            return done(std::unexpected(fault_of(result.error())));
+        done(tool_result(result));
+    };
 }
 
-Face::Answer bad_params(std::string why) {
-    return std::unexpected(
-        rpc::Fault{.code = rpc::code::invalid_params, .message = std::move(why)});
-}
-
-void write_capabilities(json::Writer& out) {
-    out.key("capabilities").begin_object().key("tools").begin_object().end_object().end_object();
+// Whether the call is answered with a task: 2025-11-25 asks for it, the extension leaves it to the
+// server. A client that says how long it waits gets no task then.
+bool is_task_call(std::string_view tool, rpc::Message const& message) {
+    json::View const params(message.params);
+    if (!asks_question(tool)) return false;
+    if (era_of(message) == Era::with_initialize) return params["task"].exists();
+    return abilities_of(message).tasks && params["arguments"]["wait"].integer_or(0) == 0;
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ Face::Face(FaceSettings settings, ApiPtr api)
                                        : std::make_shared<SessionTools>(settings_.session, api_)),
       gateway_(settings_.servers.empty()
                    ? nullptr
-                   : std::make_shared<GatewayTools>(settings_.servers, settings_.project, api_)) {}
+                   : std::make_shared<GatewayTools>(settings_.servers, settings_.project, api_)),
+      tasks_(std::make_shared<Tasks>(api_, settings_.project)) {}
 
 void Face::answer(rpc::Message const& message, Era era, TicketPtr ticket, Done done) {
     if (era == Era::with_initialize)
@@ -67,23 +69,38 @@ void Face::answer(rpc::Message const& message, Era era, TicketPtr ticket, Done d
 
 void Face::dispatch(rpc::Message const& message, Era era, TicketPtr ticket, Done done) {
     bool const stateless = era == Era::stateless;
-    json::View const params(message.params);
-    if (message.method == "tools/list") return list_tools(std::move(done));
+    if (message.method == "tools/list") return list_tools(era, std::move(done));
     if (message.method == "tools/call")
-        return call_tool(params, std::move(ticket), std::move(done));
+        return call_tool(message, era, std::move(ticket), std::move(done));
     if (message.method == "ping" && !stateless) return done(Json::trusted("{}"));
-    if (message.method == "initialize" && !stateless) return done(initialize(params));
+    if (message.method == "initialize" && !stateless)
+        return done(initialize(json::View(message.params)));
     if (message.method == "server/discover" && stateless) return done(discover());
+    if (has_tasks() && Tasks::is_method(message.method, era))
+        return answer_task(message, era, ticket, std::move(done));
     done(std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
                                     .message = "unknown method: " + message.method}));
 }
 
+void Face::answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done) {
+    if (era == Era::stateless && !abilities_of(message).tasks)
+        return done(std::unexpected(needs_tasks()));
+    tasks_->answer(message, era, elicits_of(message, era), ticket, std::move(done));
+}
+
+Elicits Face::elicits_of(rpc::Message const& message, Era era) const {
+    if (era == Era::with_initialize) return settings_.elicits;
+    return {.client = abilities_of(message), .base_url = settings_.elicits.base_url};
+}
+
 bool Face::may_wait(rpc::Message const& message) {
+    if (message.method == "tasks/result") return true;
     json::View const params(message.params);
     auto const arguments = params["arguments"];
-    return message.method == "tools/call" &&
-           (params["name"].string_or("") == "approve" || arguments["block"].boolean_or(false) ||
-            arguments["wait"].integer_or(0) > 0);
+    auto const name = params["name"].string_or("");
+    if (message.method != "tools/call" || is_task_call(name, message)) return false;
+    return name == approve_tool || arguments["block"].boolean_or(false) ||
+           arguments["wait"].integer_or(0) > 0;
 }
 
 Json Face::server_info() const {
@@ -99,10 +116,12 @@ std::string_view Face::instructions() const {
 
 Face::Answer Face::initialize(json::View params) const {
     auto const wanted = params["protocolVersion"].string();
-    if (!wanted) return bad_params("protocolVersion is missing");
+    if (!wanted) return std::unexpected(bad_params("protocolVersion is missing"));
+    auto const version = negotiated(*wanted);
+    bool const tasks = has_tasks() && version == newest_session_version;
     json::Writer out;
-    out.begin_object().member("protocolVersion", negotiated(*wanted));
-    write_capabilities(out);
+    out.begin_object().member("protocolVersion", version);
+    write_capabilities(out, tasks ? std::optional(Era::with_initialize) : std::nullopt);
     out.member("serverInfo", server_info());
     return out.member("instructions", instructions()).end_object().json();
 }
@@ -112,11 +131,11 @@ Json Face::discover() const {
     out.begin_object().key("supportedVersions").begin_array();
     for (std::string_view const version : all_versions()) out.value(version);
     out.end_array();
-    write_capabilities(out);
+    write_capabilities(out, has_tasks() ? std::optional(Era::stateless) : std::nullopt);
     return out.member("instructions", instructions()).end_object().json();
 }
 
-void Face::list_tools(Done done) {
+void Face::list_tools(Era era, Done done) {
     auto then = [done = std::move(done)](ApiAnswer tools) mutable {
         if (!tools) return done(std::unexpected(fault_of(tools.error())));
         json::Writer out;
@@ -127,16 +146,19 @@ void Face::list_tools(Done done) {
     if (tools_) return tools_->list(std::move(then));
     json::Writer out;
     out.begin_array();
-    write_open_tools(out);
+    write_open_tools(out, era == Era::with_initialize);
     then(out.end_array().json());
 }
 
-void Face::call_tool(json::View params, TicketPtr ticket, Done done) {
+void Face::call_tool(rpc::Message const& message, Era era, TicketPtr ticket, Done done) {
+    json::View const params(message.params);
     auto const name = params["name"].string();
     auto const given = params["arguments"];
     bool const object = !given.exists() || given.kind() == json::Kind::object;
     if (!name || !object)
-        return done(bad_params("tools/call must have a name and arguments (an object)"));
+        return done(
+            std::unexpected(bad_params("tools/call must have a name and arguments (an object)")));
+    if (!tools_ && !gateway_) return call_open(*name, message, era, ticket, std::move(done));
     Json arguments = given.exists() ? given.copy() : Json::trusted("{}");
     if (gateway_) {
         auto finish = [done = std::move(done)](GatewayTools::Answer result) mutable {
@@ -147,15 +169,28 @@ void Face::call_tool(json::View params, TicketPtr ticket, Done done) {
         };
         return gateway_->call(*name, std::move(arguments), std::move(ticket), std::move(finish));
     }
-    auto then = [done = std::move(done)](ToolText result) mutable {
-        if (!result && SessionTools::is_unknown(result.error()))
-            return done(std::unexpected(fault_of(result.error())));
-        done(tool_result(result));
-    };
-    if (tools_)
-        return tools_->call(*name, std::move(arguments), std::move(ticket), std::move(then));
-    if (!is_open_tool(*name)) return then(std::unexpected(SessionTools::unknown(*name)));
-    call_open_tool(api_, settings_.project, *name, arguments, ticket, std::move(then));
+    tools_->call(*name, std::move(arguments), std::move(ticket), as_result(std::move(done)));
+}
+
+void Face::call_open(std::string const& tool, rpc::Message const& message, Era era,
+                     TicketPtr const& ticket, Done done) {
+    json::View const params(message.params);
+    auto const given = params["arguments"];
+    Json const arguments = given.exists() ? given.copy() : Json::trusted("{}");
+    json::View const view(arguments);
+    if (!is_open_tool(tool)) return done(std::unexpected(fault_of(SessionTools::unknown(tool))));
+    auto const task = era == Era::stateless ? json::View(std::string_view()) : params["task"];
+    if (task.exists() && !asks_question(tool))
+        return done(std::unexpected(rpc::Fault{.code = rpc::code::method_not_found,
+                                               .message = tool + " cannot be a task"}));
+    auto const wrong = wrong_open_arguments(tool, view);
+    if (is_task_call(tool, message) && wrong.empty())
+        return tasks_->create(tool, view, task, era, std::move(done));
+    if (task.exists()) return done(std::unexpected(bad_params(wrong)));
+    // Since 2026-07-28 a server sends no requests: only tasks ask their client for input.
+    auto const elicits = era == Era::with_initialize ? settings_.elicits : Elicits{};
+    call_open_tool(api_, settings_.project, tool, arguments, elicits, ticket,
+                   as_result(std::move(done)));
 }
 
 Json progress_token(rpc::Message const& message) {

@@ -3,8 +3,10 @@
 // foreign servers, or else with those that ask people. One for each connection or request. Pure.
 
 #include "mcp/api.h"
+#include "mcp/elicitation.h"
 #include "mcp/gateway_tools.h"
 #include "mcp/session_tools.h"
+#include "mcp/tasks.h"
 #include "mcp/versions.h"
 #include "rpc/message.h"
 
@@ -21,6 +23,7 @@ struct FaceSettings {
     std::string project = {};  // of calls without a session; empty: the token's only one
     std::vector<std::string> servers = {};  // foreign servers whose tools are offered instead
     std::string version = {};               // the release of this program
+    Elicits elicits = {};  // the client that sent `initialize`; a later one says so in each request
 };
 
 class Face : public std::enable_shared_from_this<Face> {
@@ -37,8 +40,13 @@ public:
 
 private:
     void dispatch(rpc::Message const& message, Era era, TicketPtr ticket, Done done);
-    void list_tools(Done done);
-    void call_tool(json::View params, TicketPtr ticket, Done done);
+    void list_tools(Era era, Done done);
+    void call_tool(rpc::Message const& message, Era era, TicketPtr ticket, Done done);
+    void call_open(std::string const& tool, rpc::Message const& message, Era era,
+                   TicketPtr const& ticket, Done done);
+    void answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done);
+    [[nodiscard]] Elicits elicits_of(rpc::Message const& message, Era era) const;
+    [[nodiscard]] bool has_tasks() const { return !tools_ && !gateway_; }
     [[nodiscard]] Answer initialize(json::View params) const;
     [[nodiscard]] Json discover() const;
     [[nodiscard]] Json server_info() const;
@@ -48,6 +56,7 @@ private:
     ApiPtr api_;
     std::shared_ptr<SessionTools> tools_;    // null: no session
     std::shared_ptr<GatewayTools> gateway_;  // null: no foreign servers
+    std::shared_ptr<Tasks> tasks_;
 };
 
 // The token of the client's request under which it wants progress; null: none.

@@ -64,7 +64,8 @@ TEST_F(OpenTools, Permission_Approved_AllowsTheInput) {
     EXPECT_EQ(json::View(asked[0].body)["tool"].string_or(""), "Bash_tool");
     EXPECT_EQ(asked[1].target, "/api/pending/pnd_1?wait=50");
     answer(json(R"({"status":"waiting"})"));
-    answer(json(R"({"status":"completed","decision":{"approved":true,"arguments":null}})"));
+    answer(json(R"({"status":"completed","reason":"approval","input":{"command":"ls"},)"
+                R"("decision":{"approved":true,"arguments":null}})"));
     EXPECT_EQ(text(), R"({"behavior":"allow","updatedInput":{"command":"ls"}})");
 }
 
@@ -77,7 +78,7 @@ TEST_F(OpenTools, Permission_OtherThanApproved_Denies) {
              R"({"status":"completed"})",
          }) {
         ask_permission();
-        answer(json(call));
+        answer(json(R"({"reason":"approval",)" + std::string(call).substr(1)));
         EXPECT_TRUE(text().starts_with(R"({"behavior":"deny","message":")")) << call << text();
     }
 }

@@ -108,10 +108,15 @@ bool has_mcp_type(json::View schema, json::View value) {
 
 std::span<McpTool const> own_mcp_tools() { return own_tools; }
 
+void write_mcp_tool(json::Writer& out, McpTool const& tool) {
+    out.member("name", tool.name).member("description", tool.description);
+    out.member_raw("inputSchema", tool.schema);
+}
+
 void write_own_mcp_tools(json::Writer& out, std::span<McpTool const> tools) {
     for (McpTool const& tool : tools) {
-        out.begin_object().member("name", tool.name).member("description", tool.description);
-        out.member_raw("inputSchema", tool.schema).end_object();
+        write_mcp_tool(out.begin_object(), tool);
+        out.end_object();
     }
 }
 

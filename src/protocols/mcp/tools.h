@@ -17,6 +17,8 @@ struct McpTool {
 };
 
 [[nodiscard]] std::span<McpTool const> own_mcp_tools();
+// Adds the members of the tool, as MCP writes them, to an open object.
+void write_mcp_tool(json::Writer& out, McpTool const& tool);
 // Adds tools to a list as MCP writes it.
 void write_own_mcp_tools(json::Writer& out, std::span<McpTool const> tools);
 // Returns whether a tool of the server is not offered: own_mcp_tools() replace it, or it has no

@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 4> versions{"2026-07-28", "2025-11-25", "2025-06-18",
                                                    "2025-03-26"};
 constexpr std::int64_t list_ttl_ms = 60'000;
+constexpr std::string_view tasks_extension = "io.modelcontextprotocol/tasks";
 
 rpc::Fault fault(int number, std::string text, Json data = {}) {
     return {.code = number, .message = std::move(text), .data = std::move(data)};
@@ -32,6 +33,8 @@ std::optional<std::string> name_of(rpc::Message const& message) {
     if (message.method == "tools/call" || message.method == "prompts/get")
         return params["name"].string();
     if (message.method == "resources/read") return params["uri"].string();
+    for (auto const* const of_task : {"tasks/get", "tasks/update", "tasks/cancel"})
+        if (message.method == of_task) return params["taskId"].string();
     return std::nullopt;
 }
 
@@ -65,6 +68,28 @@ Era era_of(rpc::Message const& message) {
     return meta_of(message)[meta::version].string() ? Era::stateless : Era::with_initialize;
 }
 
+Abilities abilities_in(json::View capabilities) {
+    auto const asks = capabilities["elicitation"];
+    auto const has = [](json::View one) { return one.kind() == json::Kind::object; };
+    // Before 2025-11-25 there are only forms, and nothing names them.
+    bool const form = has(asks["form"]) || (has(asks) && !has(asks["url"]));
+    return {.tasks = has(capabilities["extensions"][tasks_extension]),
+            .form = form,
+            .url = has(asks["url"])};
+}
+
+Abilities abilities_of(rpc::Message const& message) {
+    return abilities_in(meta_of(message)[meta::capabilities]);
+}
+
+rpc::Fault needs_tasks() {
+    json::Writer out;
+    out.begin_object().key("requiredCapabilities").begin_object().key("extensions");
+    out.begin_object().key(tasks_extension).begin_object().end_object().end_object();
+    return fault(code::missing_capability, "Missing required client capability",
+                 out.end_object().end_object().json());
+}
+
 std::optional<rpc::Fault> wrong_meta(rpc::Message const& message) {
     auto const said = meta_of(message)[meta::version].string();
     if (!said)
@@ -89,7 +114,10 @@ std::optional<rpc::Fault> wrong_headers(HeaderOf const& header, rpc::Message con
 }
 
 int http_status_of(rpc::Fault const& fault, Era era) {
-    if (fault.code == code::header_mismatch || fault.code == code::unsupported_version) return 400;
+    bool const of_request = fault.code == code::header_mismatch ||
+                            fault.code == code::missing_capability ||
+                            fault.code == code::unsupported_version;
+    if (of_request) return 400;
     if (era == Era::with_initialize) return 200;
     if (fault.code == rpc::code::method_not_found) return 404;
     return fault.code == rpc::code::invalid_params ? 400 : 200;
@@ -100,7 +128,7 @@ Json stateless_result(Json const& result, std::string_view method, Json const& s
     out.begin_object();
     json::View(result).members(
         [&](std::string_view name, json::View value) { out.member_raw(name, value.raw()); });
-    out.member("resultType", "complete");
+    if (!json::View(result)["resultType"].exists()) out.member("resultType", "complete");
     if (method == "tools/list" || method == "server/discover")
         out.member("ttlMs", list_ttl_ms).member("cacheScope", "private");
     out.key("_meta").begin_object().member(meta::server, server_info).end_object();

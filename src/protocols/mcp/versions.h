@@ -20,6 +20,7 @@ inline constexpr std::string_view version_without_header = "2025-03-26";
 
 namespace code {
 inline constexpr int header_mismatch = -32020;
+inline constexpr int missing_capability = -32021;
 inline constexpr int unsupported_version = -32022;
 }  // namespace code
 
@@ -43,6 +44,19 @@ enum class Era : std::uint8_t { with_initialize, stateless };
 
 // Which era the message belongs to, by its `_meta`.
 [[nodiscard]] Era era_of(rpc::Message const& message);
+// What the client of a request can do that not all can.
+struct Abilities {
+    bool tasks = false;  // reads tasks that answer in place of a tool
+    bool form = false;   // asks its user with a form
+    bool url = false;    // sends its user to a page
+};
+// What these capabilities of a client say.
+[[nodiscard]] Abilities abilities_in(json::View capabilities);
+// What a request of the stateless era says of its client.
+[[nodiscard]] Abilities abilities_of(rpc::Message const& message);
+// The fault of a request that only clients with tasks may send.
+[[nodiscard]] rpc::Fault needs_tasks();
+
 // Returns why a request of the stateless era cannot be answered; nullopt: it can.
 [[nodiscard]] std::optional<rpc::Fault> wrong_meta(rpc::Message const& message);
 
@@ -55,7 +69,7 @@ using HeaderOf = std::function<std::string_view(std::string_view name)>;
 // The HTTP status of an answer with this fault.
 [[nodiscard]] int http_status_of(rpc::Fault const& fault, Era era);
 
-// Adds what results of the stateless era have.
+// Adds what results of the stateless era have, but no second `resultType`.
 [[nodiscard]] Json stateless_result(Json const& result, std::string_view method,
                                     Json const& server_info);
 

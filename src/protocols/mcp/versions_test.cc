@@ -45,6 +45,26 @@ TEST(McpVersions, StatelessRequest_HeadersRepeatBody_Fits) {
     }
 }
 
+TEST(McpVersions, RequestOfATask_IsNamedByItsId) {
+    auto const request = [](std::string const& method) {
+        return message_of(
+            R"({"jsonrpc":"2.0","id":1,"method":")" + method +
+            R"(","params":{"taskId":"t","_meta":{"io.modelcontextprotocol/protocolVersion":)"
+            R"("2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})");
+    };
+    for (auto const* const method : {"tasks/get", "tasks/update", "tasks/cancel"}) {
+        std::map<std::string_view, std::string_view> sent{
+            {"mcp-protocol-version", "2026-07-28"}, {"mcp-method", method}, {"mcp-name", "t"}};
+        EXPECT_EQ(code_of(wrong_headers(headers(sent), request(method))), 0);
+        sent["mcp-name"] = "other";
+        EXPECT_EQ(code_of(wrong_headers(headers(sent), request(method))), code::header_mismatch);
+    }
+    // What is not a method of this version is refused as such.
+    std::map<std::string_view, std::string_view> const sent{{"mcp-protocol-version", "2026-07-28"},
+                                                            {"mcp-method", "tasks/result"}};
+    EXPECT_EQ(code_of(wrong_headers(headers(sent), request("tasks/result"))), 0);
+}
+
 TEST(McpVersions, StatelessRequest_WithoutItsMeta_IsRefused) {
     std::map<std::string_view, std::string_view> const sent{{"mcp-protocol-version", "2026-07-28"},
                                                             {"mcp-method", "ping"}};

@@ -21,6 +21,16 @@ bool is_settled(Json const& call) {
     return status != "waiting" && status != "processing";
 }
 
+void ask_until_back(ApiPtr const& api, std::string target, TicketPtr const& ticket, ApiDone done) {
+    ApiRequest request{.target = target, .waits = ticket != nullptr};
+    api->ask(std::move(request), [api, target = std::move(target), ticket,
+                                  done = std::move(done)](ApiAnswer answer) mutable {
+        bool const away = !answer && answer.error().away;
+        if (!away || !ticket || ticket->over()) return done(std::move(answer));
+        ask_until_back(api, std::move(target), ticket, std::move(done));
+    });
+}
+
 void wait_for(ApiPtr const& api, Waiting waiting, TicketPtr const& ticket, ApiDone done) {
     ApiRequest request{
         .target = waiting.target + "?wait=" + std::to_string(seconds_of(*api, waiting)),

@@ -17,6 +17,10 @@ struct Waiting {
 // Whether a pending call has its final state.
 [[nodiscard]] bool is_settled(Json const& call);
 
+// Sends a GET, and again while the server is away, until the ticket is cancelled. `ticket`: null
+// sends it once.
+void ask_until_back(ApiPtr const& api, std::string target, TicketPtr const& ticket, ApiDone done);
+
 // `done` gets the last answer, which is not final when the time was over or the ticket was
 // cancelled. Requests are repeated while the server is away.
 void wait_for(ApiPtr const& api, Waiting waiting, TicketPtr const& ticket, ApiDone done);

@@ -7,10 +7,17 @@ namespace {
 
 constexpr std::string_view prefix = "mcp_";
 constexpr std::size_t random_chars = 43;
+constexpr std::string_view form_mark = ".f";
+constexpr std::string_view url_mark = ".u";
+constexpr std::string_view both_mark = ".fu";
 
 bool is_own_id(std::string_view id) {
-    if (id.size() != prefix.size() + random_chars || !id.starts_with(prefix)) return false;
-    return std::ranges::all_of(id, [](char c) {
+    constexpr std::size_t plain = prefix.size() + random_chars;
+    if (id.size() < plain || !id.starts_with(prefix)) return false;
+    auto const suffix = id.substr(plain);
+    if (!suffix.empty() && suffix != form_mark && suffix != url_mark && suffix != both_mark)
+        return false;
+    return std::ranges::all_of(id.substr(0, plain), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_' || c == '-';
     });
@@ -18,8 +25,16 @@ bool is_own_id(std::string_view id) {
 
 }  // namespace
 
-std::string McpSessions::begin(std::string const& owner, std::string_view random) {
+mcp::Abilities McpSessions::client_of(std::string_view id) {
+    bool const both = id.ends_with(both_mark);
+    return {.form = both || id.ends_with(form_mark), .url = both || id.ends_with(url_mark)};
+}
+
+std::string McpSessions::begin(std::string const& owner, std::string_view random,
+                               mcp::Abilities const& client) {
     std::string id = std::string(prefix) + std::string(random);
+    if (client.form || client.url)
+        id += !client.url ? form_mark : client.form ? both_mark : url_mark;
     make_place();
     sessions_[id] = {.owner = owner, .used = ++uses_};
     return id;
@@ -41,6 +56,7 @@ bool McpSessions::end(std::string const& owner, std::string const& id) {
     if (!use(owner, id)) return false;
     for (auto const& [request, ticket] : sessions_[id].open) ticket->cancelled = true;
     sessions_.erase(id);
+    streams_.forget(id);
     if (ended_.size() >= sessions_max) ended_.erase(ended_.begin());
     ended_.insert(id);
     return true;

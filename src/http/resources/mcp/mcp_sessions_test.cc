@@ -26,6 +26,20 @@ TEST(McpSessions, UnknownId_OfOurForm_IsTakenUp) {
     EXPECT_FALSE(sessions.use("alice", ""));
 }
 
+TEST(McpSessions, HowAClientAsks_IsInItsId) {
+    for (bool const form : {false, true}) {
+        for (bool const url : {false, true}) {
+            McpSessions before, after;
+            auto const id = before.begin("alice", random_of('a'), {.form = form, .url = url});
+            EXPECT_TRUE(after.use("alice", id)) << id;
+            EXPECT_EQ(McpSessions::client_of(id).form, form);
+            EXPECT_EQ(McpSessions::client_of(id).url, url);
+        }
+    }
+    McpSessions sessions;
+    EXPECT_FALSE(sessions.use("alice", "mcp_" + random_of('a') + ".x"));
+}
+
 TEST(McpSessions, OpenRequest_SameIdOrTooMany_IsRefused) {
     McpSessions sessions;
     auto const id = sessions.begin("alice", random_of('a'));

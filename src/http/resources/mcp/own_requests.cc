@@ -17,7 +17,27 @@ int rpc_code_of(int status) {
     return status == 404 ? fault_not_found : rpc::code::internal_error;
 }
 
+// Only asked whether the client is gone: replies and streams go another way.
+class StayingResponder final : public Responder {
+public:
+    explicit StayingResponder(std::function<bool()> gone) : gone_(std::move(gone)) {}
+    void reply(HttpReply) override {}
+    std::shared_ptr<EventStream> stream(std::vector<std::pair<std::string, std::string>>) override {
+        return nullptr;
+    }
+    [[nodiscard]] bool gone() const override { return gone_(); }
+
+private:
+    std::function<bool()> gone_;
+};
+
 }  // namespace
+
+ExchangePtr staying(ExchangePtr const& x, std::function<bool()> gone) {
+    auto out = std::make_shared<Exchange>(*x);
+    out->responder = std::make_shared<StayingResponder>(std::move(gone));
+    return out;
+}
 
 HttpRequest request_of(mcp::ApiRequest const& request, HttpRequest const& from) {
     HttpRequest out;

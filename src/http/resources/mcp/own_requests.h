@@ -4,7 +4,13 @@
 #include "http/resources/api.h"
 #include "mcp/api.h"
 
+#include <functional>
+
 namespace dormouse::http {
+
+// The exchange of a caller that may lose its connection and return: `gone` says whether it does
+// not.
+[[nodiscard]] ExchangePtr staying(ExchangePtr const& x, std::function<bool()> gone);
 
 // The API as the caller of `x` may use it. Holds `x`.
 [[nodiscard]] mcp::ApiPtr api_of(Api& api, ExchangePtr const& x);

@@ -30,6 +30,9 @@ private:
     [[nodiscard]] bool has_requests() const;
     void cancel_named();
     void begin_session();
+    void take_response();
+    void begin_stream();
+    [[nodiscard]] bool gone() const;
     void answer(rpc::Message const& message);
     void answered(rpc::Message const& message, mcp::Face::Answer answer);
     void add(std::string line);
@@ -44,6 +47,7 @@ private:
     std::vector<std::pair<std::string, std::string>> headers_;
     std::shared_ptr<mcp::Face> face_;
     std::shared_ptr<EventStream> stream_;  // null: the answer is one JSON text
+    McpStreamPtr kept_;  // the stream, if the client may continue it; null: it may not
     std::vector<std::string> lines_;
     std::size_t open_ = 1;  // answers that are missing, and begin() itself
     int status_ = 200;
@@ -56,7 +60,9 @@ mcp::FaceSettings McpAnswer::settings() const {
         session = x_->principal->session->text();  // an external agent's
     return {.session = std::move(session),
             .project = std::string(x_->request.query_value("project").value_or("")),
-            .version = api_.services().facts.release};
+            .version = api_.services().facts.release,
+            .elicits = {.client = McpSessions::client_of(session_),
+                        .base_url = api_.services().gate.base_url()}};
 }
 
 void McpAnswer::fail(int status, Json const& id, rpc::Fault const& fault) {
@@ -97,12 +103,41 @@ bool McpAnswer::refuse() {
 
 // The session of `initialize` begins here; its id is in the header of the answer.
 void McpAnswer::begin_session() {
-    bool const initializes = std::ranges::any_of(
-        received_.messages, [](rpc::Message const& each) { return each.method == "initialize"; });
-    if (!initializes) return;
-    session_ = api_.mcp_sessions().begin(x_->by.name, base64url(api_.services().entropy.random()));
+    auto const hello = std::ranges::find(received_.messages, "initialize", &rpc::Message::method);
+    if (hello == received_.messages.end()) return;
+    auto const client = mcp::abilities_in(json::View(hello->params)["capabilities"]);
+    session_ =
+        api_.mcp_sessions().begin(x_->by.name, base64url(api_.services().entropy.random()), client);
     headers_.emplace_back(session_id_header, session_);
 }
+
+// What the client's user answered to elicitation/create; other responses and notifications need
+// no answer.
+void McpAnswer::take_response() {
+    auto const& first = received_.messages.front();
+    bool const elicited = first.kind == Kind::response && !mcp::elicited_call(first.id).empty();
+    if (!elicited) return x_->empty(202);
+    mcp::take_elicited(api_of(api_, x_), first, [x = x_](std::optional<rpc::Fault> wrong) {
+        if (!wrong) return x->empty(202);
+        x->json(400, rpc::refusal(Json(), *wrong));
+    });
+}
+
+// With a session the stream is kept, so that a client which lost it continues it.
+void McpAnswer::begin_stream() {
+    bool const waits = std::ranges::any_of(received_.messages, mcp::Face::may_wait);
+    if (!waits || !x_->request.header("accept").contains("text/event-stream")) return;
+    stream_ = x_->responder->stream(headers_);
+    if (!stream_ || session_.empty()) return;
+    kept_ = api_.mcp_sessions().streams().begin(
+        session_, base64url(api_.services().entropy.random()),
+        [&runner = api_.services().runner] { return runner.now(); });
+    kept_->attach(stream_, 0);
+    // Clients of earlier versions read each event as a message.
+    if (x_->request.header("mcp-protocol-version") == mcp::newest_session_version) kept_->prime();
+}
+
+bool McpAnswer::gone() const { return kept_ ? kept_->given_up() : x_->responder->gone(); }
 
 void McpAnswer::cancel_named() {
     for (rpc::Message const& message : received_.messages) {
@@ -121,12 +156,11 @@ void McpAnswer::begin(rpc::Received received) {
         return fail(404, Json(),
                     {.code = -32001, .message = "Session not found: initialize again"});
     cancel_named();
-    if (!has_requests()) return x_->empty(202);
+    if (!has_requests()) return take_response();
     begin_session();
-    face_ = std::make_shared<mcp::Face>(settings(), api_of(api_, x_));
-    bool const waits = std::ranges::any_of(received_.messages, mcp::Face::may_wait);
-    if (waits && x_->request.header("accept").contains("text/event-stream"))
-        stream_ = x_->responder->stream(headers_);
+    begin_stream();
+    auto const of = kept_ ? staying(x_, [kept = kept_] { return kept->given_up(); }) : x_;
+    face_ = std::make_shared<mcp::Face>(settings(), api_of(api_, of));
     for (rpc::Message const& message : received_.messages) {
         if (message.kind == Kind::refused) add(rpc::refusal(message.id, *message.fault));
         if (message.kind == Kind::request) answer(message);
@@ -136,16 +170,20 @@ void McpAnswer::begin(rpc::Received received) {
 
 void McpAnswer::answer(rpc::Message const& message) {
     auto const ticket = std::make_shared<mcp::Ticket>();
-    ticket->gone = [x = x_] { return x->responder->gone(); };
+    ticket->gone = [self = shared_from_this()] { return self->gone(); };
     std::string const id(message.id.text());
     if (auto const why = api_.mcp_sessions().open(session_, id, ticket); !why.empty())
         return add(rpc::refusal(message.id, {.code = rpc::code::invalid_request, .message = why}));
     auto const token = mcp::progress_token(message);
     if (stream_ && !token.is_null())
-        ticket->progress = [stream = stream_, token,
+        ticket->progress = [self = weak_from_this(), token,
                             count = std::int64_t{0}](std::string const& text) mutable {
-            (void)stream->send(std::make_shared<std::string const>(
-                "data: " + mcp::progress_line(token, ++count, text) + "\n"));
+            if (auto const answer = self.lock())
+                answer->add(mcp::progress_line(token, ++count, text));
+        };
+    if (stream_)
+        ticket->send = [self = weak_from_this()](std::string const& line) {
+            if (auto const answer = self.lock()) answer->add(line);
         };
     ++open_;
     face_->answer(message, mcp::era_of(message), ticket,
@@ -163,6 +201,7 @@ void McpAnswer::answered(rpc::Message const& message, mcp::Face::Answer answer) 
 }
 
 void McpAnswer::add(std::string line) {
+    if (kept_) return kept_->send(line);
     if (!stream_) return lines_.push_back(std::move(line));
     (void)stream_->send(
         std::make_shared<std::string const>("event: message\ndata: " + line + "\n"));
@@ -170,6 +209,10 @@ void McpAnswer::add(std::string line) {
 
 void McpAnswer::finish() {
     if (--open_ > 0) return;
+    if (kept_) {
+        kept_->end();
+        return api_.mcp_sessions().streams().trim(api_.services().runner.now());
+    }
     if (stream_) return stream_->close();
     x_->responder->reply({status_, "application/json", headers_,
                           received_.batch ? rpc::batch(lines_) : lines_.front()});

@@ -18,6 +18,19 @@ HttpReply no_stream(Exchange const& x) {
     return reply;
 }
 
+Error not_kept() {
+    return {Code::history_gone,
+            "The events after this Last-Event-ID are no longer kept. Send the request again."};
+}
+
+// Continues the stream of an earlier request behind the event that the client saw last.
+void resume(Api& api, ExchangePtr const& x, std::string const& session, std::string_view event) {
+    auto const place = api.mcp_sessions().streams().find(session, event);
+    if (!place) return x->fail(bad_value("Last-Event-ID", "must be the id of an event"));
+    if (!place->stream || !place->stream->keeps(place->seen)) return x->fail(not_kept());
+    if (auto const stream = x->responder->stream({})) place->stream->attach(stream, place->seen);
+}
+
 }  // namespace
 
 // The server has no messages of its own so far: clients get heartbeats.
@@ -29,6 +42,8 @@ void get_mcp(Api& api, ExchangePtr const& x) {
     auto const id = session_header(*x);
     if (!id.empty() && !api.mcp_sessions().use(x->by.name, id)) return x->fail(not_found());
     if (x->request.head_only) return x->empty(200);
+    auto const seen = x->request.header("last-event-id");
+    if (!seen.empty()) return resume(api, x, id, seen);
     auto const stream = x->responder->stream({});
     // Holds the stream until the client is gone.
     if (stream) stream->on_closed([stream] {});

@@ -1,0 +1,22 @@
+#pragma once
+// What a tool answered, as results and faults of the protocol. Pure.
+
+#include "json/json.h"
+#include "mcp/api.h"
+#include "rpc/message.h"
+
+#include <string>
+
+namespace dormouse::mcp {
+
+[[nodiscard]] rpc::Fault fault_of(Refusal const& why);
+[[nodiscard]] rpc::Fault bad_params(std::string why);
+
+// The answer of a tool; a refusal is text for the model. `task`: the answer belongs to this task;
+// empty: to none.
+[[nodiscard]] Json tool_result(ToolText const& result, std::string const& task = {});
+
+// "2026-11-26T13:09:10.000Z", as RFC 3339 writes it.
+[[nodiscard]] std::string utc_text(std::int64_t ms);
+
+}  // namespace dormouse::mcp
