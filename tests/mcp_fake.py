@@ -8,11 +8,19 @@ import time
 FOLDER = pathlib.Path(sys.argv[1])
 HOW = sys.argv[2] if len(sys.argv) > 2 else 'well'
 READS = {'readOnlyHint': True}
+CAPABILITIES = [
+    {'tools': {'listChanged': True}, 'tasks': {'cancel': {}, 'requests': {'tools': {'call': {}}}}},
+    {'tools': {'listChanged': True}, 'extensions': {'io.modelcontextprotocol/tasks': {}}},
+]
 
 
-def tool(name, schema=None, **annotations):
+TASKS = FOLDER / 'tasks'  # one file for each, which survives this program; tests write them, too
+
+
+def tool(name, schema=None, task=None, **annotations):
     return {'name': name, 'description': f'The tool {name}.', 'annotations': annotations,
-            'inputSchema': schema or {'type': 'object'}}
+            'inputSchema': schema or {'type': 'object'},
+            **({'execution': {'taskSupport': task}} if task else {})}
 
 
 def say(message):
@@ -24,7 +32,8 @@ def tools():
     found = [tool('deploy', {'type': 'object', 'properties': {'target': {'type': 'string'}},
                              'required': ['target']}),
              tool('look', **READS), tool('hang', **READS), tool('die', **READS),
-             tool('large', **READS), tool('grow', **READS), tool('fail', **READS)]
+             tool('large', **READS), tool('grow', **READS), tool('fail', **READS),
+             tool('steps', **READS), tool('slow', task='required', **READS)]
     return found + ([tool('new', **READS)] if (FOLDER / 'grown').exists() else [])
 
 
@@ -33,8 +42,52 @@ def log(line):
         file.write(line + '\n')
 
 
-def call(number, name, arguments):
+def task_of(name):
+    """The state of a task, as its file says."""
+    return {'taskId': name, 'createdAt': '2026-11-26T00:00:00Z', 'ttl': None, 'pollInterval': 1000,
+            'lastUpdatedAt': '2026-11-26T00:00:00Z', **json.loads((TASKS / name).read_text())}
+
+
+def task_request(number, method, name):
+    log(f'{method} {name}')
+    if not (TASKS / name).exists():
+        return say({'id': number, 'error': {'code': -32602, 'message': 'no such task'}})
+    if method == 'tasks/cancel':
+        (TASKS / name).write_text('{"status": "cancelled"}')
+    if method == 'tasks/result':
+        return say({'id': number,
+                    'result': {'content': [{'type': 'text', 'text': f'result of {name}'}]}})
+    say({'id': number, 'result': task_of(name)})
+
+
+def begin_task(number, params):
+    TASKS.mkdir(exist_ok=True)
+    name = f'task-{len(list(TASKS.iterdir())) + 1}'
+    (TASKS / name).write_text('{"status": "working", "statusMessage": "begun"}')
+    if HOW == 'extension':
+        return say({'id': number, 'result': {'resultType': 'task', **task_of(name)}})
+    if 'task' not in params:
+        return say({'id': number, 'error': {'code': -32601, 'message': 'only as a task'}})
+    say({'id': number, 'result': {'task': task_of(name)}})
+
+
+def steps(number, token):
+    for step in range(1, 2001):
+        say({'method': 'notifications/progress',
+             'params': {'progressToken': token, 'progress': step, 'total': 2000,
+                        'message': f'step {step}'}})
+        if step % 500 == 0:
+            time.sleep(1.1)  # more in a second would be a flood
+    say({'id': number, 'result': {'content': [{'type': 'text', 'text': 'steps done'}]}})
+
+
+def call(number, params):
+    name, arguments = params['name'], params['arguments']
     log(f'call {name} {json.dumps(arguments)}')
+    if name == 'slow':
+        return begin_task(number, params)
+    if name == 'steps':
+        return steps(number, params['_meta']['progressToken'])
     if name == 'die' and not (FOLDER / 'died').exists():
         (FOLDER / 'died').touch()
         sys.exit('out of memory')
@@ -64,12 +117,14 @@ def main():
         if method == 'initialize':
             say({'id': number, 'result': {
                 'protocolVersion': message['params']['protocolVersion'],
-                'capabilities': {'tools': {'listChanged': True}},
+                'capabilities': CAPABILITIES[HOW == 'extension'],
                 'serverInfo': {'name': 'fake', 'version': '1'}}})
         elif method == 'tools/list':
             say({'id': number, 'result': {'tools': tools()}})
         elif method == 'tools/call':
-            call(number, message['params']['name'], message['params']['arguments'])
+            call(number, message['params'])
+        elif method.startswith('tasks/'):
+            task_request(number, method, message['params']['taskId'])
         else:
             say({'id': number, 'error': {'code': -32601, 'message': 'unknown'}})
 

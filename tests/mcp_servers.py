@@ -90,7 +90,8 @@ class Calls(Servers):
     def test_tools_are_those_of_the_agent_with_their_terms(self):
         self.serve(self.program())
         self.assertEqual(sorted(self.tools()), [
-            f'mcp:s:{name}' for name in ('deploy', 'die', 'fail', 'grow', 'hang', 'large', 'look')])
+            f'mcp:s:{name}' for name in ('deploy', 'die', 'fail', 'grow', 'hang', 'large', 'look',
+                                         'slow', 'steps')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
         self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
         self.assertEqual(self.outcome(self.call('look')),
@@ -141,6 +142,88 @@ class Calls(Servers):
         self.server.advance(2)
         wait_for(lambda: 'mcp:s:new' in self.tools(), 20, 'the new tool')
         self.assertIn('is: new done', self.outcome(self.call('new')))
+
+
+    def test_progress_of_a_server_is_progress_of_the_call(self):
+        self.serve(self.program())
+        call = self.call('steps')
+        tasks = f'/api/sessions/{self.session}/tasks'
+        task = wait_for(lambda: self.server.items(tasks), 20, 'its session')[0]
+        self.assertIn('is: steps done', self.outcome(call))
+        told = [one['data']['payload'] for one in self.server.events(task['sessionID'])
+                if one['type'] == 'progressed']
+        self.assertEqual(told[0], {'progress': 1, 'total': 2000, 'message': 'step 1'})
+        self.assertLess(len(told), 20, 'at most one a second')
+        self.assertGreater(told[-1]['progress'], 500)
+
+
+class Tasks(Servers):
+    def task(self, how='well', **more):
+        self.serve(self.program(how, **more))
+        self.task_call = self.call('slow')
+        call = self.waiting()
+        self.assertEqual((call['reason'], call['externalRef']), ('tool_result', 'task-1'))
+
+    def state(self, status, **more):
+        (self.folder / 'tasks/task-1').write_text(json.dumps({'status': status, **more}))
+
+    def test_task_is_a_pending_call_until_it_has_ended(self):
+        self.task()
+        wait_for(lambda: 'tasks/get task-1' in self.log(), 20, 'it is polled')
+        self.state('completed')
+        self.assertIn('is: result of task-1', self.outcome(self.task_call))
+        self.assertEqual(self.log().count('tasks/cancel task-1'), 0)
+
+    def test_task_of_the_extension_has_its_result(self):
+        self.task('extension')
+        self.state('completed', result={'content': [{'type': 'text', 'text': 'inline'}]})
+        self.assertIn('is: inline', self.outcome(self.task_call))
+        self.assertEqual(self.log().count('tasks/result task-1'), 0)
+
+    def test_task_survives_kills_of_dormouse_and_its_server(self):
+        self.task()
+        self.server.restart()  # the server's program ends with it
+        wait_for(lambda: self.log().count('start') == 2 and
+                 self.log().index('start', 1) < len(self.log()) - 1, 20, 'it is polled again')
+        self.server.restart()
+        self.state('completed')
+        self.assertIn('is: result of task-1', self.outcome(self.task_call))
+        self.assertEqual(self.log().count('call slow {}'), 1, 'the tool was started once')
+
+    def test_cancel_here_cancels_there(self):
+        self.task()
+        self.assertStatus(self.server.post(f'/api/tasks/{self.task_call}/cancel'), 204)
+        wait_for(lambda: 'tasks/cancel task-1' in self.log(), 20, 'the server hears of it')
+
+    def test_task_over_its_limit_expires_and_is_cancelled(self):
+        self.task(task_limit='"1h"')
+        self.server.advance(3601)
+        wait_for(lambda: 'tasks/cancel task-1' in self.log(), 20, 'the server hears of it')
+        self.assertIn('timed out', self.outcome(self.task_call))
+
+    def test_other_ends_of_a_task_are_clear(self):
+        for status, more, says in (
+            ('failed', {'error': {'code': -32000, 'message': 'out of disk'}}, 'out of disk'),
+            ('cancelled', {'statusMessage': 'by Ann'}, 'the server has cancelled the task: by Ann'),
+        ):
+            with self.subTest(status):
+                self.task()
+                self.state(status, **more)
+                self.assertIn(says, self.outcome(self.task_call))
+                self.server.kill()
+                (self.folder / 'tasks/task-1').unlink()
+                self.session = None
+
+    def test_task_that_the_server_forgets_is_lost(self):
+        self.task()
+        (self.folder / 'tasks/task-1').unlink()
+        self.assertIn('its task is lost: no such task', self.outcome(self.task_call))
+
+    def test_server_stops_at_once_while_a_task_is_followed(self):
+        self.task()
+        wait_for(lambda: 'tasks/get task-1' in self.log(), 20, 'it is polled')
+        self.assertEqual(self.server.term(within=4), 0)
+        self.assertEqual(self.log().count('tasks/cancel task-1'), 0)
 
 
 class Misbehaving(Servers):

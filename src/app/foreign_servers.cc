@@ -6,6 +6,7 @@
 #include "external/gate_rule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dormouse::app {
 namespace {
@@ -22,6 +23,7 @@ mcp_client::ServerSettings server_of(config::Mcp const& from) {
     for (config::Header const& header : from.headers)
         out.headers.push_back({header.name, header.value});
     out.time_limit = from.time_limit;
+    out.task_limit = from.task_limit;
     out.start_limit = from.start_limit;
     out.message_max = from.message_bytes;
     switch (from.ask) {
@@ -38,6 +40,13 @@ std::vector<mcp_client::ServerSettings> servers_of(config::Config const& config)
     std::vector<mcp_client::ServerSettings> out;
     for (config::Mcp const& server : config.mcps) out.push_back(server_of(server));
     return out;
+}
+
+mcp_client::Progress::Report reports_to(runner::Runner& runner) {
+    return [&runner](PendingId const& call, Json payload) {
+        runner.command(call.session, session::Progress{call, std::move(payload), {}},
+                       {{session::ActorType::runtime, "mcp"}}, [](auto const&) {});
+    };
 }
 
 agent::Gate mcp_gate() { return external::make_gate({.name = mcp_client::gate_name, .tools = {}}); }

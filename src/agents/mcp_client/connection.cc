@@ -2,7 +2,6 @@
 
 #include "json/json.h"
 #include "mcp/versions.h"
-#include "mcp_client/call_result.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,15 +9,18 @@
 namespace dormouse::mcp_client {
 namespace {
 
-constexpr int code_lost = -1;
-constexpr int code_refused = -2;
 constexpr Duration list_pause{1'000};    // between two lists
 constexpr Duration listen_pause{5'000};  // before a stream that ended is opened again
 
 }  // namespace
 
 Connection::Connection(ServerSettings settings, World world, ConnectionEvents events)
-    : settings_(std::move(settings)), world_(world), events_(std::move(events)) {}
+    : settings_(std::move(settings)),
+      world_(world),
+      events_(std::move(events)),
+      progress_(world_.loop, events_.progress),
+      tasks_(settings_, world_.loop, *this, progress_),
+      calls_(settings_, world_.loop, *this, tasks_, progress_) {}
 
 Connection::~Connection() { scope_.end(); }
 
@@ -60,7 +62,7 @@ LinkEvents Connection::link_events() {
             .unheard =
                 [this] {
                     auto again = [this, attempt = attempt_] {
-                        if (attempt == attempt_ && link_) link_->initialized(version_);
+                        if (attempt == attempt_ && link_) link_->initialized(abilities_.version);
                     };
                     world_.loop.after(listen_pause, scope_.guard(std::move(again)));
                 },
@@ -70,17 +72,38 @@ LinkEvents Connection::link_events() {
 rpc::Peer::Listener Connection::listener() {
     return {.send = [this](std::string const& line) { send(line); },
             .request =
-                [this](std::string const& method, Json const& id, Json const&) {
-                    if (floods()) return;
-                    if (method == "ping") return peer_->respond(id, Json::trusted("{}"));
-                    peer_->refuse(id, rpc::code::method_not_found,
-                                  "this client does not offer " + method);
+                [this](std::string const& method, Json const& id, Json const& params) {
+                    if (!floods()) request(method, id, params);
                 },
             .notification =
-                [this](std::string const& method, Json const&) {
-                    if (floods()) return;
-                    if (method == "notifications/tools/list_changed") changed();
+                [this](std::string const& method, Json const& params) {
+                    if (!floods()) notification(method, json::View(params));
                 }};
+}
+
+void Connection::request(std::string const& method, Json const& id, Json const& /*params*/) {
+    if (method == "ping") return respond(id, Json::trusted("{}"));
+    refuse(id, rpc::code::method_not_found, "this client does not offer " + method);
+}
+
+void Connection::notification(std::string const& method, json::View params) {
+    if (method == "notifications/tools/list_changed") changed();
+    if (method == "notifications/progress") calls_.progressed(params);
+    if (method == "notifications/tasks/status" || method == "notifications/tasks")
+        tasks_.changed(params);
+}
+
+void Connection::respond(Json const& id, Json const& result) {
+    if (peer_ && !failing_) peer_->respond(id, result);
+}
+
+void Connection::refuse(Json const& id, int code, std::string const& why) {
+    if (peer_ && !failing_) peer_->refuse(id, code, why);
+}
+
+ForeignTool const* Connection::tool(std::string const& name) const {
+    auto const at = std::ranges::find(tools_, name, &ForeignTool::name);
+    return at == tools_.end() ? nullptr : &*at;
 }
 
 void Connection::send(std::string const& line) {
@@ -90,16 +113,24 @@ void Connection::send(std::string const& line) {
     if (link_) link_->send(line, id);
 }
 
-// Asks the server. No answer comes before this returns.
-std::string Connection::ask(std::string_view method, Json const& params, rpc::Peer::Done done) {
+std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
     auto const id = std::make_shared<std::string>();
     auto answered = [this, id, done = std::move(done)](rpc::Peer::Answer answer) mutable {
         awaited_.erase(*id);
         done(std::move(answer));
     };
-    *id = std::to_string(peer_->call(method, params, std::move(answered)));
+    Json const params = with_meta(what.params, abilities_.era, what.progress);
+    *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
     return *id;
+}
+
+void Connection::cancel(std::string const& id, std::string_view why) {
+    if (!peer_ || failing_ || !awaited_.contains(id)) return;
+    json::Writer params;
+    params.begin_object().member_raw("requestId", id).member("reason", why).end_object();
+    peer_->notify("notifications/cancelled", params.json());
+    link_->forget(id);
 }
 
 // More than messages_per_second_max messages in a second that answer nothing end the connection.
@@ -156,25 +187,21 @@ void Connection::fail(std::string const& why) {
 }
 
 void Connection::initialize() {
-    json::Writer params;
-    params.begin_object().member("protocolVersion", mcp::newest_session_version);
-    params.key("capabilities").begin_object().end_object();
-    params.key("clientInfo").begin_object().member("name", "dormouse").member("version", "0");
-    params.end_object().end_object();
-    (void)ask("initialize", params.json(),
+    abilities_ = {};
+    (void)ask({"initialize", initialize_params()},
               [this](rpc::Peer::Answer const& answer) { initialized(answer); });
 }
 
 void Connection::initialized(rpc::Peer::Answer const& answer) {
     if (failing_) return;
     if (!answer) return fail_soon("initialize failed: " + answer.error().message);
-    auto const version = json::View(*answer)["protocolVersion"].string_or("");
-    if (!mcp::is_session_version(version))
-        return fail_soon("it answered with the unknown protocol version '" + version + "'");
+    abilities_ = read_abilities(mcp::Era::with_initialize, json::View(*answer));
+    if (!mcp::is_session_version(abilities_.version))
+        return fail_soon("it answered with the unknown protocol version '" + abilities_.version +
+                         "'");
     if (!state_.initialized()) return;
     peer_->notify("notifications/initialized", Json::trusted("{}"));
-    version_ = version;
-    link_->initialized(version);
+    link_->initialized(abilities_.version);
     list("", {}, 0);
 }
 
@@ -184,7 +211,7 @@ void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
     json::Writer params;
     params.begin_object();
     if (!cursor.empty()) params.member("cursor", cursor);
-    (void)ask("tools/list", params.end_object().json(),
+    (void)ask({"tools/list", params.end_object().json()},
               [this, found = std::move(found), pages](rpc::Peer::Answer const& answer) mutable {
                   list_page(answer, std::move(found), pages);
               });
@@ -210,16 +237,15 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
 
 void Connection::listed(std::vector<ForeignTool> const& found) {
     lists_ = false;
+    tools_ = found;
     events_.listed(found);
     if (state_.phase() == Phase::listing) {
         bool const first = !state_.settled();
         (void)state_.listed();
         ready_since_ = world_.clock.monotonic();
         last_failure_.clear();
-        std::vector<Number> waiting;
-        for (auto const& [number, call] : calls_)
-            if (call.id.empty()) waiting.push_back(number);
-        for (Number const number : waiting) send_call(number);
+        calls_.ready();
+        tasks_.ready();
         if (first) events_.settled();
     }
     if (std::exchange(list_again_, false)) changed();
@@ -237,71 +263,6 @@ void Connection::changed() {
         list_again_ = false;
         list("", {}, 0);
     }));
-}
-
-agent::StopTool Connection::call(std::string tool, Json arguments,
-                                 port::Fn<void(agent::ToolResult)> done) {
-    Number const number = ++last_;
-    calls_.emplace(number, Call{std::move(tool), std::move(arguments), std::move(done)});
-    auto const late = [this, number] {
-        auto const at = calls_.find(number);
-        if (at != calls_.end() && at->second.id.empty())
-            finish(number,
-                   agent::Failed{named("it is not connected" +
-                                       (last_failure_.empty() ? "" : ": " + last_failure_))});
-    };
-    if (state_.ready() && !failing_)
-        send_call(number);
-    else
-        world_.loop.after(settings_.start_limit, scope_.guard(late));
-    return scope_.guard([this, number] { stop(number); });
-}
-
-void Connection::send_call(Number number) {
-    Call& call = calls_.at(number);
-    json::Writer params;
-    params.begin_object().member("name", call.tool).member("arguments", call.arguments);
-    call.id = ask("tools/call", params.end_object().json(),
-                  [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
-    world_.loop.after(settings_.time_limit, scope_.guard([this, number] { time_over(number); }));
-}
-
-void Connection::answered(Number number, rpc::Peer::Answer const& answer) {
-    if (answer) return finish(number, read_result(json::View(*answer)));
-    auto const& fault = answer.error();
-    if (fault.code == rpc::code::closed) {
-        std::string const why = last_failure_.empty() ? fault.message : last_failure_;
-        return finish(number, session::InDoubt{named(why)});
-    }
-    if (fault.code == code_lost) return finish(number, session::InDoubt{named(fault.message)});
-    finish(number, agent::Failed{named(fault.message)});
-}
-
-void Connection::finish(Number number, agent::ToolResult result) {
-    auto ended = calls_.extract(number);
-    if (ended) ended.mapped().done(std::move(result));
-}
-
-void Connection::time_over(Number number) {
-    auto const at = calls_.find(number);
-    if (at == calls_.end()) return;
-    cancel(at->second, "its time is over");
-    finish(number,
-           session::InDoubt{named("the call took longer than " +
-                                  std::to_string(settings_.time_limit.count() / 1'000) + " s")});
-}
-
-void Connection::stop(Number number) {
-    auto const ended = calls_.extract(number);
-    if (ended) cancel(ended.mapped(), "it was cancelled");
-}
-
-void Connection::cancel(Call const& call, std::string_view why) {
-    if (call.id.empty() || !peer_ || failing_) return;
-    json::Writer params;
-    params.begin_object().member_raw("requestId", call.id).member("reason", why).end_object();
-    peer_->notify("notifications/cancelled", params.json());
-    link_->forget(call.id);
 }
 
 }  // namespace dormouse::mcp_client

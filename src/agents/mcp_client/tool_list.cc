@@ -48,6 +48,8 @@ ForeignTool tool_of(std::string name, json::View tool) {
     out.hints.read_only = hints["readOnlyHint"].boolean_or(false);
     out.hints.destructive = !out.hints.read_only && hints["destructiveHint"].boolean_or(true);
     out.hints.idempotent = hints["idempotentHint"].boolean_or(false);
+    auto const task = tool["execution"]["taskSupport"].string_or("");
+    out.as_task = task == "optional" || task == "required";
     return out;
 }
 
@@ -76,13 +78,17 @@ bool asks_for(Asks asks, Hints const& hints) {
     return asks == Asks::all || (asks == Asks::destructive && hints.destructive);
 }
 
-agent::Tool declare(ServerSettings const& server, ForeignTool const& tool) {
+agent::Tool declare(ServerSettings const& server, ForeignTool const& tool, bool tasks) {
     agent::Tool out;
     out.name = prefix_of(server.name) + tool.name;
     out.description = tool.description;
     out.schema = tool.schema;
     out.terms.crash = crash_policy_of(tool.hints);
     if (asks_for(server.asks, tool.hints)) out.terms.gates = {gate_name};
+    if (tasks) {
+        out.terms.may_pause.push_back(session::PauseReason::tool_result);
+        out.terms.pause_timeout = server.task_limit;
+    }
     out.terms.time_limit = server.start_limit + server.time_limit + slack;
     json::Writer definition;
     definition.begin_object().member("mcp", server.name).member("tool", tool.name);
