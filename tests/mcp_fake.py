@@ -33,7 +33,8 @@ def tools():
                              'required': ['target']}),
              tool('look', **READS), tool('hang', **READS), tool('die', **READS),
              tool('large', **READS), tool('grow', **READS), tool('fail', **READS),
-             tool('steps', **READS), tool('slow', task='required', **READS)]
+             tool('steps', **READS), tool('slow', task='required', **READS),
+             tool('ask', **READS), tool('ask_once'), tool('visit', **READS)]
     return found + ([tool('new', **READS)] if (FOLDER / 'grown').exists() else [])
 
 
@@ -71,6 +72,23 @@ def begin_task(number, params):
     say({'id': number, 'result': {'task': task_of(name)}})
 
 
+FORM = {'type': 'object', 'properties': {'name': {'type': 'string'}}, 'required': ['name']}
+ASKS = {'ask': {'message': 'Who are you?', 'requestedSchema': FORM},
+        'ask_once': {'message': 'Who are you?', 'requestedSchema': FORM},
+        'visit': {'mode': 'url', 'message': 'Sign in there.', 'elicitationId': 'e1',
+                  'url': 'https://sign-in.example/start?x=1'}}
+
+
+def ask(number, name):
+    """Asks a question in the call; the answer is the call's result."""
+    say({'id': f'q{number}', 'method': 'elicitation/create', 'params': ASKS[name]})
+
+
+def answered(number, answer):
+    log(f'answered {json.dumps(answer)}')
+    say({'id': number, 'result': {'content': [{'type': 'text', 'text': json.dumps(answer)}]}})
+
+
 def steps(number, token):
     for step in range(1, 2001):
         say({'method': 'notifications/progress',
@@ -84,6 +102,8 @@ def steps(number, token):
 def call(number, params):
     name, arguments = params['name'], params['arguments']
     log(f'call {name} {json.dumps(arguments)}')
+    if name in ASKS:
+        return ask(number, name)
     if name == 'slow':
         return begin_task(number, params)
     if name == 'steps':
@@ -113,6 +133,9 @@ def main():
         if method == 'notifications/cancelled':
             log('cancelled')
         if HOW == 'silent' or number is None:
+            continue
+        if method is None:
+            answered(int(number[1:]), message.get('result', message.get('error')))
             continue
         if method == 'initialize':
             say({'id': number, 'result': {

@@ -90,8 +90,8 @@ class Calls(Servers):
     def test_tools_are_those_of_the_agent_with_their_terms(self):
         self.serve(self.program())
         self.assertEqual(sorted(self.tools()), [
-            f'mcp:s:{name}' for name in ('deploy', 'die', 'fail', 'grow', 'hang', 'large', 'look',
-                                         'slow', 'steps')])
+            f'mcp:s:{name}' for name in ('ask', 'ask_once', 'deploy', 'die', 'fail', 'grow', 'hang',
+                                         'large', 'look', 'slow', 'steps', 'visit')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
         self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
         self.assertEqual(self.outcome(self.call('look')),
@@ -226,6 +226,62 @@ class Tasks(Servers):
         self.assertEqual(self.log().count('tasks/cancel task-1'), 0)
 
 
+class Questions(Servers):
+    def ask(self, tool='ask', **more):
+        self.serve(self.program(ask='"none"', **more))
+        self.asked = self.call(tool)
+        return self.waiting()
+
+    def test_question_of_a_server_is_answered_by_a_person(self):
+        call = self.ask()
+        self.assertEqual((call['reason'], call['message']),
+                         ('elicitation', "The MCP server 's' asks: Who are you?"))
+        self.assertEqual(call['form']['required'], ['name'])
+        self.assertStatus(self.server.decide(call, True, content={'name': 3}), 200)
+        again = wait_for(lambda: [one for one in [self.waiting()] if one['id'] != call['id']], 20,
+                         'the question again')[0]
+        self.assertIn('The answer does not fit', again['message'])
+        self.assertStatus(self.server.decide(again, True, content={'name': 'Ann'}), 200)
+        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}', self.outcome(self.asked))
+        self.assertEqual(self.log().count('call ask {}'), 1)
+
+    def test_denial_declines(self):
+        call = self.ask()
+        self.server.decide(call, False, reason='no')
+        self.assertIn('{"action": "decline"}', self.outcome(self.asked))
+
+    def test_address_is_text_for_a_person(self):
+        call = self.ask('visit')
+        self.assertIn('https://sign-in.example/start?x=1', call['message'])
+        self.server.decide(call, True)
+        self.assertIn('{"action": "accept"}', self.outcome(self.asked))
+
+    def test_cancel_and_expiry_reach_the_server(self):
+        self.ask(answer_limit='"1h"')
+        self.assertStatus(self.server.post(f'/api/tasks/{self.asked}/cancel'), 204)
+        wait_for(lambda: 'answered {"action": "cancel"}' in self.log(), 20, 'the answer')
+        wait_for(lambda: 'cancelled' in self.log(), 20, 'the cancellation')
+        expires = self.call('ask')
+        self.waiting()
+        self.server.advance(3601)
+        self.assertIn('timed out', self.outcome(expires))
+        wait_for(lambda: self.log().count('answered {"action": "cancel"}') == 2, 20, 'the answer')
+
+    def test_answer_after_a_kill_is_kept_if_the_call_may_be_repeated(self):
+        call = self.ask()
+        self.server.restart()
+        self.server.decide(call, True, content={'name': 'Ann'})
+        self.assertIn('{"action": "accept", "content": {"name": "Ann"}}', self.outcome(self.asked))
+        self.assertEqual(self.log().count('call ask {}'), 2)
+
+    def test_answer_after_a_kill_repeats_nothing_else(self):
+        call = self.ask('ask_once')
+        self.server.restart()
+        self.server.decide(call, True, content={'name': 'Ann'})
+        self.assertIn('unknown', self.outcome(self.asked))
+        self.assertEqual(self.log().count('call ask_once {}'), 1)
+
+
 class Misbehaving(Servers):
     def test_server_that_dies_is_started_again(self):
         self.serve(self.program())
@@ -353,6 +409,30 @@ class Others(Servers):
         self.assertIn('mcp:s:echo', self.tools())
         self.assertIn('Echo: hi', self.outcome(self.call('echo', message='hi')))
         self.assertIn('is: ', self.outcome(self.call('get-sum', a=2, b=3)))
+        self.check_question()
+        self.check_task()
+
+    def listed(self, tool):
+        wait_for(lambda: f'mcp:s:{tool}' in self.tools(), 20, tool)
+        return tool
+
+    def check_question(self):
+        asked = self.call(self.listed('trigger-elicitation-request'))
+        call = self.waiting()
+        self.assertIn('Please provide inputs', call['message'])
+        self.server.decide(call, True, content={'name': 'Ann', 'check': True})
+        self.assertIn('Name: Ann', self.outcome(asked))
+        visited = self.call(self.listed('trigger-url-elicitation'), url='https://a.example/x')
+        call = self.waiting()
+        self.assertIn('https://a.example/x', call['message'])
+        self.server.decide(call, False)
+        self.assertIn('declined', self.outcome(visited))
+
+    def check_task(self):
+        tool = self.listed('simulate-research-query')
+        task = self.call(tool, topic='tea', ambiguous=True)
+        self.assertEqual(self.waiting()['reason'], 'tool_result')
+        self.assertIn('User cancelled', self.outcome(task), 'nobody can be asked for a task')
 
     def test_everything_over_stdio(self):
         command = json.dumps([*self.everything(), 'stdio'])

@@ -24,6 +24,7 @@ mcp_client::ServerSettings server_of(config::Mcp const& from) {
         out.headers.push_back({header.name, header.value});
     out.time_limit = from.time_limit;
     out.task_limit = from.task_limit;
+    out.answer_limit = from.answer_limit;
     out.start_limit = from.start_limit;
     out.message_max = from.message_bytes;
     switch (from.ask) {

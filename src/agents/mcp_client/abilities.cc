@@ -12,8 +12,14 @@ void write_client(json::Writer& out) {
 }
 
 void write_capabilities(json::Writer& out) {
-    out.begin_object();
-    out.key("extensions").begin_object().key(task_extension).begin_object().end_object();
+    out.begin_object().key("elicitation").begin_object();
+    out.key("form").begin_object().end_object().key("url").begin_object().end_object();
+    out.end_object()
+        .key("extensions")
+        .begin_object()
+        .key(task_extension)
+        .begin_object()
+        .end_object();
     out.end_object().end_object();
 }
 

@@ -9,6 +9,8 @@
 namespace dormouse::mcp_client {
 namespace {
 
+constexpr std::string_view related_task = "io.modelcontextprotocol/related-task";
+
 Json params_of(agent::ToolCall const& call, bool as_task, Duration limit) {
     json::Writer out;
     out.begin_object().member("name", call.tool).member("arguments", call.input);
@@ -19,19 +21,129 @@ Json params_of(agent::ToolCall const& call, bool as_task, Duration limit) {
 }  // namespace
 
 agent::StopTool Calls::start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done) {
-    Number const number = ++last_;
-    calls_.emplace(number, Call{std::move(call), std::move(done)});
-    if (requests_.ready())
-        send(number);
-    else
-        loop_.after(settings_.start_limit, scope_.guard([this, number] { not_connected(number); }));
-    return scope_.guard([this, number] { stop(number); });
+    auto const question = call.decision ? question_in(call.state) : std::nullopt;
+    auto number = question ? continued(call, done) : std::nullopt;
+    if (number) {
+        answer(*number);
+    } else if (question && !repeatable(call.tool)) {
+        done(session::InDoubt{requests_.named(
+            "its question was answered after the connection on which it was asked had ended")});
+        return {};
+    } else {
+        number = ++last_;
+        Call& begun = calls_.emplace(*number, Call{std::move(call), std::move(done)}).first->second;
+        if (question) begun.kept = {question->digest, answer_of(*question, *begun.what.decision)};
+        begin(*number);
+    }
+    return scope_.guard([this, number = *number] { stop(number); });
+}
+
+bool Calls::repeatable(std::string const& tool) const {
+    ForeignTool const* const listed = requests_.tool(tool);
+    return listed && crash_policy_of(listed->hints) == session::CrashPolicy::retry;
+}
+
+void Calls::begin(Number number) {
+    if (requests_.ready()) return send(number);
+    loop_.after(settings_.start_limit, scope_.guard([this, number] { not_connected(number); }));
+}
+
+std::optional<Calls::Number> Calls::continued(agent::ToolCall& call,
+                                              port::Fn<void(agent::ToolResult)>& done) {
+    auto const asking = asking_.extract(key_of(call.pending));
+    if (!asking) return std::nullopt;
+    Call& found = calls_.at(asking.mapped());
+    found.what = std::move(call);
+    found.done = std::move(done);
+    return asking.mapped();
+}
+
+// A person has answered the question of the call.
+void Calls::answer(Number number) {
+    Call& call = calls_.at(number);
+    call.waits = Waits::server;
+    if (call.result) return finish(number, *std::move(call.result));
+    auto const wrong = misfit(call.question, *call.what.decision);
+    if (!wrong.empty() && call.questions < questions_max) return ask_person(number, wrong);
+    requests_.respond(
+        std::exchange(call.question_id, Json()),
+        wrong.empty() ? answer_of(call.question, *call.what.decision) : cancelled_answer());
+    limit(number, settings_.time_limit, &Calls::time_over);
+}
+
+void Calls::asked(Json const& id, json::View params, std::string const& inside) {
+    // Nobody can be asked for a task.
+    if (params["_meta"][related_task].exists()) return requests_.respond(id, cancelled_answer());
+    auto const number = asker(inside);
+    if (!number)
+        return requests_.refuse(id, rpc::code::invalid_request,
+                                "it is not known to which call this question belongs");
+    auto question = read_question(params);
+    if (!question) return requests_.refuse(id, rpc::code::invalid_params, question.error());
+    if (auto const why = refusal(*number); !why.empty())
+        return requests_.refuse(id, rpc::code::invalid_request, why);
+    Call& call = calls_.at(*number);
+    if (call.kept && call.kept->first == question->digest)
+        return requests_.respond(id, std::exchange(call.kept, std::nullopt)->second);
+    call.question = *std::move(question);
+    call.question_id = id;
+    ask_person(*number, "");
+}
+
+// The call in whose answer the question came; else the only one that waits for the server.
+std::optional<Calls::Number> Calls::asker(std::string const& inside) const {
+    std::optional<Number> only;
+    for (auto const& [number, call] : calls_) {
+        if (call.waits == Waits::connection) continue;
+        if (!inside.empty() && call.id == inside) return number;
+        if (!inside.empty()) continue;
+        if (only) return std::nullopt;
+        only = number;
+    }
+    return only;
+}
+
+std::string Calls::refusal(Number number) const {
+    Call const& call = calls_.at(number);
+    if (call.waits == Waits::person) return "the call asks another question already";
+    if (call.questions >= questions_max) return "a call may ask at most 10 questions";
+    if (asking_.size() >= asking_max) return "too many questions wait for people";
+    return {};
+}
+
+void Calls::ask_person(Number number, std::string const& wrong) {
+    Call& call = calls_.at(number);
+    call.waits = Waits::person;
+    asking_[key_of(call.what.pending)] = number;
+    auto pause =
+        pause_of(call.question, settings_.name, settings_.answer_limit, ++call.questions, wrong);
+    limit(number, settings_.answer_limit + answer_slack, &Calls::abandon);
+    std::exchange(call.done, {})(std::move(pause));
+}
+
+void Calls::closed(session::Receipt const& receipt) {
+    bool const ended = receipt.kind == session::SubmissionKind::cancel ||
+                       receipt.kind == session::SubmissionKind::expiry;
+    auto const asking = asking_.find(key_of(receipt.pending));
+    if (ended && asking != asking_.end()) abandon(asking->second);
+}
+
+// Nobody answers the question any more, and nobody waits for the call.
+void Calls::abandon(Number number) {
+    auto const ended = calls_.extract(number);
+    if (!ended) return;
+    Call const& call = ended.mapped();
+    asking_.erase(key_of(call.what.pending));
+    progress_.ended(call.what.pending);
+    if (call.result) return;
+    requests_.respond(call.question_id, cancelled_answer());
+    requests_.cancel(call.id, "its question was not answered");
 }
 
 void Calls::ready() {
     std::vector<Number> waiting;
     for (auto const& [number, call] : calls_)
-        if (call.id.empty()) waiting.push_back(number);
+        if (call.waits == Waits::connection) waiting.push_back(number);
     for (Number const number : waiting) send(number);
 }
 
@@ -39,16 +151,31 @@ void Calls::send(Number number) {
     Call& call = calls_.at(number);
     ForeignTool const* const tool = requests_.tool(call.what.tool);
     bool const as_task = tool && tool->as_task && requests_.abilities().task_on_request;
+    call.waits = Waits::server;
     call.id = requests_.ask(
-        {"tools/call", params_of(call.what, as_task, settings_.task_limit), std::to_string(number)},
+        {.method = "tools/call",
+         .params = params_of(call.what, as_task, settings_.task_limit),
+         .progress = std::to_string(number),
+         .limit = Duration::max()},
         [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
-    loop_.after(settings_.time_limit, scope_.guard([this, number] { time_over(number); }));
+    limit(number, settings_.time_limit, &Calls::time_over);
+}
+
+// Calls `over` when the call waits for the same thing after that time.
+void Calls::limit(Number number, Duration time, void (Calls::*over)(Number)) {
+    auto const turn = ++calls_.at(number).turn;
+    loop_.after(time, scope_.guard([this, number, turn, over] {
+        auto const at = calls_.find(number);
+        if (at != calls_.end() && at->second.turn == turn) (this->*over)(number);
+    }));
 }
 
 void Calls::answered(Number number, rpc::Peer::Answer const& answer) {
     auto const at = calls_.find(number);
     if (at == calls_.end()) return;
-    finish(number, answer ? result_of(number, json::View(*answer)) : result_of(answer.error()));
+    auto result = answer ? result_of(number, json::View(*answer)) : result_of(answer.error());
+    if (at->second.waits != Waits::person) return finish(number, std::move(result));
+    at->second.result = std::move(result);  // until the person has answered
 }
 
 agent::ToolResult Calls::result_of(Number number, json::View answer) {
@@ -85,7 +212,7 @@ void Calls::progressed(json::View params) {
 
 void Calls::not_connected(Number number) {
     auto const at = calls_.find(number);
-    if (at == calls_.end() || !at->second.id.empty()) return;
+    if (at == calls_.end() || at->second.waits != Waits::connection) return;
     std::string const& why = requests_.last_failure();
     finish(number,
            agent::Failed{requests_.named("it is not connected" + (why.empty() ? "" : ": " + why))});

@@ -3,6 +3,7 @@
 
 #include "agent/tool.h"
 #include "base/scope.h"
+#include "mcp_client/elicitation.h"
 #include "mcp_client/progress.h"
 #include "mcp_client/requests.h"
 #include "mcp_client/settings.h"
@@ -11,12 +12,17 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace dormouse::mcp_client {
 
 class Calls {
 public:
+    static constexpr unsigned questions_max = 10;    // of one call
+    static constexpr std::size_t asking_max = 100;   // calls that wait for people
+    static constexpr Duration answer_slack{60'000};  // for the core to say that it has expired
     // All outlive this.
     Calls(ServerSettings const& settings, port::Loop& loop, Requests& requests, Tasks& tasks,
           Progress& progress)
@@ -31,18 +37,51 @@ public:
     agent::StopTool start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
     // The connection is ready: sends what waits.
     void ready();
+    // The server asks a question (elicitation/create) under `id`. `inside`: the request of ours to
+    // which it belongs; empty: unknown.
+    void asked(Json const& id, json::View params, std::string const& inside);
+    // A pause of a call was settled.
+    void closed(session::Receipt const& receipt);
     // A notification of progress; also of tasks that were calls of this connection.
     void progressed(json::View params);
 
 private:
     using Number = std::uint64_t;
+    using Key = std::pair<SessionId, CallNo>;
+    // What a call waits for.
+    enum class Waits : std::uint8_t {
+        connection,  // then it is sent
+        server,      // it was sent
+        person,      // the server has asked a question; `done` was called with the pause
+    };
     struct Call {
         agent::ToolCall what;
         port::Fn<void(agent::ToolResult)> done;
-        std::string id = {};  // of the request; empty: it waits for the connection
+        Waits waits = Waits::connection;
+        std::string id = {};     // of the request
+        std::uint64_t turn = 0;  // of its limits of time; only the newest counts
+        unsigned questions = 0;
+        Question question = {};  // the newest
+        Json question_id = {};   // of the server's request; null: it was answered
+        // While it waits for a person: what the server has answered in the meantime.
+        std::optional<agent::ToolResult> result = {};
+        // The answer to a question of an earlier connection, if it is asked again.
+        std::optional<std::pair<Sha256, Json>> kept = {};
     };
 
+    [[nodiscard]] static Key key_of(PendingId const& call) { return {call.session, call.call}; }
+    [[nodiscard]] bool repeatable(std::string const& tool) const;
+    void begin(Number number);
+    // Whether the call is one that waits for the person's decision, and continues.
+    [[nodiscard]] std::optional<Number> continued(agent::ToolCall& call,
+                                                  port::Fn<void(agent::ToolResult)>& done);
+    void answer(Number number);
+    void ask_person(Number number, std::string const& wrong);
+    [[nodiscard]] std::optional<Number> asker(std::string const& inside) const;
+    [[nodiscard]] std::string refusal(Number number) const;
+    void abandon(Number number);
     void send(Number number);
+    void limit(Number number, Duration time, void (Calls::*over)(Number));
     void answered(Number number, rpc::Peer::Answer const& answer);
     [[nodiscard]] agent::ToolResult result_of(Number number, json::View answer);
     [[nodiscard]] agent::ToolResult result_of(rpc::Fault const& fault) const;
@@ -57,6 +96,7 @@ private:
     Tasks& tasks_;
     Progress& progress_;
     std::map<Number, Call> calls_;
+    std::map<Key, Number> asking_;  // those that wait for a person
     Number last_ = 0;
     Scope scope_;
 };

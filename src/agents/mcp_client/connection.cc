@@ -54,19 +54,20 @@ void Connection::connect() {
 }
 
 LinkEvents Connection::link_events() {
-    return {.received = [this](std::string_view bytes) { received(bytes); },
-            .lost = [this](std::string_view id,
-                           std::string const& why) { answer_for(id, code_lost, why); },
-            .refused = [this](std::string_view id,
-                              std::string const& why) { answer_for(id, code_refused, why); },
-            .unheard =
-                [this] {
-                    auto again = [this, attempt = attempt_] {
-                        if (attempt == attempt_ && link_) link_->initialized(abilities_.version);
-                    };
-                    world_.loop.after(listen_pause, scope_.guard(std::move(again)));
-                },
-            .closed = [this](std::string const& why) { fail_soon(why); }};
+    return {
+        .received = [this](std::string_view bytes, std::string_view id) { received(bytes, id); },
+        .lost = [this](std::string_view id,
+                       std::string const& why) { answer_for(id, code_lost, why); },
+        .refused = [this](std::string_view id,
+                          std::string const& why) { answer_for(id, code_refused, why); },
+        .unheard =
+            [this] {
+                auto again = [this, attempt = attempt_] {
+                    if (attempt == attempt_ && link_) link_->initialized(abilities_.version);
+                };
+                world_.loop.after(listen_pause, scope_.guard(std::move(again)));
+            },
+        .closed = [this](std::string const& why) { fail_soon(why); }};
 }
 
 rpc::Peer::Listener Connection::listener() {
@@ -81,8 +82,9 @@ rpc::Peer::Listener Connection::listener() {
                 }};
 }
 
-void Connection::request(std::string const& method, Json const& id, Json const& /*params*/) {
+void Connection::request(std::string const& method, Json const& id, Json const& params) {
     if (method == "ping") return respond(id, Json::trusted("{}"));
+    if (method == "elicitation/create") return calls_.asked(id, json::View(params), inside_);
     refuse(id, rpc::code::method_not_found, "this client does not offer " + method);
 }
 
@@ -122,7 +124,18 @@ std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
     Json const params = with_meta(what.params, abilities_.era, what.progress);
     *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
+    if (what.limit != Duration::max()) limit(*id, what.limit);
     return *id;
+}
+
+void Connection::limit(std::string const& id, Duration time) {
+    auto over = [this, attempt = attempt_, id, time] {
+        if (attempt != attempt_ || !link_ || !awaited_.contains(id)) return;
+        link_->forget(id);
+        answer_for(id, code_lost,
+                   "it did not answer within " + std::to_string(time.count() / 1'000) + " s");
+    };
+    world_.loop.after(time, scope_.guard(std::move(over)));
 }
 
 void Connection::cancel(std::string const& id, std::string_view why) {
@@ -143,8 +156,9 @@ bool Connection::floods() {
     return true;
 }
 
-void Connection::received(std::string_view bytes) {
+void Connection::received(std::string_view bytes, std::string_view id) {
     if (failing_ || !peer_) return;
+    inside_ = id;
     if (!peer_->receive(bytes))
         return fail_soon("it sent a message of more than " + std::to_string(settings_.message_max) +
                          " bytes");

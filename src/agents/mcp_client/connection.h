@@ -72,7 +72,8 @@ private:
     [[nodiscard]] std::string const& last_failure() const override { return last_failure_; }
     void request(std::string const& method, Json const& id, Json const& params);
     void notification(std::string const& method, json::View params);
-    void received(std::string_view bytes);
+    void received(std::string_view bytes, std::string_view id);
+    void limit(std::string const& id, Duration time);
     [[nodiscard]] bool floods();
     void answer_for(std::string_view id, int code, std::string const& why);
     void fail_soon(std::string why);
@@ -93,6 +94,7 @@ private:
     std::unique_ptr<rpc::Peer> peer_;
     std::unique_ptr<Link> link_;
     std::set<std::string> awaited_;  // ids of requests without an answer
+    std::string inside_;             // the request whose answer is read; empty: unknown
     Abilities abilities_;
     std::vector<ForeignTool> tools_;  // the newest list
     Progress progress_;

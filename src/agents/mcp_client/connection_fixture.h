@@ -53,6 +53,8 @@ protected:
     agent::StopTool call(std::string const& tool = "a") {
         agent::ToolCall what{.pending = {SessionId{}, 7, 1}, .input = Json::trusted(R"({"x":1})")};
         what.tool = tool;
+        what.decision = decision;
+        what.state = state;
         return connection.calls().start(std::move(what), [this](agent::ToolResult const& result) {
             results.push_back(words_of(result));
         });
@@ -68,13 +70,16 @@ protected:
         });
     }
     [[nodiscard]] std::string last_line() { return processes.newest().lines.back(); }
-    static std::string words_of(agent::ToolResult const& result) {
+    std::string words_of(agent::ToolResult const& result) {
         if (auto const* done = std::get_if<agent::Done>(&result))
             return std::string(done->output.text());
         if (auto const* failed = std::get_if<session::Failed>(&result))
             return "failed: " + failed->message;
-        if (auto const* pause = std::get_if<session::PauseTerms>(&result))
-            return "waits for task " + pause->external_ref;
+        if (auto const* pause = std::get_if<session::PauseTerms>(&result)) {
+            state = pause->state;
+            return pause->external_ref.empty() ? "asks: " + pause->message
+                                               : "waits for task " + pause->external_ref;
+        }
         return "in doubt: " + std::get<session::InDoubt>(result).message;
     }
 
@@ -82,6 +87,9 @@ protected:
     FakeProcesses processes;
     FakePort http;
     FakeClock clock;
+    // Of the next call: what a person has answered to its pause, and the pause's state.
+    std::optional<session::Submission> decision;
+    Json state;
     std::vector<std::size_t> lists;
     std::vector<std::string> warnings, results, reports;
     int settled = 0;

@@ -16,6 +16,8 @@ namespace dormouse::mcp_client {
 namespace {
 
 constexpr std::size_t small_answer = 65'536;
+// The stream that answers a request has this many of the largest messages; each is bounded itself.
+constexpr std::size_t messages_in_stream = 16;
 
 // What is wrong with the head of an answer; empty: nothing.
 std::string wrong_head(port::HttpHead const& head) {
@@ -92,9 +94,8 @@ port::HttpRequest HttpLink::request_of(std::string method, std::string body) con
     if (!session_.empty()) out.headers.push_back({"Mcp-Session-Id", session_});
     if (!version_.empty()) out.headers.push_back({"MCP-Protocol-Version", version_});
     out.body = std::move(body);
-    out.idle_limit = server_.time_limit;
-    out.total_limit = server_.time_limit;
-    out.response_max = std::max(server_.message_max, small_answer);
+    out.idle_limit = out.total_limit = Duration(0);  // the owner of the request has a limit
+    out.response_max = std::max(server_.message_max, small_answer) * messages_in_stream;
     out.send_once = true;
     return out;
 }
@@ -109,7 +110,6 @@ void HttpLink::send(std::string const& line, std::string_view id) {
 void HttpLink::initialized(std::string_view version) {
     version_ = version;
     auto request = request_of("GET", "");
-    request.idle_limit = request.total_limit = Duration(0);
     request.response_max = std::size_t{1} << 40;  // events are bounded one by one
     begin(std::move(request), "", true);
 }
@@ -153,8 +153,10 @@ void HttpLink::take_head(Exchange& exchange, port::HttpHead head) {
 void HttpLink::take_data(Exchange& exchange, std::string_view chunk) {
     if (!exchange.wrong.empty() || exchange.overflow) return;
     if (has_type(exchange.head, "text/event-stream")) {
-        exchange.overflow = !exchange.events.feed(
-            chunk, [this](SseEvent const& event) { events_.received(one_line(event.data)); });
+        exchange.overflow =
+            !exchange.events.feed(chunk, [this, id = exchange.id](SseEvent const& event) {
+                events_.received(one_line(event.data), id);
+            });
         return;
     }
     if (exchange.listens) return;
@@ -175,7 +177,7 @@ void HttpLink::take_end(std::uint64_t number, std::optional<port::HttpFailure> c
     }
     if (!complete) return fail(exchange, failure);
     if (has_type(exchange.head, "application/json")) {
-        if (!exchange.body.empty()) events_.received(one_line(exchange.body));
+        if (!exchange.body.empty()) events_.received(one_line(exchange.body), exchange.id);
     } else if (!exchange.id.empty() && !has_type(exchange.head, "text/event-stream")) {
         return events_.refused(
             exchange.id, "it answered with '" +

@@ -14,7 +14,9 @@ namespace dormouse::mcp_client {
 
 // Called on the loop; may be called while send() runs, but not the destructor's callers.
 struct LinkEvents {
-    std::function<void(std::string_view bytes)> received;  // whole lines or parts of them
+    // Whole lines or parts of them. `id`: of the request of ours to which they belong; empty:
+    // unknown.
+    std::function<void(std::string_view bytes, std::string_view id)> received;
     // No answer to this request of ours will come; the server may have acted on it.
     std::function<void(std::string_view id, std::string const& why)> lost;
     // The server refused this request and has not acted on it.

@@ -15,6 +15,9 @@ struct Ask {
     std::string_view method;
     Json params;                // an object without `_meta`
     std::string progress = {};  // token of its notifications of progress; empty: none
+    // After it there is the answer code_lost in place of the server's. max(): the owner has a limit
+    // of its own.
+    Duration limit{60'000};
 };
 
 class Requests {

@@ -72,7 +72,10 @@ void Servers::listed(ServerSettings const& server, std::vector<ForeignTool> cons
 }
 
 void Servers::closed(session::Receipt const& receipt) {
-    for (auto const& connection : connections_) connection->tasks().closed(receipt.pending);
+    for (auto const& connection : connections_) {
+        connection->calls().closed(receipt);
+        connection->tasks().closed(receipt.pending);
+    }
 }
 
 void Servers::leave() {

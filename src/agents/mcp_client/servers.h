@@ -27,7 +27,8 @@ public:
     // there are none.
     void start(port::Fn<void()> settled);
     // A pause of a call was settled: a task that the call had at its server and that has not ended
-    // is cancelled. Other tools' calls are ignored.
+    // is cancelled, and so is the call if nobody answers its question. Other tools' calls are
+    // ignored.
     void closed(session::Receipt const& receipt);
     // The process ends: polls end without a result.
     void leave();

@@ -19,9 +19,10 @@ struct ServerSettings {
     std::vector<std::string> environment = {};  // NAME=value
     std::string url = {};                       // streamable HTTP
     std::vector<port::HttpHeader> headers = {};
-    Duration time_limit{600'000};     // of one call
-    Duration task_limit{86'400'000};  // of a call that has become a task
-    Duration start_limit{30'000};     // until it has listed its tools, or a call finds it connected
+    Duration time_limit{600'000};       // of one call
+    Duration task_limit{86'400'000};    // of a call that has become a task
+    Duration answer_limit{86'400'000};  // for a person to answer a question of the server
+    Duration start_limit{30'000};  // until it has listed its tools, or a call finds it connected
     std::size_t message_max = std::size_t{1} << 20;  // bytes of one message
     Asks asks = Asks::destructive;
 };

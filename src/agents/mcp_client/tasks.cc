@@ -57,12 +57,8 @@ void Tasks::ask(Number number, std::string_view method, Duration limit,
         (this->*then)(number, answer);
     };
     Watch& watch = watches_.at(number);
-    watch.id = requests_.ask({method, task_params(watch.task)}, std::move(answered));
-    loop_.after(limit, scope_.guard([this, number, id = watch.id] {
-        auto const at = watches_.find(number);
-        if (at == watches_.end() || at->second.id != id) return;
-        finish(number, session::NotYet{requests_.named("it does not answer for its task")});
-    }));
+    watch.id = requests_.ask({.method = method, .params = task_params(watch.task), .limit = limit},
+                             std::move(answered));
 }
 
 void Tasks::get(Number number) { ask(number, "tasks/get", answer_limit, &Tasks::got); }

@@ -93,7 +93,7 @@ TEST_F(McpTasks, Outcomes_OfOtherKinds_AreClear) {
     EXPECT_EQ(results.back(), "not yet: MCP server 's': busy");
     auto const hung = poll("t1");
     pass(Tasks::answer_limit);
-    EXPECT_EQ(results.back(), "not yet: MCP server 's': it does not answer for its task");
+    EXPECT_EQ(results.back(), "not yet: MCP server 's': it did not answer within 60 s");
 }
 
 TEST_F(McpTasks, Failed_WithoutAnError_FetchesIt) {

@@ -85,6 +85,7 @@ agent::Tool declare(ServerSettings const& server, ForeignTool const& tool, bool 
     out.schema = tool.schema;
     out.terms.crash = crash_policy_of(tool.hints);
     if (asks_for(server.asks, tool.hints)) out.terms.gates = {gate_name};
+    out.terms.may_pause = {session::PauseReason::elicitation};
     if (tasks) {
         out.terms.may_pause.push_back(session::PauseReason::tool_result);
         out.terms.pause_timeout = server.task_limit;

@@ -256,9 +256,10 @@ struct Mcp {
     std::string url = {};  // streamable HTTP
     std::vector<Header> headers = {};
     McpAsk ask = McpAsk::destructive;
-    Duration time_limit{600'000};     // of one call
-    Duration task_limit{86'400'000};  // of a call that has become a task
-    Duration start_limit{30'000};     // until it has listed its tools
+    Duration time_limit{600'000};       // of one call
+    Duration task_limit{86'400'000};    // of a call that has become a task
+    Duration answer_limit{86'400'000};  // for a person to answer a question of the server
+    Duration start_limit{30'000};       // until it has listed its tools
     std::uint32_t message_bytes = 1'048'576;
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Mcp const&, Mcp const&) = default;

@@ -32,6 +32,8 @@ inline constexpr Key mcp_more_rows[] = {
     duration<&Mcp::time_limit>("time_limit", {100, day}, "How long one call may take."),
     duration<&Mcp::task_limit>("task_limit", {1'000, 366 * day},
                                "How long a call may take that the server has made a task."),
+    duration<&Mcp::answer_limit>("answer_limit", {1'000, 366 * day},
+                                 "How long a question of the server waits for a person."),
     duration<&Mcp::start_limit>("start_limit", {100, hour},
                                 "How long it may take to connect and list its tools."),
     number<&Mcp::message_bytes>("message_bytes", {1'024, 8 * mib},
