@@ -9,7 +9,7 @@ FOLDER = pathlib.Path(sys.argv[1])
 HOW = sys.argv[2] if len(sys.argv) > 2 else 'well'
 READS = {'readOnlyHint': True}
 CAPABILITIES = [
-    {'tools': {'listChanged': True}, 'tasks': {'cancel': {}, 'requests': {'tools': {'call': {}}}}},
+    {'tools': {'listChanged': True}, 'resources': {}, 'prompts': {}, 'tasks': {'cancel': {}, 'requests': {'tools': {'call': {}}}}},
     {'tools': {'listChanged': True}, 'extensions': {'io.modelcontextprotocol/tasks': {}}},
 ]
 
@@ -70,6 +70,22 @@ def begin_task(number, params):
     if 'task' not in params:
         return say({'id': number, 'error': {'code': -32601, 'message': 'only as a task'}})
     say({'id': number, 'result': {'task': task_of(name)}})
+
+
+def library(number, method, params):
+    """Resources and prompts."""
+    log(f'{method} {json.dumps(params)}')
+    uri = params.get('uri', '')
+    if uri == 'notes://none':
+        return say({'id': number, 'error': {'code': -32002, 'message': 'no such resource'}})
+    text = 'x' * 200_000 if uri == 'notes://large' else 'the notes'
+    said = {'role': 'user', 'content': {'type': 'text', 'text': f'Greet {params.get("arguments")}'}}
+    say({'id': number, 'result': {
+        'resources/list': {'resources': [{'uri': 'notes://all', 'name': 'all'}]},
+        'resources/read': {'contents': [{'uri': uri, 'text': text}]},
+        'prompts/list': {'prompts': [{'name': 'greet', 'arguments': [{'name': 'who'}]}]},
+        'prompts/get': {'messages': [said]},
+    }[method]})
 
 
 FORM = {'type': 'object', 'properties': {'name': {'type': 'string'}}, 'required': ['name']}
@@ -146,6 +162,8 @@ def main():
             say({'id': number, 'result': {'tools': tools()}})
         elif method == 'tools/call':
             call(number, message['params'])
+        elif method.startswith(('resources/', 'prompts/')):
+            library(number, method, message.get('params', {}))
         elif method.startswith('tasks/'):
             task_request(number, method, message['params']['taskId'])
         else:

@@ -91,7 +91,9 @@ class Calls(Servers):
         self.serve(self.program())
         self.assertEqual(sorted(self.tools()), [
             f'mcp:s:{name}' for name in ('ask', 'ask_once', 'deploy', 'die', 'fail', 'grow', 'hang',
-                                         'large', 'look', 'slow', 'steps', 'visit')])
+                                         'large', 'look', 'prompts/get', 'prompts/list',
+                                         'resources/list', 'resources/read',
+                                         'resources/templates/list', 'slow', 'steps', 'visit')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
         self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
         self.assertEqual(self.outcome(self.call('look')),
@@ -155,6 +157,23 @@ class Calls(Servers):
         self.assertEqual(told[0], {'progress': 1, 'total': 2000, 'message': 'step 1'})
         self.assertLess(len(told), 20, 'at most one a second')
         self.assertGreater(told[-1]['progress'], 500)
+
+
+    def test_resources_and_prompts_are_tools(self):
+        self.serve(self.program(message_bytes=100_000))
+        self.assertIn('"uri":"notes://all"', self.outcome(self.call('resources/list')))
+        self.assertIn('"text":"the notes"',
+                      self.outcome(self.call('resources/read', uri='notes://all')))
+        self.assertIn('no such resource',
+                      self.outcome(self.call('resources/read', uri='notes://none')))
+        self.assertIn('"name":"greet"', self.outcome(self.call('prompts/list')))
+        greeting = self.outcome(self.call('prompts/get', name='greet', arguments={'who': 'Ann'}))
+        self.assertIn("Greet {'who': 'Ann'}", greeting)
+        refused = self.server.post(f'/api/sessions/{self.session}/calls',
+                                   {'tool': 'mcp:s:resources/read', 'arguments': {}})
+        self.assertProblem(refused, 422, 'invalid_arguments')
+        self.call('resources/read', uri='notes://large')
+        self.logged("MCP server 's': it sent a message of more than 100000 bytes")
 
 
 class Tasks(Servers):
@@ -366,6 +385,7 @@ class Gateway(Servers):
         client = self.client('s')
         tools = {one['name'] for one in client.ask('tools/list')['tools']}
         self.assertIn('deploy', tools)
+        self.assertIn('resources_read', tools)
         self.assertEqual(self.result(client.ask('tools/call', name='look', arguments={})),
                          ('look done', False))
         number = client.begin('tools/call', name='deploy', arguments={'target': 'api'})
@@ -409,8 +429,16 @@ class Others(Servers):
         self.assertIn('mcp:s:echo', self.tools())
         self.assertIn('Echo: hi', self.outcome(self.call('echo', message='hi')))
         self.assertIn('is: ', self.outcome(self.call('get-sum', a=2, b=3)))
+        self.check_library()
         self.check_question()
         self.check_task()
+
+    def check_library(self):
+        self.assertIn('demo://', self.outcome(self.call(self.listed('resources/list'))))
+        self.assertIn('contents', self.outcome(
+            self.call('resources/read', uri='demo://resource/dynamic/text/1')))
+        self.assertIn('simple-prompt', self.outcome(self.call('prompts/list')))
+        self.assertIn('messages', self.outcome(self.call('prompts/get', name='simple-prompt')))
 
     def listed(self, tool):
         wait_for(lambda: f'mcp:s:{tool}' in self.tools(), 20, tool)

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "mcp_client/call_result.h"
+#include "mcp_client/library.h"
 
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::string_view related_task = "io.modelcontextprotocol/related-task";
 
 Json params_of(agent::ToolCall const& call, bool as_task, Duration limit) {
+    if (is_library_tool(call.tool)) return call.input;
     json::Writer out;
     out.begin_object().member("name", call.tool).member("arguments", call.input);
     if (as_task) out.key("task").begin_object().member("ttl", limit.count()).end_object();
@@ -153,7 +155,7 @@ void Calls::send(Number number) {
     bool const as_task = tool && tool->as_task && requests_.abilities().task_on_request;
     call.waits = Waits::server;
     call.id = requests_.ask(
-        {.method = "tools/call",
+        {.method = is_library_tool(call.what.tool) ? call.what.tool : "tools/call",
          .params = params_of(call.what, as_task, settings_.task_limit),
          .progress = std::to_string(number),
          .limit = Duration::max()},
@@ -179,9 +181,11 @@ void Calls::answered(Number number, rpc::Peer::Answer const& answer) {
 }
 
 agent::ToolResult Calls::result_of(Number number, json::View answer) {
+    agent::ToolCall const& call = calls_.at(number).what;
+    if (is_library_tool(call.tool)) return read_library_result(call.tool, answer);
     auto const task = read_created(answer);
     if (!task) return read_result(answer);
-    tasks_.created(calls_.at(number).what.pending, task->id, std::to_string(number));
+    tasks_.created(call.pending, task->id, std::to_string(number));
     return pause_of(*task, settings_.task_limit);
 }
 

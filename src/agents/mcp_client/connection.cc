@@ -2,8 +2,10 @@
 
 #include "json/json.h"
 #include "mcp/versions.h"
+#include "mcp_client/library.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dormouse::mcp_client {
@@ -252,7 +254,8 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
 void Connection::listed(std::vector<ForeignTool> const& found) {
     lists_ = false;
     tools_ = found;
-    events_.listed(found);
+    std::ranges::move(library_tools(abilities_), std::back_inserter(tools_));
+    events_.listed(tools_);
     if (state_.phase() == Phase::listing) {
         bool const first = !state_.settled();
         (void)state_.listed();

@@ -3,6 +3,7 @@
 #include "base/text/cut.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
+#include "mcp_client/library.h"
 
 #include <algorithm>
 
@@ -26,6 +27,8 @@ std::string shown(std::string const& name) {
 
 // Why the tool cannot be offered; empty: it can.
 std::string unusable(ServerSettings const& server, std::string const& name, json::View schema) {
+    if (is_library_tool(name))
+        return "the name of the tool " + shown(name) + " is that of a method of the protocol";
     if (!is_name(name)) return "the name of the tool " + shown(name) + " has odd characters";
     if (prefix_of(server.name).size() + name.size() > name_bytes_max)
         return "the name of the tool " + shown(name) + " is too long";
