@@ -9,7 +9,8 @@ FOLDER = pathlib.Path(sys.argv[1])
 HOW = sys.argv[2] if len(sys.argv) > 2 else 'well'
 READS = {'readOnlyHint': True}
 CAPABILITIES = [
-    {'tools': {'listChanged': True}, 'resources': {}, 'prompts': {}, 'tasks': {'cancel': {}, 'requests': {'tools': {'call': {}}}}},
+    {'tools': {'listChanged': True}, 'resources': {}, 'prompts': {},
+     'tasks': {'cancel': {}, 'requests': {'tools': {'call': {}}}}},
     {'tools': {'listChanged': True}, 'extensions': {'io.modelcontextprotocol/tasks': {}}},
 ]
 

@@ -44,10 +44,10 @@ class Servers(Case):
         command = [sys.executable, str(HERE / 'mcp_fake.py'), str(self.folder), how]
         return f'[[mcp]]\nname = "s"\ncommand = {json.dumps(command)}\n{keys}'
 
-    def serve(self, servers):
+    def serve(self, servers, **env):
         path = self.folder / 'dormouse.toml'
         path.write_text('[server]\ndemo = false\n' + AGENT + servers)
-        self.server = Server('--config', str(path))
+        self.server = Server('--config', str(path), env=env)
 
     def tools(self):
         agents = {one['id']: one for one in self.server.get('/api/agents').json['items']}

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::string_view foreign_prefix = "mcp:";
 
+std::string joined(std::vector<std::string> const& scopes) {
+    std::string out;
+    for (std::string const& scope : scopes) out += (out.empty() ? "" : " ") + scope;
+    return out;
+}
+
 mcp_client::ServerSettings server_of(config::Mcp const& from) {
     mcp_client::ServerSettings out;
     out.name = from.name;
@@ -22,6 +28,11 @@ mcp_client::ServerSettings server_of(config::Mcp const& from) {
     out.url = from.url;
     for (config::Header const& header : from.headers)
         out.headers.push_back({header.name, header.value});
+    if (!from.issuer.empty())
+        out.oauth = {.issuer = from.issuer,
+                     .id = from.client_id,
+                     .secret = from.client_secret ? from.client_secret->value : "",
+                     .scope = joined(from.scopes)};
     out.time_limit = from.time_limit;
     out.task_limit = from.task_limit;
     out.answer_limit = from.answer_limit;

@@ -42,8 +42,9 @@ void Connection::connect() {
     skipped_ = 0;
     awaited_.clear();
     peer_ = std::make_unique<rpc::Peer>(listener(), settings_.message_max);
-    link_ = settings_.url.empty() ? make_stdio_link(settings_, world_.processes, link_events())
-                                  : make_http_link(settings_, world_.http, link_events());
+    link_ = settings_.url.empty()
+                ? make_stdio_link(settings_, world_.processes, link_events())
+                : make_http_link(settings_, world_.http, world_.clock, link_events());
     initialize();
     auto too_late = [this, attempt = attempt_] {
         bool const starts =

@@ -6,9 +6,11 @@
 #include "base/text/text.h"
 #include "json/json.h"
 #include "mcp_client/link.h"
+#include "mcp_client/token_source.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -25,7 +27,7 @@ std::string wrong_head(port::HttpHead const& head) {
     if (head.status >= 300 && head.status < 400)
         return "it answered with a redirect (" + status + "), which is not followed";
     if (head.status == 401 || head.status == 403)
-        return "it refused the request (" + status + "); check the token in headers";
+        return "it refused the request (" + status + "); check the token in headers, or client_id";
     if (head.status < 200 || head.status > 299) return "it answered with status " + status;
     return {};
 }
@@ -43,10 +45,14 @@ std::string one_line(std::string text) {
 
 class HttpLink final : public Link {
 public:
-    HttpLink(ServerSettings const& server, port::HttpClient& client, LinkEvents events)
-        : server_(server), client_(client), events_(std::move(events)) {}
+    HttpLink(ServerSettings const& server, port::HttpClient& client, port::Clock const& clock,
+             LinkEvents events)
+        : server_(server), client_(client), events_(std::move(events)) {
+        if (server_.oauth) tokens_.emplace(server_, client, clock);
+    }
     ~HttpLink() override {
-        for (auto const& [number, exchange] : open_) client_.cancel(exchange.request);
+        for (auto const& [number, exchange] : open_)
+            if (exchange.sent != 0) client_.cancel(exchange.sent);
     }
     HttpLink(HttpLink const&) = delete;
     HttpLink& operator=(HttpLink const&) = delete;
@@ -60,7 +66,10 @@ private:
     struct Exchange {
         std::string id;  // of the message; empty: it is no request
         bool listens = false;
-        port::HttpId request = 0;
+        port::HttpRequest request = {};  // without a token
+        std::string token = {};          // with which it was sent
+        bool renewed = false;            // it was refused once for lack of a token
+        port::HttpId sent = 0;           // 0: it waits for a token
         port::HttpHead head = {};
         std::string wrong = {};
         std::string body = {};
@@ -70,6 +79,9 @@ private:
 
     [[nodiscard]] port::HttpRequest request_of(std::string method, std::string body) const;
     void begin(port::HttpRequest request, std::string id, bool listens);
+    void renew(std::uint64_t number, std::string const& challenge);
+    void start(std::uint64_t number);
+    [[nodiscard]] bool wants_token(std::uint64_t number);
     void take_head(Exchange& exchange, port::HttpHead head);
     void take_data(Exchange& exchange, std::string_view chunk);
     void take_end(std::uint64_t number, std::optional<port::HttpFailure> const& failure);
@@ -80,6 +92,7 @@ private:
     LinkEvents events_;
     std::map<std::uint64_t, Exchange> open_;
     std::uint64_t last_ = 0;
+    std::optional<TokenSource> tokens_;  // nullopt: the server gets no token of this kind
     std::string session_;
     std::string version_;
     Scope scope_;
@@ -118,17 +131,40 @@ void HttpLink::forget(std::string_view id) {
     auto const found = std::ranges::find_if(
         open_, [&](auto const& each) { return !id.empty() && each.second.id == id; });
     if (found == open_.end()) return;
-    client_.cancel(found->second.request);
+    if (found->second.sent != 0) client_.cancel(found->second.sent);
     open_.erase(found);
 }
 
 void HttpLink::begin(port::HttpRequest request, std::string id, bool listens) {
     auto const number = ++last_;
-    Exchange& exchange = open_
-                             .emplace(number, Exchange{.id = std::move(id),
-                                                       .listens = listens,
-                                                       .events = SseParser(server_.message_max)})
-                             .first->second;
+    open_.emplace(number, Exchange{.id = std::move(id),
+                                   .listens = listens,
+                                   .request = std::move(request),
+                                   .events = SseParser(server_.message_max)});
+    if (tokens_ && tokens_->wanted() && tokens_->token().empty()) return renew(number, "");
+    start(number);
+}
+
+// Sends it when there is a new token.
+void HttpLink::renew(std::uint64_t number, std::string const& challenge) {
+    Exchange& exchange = open_.at(number);
+    exchange.sent = 0;
+    auto renewed = scope_.guard([this, number](std::string const& why) {
+        auto const at = open_.find(number);
+        if (at == open_.end()) return;
+        if (why.empty()) return start(number);
+        auto const ended = open_.extract(at);
+        if (!ended.mapped().id.empty()) events_.refused(ended.mapped().id, why);
+    });
+    tokens_->renew(challenge, exchange.token, std::move(renewed));
+}
+
+void HttpLink::start(std::uint64_t number) {
+    Exchange& exchange = open_.at(number);
+    port::HttpRequest request = exchange.request;
+    if (tokens_) exchange.token = tokens_->token();
+    if (!exchange.token.empty())
+        request.headers.push_back({"Authorization", "Bearer " + exchange.token});
     port::HttpCallbacks callbacks;
     callbacks.head = scope_.guard([this, number](port::HttpHead head) {
         if (auto const at = open_.find(number); at != open_.end())
@@ -140,7 +176,17 @@ void HttpLink::begin(port::HttpRequest request, std::string id, bool listens) {
     callbacks.done = scope_.guard([this, number](std::optional<port::HttpFailure> const& failure) {
         take_end(number, failure);
     });
-    exchange.request = client_.start(std::move(request), std::move(callbacks));
+    exchange.sent = client_.start(std::move(request), std::move(callbacks));
+}
+
+// Whether the server wants a token, and the request is sent again with one: a 401 has done nothing.
+bool HttpLink::wants_token(std::uint64_t number) {
+    auto const at = open_.find(number);
+    if (!tokens_ || at == open_.end() || at->second.head.status != 401) return false;
+    if (std::exchange(at->second.renewed, true)) return false;
+    std::string const challenge(at->second.head.header("www-authenticate").value_or(""));
+    renew(number, challenge);
+    return true;
 }
 
 void HttpLink::take_head(Exchange& exchange, port::HttpHead head) {
@@ -165,6 +211,7 @@ void HttpLink::take_data(Exchange& exchange, std::string_view chunk) {
 }
 
 void HttpLink::take_end(std::uint64_t number, std::optional<port::HttpFailure> const& failure) {
+    if (wants_token(number)) return;
     auto const ended = open_.extract(number);
     if (!ended) return;
     Exchange const& exchange = ended.mapped();
@@ -203,8 +250,8 @@ void HttpLink::fail(Exchange const& exchange, std::optional<port::HttpFailure> c
 }  // namespace
 
 std::unique_ptr<Link> make_http_link(ServerSettings const& server, port::HttpClient& client,
-                                     LinkEvents events) {
-    return std::make_unique<HttpLink>(server, client, std::move(events));
+                                     port::Clock const& clock, LinkEvents events) {
+    return std::make_unique<HttpLink>(server, client, clock, std::move(events));
 }
 
 }  // namespace dormouse::mcp_client

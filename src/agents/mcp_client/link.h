@@ -4,6 +4,7 @@
 #include "mcp_client/settings.h"
 #include "port/http.h"
 #include "port/process.h"
+#include "port/world.h"
 
 #include <functional>
 #include <memory>
@@ -41,8 +42,9 @@ public:
 // `processes` outlives the link.
 [[nodiscard]] std::unique_ptr<Link> make_stdio_link(ServerSettings const& server,
                                                     port::Processes& processes, LinkEvents events);
-// `client` outlives the link.
+// `client` and `clock` outlive the link.
 [[nodiscard]] std::unique_ptr<Link> make_http_link(ServerSettings const& server,
-                                                   port::HttpClient& client, LinkEvents events);
+                                                   port::HttpClient& client,
+                                                   port::Clock const& clock, LinkEvents events);
 
 }  // namespace dormouse::mcp_client

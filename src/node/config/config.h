@@ -255,6 +255,10 @@ struct Mcp {
     std::vector<std::string> env_allow = {};
     std::string url = {};  // streamable HTTP
     std::vector<Header> headers = {};
+    std::string issuer = {};  // OAuth; empty: none
+    std::string client_id = {};
+    std::optional<Secret> client_secret = {};
+    std::vector<std::string> scopes = {};
     McpAsk ask = McpAsk::destructive;
     Duration time_limit{600'000};       // of one call
     Duration task_limit{86'400'000};    // of a call that has become a task

@@ -24,6 +24,16 @@ inline constexpr Key mcp_url_rows[] = {
         .like("https://mcp.example.org/mcp"),
     table<&Mcp::headers>("headers", "Headers: name = \"text\" or { env, prefix }.")
         .like(R"({ Authorization = { env = "MCP_TOKEN", prefix = "Bearer " } })"),
+    text<&Mcp::issuer>("issuer", rows::issuer,
+                       "OAuth: the authorization server that has given client_id; https, except on "
+                       "this machine.")
+        .like("https://id.example.org"),
+    text<&Mcp::client_id>("client_id", some_text.sized(1, 256), "This client's name there.")
+        .like("dormouse"),
+    text<&Mcp::client_secret>("client_secret_env", variable, "The variable with its secret.")
+        .like("MCP_SECRET"),
+    texts<&Mcp::scopes>("scopes", some_text.sized(1, 128),
+                        "The scopes to ask for; default: the issuer's."),
 };
 
 inline constexpr Key mcp_more_rows[] = {
