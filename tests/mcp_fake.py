@@ -66,7 +66,7 @@ def begin_task(number, params):
     TASKS.mkdir(exist_ok=True)
     name = f'task-{len(list(TASKS.iterdir())) + 1}'
     (TASKS / name).write_text('{"status": "working", "statusMessage": "begun"}')
-    if HOW == 'extension':
+    if HOW in ('extension', 'stateless'):
         return say({'id': number, 'result': {'resultType': 'task', **task_of(name)}})
     if 'task' not in params:
         return say({'id': number, 'error': {'code': -32601, 'message': 'only as a task'}})
@@ -96,8 +96,15 @@ ASKS = {'ask': {'message': 'Who are you?', 'requestedSchema': FORM},
                   'url': 'https://sign-in.example/start?x=1'}}
 
 
-def ask(number, name):
+def ask(number, params):
     """Asks a question in the call; the answer is the call's result."""
+    name = params['name']
+    if HOW == 'stateless':
+        if 'inputResponses' in params:
+            return answered(number, [params['requestState'], params['inputResponses']['who']])
+        request = {'method': 'elicitation/create', 'params': ASKS[name]}
+        return say({'id': number, 'result': {'resultType': 'input_required', 'requestState': 'mine',
+                                             'inputRequests': {'who': request}}})
     say({'id': f'q{number}', 'method': 'elicitation/create', 'params': ASKS[name]})
 
 
@@ -120,7 +127,7 @@ def call(number, params):
     name, arguments = params['name'], params['arguments']
     log(f'call {name} {json.dumps(arguments)}')
     if name in ASKS:
-        return ask(number, name)
+        return ask(number, params)
     if name == 'slow':
         return begin_task(number, params)
     if name == 'steps':
@@ -140,6 +147,19 @@ def call(number, params):
                                   'isError': name == 'fail'}})
 
 
+def wrong_meta(message):
+    """Why a server that knows only 2026-07-28 refuses the request; None: it does not."""
+    if message['method'] == 'initialize':
+        return {'code': -32601, 'message': 'unknown method'}
+    meta = message['params'].get('_meta', {})
+    name = 'io.modelcontextprotocol/'
+    if meta.get(name + 'protocolVersion') != '2026-07-28':
+        return {'code': -32022, 'message': 'Unsupported protocol version'}
+    if not isinstance(meta.get(name + 'clientCapabilities'), dict):
+        return {'code': -32602, 'message': 'no capabilities'}
+    return None
+
+
 def main():
     log('start')
     if HOW == 'html':
@@ -154,7 +174,13 @@ def main():
         if method is None:
             answered(int(number[1:]), message.get('result', message.get('error')))
             continue
-        if method == 'initialize':
+        if HOW == 'stateless' and (refusal := wrong_meta(message)):
+            say({'id': number, 'error': refusal})
+        elif method == 'server/discover':
+            say({'id': number, 'result': {'resultType': 'complete', 'ttlMs': 60_000,
+                                          'supportedVersions': ['2026-07-28'],
+                                          'capabilities': CAPABILITIES[1]}})
+        elif method == 'initialize':
             say({'id': number, 'result': {
                 'protocolVersion': message['params']['protocolVersion'],
                 'capabilities': CAPABILITIES[HOW == 'extension'],

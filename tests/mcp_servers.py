@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tools of foreign MCP servers: agents call them, over kills of each process, with gates; servers
 that misbehave cost one line; `dormouse mcp --serve` offers them to any client."""
+import http.client
 import http.server
 import json
 import os
@@ -299,6 +300,86 @@ class Questions(Servers):
         self.server.decide(call, True, content={'name': 'Ann'})
         self.assertIn('unknown', self.outcome(self.asked))
         self.assertEqual(self.log().count('call ask_once {}'), 1)
+
+
+class Stateless(Servers):
+    """A server that knows only 2026-07-28."""
+
+    def test_tools_tasks_and_questions_work(self):
+        self.serve(self.program('stateless', ask='"none"'))
+        self.assertIn('is: look done', self.outcome(self.call('look')))
+        task = self.call('slow')
+        self.assertEqual(self.waiting()['externalRef'], 'task-1')
+        (self.folder / 'tasks/task-1').write_text(json.dumps(
+            {'status': 'completed', 'result': {'content': [{'type': 'text', 'text': 'inline'}]}}))
+        self.assertIn('is: inline', self.outcome(task))
+
+    def test_question_survives_a_kill_of_both_sides(self):
+        self.serve(self.program('stateless', ask='"none"'))
+        asked = self.call('ask_once')
+        call = self.waiting()
+        self.assertIn('Who are you?', call['message'])
+        self.server.restart()
+        self.server.decide(call, True, content={'name': 'Ann'})
+        self.assertIn('["mine", {"action": "accept", "content": {"name": "Ann"}}]',
+                      self.outcome(asked))
+
+
+class StatelessHttp(Servers):
+    """Another Dormouse, behind a proxy that refuses `initialize`."""
+
+    def setUp(self):
+        super().setUp()
+        self.other = other = Server()
+        self.addCleanup(other.finish)
+        self.methods = methods = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                message = json.loads(body)
+                methods.append((message['method'], self.headers['Mcp-Method']))
+                status, kind, answer = 404, 'application/json', json.dumps(
+                    {'jsonrpc': '2.0', 'id': message.get('id'),
+                     'error': {'code': -32601, 'message': 'unknown method'}}).encode()
+                if message['method'] != 'initialize':
+                    status, kind, answer = self.forwarded(body)
+                self.send_response(status)
+                self.send_header('Content-Type', kind)
+                self.send_header('Content-Length', str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def forwarded(self, body):
+                peer = http.client.HTTPConnection('127.0.0.1', other.port)
+                headers = {name: value for name, value in self.headers.items()
+                           if name.lower() not in ('host', 'content-length')}
+                peer.request('POST', '/mcp', body,
+                             {**headers, 'Authorization': f'Bearer {other.token}'})
+                answer = peer.getresponse()
+                text = answer.read()
+                peer.close()
+                return answer.status, answer.headers['Content-Type'] or '', text
+
+            def log_message(self, *_):
+                pass
+
+        proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        self.url = f'http://127.0.0.1:{proxy.server_address[1]}/mcp'
+
+    def test_tools_of_a_server_are_used(self):
+        self.serve(f'[[mcp]]\nname = "s"\nurl = "{self.url}"\nask = "none"\n')
+        self.outcome(self.call('ask_human', question='Which branch?'))
+        waiting = self.other.items('/async-tool/pending?project=default&status=waiting')
+        self.assertEqual(len(waiting), 1, 'the call reached the other server once')
+        self.assertIn('Which branch?', json.dumps(waiting))
+        self.assertIn(('tools/call', 'tools/call'), self.methods)
+        self.assertEqual(self.methods[:3], [
+            ('initialize', None), ('server/discover', 'server/discover'),
+            ('tools/list', 'tools/list')])
 
 
 class Misbehaving(Servers):

@@ -23,21 +23,46 @@ Json params_of(agent::ToolCall const& call, bool as_task, Duration limit) {
 }  // namespace
 
 agent::StopTool Calls::start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done) {
+    if (call.decision && is_round(call.state)) return start_round(std::move(call), std::move(done));
     auto const question = call.decision ? question_in(call.state) : std::nullopt;
-    auto number = question ? continued(call, done) : std::nullopt;
+    auto const number = question ? continued(call, done) : std::nullopt;
     if (number) {
         answer(*number);
-    } else if (question && !repeatable(call.tool)) {
+        return scope_.guard([this, number = *number] { stop(number); });
+    }
+    if (question && !repeatable(call.tool)) {
         done(session::InDoubt{requests_.named(
             "its question was answered after the connection on which it was asked had ended")});
         return {};
-    } else {
-        number = ++last_;
-        Call& begun = calls_.emplace(*number, Call{std::move(call), std::move(done)}).first->second;
-        if (question) begun.kept = {question->digest, answer_of(*question, *begun.what.decision)};
-        begin(*number);
     }
-    return scope_.guard([this, number = *number] { stop(number); });
+    Call added{std::move(call), std::move(done)};
+    if (question) added.kept = {question->digest, answer_of(*question, *added.what.decision)};
+    return add(std::move(added));
+}
+
+agent::StopTool Calls::add(Call call) {
+    auto const number = ++last_;
+    calls_.emplace(number, std::move(call));
+    begin(number);
+    return scope_.guard([this, number] { stop(number); });
+}
+
+agent::StopTool Calls::start_round(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done) {
+    std::string wrong;
+    Round round = round_after(call.state, *call.decision, wrong);
+    if (!wrong.empty() || !is_complete(round)) {
+        done(ask_round(std::move(round), wrong));
+        return {};
+    }
+    Call added{std::move(call), std::move(done)};
+    added.round = std::move(round);
+    return add(std::move(added));
+}
+
+agent::ToolResult Calls::ask_round(Round round, std::string const& wrong) const {
+    if (round.number >= questions_max)
+        return agent::Failed{requests_.named("a call may ask at most 10 questions")};
+    return ask_next(std::move(round), settings_.name, settings_.answer_limit, wrong);
 }
 
 bool Calls::repeatable(std::string const& tool) const {
@@ -153,10 +178,11 @@ void Calls::send(Number number) {
     Call& call = calls_.at(number);
     ForeignTool const* const tool = requests_.tool(call.what.tool);
     bool const as_task = tool && tool->as_task && requests_.abilities().task_on_request;
+    Json const params = params_of(call.what, as_task, settings_.task_limit);
     call.waits = Waits::server;
     call.id = requests_.ask(
         {.method = is_library_tool(call.what.tool) ? call.what.tool : "tools/call",
-         .params = params_of(call.what, as_task, settings_.task_limit),
+         .params = call.round ? with_input(params, *call.round) : params,
          .progress = std::to_string(number),
          .limit = Duration::max()},
         [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
@@ -181,7 +207,13 @@ void Calls::answered(Number number, rpc::Peer::Answer const& answer) {
 }
 
 agent::ToolResult Calls::result_of(Number number, json::View answer) {
+    auto const& asked = calls_.at(number).round;
     agent::ToolCall const& call = calls_.at(number).what;
+    if (needs_input(answer)) {
+        auto round = read_round(answer, asked ? asked->number : 0);
+        if (!round) return agent::Failed{requests_.named(round.error())};
+        return ask_round(*std::move(round), "");
+    }
     if (is_library_tool(call.tool)) return read_library_result(call.tool, answer);
     auto const task = read_created(answer);
     if (!task) return read_result(answer);

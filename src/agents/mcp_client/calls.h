@@ -6,6 +6,7 @@
 #include "mcp_client/elicitation.h"
 #include "mcp_client/progress.h"
 #include "mcp_client/requests.h"
+#include "mcp_client/rounds.h"
 #include "mcp_client/settings.h"
 #include "mcp_client/tasks.h"
 #include "port/world.h"
@@ -65,12 +66,17 @@ private:
         Json question_id = {};   // of the server's request; null: it was answered
         // While it waits for a person: what the server has answered in the meantime.
         std::optional<agent::ToolResult> result = {};
+        std::optional<Round> round = {};  // of a server of 2026-07-28: the input to call with
         // The answer to a question of an earlier connection, if it is asked again.
         std::optional<std::pair<Sha256, Json>> kept = {};
     };
 
     [[nodiscard]] static Key key_of(PendingId const& call) { return {call.session, call.call}; }
     [[nodiscard]] bool repeatable(std::string const& tool) const;
+    // Continues a call of a server of 2026-07-28 after a person's decision.
+    agent::StopTool start_round(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
+    agent::StopTool add(Call call);
+    [[nodiscard]] agent::ToolResult ask_round(Round round, std::string const& wrong) const;
     void begin(Number number);
     // Whether the call is one that waits for the person's decision, and continues.
     [[nodiscard]] std::optional<Number> continued(agent::ToolCall& call,

@@ -11,8 +11,24 @@
 namespace dormouse::mcp_client {
 namespace {
 
-constexpr Duration list_pause{1'000};    // between two lists
+constexpr Duration list_pause{1'000};  // between two lists
+constexpr Duration list_lifetime_min{60'000};
+constexpr Duration list_lifetime_max{3'600'000};
 constexpr Duration listen_pause{5'000};  // before a stream that ended is opened again
+
+// Refusals of `initialize` by a server that may know only versions without it.
+bool knows_no_initialize(int code) {
+    return code == rpc::code::method_not_found || code == rpc::code::invalid_request ||
+           code == rpc::code::invalid_params || code == mcp::code::header_mismatch ||
+           code == mcp::code::unsupported_version;
+}
+
+bool knows_stateless(json::View discovered) {
+    bool found = false;
+    discovered["supportedVersions"].elements(
+        [&](json::View version) { found = found || version.string() == mcp::stateless_version; });
+    return found;
+}
 
 }  // namespace
 
@@ -211,7 +227,10 @@ void Connection::initialize() {
 
 void Connection::initialized(rpc::Peer::Answer const& answer) {
     if (failing_) return;
-    if (!answer) return fail_soon("initialize failed: " + answer.error().message);
+    if (!answer) {
+        std::string const why = "initialize failed: " + answer.error().message;
+        return knows_no_initialize(answer.error().code) ? discover(why) : fail_soon(why);
+    }
     abilities_ = read_abilities(mcp::Era::with_initialize, json::View(*answer));
     if (!mcp::is_session_version(abilities_.version))
         return fail_soon("it answered with the unknown protocol version '" + abilities_.version +
@@ -220,6 +239,21 @@ void Connection::initialized(rpc::Peer::Answer const& answer) {
     peer_->notify("notifications/initialized", Json::trusted("{}"));
     link_->initialized(abilities_.version);
     list("", {}, 0);
+}
+
+// A server that does not know `initialize` may know 2026-07-28 only. `why`: what is reported if
+// not.
+void Connection::discover(std::string const& why) {
+    abilities_ = {.era = mcp::Era::stateless};
+    link_->stateless();
+    (void)ask({"server/discover", Json::trusted("{}")},
+              [this, why](rpc::Peer::Answer const& answer) {
+                  if (failing_) return;
+                  if (!answer || !knows_stateless(json::View(*answer))) return fail_soon(why);
+                  if (!state_.initialized()) return;
+                  abilities_ = read_abilities(mcp::Era::stateless, json::View(*answer));
+                  list("", {}, 0);
+              });
 }
 
 void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
@@ -241,6 +275,7 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
     auto page = read_tools(settings_, json::View(*answer));
     if (!page) return fail_soon(page.error());
     for (std::string const& why : page->left_out) warn(why);
+    list_lifetime_ = std::clamp(page->lifetime, list_lifetime_min, list_lifetime_max);
     for (ForeignTool& tool : page->tools) {
         bool const twice = std::ranges::find(found, tool.name, &ForeignTool::name) != found.end();
         if (!twice) found.push_back(std::move(tool));
@@ -267,6 +302,14 @@ void Connection::listed(std::vector<ForeignTool> const& found) {
         if (first) events_.settled();
     }
     if (std::exchange(list_again_, false)) changed();
+    if (abilities_.era == mcp::Era::stateless) read_again();
+}
+
+// A server of 2026-07-28 says for how long its list holds.
+void Connection::read_again() {
+    world_.loop.after(list_lifetime_, scope_.guard([this, attempt = attempt_] {
+        if (attempt == attempt_ && state_.ready() && !lists_) changed();
+    }));
 }
 
 // At most one list in a second, however often the server says that it has changed.

@@ -80,6 +80,8 @@ private:
     void fail(std::string const& why);
     void initialize();
     void initialized(rpc::Peer::Answer const& answer);
+    void discover(std::string const& why);
+    void read_again();
     void list(std::string const& cursor, std::vector<ForeignTool> found, std::size_t pages);
     void list_page(rpc::Peer::Answer const& answer, std::vector<ForeignTool> found,
                    std::size_t pages);
@@ -97,6 +99,7 @@ private:
     std::string inside_;             // the request whose answer is read; empty: unknown
     Abilities abilities_;
     std::vector<ForeignTool> tools_;  // the newest list
+    Duration list_lifetime_{};
     Progress progress_;
     Tasks tasks_;
     Calls calls_;

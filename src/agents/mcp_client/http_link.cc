@@ -5,6 +5,7 @@
 #include "base/sse.h"
 #include "base/text/text.h"
 #include "json/json.h"
+#include "mcp/versions.h"
 #include "mcp_client/link.h"
 #include "mcp_client/token_source.h"
 
@@ -43,6 +44,37 @@ std::string one_line(std::string text) {
     return text + "\n";
 }
 
+// An answer whose body may be the refusal of JSON-RPC.
+bool is_fault(port::HttpHead const& head) {
+    return (head.status == 400 || head.status == 404) && has_type(head, "application/json");
+}
+
+// Whether the body is the refusal of this request.
+bool answers(std::string const& body, std::string const& id) {
+    auto const read = json::check(body);
+    return read && !id.empty() && json::View(*read)["id"].raw() == id &&
+           json::View(*read)["error"].kind() == json::Kind::object;
+}
+
+// As 2026-07-28 writes a value that is no visible ASCII.
+std::string header_value(std::string const& text) {
+    bool const plain = !text.empty() && text.front() != ' ' && text.back() != ' ' &&
+                       std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
+    if (plain) return text;
+    return "=?base64?" + base64({reinterpret_cast<std::uint8_t const*>(text.data()), text.size()}) +
+           "?=";
+}
+
+// The headers that repeat what a message of 2026-07-28 says.
+void add_names(std::vector<port::HttpHeader>& headers, json::View message) {
+    auto const method = message["method"].string_or("");
+    if (method.empty()) return;
+    headers.push_back({"Mcp-Method", method});
+    for (std::string_view const name : {"name", "uri", "taskId"})
+        if (auto const value = message["params"][name].string())
+            return headers.push_back({"Mcp-Name", header_value(*value)});
+}
+
 class HttpLink final : public Link {
 public:
     HttpLink(ServerSettings const& server, port::HttpClient& client, port::Clock const& clock,
@@ -60,6 +92,11 @@ public:
     void send(std::string const& line, std::string_view id) override;
     void forget(std::string_view id) override;
     void initialized(std::string_view version) override;
+    void stateless() override {
+        stateless_ = true;
+        version_ = mcp::stateless_version;
+        session_.clear();
+    }
 
 private:
     // One request and what has come of its answer.
@@ -95,6 +132,7 @@ private:
     std::optional<TokenSource> tokens_;  // nullopt: the server gets no token of this kind
     std::string session_;
     std::string version_;
+    bool stateless_ = false;
     Scope scope_;
 };
 
@@ -116,6 +154,7 @@ port::HttpRequest HttpLink::request_of(std::string method, std::string body) con
 void HttpLink::send(std::string const& line, std::string_view id) {
     auto request = request_of("POST", line.substr(0, line.size() - 1));
     request.headers.push_back({"Content-Type", "application/json"});
+    if (stateless_) add_names(request.headers, json::View(std::string_view(request.body)));
     begin(std::move(request), std::string(id), false);
 }
 
@@ -191,13 +230,14 @@ bool HttpLink::wants_token(std::uint64_t number) {
 
 void HttpLink::take_head(Exchange& exchange, port::HttpHead head) {
     exchange.wrong = wrong_head(head);
-    if (exchange.wrong.empty() && session_.empty() && !exchange.listens)
+    if (exchange.wrong.empty() && session_.empty() && !exchange.listens && !stateless_)
         session_ = head.header("mcp-session-id").value_or("");
     exchange.head = std::move(head);
 }
 
 void HttpLink::take_data(Exchange& exchange, std::string_view chunk) {
-    if (!exchange.wrong.empty() || exchange.overflow) return;
+    bool const fault = is_fault(exchange.head);
+    if ((!exchange.wrong.empty() && !fault) || exchange.overflow) return;
     if (has_type(exchange.head, "text/event-stream")) {
         exchange.overflow =
             !exchange.events.feed(chunk, [this, id = exchange.id](SseEvent const& event) {
@@ -222,6 +262,8 @@ void HttpLink::take_end(std::uint64_t number, std::optional<port::HttpFailure> c
         if (exchange.wrong.empty() && exchange.head.status == 200) events_.unheard();
         return;
     }
+    if (!failure && is_fault(exchange.head) && answers(exchange.body, exchange.id))
+        return events_.received(one_line(exchange.body), exchange.id);
     if (!complete) return fail(exchange, failure);
     if (has_type(exchange.head, "application/json")) {
         if (!exchange.body.empty()) events_.received(one_line(exchange.body), exchange.id);

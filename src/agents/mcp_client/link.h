@@ -37,6 +37,9 @@ public:
     virtual void forget(std::string_view id) = 0;
     // `version`: of the protocol, after initialize.
     virtual void initialized(std::string_view version) = 0;
+    // From now on messages are of 2026-07-28: each is complete in itself, and the server sends none
+    // of its own.
+    virtual void stateless() = 0;
 };
 
 // `processes` outlives the link.

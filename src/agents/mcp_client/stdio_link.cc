@@ -59,6 +59,7 @@ public:
     }
     void forget(std::string_view) override {}
     void initialized(std::string_view) override {}
+    void stateless() override {}
 
 private:
     port::Processes& processes_;

@@ -62,7 +62,8 @@ std::expected<ToolPage, std::string> read_tools(ServerSettings const& server, js
     auto const list = result["tools"];
     if (list.kind() != json::Kind::array) return std::unexpected("its list of tools is no list");
     if (list.size() > tools_max) return std::unexpected("it has more than 500 tools");
-    ToolPage out{.next = result["nextCursor"].string_or("")};
+    ToolPage out{.next = result["nextCursor"].string_or(""),
+                 .lifetime = Duration(std::max<std::int64_t>(0, result["ttlMs"].integer_or(0)))};
     list.elements([&](json::View tool) {
         auto name = tool["name"].string_or("");
         auto why = unusable(server, name, tool["inputSchema"]);
