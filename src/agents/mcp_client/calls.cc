@@ -36,7 +36,8 @@ agent::StopTool Calls::start(agent::ToolCall call, port::Fn<void(agent::ToolResu
         return {};
     }
     Call added{std::move(call), std::move(done)};
-    if (question) added.kept = {question->digest, answer_of(*question, *added.what.decision)};
+    if (question && misfit(*question, *added.what.decision).empty())
+        added.kept = {question->digest, answer_of(*question, *added.what.decision)};
     return add(std::move(added));
 }
 

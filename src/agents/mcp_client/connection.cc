@@ -221,7 +221,7 @@ void Connection::fail(std::string const& why) {
 
 void Connection::initialize() {
     abilities_ = {};
-    (void)ask({"initialize", initialize_params()},
+    (void)ask({.method = "initialize", .params = initialize_params(), .limit = Duration::max()},
               [this](rpc::Peer::Answer const& answer) { initialized(answer); });
 }
 
@@ -246,14 +246,15 @@ void Connection::initialized(rpc::Peer::Answer const& answer) {
 void Connection::discover(std::string const& why) {
     abilities_ = {.era = mcp::Era::stateless};
     link_->stateless();
-    (void)ask({"server/discover", Json::trusted("{}")},
-              [this, why](rpc::Peer::Answer const& answer) {
-                  if (failing_) return;
-                  if (!answer || !knows_stateless(json::View(*answer))) return fail_soon(why);
-                  if (!state_.initialized()) return;
-                  abilities_ = read_abilities(mcp::Era::stateless, json::View(*answer));
-                  list("", {}, 0);
-              });
+    (void)ask(
+        {.method = "server/discover", .params = Json::trusted("{}"), .limit = Duration::max()},
+        [this, why](rpc::Peer::Answer const& answer) {
+            if (failing_) return;
+            if (!answer || !knows_stateless(json::View(*answer))) return fail_soon(why);
+            if (!state_.initialized()) return;
+            abilities_ = read_abilities(mcp::Era::stateless, json::View(*answer));
+            list("", {}, 0);
+        });
 }
 
 void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
@@ -262,7 +263,9 @@ void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
     json::Writer params;
     params.begin_object();
     if (!cursor.empty()) params.member("cursor", cursor);
-    (void)ask({"tools/list", params.end_object().json()},
+    // Until it is ready, the start as a whole has the limit.
+    Duration const time = state_.ready() ? settings_.start_limit : Duration::max();
+    (void)ask({.method = "tools/list", .params = params.end_object().json(), .limit = time},
               [this, found = std::move(found), pages](rpc::Peer::Answer const& answer) mutable {
                   list_page(answer, std::move(found), pages);
               });

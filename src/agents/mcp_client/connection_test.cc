@@ -163,6 +163,31 @@ TEST_F(ConnectionTest, EndlessListOrUnknownVersion_Fails) {
     EXPECT_TRUE(warnings.at(1).contains("more than 50 pages")) << warnings.at(1);
 }
 
+TEST_F(ConnectionTest, ListThatIsNotReadAgain_EndsTheConnection) {
+    connect();
+    processes.say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+    pass(Duration(1'000));
+    pass(Duration(30'000));
+    EXPECT_EQ(warnings, std::vector<std::string>{
+                            "MCP server 's': tools/list failed: it did not answer within 30 s"});
+    EXPECT_EQ(connection.phase(), Phase::resting);
+}
+
+class SlowStart : public ConnectionTest {
+protected:
+    SlowStart()
+        : ConnectionTest({.name = "s", .argv = {"server"}, .start_limit = Duration(300'000)}) {}
+};
+
+TEST_F(SlowStart, Server_WithALongStartLimit_HasThatTime) {
+    connection.start();
+    pass(Duration(299'000));
+    EXPECT_TRUE(warnings.empty());
+    processes.answer("initialize", R"({"protocolVersion":"2025-06-18"})");
+    processes.answer("tools/list", tools_a);
+    EXPECT_EQ(connection.phase(), Phase::ready);
+}
+
 class HttpConnection : public ConnectionTest {
 protected:
     HttpConnection()
@@ -209,6 +234,15 @@ TEST_F(HttpConnection, JsonAndStreams_AreRead) {
           "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}\n\n");
     EXPECT_EQ(results, std::vector<std::string>{"[]"});
     EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(HttpConnection, Message_ThatIsNoRequest_HasALimit) {
+    connect_http();
+    auto stop = call();
+    EXPECT_EQ(http.all.back().request.total_limit, Duration(0)) << "a person may be asked";
+    stop();
+    EXPECT_TRUE(http.all.back().request.body.contains("notifications/cancelled"));
+    EXPECT_EQ(http.all.back().request.total_limit, Duration(60'000));
 }
 
 TEST_F(HttpConnection, Answers_OfOtherKinds_AreNamed) {

@@ -145,6 +145,19 @@ TEST_F(McpElicitation, RepeatableCall_KeepsTheAnswerForANewConnection) {
     EXPECT_EQ(results.back(), asks_name) << "an answer holds once";
 }
 
+TEST_F(McpElicitation, KeptAnswerThatDoesNotFit_IsAskedForAgain) {
+    connect_as(R"({"protocolVersion":"2025-06-18"})",
+               R"({"tools":[{"name":"a","inputSchema":{"type":"object"},)"
+               R"("annotations":{"readOnlyHint":true}}]})");
+    auto const first = call();
+    ask_name();
+    connection.calls().closed(receipt(SubmissionKind::expiry));
+    decide(true, R"({"name":3})");
+    auto const again = call();
+    ask_name();
+    EXPECT_EQ(results, (std::vector<std::string>{asks_name, asks_name}));
+}
+
 TEST_F(McpElicitation, BadQuestions_AreRefused) {
     connect();
     auto const first = call();

@@ -19,6 +19,7 @@ namespace dormouse::mcp_client {
 namespace {
 
 constexpr std::size_t small_answer = 65'536;
+constexpr Duration acceptance_limit{60'000};  // of messages that are no requests
 // The stream that answers a request has this many of the largest messages; each is bounded itself.
 constexpr std::size_t messages_in_stream = 16;
 
@@ -154,6 +155,7 @@ port::HttpRequest HttpLink::request_of(std::string method, std::string body) con
 void HttpLink::send(std::string const& line, std::string_view id) {
     auto request = request_of("POST", line.substr(0, line.size() - 1));
     request.headers.push_back({"Content-Type", "application/json"});
+    if (id.empty()) request.idle_limit = request.total_limit = acceptance_limit;
     if (stateless_) add_names(request.headers, json::View(std::string_view(request.body)));
     begin(std::move(request), std::string(id), false);
 }
