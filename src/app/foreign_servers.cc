@@ -6,11 +6,18 @@
 #include "external/gate_rule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dormouse::app {
 namespace {
 
 constexpr std::string_view foreign_prefix = "mcp:";
+
+std::string joined(std::vector<std::string> const& scopes) {
+    std::string out;
+    for (std::string const& scope : scopes) out += (out.empty() ? "" : " ") + scope;
+    return out;
+}
 
 mcp_client::ServerSettings server_of(config::Mcp const& from) {
     mcp_client::ServerSettings out;
@@ -21,7 +28,14 @@ mcp_client::ServerSettings server_of(config::Mcp const& from) {
     out.url = from.url;
     for (config::Header const& header : from.headers)
         out.headers.push_back({header.name, header.value});
+    if (!from.issuer.empty())
+        out.oauth = {.issuer = from.issuer,
+                     .id = from.client_id,
+                     .secret = from.client_secret ? from.client_secret->value : "",
+                     .scope = joined(from.scopes)};
     out.time_limit = from.time_limit;
+    out.task_limit = from.task_limit;
+    out.answer_limit = from.answer_limit;
     out.start_limit = from.start_limit;
     out.message_max = from.message_bytes;
     switch (from.ask) {
@@ -38,6 +52,13 @@ std::vector<mcp_client::ServerSettings> servers_of(config::Config const& config)
     std::vector<mcp_client::ServerSettings> out;
     for (config::Mcp const& server : config.mcps) out.push_back(server_of(server));
     return out;
+}
+
+mcp_client::Progress::Report reports_to(runner::Runner& runner) {
+    return [&runner](PendingId const& call, Json payload) {
+        runner.command(call.session, session::Progress{call, std::move(payload), {}},
+                       {{session::ActorType::runtime, "mcp"}}, [](auto const&) {});
+    };
 }
 
 agent::Gate mcp_gate() { return external::make_gate({.name = mcp_client::gate_name, .tools = {}}); }

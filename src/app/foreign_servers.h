@@ -3,13 +3,17 @@
 
 #include "agent/tool.h"
 #include "config/config.h"
+#include "mcp_client/progress.h"
 #include "mcp_client/settings.h"
+#include "runner/runner.h"
 
 #include <vector>
 
 namespace dormouse::app {
 
 [[nodiscard]] std::vector<mcp_client::ServerSettings> servers_of(config::Config const& config);
+// Passes what they report of calls on as progress of those calls. `runner` outlives the result.
+[[nodiscard]] mcp_client::Progress::Report reports_to(runner::Runner& runner);
 // The gate that asks for their tools.
 [[nodiscard]] agent::Gate mcp_gate();
 // The agent whose sessions make the calls of `dormouse mcp --serve`. Its prompt is the call.

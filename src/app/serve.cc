@@ -259,10 +259,12 @@ public:
           mail_client_(mail_client_of(config_, world.loop)),
           store_warnings_(std::move(opened.warnings)),
           node_(world, std::move(opened), {.runner = runner_options(config_)}),
-          foreign_(servers_of(config_), {world.processes, world.http, world.loop, world.clock},
-                   [this](std::string const& what) {
-                       if (serving_) serving_->log().warn(what);
-                   }),
+          foreign_(
+              servers_of(config_), {world.processes, world.http, world.loop, world.clock},
+              [this](std::string const& what) {
+                  if (serving_) serving_->log().warn(what);
+              },
+              reports_to(node_.runner)),
           starts_(data_directory(), node_.store->epoch(), world.clock.now()) {
         node_.registry = assemble(config_, means());
         foreign_.add_to(node_.registry);
@@ -273,6 +275,7 @@ public:
         settings.web_files = web_files;
         settings.facts = facts();
         settings.reserve = &reserve;
+        settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
@@ -475,6 +478,7 @@ private:
         status_ = status;
         if (std::exchange(stopping_, true)) return world_.loop.stop();
         serving_->log().info("stopping");
+        foreign_.leave();
         node_.end(runner::Runner::drain_max);
     }
 

@@ -2,23 +2,43 @@
 
 #include "json/json.h"
 #include "mcp/versions.h"
-#include "mcp_client/call_result.h"
+#include "mcp_client/library.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dormouse::mcp_client {
 namespace {
 
-constexpr int code_lost = -1;
-constexpr int code_refused = -2;
-constexpr Duration list_pause{1'000};    // between two lists
+constexpr Duration list_pause{1'000};  // between two lists
+constexpr Duration list_lifetime_min{60'000};
+constexpr Duration list_lifetime_max{3'600'000};
 constexpr Duration listen_pause{5'000};  // before a stream that ended is opened again
+
+// Refusals of `initialize` by a server that may know only versions without it.
+bool knows_no_initialize(int code) {
+    return code == rpc::code::method_not_found || code == rpc::code::invalid_request ||
+           code == rpc::code::invalid_params || code == mcp::code::header_mismatch ||
+           code == mcp::code::unsupported_version;
+}
+
+bool knows_stateless(json::View discovered) {
+    bool found = false;
+    discovered["supportedVersions"].elements(
+        [&](json::View version) { found = found || version.string() == mcp::stateless_version; });
+    return found;
+}
 
 }  // namespace
 
 Connection::Connection(ServerSettings settings, World world, ConnectionEvents events)
-    : settings_(std::move(settings)), world_(world), events_(std::move(events)) {}
+    : settings_(std::move(settings)),
+      world_(world),
+      events_(std::move(events)),
+      progress_(world_.loop, events_.progress),
+      tasks_(settings_, world_.loop, *this, progress_),
+      calls_(settings_, world_.loop, *this, tasks_, progress_) {}
 
 Connection::~Connection() { scope_.end(); }
 
@@ -38,8 +58,9 @@ void Connection::connect() {
     skipped_ = 0;
     awaited_.clear();
     peer_ = std::make_unique<rpc::Peer>(listener(), settings_.message_max);
-    link_ = settings_.url.empty() ? make_stdio_link(settings_, world_.processes, link_events())
-                                  : make_http_link(settings_, world_.http, link_events());
+    link_ = settings_.url.empty()
+                ? make_stdio_link(settings_, world_.processes, link_events())
+                : make_http_link(settings_, world_.http, world_.clock, link_events());
     initialize();
     auto too_late = [this, attempt = attempt_] {
         bool const starts =
@@ -52,35 +73,58 @@ void Connection::connect() {
 }
 
 LinkEvents Connection::link_events() {
-    return {.received = [this](std::string_view bytes) { received(bytes); },
-            .lost = [this](std::string_view id,
-                           std::string const& why) { answer_for(id, code_lost, why); },
-            .refused = [this](std::string_view id,
-                              std::string const& why) { answer_for(id, code_refused, why); },
-            .unheard =
-                [this] {
-                    auto again = [this, attempt = attempt_] {
-                        if (attempt == attempt_ && link_) link_->initialized(version_);
-                    };
-                    world_.loop.after(listen_pause, scope_.guard(std::move(again)));
-                },
-            .closed = [this](std::string const& why) { fail_soon(why); }};
+    return {
+        .received = [this](std::string_view bytes, std::string_view id) { received(bytes, id); },
+        .lost = [this](std::string_view id,
+                       std::string const& why) { answer_for(id, code_lost, why); },
+        .refused = [this](std::string_view id,
+                          std::string const& why) { answer_for(id, code_refused, why); },
+        .unheard =
+            [this] {
+                auto again = [this, attempt = attempt_] {
+                    if (attempt == attempt_ && link_) link_->initialized(abilities_.version);
+                };
+                world_.loop.after(listen_pause, scope_.guard(std::move(again)));
+            },
+        .closed = [this](std::string const& why) { fail_soon(why); }};
 }
 
 rpc::Peer::Listener Connection::listener() {
     return {.send = [this](std::string const& line) { send(line); },
             .request =
-                [this](std::string const& method, Json const& id, Json const&) {
-                    if (floods()) return;
-                    if (method == "ping") return peer_->respond(id, Json::trusted("{}"));
-                    peer_->refuse(id, rpc::code::method_not_found,
-                                  "this client does not offer " + method);
+                [this](std::string const& method, Json const& id, Json const& params) {
+                    if (!floods()) request(method, id, params);
                 },
             .notification =
-                [this](std::string const& method, Json const&) {
-                    if (floods()) return;
-                    if (method == "notifications/tools/list_changed") changed();
+                [this](std::string const& method, Json const& params) {
+                    if (!floods()) notification(method, json::View(params));
                 }};
+}
+
+void Connection::request(std::string const& method, Json const& id, Json const& params) {
+    if (method == "ping") return respond(id, Json::trusted("{}"));
+    if (method == "elicitation/create") return calls_.asked(id, json::View(params), inside_);
+    refuse(id, rpc::code::method_not_found, "this client does not offer " + method);
+}
+
+void Connection::notification(std::string const& method, json::View params) {
+    if (method == "notifications/tools/list_changed") changed();
+    if (method == "notifications/progress") calls_.progressed(params);
+    if (method == "notifications/tasks/status" || method == "notifications/tasks")
+        tasks_.changed(params);
+}
+
+void Connection::respond(Json const& id, Json const& result) {
+    if (peer_ && !failing_) peer_->respond(id, result);
+}
+
+void Connection::refuse(Json const& id, int code, std::string const& why) {
+    if (peer_ && !failing_) peer_->refuse(id, code, why);
+}
+
+ForeignTool const* Connection::tool(std::string const& name) const {
+    auto const at = std::ranges::find(tools_, name, &ForeignTool::name);
+    return at == tools_.end() ? nullptr : &*at;
 }
 
 void Connection::send(std::string const& line) {
@@ -90,16 +134,35 @@ void Connection::send(std::string const& line) {
     if (link_) link_->send(line, id);
 }
 
-// Asks the server. No answer comes before this returns.
-std::string Connection::ask(std::string_view method, Json const& params, rpc::Peer::Done done) {
+std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
     auto const id = std::make_shared<std::string>();
     auto answered = [this, id, done = std::move(done)](rpc::Peer::Answer answer) mutable {
         awaited_.erase(*id);
         done(std::move(answer));
     };
-    *id = std::to_string(peer_->call(method, params, std::move(answered)));
+    Json const params = with_meta(what.params, abilities_.era, what.progress);
+    *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
+    if (what.limit != Duration::max()) limit(*id, what.limit);
     return *id;
+}
+
+void Connection::limit(std::string const& id, Duration time) {
+    auto over = [this, attempt = attempt_, id, time] {
+        if (attempt != attempt_ || !link_ || !awaited_.contains(id)) return;
+        link_->forget(id);
+        answer_for(id, code_lost,
+                   "it did not answer within " + std::to_string(time.count() / 1'000) + " s");
+    };
+    world_.loop.after(time, scope_.guard(std::move(over)));
+}
+
+void Connection::cancel(std::string const& id, std::string_view why) {
+    if (!peer_ || failing_ || !awaited_.contains(id)) return;
+    json::Writer params;
+    params.begin_object().member_raw("requestId", id).member("reason", why).end_object();
+    peer_->notify("notifications/cancelled", params.json());
+    link_->forget(id);
 }
 
 // More than messages_per_second_max messages in a second that answer nothing end the connection.
@@ -112,8 +175,9 @@ bool Connection::floods() {
     return true;
 }
 
-void Connection::received(std::string_view bytes) {
+void Connection::received(std::string_view bytes, std::string_view id) {
     if (failing_ || !peer_) return;
+    inside_ = id;
     if (!peer_->receive(bytes))
         return fail_soon("it sent a message of more than " + std::to_string(settings_.message_max) +
                          " bytes");
@@ -156,26 +220,41 @@ void Connection::fail(std::string const& why) {
 }
 
 void Connection::initialize() {
-    json::Writer params;
-    params.begin_object().member("protocolVersion", mcp::newest_session_version);
-    params.key("capabilities").begin_object().end_object();
-    params.key("clientInfo").begin_object().member("name", "dormouse").member("version", "0");
-    params.end_object().end_object();
-    (void)ask("initialize", params.json(),
+    abilities_ = {};
+    (void)ask({.method = "initialize", .params = initialize_params(), .limit = Duration::max()},
               [this](rpc::Peer::Answer const& answer) { initialized(answer); });
 }
 
 void Connection::initialized(rpc::Peer::Answer const& answer) {
     if (failing_) return;
-    if (!answer) return fail_soon("initialize failed: " + answer.error().message);
-    auto const version = json::View(*answer)["protocolVersion"].string_or("");
-    if (!mcp::is_session_version(version))
-        return fail_soon("it answered with the unknown protocol version '" + version + "'");
+    if (!answer) {
+        std::string const why = "initialize failed: " + answer.error().message;
+        return knows_no_initialize(answer.error().code) ? discover(why) : fail_soon(why);
+    }
+    abilities_ = read_abilities(mcp::Era::with_initialize, json::View(*answer));
+    if (!mcp::is_session_version(abilities_.version))
+        return fail_soon("it answered with the unknown protocol version '" + abilities_.version +
+                         "'");
     if (!state_.initialized()) return;
     peer_->notify("notifications/initialized", Json::trusted("{}"));
-    version_ = version;
-    link_->initialized(version);
+    link_->initialized(abilities_.version);
     list("", {}, 0);
+}
+
+// A server that does not know `initialize` may know 2026-07-28 only. `why`: what is reported if
+// not.
+void Connection::discover(std::string const& why) {
+    abilities_ = {.era = mcp::Era::stateless};
+    link_->stateless();
+    (void)ask(
+        {.method = "server/discover", .params = Json::trusted("{}"), .limit = Duration::max()},
+        [this, why](rpc::Peer::Answer const& answer) {
+            if (failing_) return;
+            if (!answer || !knows_stateless(json::View(*answer))) return fail_soon(why);
+            if (!state_.initialized()) return;
+            abilities_ = read_abilities(mcp::Era::stateless, json::View(*answer));
+            list("", {}, 0);
+        });
 }
 
 void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
@@ -184,7 +263,9 @@ void Connection::list(std::string const& cursor, std::vector<ForeignTool> found,
     json::Writer params;
     params.begin_object();
     if (!cursor.empty()) params.member("cursor", cursor);
-    (void)ask("tools/list", params.end_object().json(),
+    // Until it is ready, the start as a whole has the limit.
+    Duration const time = state_.ready() ? settings_.start_limit : Duration::max();
+    (void)ask({.method = "tools/list", .params = params.end_object().json(), .limit = time},
               [this, found = std::move(found), pages](rpc::Peer::Answer const& answer) mutable {
                   list_page(answer, std::move(found), pages);
               });
@@ -197,6 +278,7 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
     auto page = read_tools(settings_, json::View(*answer));
     if (!page) return fail_soon(page.error());
     for (std::string const& why : page->left_out) warn(why);
+    list_lifetime_ = std::clamp(page->lifetime, list_lifetime_min, list_lifetime_max);
     for (ForeignTool& tool : page->tools) {
         bool const twice = std::ranges::find(found, tool.name, &ForeignTool::name) != found.end();
         if (!twice) found.push_back(std::move(tool));
@@ -210,19 +292,27 @@ void Connection::list_page(rpc::Peer::Answer const& answer, std::vector<ForeignT
 
 void Connection::listed(std::vector<ForeignTool> const& found) {
     lists_ = false;
-    events_.listed(found);
+    tools_ = found;
+    std::ranges::move(library_tools(abilities_), std::back_inserter(tools_));
+    events_.listed(tools_);
     if (state_.phase() == Phase::listing) {
         bool const first = !state_.settled();
         (void)state_.listed();
         ready_since_ = world_.clock.monotonic();
         last_failure_.clear();
-        std::vector<Number> waiting;
-        for (auto const& [number, call] : calls_)
-            if (call.id.empty()) waiting.push_back(number);
-        for (Number const number : waiting) send_call(number);
+        calls_.ready();
+        tasks_.ready();
         if (first) events_.settled();
     }
     if (std::exchange(list_again_, false)) changed();
+    if (abilities_.era == mcp::Era::stateless) read_again();
+}
+
+// A server of 2026-07-28 says for how long its list holds.
+void Connection::read_again() {
+    world_.loop.after(list_lifetime_, scope_.guard([this, attempt = attempt_] {
+        if (attempt == attempt_ && state_.ready() && !lists_) changed();
+    }));
 }
 
 // At most one list in a second, however often the server says that it has changed.
@@ -237,71 +327,6 @@ void Connection::changed() {
         list_again_ = false;
         list("", {}, 0);
     }));
-}
-
-agent::StopTool Connection::call(std::string tool, Json arguments,
-                                 port::Fn<void(agent::ToolResult)> done) {
-    Number const number = ++last_;
-    calls_.emplace(number, Call{std::move(tool), std::move(arguments), std::move(done)});
-    auto const late = [this, number] {
-        auto const at = calls_.find(number);
-        if (at != calls_.end() && at->second.id.empty())
-            finish(number,
-                   agent::Failed{named("it is not connected" +
-                                       (last_failure_.empty() ? "" : ": " + last_failure_))});
-    };
-    if (state_.ready() && !failing_)
-        send_call(number);
-    else
-        world_.loop.after(settings_.start_limit, scope_.guard(late));
-    return scope_.guard([this, number] { stop(number); });
-}
-
-void Connection::send_call(Number number) {
-    Call& call = calls_.at(number);
-    json::Writer params;
-    params.begin_object().member("name", call.tool).member("arguments", call.arguments);
-    call.id = ask("tools/call", params.end_object().json(),
-                  [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
-    world_.loop.after(settings_.time_limit, scope_.guard([this, number] { time_over(number); }));
-}
-
-void Connection::answered(Number number, rpc::Peer::Answer const& answer) {
-    if (answer) return finish(number, read_result(json::View(*answer)));
-    auto const& fault = answer.error();
-    if (fault.code == rpc::code::closed) {
-        std::string const why = last_failure_.empty() ? fault.message : last_failure_;
-        return finish(number, session::InDoubt{named(why)});
-    }
-    if (fault.code == code_lost) return finish(number, session::InDoubt{named(fault.message)});
-    finish(number, agent::Failed{named(fault.message)});
-}
-
-void Connection::finish(Number number, agent::ToolResult result) {
-    auto ended = calls_.extract(number);
-    if (ended) ended.mapped().done(std::move(result));
-}
-
-void Connection::time_over(Number number) {
-    auto const at = calls_.find(number);
-    if (at == calls_.end()) return;
-    cancel(at->second, "its time is over");
-    finish(number,
-           session::InDoubt{named("the call took longer than " +
-                                  std::to_string(settings_.time_limit.count() / 1'000) + " s")});
-}
-
-void Connection::stop(Number number) {
-    auto const ended = calls_.extract(number);
-    if (ended) cancel(ended.mapped(), "it was cancelled");
-}
-
-void Connection::cancel(Call const& call, std::string_view why) {
-    if (call.id.empty() || !peer_ || failing_) return;
-    json::Writer params;
-    params.begin_object().member_raw("requestId", call.id).member("reason", why).end_object();
-    peer_->notify("notifications/cancelled", params.json());
-    link_->forget(call.id);
 }
 
 }  // namespace dormouse::mcp_client

@@ -4,13 +4,16 @@
 
 #include "agent/tool.h"
 #include "base/scope.h"
+#include "mcp_client/calls.h"
 #include "mcp_client/connection_state.h"
 #include "mcp_client/link.h"
+#include "mcp_client/progress.h"
+#include "mcp_client/requests.h"
+#include "mcp_client/tasks.h"
 #include "mcp_client/tool_list.h"
 #include "rpc/peer.h"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,60 +35,59 @@ struct ConnectionEvents {
     // One line for operators.
     std::function<void(std::string const& what)> warn;
     std::function<void()> settled;  // after the first success or failure; once
+    Progress::Report progress;      // of a call
 };
 
-class Connection {
+class Connection final : private Requests {
 public:
     static constexpr std::size_t messages_per_second_max = 1'000;
     static constexpr std::size_t skipped_max = 100;  // lines that are no JSON-RPC, of one link
 
     Connection(ServerSettings settings, World world, ConnectionEvents events);
-    ~Connection();
+    ~Connection() override;
     Connection(Connection const&) = delete;
     Connection& operator=(Connection const&) = delete;
 
     void start();
-    // Calls a tool by the server's name of it, when the connection is ready. `done` is called once,
-    // perhaps before this returns, and never after the stop.
-    agent::StopTool call(std::string tool, Json arguments, port::Fn<void(agent::ToolResult)> done);
+    [[nodiscard]] Calls& calls() { return calls_; }
+    [[nodiscard]] Tasks& tasks() { return tasks_; }
 
     [[nodiscard]] Phase phase() const { return state_.phase(); }
     [[nodiscard]] ServerSettings const& settings() const { return settings_; }
+    // Of the connection that was ready last.
+    [[nodiscard]] Abilities const& abilities() const override { return abilities_; }
 
 private:
-    struct Call {
-        std::string tool;
-        Json arguments;
-        port::Fn<void(agent::ToolResult)> done;
-        std::string id = {};  // of the request; empty: not sent yet
-    };
-    using Number = std::uint64_t;
-
     void connect();
     [[nodiscard]] LinkEvents link_events();
     [[nodiscard]] rpc::Peer::Listener listener();
     void send(std::string const& line);
-    std::string ask(std::string_view method, Json const& params, rpc::Peer::Done done);
-    void received(std::string_view bytes);
+    std::string ask(Ask const& what, rpc::Peer::Done done) override;
+    void cancel(std::string const& id, std::string_view why) override;
+    void respond(Json const& id, Json const& result) override;
+    void refuse(Json const& id, int code, std::string const& why) override;
+    [[nodiscard]] bool ready() const override { return state_.ready() && !failing_; }
+    [[nodiscard]] ForeignTool const* tool(std::string const& name) const override;
+    [[nodiscard]] std::string named(std::string const& what) const override;
+    [[nodiscard]] std::string const& last_failure() const override { return last_failure_; }
+    void request(std::string const& method, Json const& id, Json const& params);
+    void notification(std::string const& method, json::View params);
+    void received(std::string_view bytes, std::string_view id);
+    void limit(std::string const& id, Duration time);
     [[nodiscard]] bool floods();
     void answer_for(std::string_view id, int code, std::string const& why);
     void fail_soon(std::string why);
     void fail(std::string const& why);
     void initialize();
     void initialized(rpc::Peer::Answer const& answer);
+    void discover(std::string const& why);
+    void read_again();
     void list(std::string const& cursor, std::vector<ForeignTool> found, std::size_t pages);
     void list_page(rpc::Peer::Answer const& answer, std::vector<ForeignTool> found,
                    std::size_t pages);
     void listed(std::vector<ForeignTool> const& found);
     void changed();
-    void send_call(Number number);
-    void answered(Number number, rpc::Peer::Answer const& answer);
-    void finish(Number number, agent::ToolResult result);
-    void time_over(Number number);
-    void stop(Number number);
-    void cancel(Call const& call, std::string_view why);
     void warn(std::string const& what) const;
-    [[nodiscard]] std::string named(std::string const& what) const;
 
     ServerSettings const settings_;
     World world_;
@@ -94,9 +96,13 @@ private:
     std::unique_ptr<rpc::Peer> peer_;
     std::unique_ptr<Link> link_;
     std::set<std::string> awaited_;  // ids of requests without an answer
-    std::string version_;            // of the protocol
-    std::map<Number, Call> calls_;
-    Number last_ = 0;
+    std::string inside_;             // the request whose answer is read; empty: unknown
+    Abilities abilities_;
+    std::vector<ForeignTool> tools_;  // the newest list
+    Duration list_lifetime_{};
+    Progress progress_;
+    Tasks tasks_;
+    Calls calls_;
     std::uint64_t attempt_ = 0;
     bool failing_ = false;     // fail() is posted
     bool lists_ = false;       // a list is being read

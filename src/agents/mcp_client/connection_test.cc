@@ -1,6 +1,6 @@
 #include "mcp_client/connection.h"
 
-#include "acp/testing/fakes.h"
+#include "mcp_client/connection_fixture.h"
 #include "mcp_client/servers.h"
 
 #include <gtest/gtest.h>
@@ -13,57 +13,9 @@ namespace {
 using acp::testing::FakeLoop;
 using acp::testing::FakePort;
 using acp::testing::FakeProcesses;
-
-class FakeClock final : public port::Clock {
-public:
-    [[nodiscard]] Time now() const override { return {}; }
-    [[nodiscard]] Duration monotonic() const override { return time; }
-    Duration time{};
-};
-
-constexpr auto tools_a = R"({"tools":[{"name":"a","inputSchema":{"type":"object"}}]})";
-
-class ConnectionTest : public ::testing::Test {
-protected:
-    explicit ConnectionTest(ServerSettings settings = {.name = "s",
-                                                       .argv = {"server"},
-                                                       .message_max = 2'000})
-        : connection(std::move(settings), {processes, http, loop, clock},
-                     {.listed = [this](auto const& tools) { lists.push_back(tools.size()); },
-                      .warn = [this](std::string const& line) { warnings.push_back(line); },
-                      .settled = [this] { ++settled; }}) {}
-    void connect() {
-        connection.start();
-        processes.answer("initialize", R"({"protocolVersion":"2025-06-18"})");
-        processes.answer("tools/list", tools_a);
-        loop.run();
-    }
-    void pass(Duration time) {
-        clock.time += time;
-        loop.pass(time);
-    }
-    agent::StopTool call(std::string const& tool = "a") {
-        return connection.call(tool, Json::trusted(R"({"x":1})"), [this](agent::ToolResult result) {
-            results.push_back(words_of(result));
-        });
-    }
-    static std::string words_of(agent::ToolResult const& result) {
-        if (auto const* done = std::get_if<agent::Done>(&result))
-            return std::string(done->output.text());
-        if (auto const* failed = std::get_if<session::Failed>(&result))
-            return "failed: " + failed->message;
-        return "in doubt: " + std::get<session::InDoubt>(result).message;
-    }
-
-    FakeLoop loop;
-    FakeProcesses processes;
-    FakePort http;
-    FakeClock clock;
-    std::vector<std::size_t> lists;
-    std::vector<std::string> warnings, results;
-    int settled = 0;
-    Connection connection;
-};
+using testing::ConnectionTest;
+using testing::FakeClock;
+using testing::tools_a;
 
 TEST_F(ConnectionTest, Server_ThatAnswers_IsReadyWithItsTools) {
     connect();
@@ -73,7 +25,7 @@ TEST_F(ConnectionTest, Server_ThatAnswers_IsReadyWithItsTools) {
     EXPECT_EQ(settled, 1);
     auto const stop = call();
     EXPECT_TRUE(
-        processes.newest().lines.back().contains(R"("params":{"name":"a","arguments":{"x":1}})"));
+        processes.newest().lines.back().contains(R"("params":{"name":"a","arguments":{"x":1},)"));
     processes.answer("tools/call", R"({"content":[{"type":"text","text":"hi"}]})");
     EXPECT_EQ(results, std::vector<std::string>{R"("hi")"});
     processes.answer("tools/call", R"({"content":[]})");
@@ -211,6 +163,31 @@ TEST_F(ConnectionTest, EndlessListOrUnknownVersion_Fails) {
     EXPECT_TRUE(warnings.at(1).contains("more than 50 pages")) << warnings.at(1);
 }
 
+TEST_F(ConnectionTest, ListThatIsNotReadAgain_EndsTheConnection) {
+    connect();
+    processes.say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+    pass(Duration(1'000));
+    pass(Duration(30'000));
+    EXPECT_EQ(warnings, std::vector<std::string>{
+                            "MCP server 's': tools/list failed: it did not answer within 30 s"});
+    EXPECT_EQ(connection.phase(), Phase::resting);
+}
+
+class SlowStart : public ConnectionTest {
+protected:
+    SlowStart()
+        : ConnectionTest({.name = "s", .argv = {"server"}, .start_limit = Duration(300'000)}) {}
+};
+
+TEST_F(SlowStart, Server_WithALongStartLimit_HasThatTime) {
+    connection.start();
+    pass(Duration(299'000));
+    EXPECT_TRUE(warnings.empty());
+    processes.answer("initialize", R"({"protocolVersion":"2025-06-18"})");
+    processes.answer("tools/list", tools_a);
+    EXPECT_EQ(connection.phase(), Phase::ready);
+}
+
 class HttpConnection : public ConnectionTest {
 protected:
     HttpConnection()
@@ -257,6 +234,15 @@ TEST_F(HttpConnection, JsonAndStreams_AreRead) {
           "data: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}\n\n");
     EXPECT_EQ(results, std::vector<std::string>{"[]"});
     EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(HttpConnection, Message_ThatIsNoRequest_HasALimit) {
+    connect_http();
+    auto stop = call();
+    EXPECT_EQ(http.all.back().request.total_limit, Duration(0)) << "a person may be asked";
+    stop();
+    EXPECT_TRUE(http.all.back().request.body.contains("notifications/cancelled"));
+    EXPECT_EQ(http.all.back().request.total_limit, Duration(60'000));
 }
 
 TEST_F(HttpConnection, Answers_OfOtherKinds_AreNamed) {
@@ -330,8 +316,9 @@ TEST(McpServers, Tools_OfAServer_AreThoseOfItsAgents) {
     FakePort http;
     FakeClock clock;
     agent::Registry registry;
-    Servers servers({{.name = "s", .argv = {"server"}}}, {processes, http, loop, clock},
-                    [](std::string const&) {});
+    Servers servers(
+        {{.name = "s", .argv = {"server"}}}, {processes, http, loop, clock},
+        [](std::string const&) {}, [](PendingId const&, Json const&) {});
     servers.add_to(registry);
     agent::Agent ops;
     ops.id = "ops";

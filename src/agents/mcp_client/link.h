@@ -4,6 +4,7 @@
 #include "mcp_client/settings.h"
 #include "port/http.h"
 #include "port/process.h"
+#include "port/world.h"
 
 #include <functional>
 #include <memory>
@@ -14,7 +15,9 @@ namespace dormouse::mcp_client {
 
 // Called on the loop; may be called while send() runs, but not the destructor's callers.
 struct LinkEvents {
-    std::function<void(std::string_view bytes)> received;  // whole lines or parts of them
+    // Whole lines or parts of them. `id`: of the request of ours to which they belong; empty:
+    // unknown.
+    std::function<void(std::string_view bytes, std::string_view id)> received;
     // No answer to this request of ours will come; the server may have acted on it.
     std::function<void(std::string_view id, std::string const& why)> lost;
     // The server refused this request and has not acted on it.
@@ -34,13 +37,17 @@ public:
     virtual void forget(std::string_view id) = 0;
     // `version`: of the protocol, after initialize.
     virtual void initialized(std::string_view version) = 0;
+    // From now on messages are of 2026-07-28: each is complete in itself, and the server sends none
+    // of its own.
+    virtual void stateless() = 0;
 };
 
 // `processes` outlives the link.
 [[nodiscard]] std::unique_ptr<Link> make_stdio_link(ServerSettings const& server,
                                                     port::Processes& processes, LinkEvents events);
-// `client` outlives the link.
+// `client` and `clock` outlive the link.
 [[nodiscard]] std::unique_ptr<Link> make_http_link(ServerSettings const& server,
-                                                   port::HttpClient& client, LinkEvents events);
+                                                   port::HttpClient& client,
+                                                   port::Clock const& clock, LinkEvents events);
 
 }  // namespace dormouse::mcp_client

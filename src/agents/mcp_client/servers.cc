@@ -5,20 +5,32 @@
 namespace dormouse::mcp_client {
 namespace {
 
-// The function of all tools of a server: the call names the tool.
-auto starter(Connection& connection) {
-    return [&connection, prefix = prefix_of(connection.settings().name)](
-               agent::ToolCall const& call,
-               port::Fn<void(agent::ToolResult)> done) -> agent::StopTool {
-        return connection.call(call.tool.substr(prefix.size()), call.input, std::move(done));
+// Sets the functions of all tools of a server: the call names the tool.
+void connect(agent::Tool& tool, Connection& connection) {
+    tool.start = [&connection, prefix = prefix_of(connection.settings().name)](
+                     agent::ToolCall call,
+                     port::Fn<void(agent::ToolResult)> done) -> agent::StopTool {
+        call.tool.erase(0, prefix.size());
+        return connection.calls().start(std::move(call), std::move(done));
     };
+    tool.poll = [&connection](agent::PollCall const& call,
+                              port::Fn<void(agent::PollResult)> done) -> agent::StopTool {
+        return connection.tasks().poll(call, std::move(done));
+    };
+}
+
+bool may_become_task(Abilities const& abilities, ForeignTool const& tool) {
+    return abilities.task_by_itself || (abilities.task_on_request && tool.as_task);
 }
 
 }  // namespace
 
 Servers::Servers(std::vector<ServerSettings> servers, World const& world,
-                 std::function<void(std::string const&)> warn)
-    : settings_(std::move(servers)), world_(world), warn_(std::move(warn)) {}
+                 std::function<void(std::string const&)> warn, Progress::Report progress)
+    : settings_(std::move(servers)),
+      world_(world),
+      warn_(std::move(warn)),
+      progress_(std::move(progress)) {}
 
 Servers::~Servers() = default;
 
@@ -29,12 +41,13 @@ void Servers::add_to(agent::Registry& registry) {
         ConnectionEvents events{
             .listed = [this, server](auto const& tools) { listed(server, tools); },
             .warn = warn_,
-            .settled = [this] { one_settled(); }};
+            .settled = [this] { one_settled(); },
+            .progress = progress_};
         connections_.push_back(std::make_unique<Connection>(server, world_, std::move(events)));
         agent::Tool any;
         any.name = prefix_of(server.name) + "*";
         any.terms.crash = session::CrashPolicy::never;
-        any.start = starter(*connections_.back());
+        connect(any, *connections_.back());
         registry.add_foreign(prefix_of(server.name), std::move(any));
     }
 }
@@ -50,11 +63,23 @@ void Servers::listed(ServerSettings const& server, std::vector<ForeignTool> cons
     for (auto const& connection : connections_) {
         if (connection->settings().name != server.name) continue;
         for (ForeignTool const& tool : tools) {
-            out.push_back(declare(server, tool));
-            out.back().start = starter(*connection);
+            bool const tasks = may_become_task(connection->abilities(), tool);
+            out.push_back(declare(server, tool, tasks));
+            connect(out.back(), *connection);
         }
     }
     registry_->set_foreign(prefix_of(server.name), std::move(out));
+}
+
+void Servers::closed(session::Receipt const& receipt) {
+    for (auto const& connection : connections_) {
+        connection->calls().closed(receipt);
+        connection->tasks().closed(receipt.pending);
+    }
+}
+
+void Servers::leave() {
+    for (auto const& connection : connections_) connection->tasks().leave();
 }
 
 void Servers::one_settled() {

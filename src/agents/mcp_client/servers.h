@@ -13,9 +13,10 @@ namespace dormouse::mcp_client {
 
 class Servers {
 public:
-    // `world` outlives this. `warn` gets one line for operators.
+    // `world` outlives this. `warn` gets one line for operators, `progress` what servers report of
+    // calls.
     Servers(std::vector<ServerSettings> servers, World const& world,
-            std::function<void(std::string const&)> warn);
+            std::function<void(std::string const&)> warn, Progress::Report progress);
     ~Servers();
     Servers(Servers const&) = delete;
     Servers& operator=(Servers const&) = delete;
@@ -25,6 +26,12 @@ public:
     // Connects. Calls `settled` once, when each server has listed its tools or failed; at once if
     // there are none.
     void start(port::Fn<void()> settled);
+    // A pause of a call was settled: a task that the call had at its server and that has not ended
+    // is cancelled, and so is the call if nobody answers its question. Other tools' calls are
+    // ignored.
+    void closed(session::Receipt const& receipt);
+    // The process ends: polls end without a result.
+    void leave();
 
 private:
     void listed(ServerSettings const& server, std::vector<ForeignTool> const& tools);
@@ -33,6 +40,7 @@ private:
     std::vector<ServerSettings> settings_;
     World world_;
     std::function<void(std::string const&)> warn_;
+    Progress::Report progress_;
     agent::Registry* registry_ = nullptr;
     std::vector<std::unique_ptr<Connection>> connections_;
     std::size_t unsettled_ = 0;

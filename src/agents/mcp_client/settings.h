@@ -4,6 +4,7 @@
 #include "port/http.h"
 #include "session/vocabulary.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,14 @@ namespace dormouse::mcp_client {
 // The tools of a server for which a person is asked: those that may destroy something, all, none.
 enum class Asks : std::uint8_t { destructive, all, none };
 
+// How this client gets a token of a server's authorization server.
+struct OAuthClient {
+    std::string issuer;  // that gave id and secret; no other gets them
+    std::string id;
+    std::string secret;
+    std::string scope = {};  // scopes with spaces between; empty: the issuer's default
+};
+
 struct ServerSettings {
     std::string name;                           // tools are "mcp:NAME:TOOL"
     std::vector<std::string> argv = {};         // a program on standard input and output; or:
@@ -19,7 +28,10 @@ struct ServerSettings {
     std::vector<std::string> environment = {};  // NAME=value
     std::string url = {};                       // streamable HTTP
     std::vector<port::HttpHeader> headers = {};
-    Duration time_limit{600'000};  // of one call
+    std::optional<OAuthClient> oauth = {};  // of a server over HTTP
+    Duration time_limit{600'000};           // of one call
+    Duration task_limit{86'400'000};        // of a call that has become a task
+    Duration answer_limit{86'400'000};      // for a person to answer a question of the server
     Duration start_limit{30'000};  // until it has listed its tools, or a call finds it connected
     std::size_t message_max = std::size_t{1} << 20;  // bytes of one message
     Asks asks = Asks::destructive;

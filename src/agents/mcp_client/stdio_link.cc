@@ -41,7 +41,7 @@ public:
         spec.cwd = server.cwd;
         spec.environment = server.environment;
         spec.time_limit = Duration::max();
-        spec.on_output = [this](std::string_view bytes) { events_.received(bytes); };
+        spec.on_output = [this](std::string_view bytes) { events_.received(bytes, ""); };
         number_ =
             processes_.start(std::move(spec), scope_.guard([this, server](ProcessEnd const& end) {
                 number_ = 0;
@@ -59,6 +59,7 @@ public:
     }
     void forget(std::string_view) override {}
     void initialized(std::string_view) override {}
+    void stateless() override {}
 
 private:
     port::Processes& processes_;

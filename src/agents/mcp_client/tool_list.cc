@@ -3,6 +3,7 @@
 #include "base/text/cut.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
+#include "mcp_client/library.h"
 
 #include <algorithm>
 
@@ -26,6 +27,8 @@ std::string shown(std::string const& name) {
 
 // Why the tool cannot be offered; empty: it can.
 std::string unusable(ServerSettings const& server, std::string const& name, json::View schema) {
+    if (is_library_tool(name))
+        return "the name of the tool " + shown(name) + " is that of a method of the protocol";
     if (!is_name(name)) return "the name of the tool " + shown(name) + " has odd characters";
     if (prefix_of(server.name).size() + name.size() > name_bytes_max)
         return "the name of the tool " + shown(name) + " is too long";
@@ -48,6 +51,8 @@ ForeignTool tool_of(std::string name, json::View tool) {
     out.hints.read_only = hints["readOnlyHint"].boolean_or(false);
     out.hints.destructive = !out.hints.read_only && hints["destructiveHint"].boolean_or(true);
     out.hints.idempotent = hints["idempotentHint"].boolean_or(false);
+    auto const task = tool["execution"]["taskSupport"].string_or("");
+    out.as_task = task == "optional" || task == "required";
     return out;
 }
 
@@ -57,7 +62,8 @@ std::expected<ToolPage, std::string> read_tools(ServerSettings const& server, js
     auto const list = result["tools"];
     if (list.kind() != json::Kind::array) return std::unexpected("its list of tools is no list");
     if (list.size() > tools_max) return std::unexpected("it has more than 500 tools");
-    ToolPage out{.next = result["nextCursor"].string_or("")};
+    ToolPage out{.next = result["nextCursor"].string_or(""),
+                 .lifetime = Duration(std::max<std::int64_t>(0, result["ttlMs"].integer_or(0)))};
     list.elements([&](json::View tool) {
         auto name = tool["name"].string_or("");
         auto why = unusable(server, name, tool["inputSchema"]);
@@ -76,13 +82,18 @@ bool asks_for(Asks asks, Hints const& hints) {
     return asks == Asks::all || (asks == Asks::destructive && hints.destructive);
 }
 
-agent::Tool declare(ServerSettings const& server, ForeignTool const& tool) {
+agent::Tool declare(ServerSettings const& server, ForeignTool const& tool, bool tasks) {
     agent::Tool out;
     out.name = prefix_of(server.name) + tool.name;
     out.description = tool.description;
     out.schema = tool.schema;
     out.terms.crash = crash_policy_of(tool.hints);
     if (asks_for(server.asks, tool.hints)) out.terms.gates = {gate_name};
+    out.terms.may_pause = {session::PauseReason::elicitation};
+    if (tasks) {
+        out.terms.may_pause.push_back(session::PauseReason::tool_result);
+        out.terms.pause_timeout = server.task_limit;
+    }
     out.terms.time_limit = server.start_limit + server.time_limit + slack;
     json::Writer definition;
     definition.begin_object().member("mcp", server.name).member("tool", tool.name);

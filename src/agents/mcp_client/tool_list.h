@@ -29,12 +29,15 @@ struct ForeignTool {
     std::string description = {};
     Json schema = Json::trusted(R"({"type":"object"})");
     Hints hints = {};
+    // A call of it can be requested as a task (2025-11-25).
+    bool as_task = false;
 };
 
 struct ToolPage {
     std::vector<ForeignTool> tools = {};
     std::vector<std::string> left_out = {};  // why, one text for each tool
     std::string next = {};                   // cursor; empty: that was the last page
+    Duration lifetime{};                     // for how long the list holds; zero: not said
 };
 
 // Reads the result of tools/list. Errors: a text that says what is wrong with the whole list.
@@ -46,7 +49,8 @@ struct ToolPage {
 // Whether a person is asked before it runs.
 [[nodiscard]] bool asks_for(Asks asks, Hints const& hints);
 
-// The tool without its function.
-[[nodiscard]] agent::Tool declare(ServerSettings const& server, ForeignTool const& tool);
+// The tool without its functions. `tasks`: a call of it may become a task.
+[[nodiscard]] agent::Tool declare(ServerSettings const& server, ForeignTool const& tool,
+                                  bool tasks);
 
 }  // namespace dormouse::mcp_client

@@ -58,7 +58,7 @@ TEST(McpTools, List_OfOtherKinds_IsRefused) {
 
 TEST(McpTools, Declaration_HasPrefixTermsAndDefinition) {
     auto const page = page_of(R"({"name":"rm","description":"d","inputSchema":{"type":"object"}})");
-    auto const tool = declare(files, page.tools.at(0));
+    auto const tool = declare(files, page.tools.at(0), false);
     EXPECT_EQ(tool.name, "mcp:files:rm");
     EXPECT_EQ(tool.terms.gates, std::vector<std::string>{"mcp"});
     EXPECT_EQ(tool.definition.text(),

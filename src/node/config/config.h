@@ -255,9 +255,15 @@ struct Mcp {
     std::vector<std::string> env_allow = {};
     std::string url = {};  // streamable HTTP
     std::vector<Header> headers = {};
+    std::string issuer = {};  // OAuth; empty: none
+    std::string client_id = {};
+    std::optional<Secret> client_secret = {};
+    std::vector<std::string> scopes = {};
     McpAsk ask = McpAsk::destructive;
-    Duration time_limit{600'000};  // of one call
-    Duration start_limit{30'000};  // until it has listed its tools
+    Duration time_limit{600'000};       // of one call
+    Duration task_limit{86'400'000};    // of a call that has become a task
+    Duration answer_limit{86'400'000};  // for a person to answer a question of the server
+    Duration start_limit{30'000};       // until it has listed its tools
     std::uint32_t message_bytes = 1'048'576;
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Mcp const&, Mcp const&) = default;

@@ -160,8 +160,27 @@ void finish(Section const& section, Tool& out) {
     check_program(section, out.command.command, out.command.cwd);
 }
 
+namespace {
+
+// The grant client_credentials needs all three.
+void finish_oauth(Section const& section, Mcp const& out) {
+    bool const any =
+        !out.issuer.empty() || !out.client_id.empty() || out.client_secret || !out.scopes.empty();
+    if (!any) return;
+    section.require("issuer", "write the address of the authorization server");
+    section.require("client_id", "write the name that it knows this client by");
+    section.require("client_secret_env", "write the name of the variable with the secret");
+    for (std::string const& scope : out.scopes) {
+        if (scope.find_first_of(" \t\"\\") != std::string::npos)
+            section.report("scopes", "names " + shown(scope) + ", which is not one scope",
+                           "write each scope as a text of its own");
+    }
+}
+
+}  // namespace
+
 void finish(Section const& section, Mcp& out) {
-    if (section.kind() == "url") return;
+    if (section.kind() == "url") return finish_oauth(section, out);
     section.require("command", "add the program and its arguments, or url for a server over HTTP");
     check_program(section, out.command, out.cwd);
 }

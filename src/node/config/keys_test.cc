@@ -62,7 +62,13 @@ Sample sample(Key const& key) {
             "", "[[tool]]", {{"name", "\"t\""}, {"kind", "\"http\""}, {"url", "\"http://x/y\""}}};
     }
     if (key.section == "mcp" && key.only == "url")
-        return {"", "[[mcp]]", {{"name", "\"s\""}, {"url", "\"http://x/y\""}}};
+        return {"",
+                "[[mcp]]",
+                {{"name", "\"s\""},
+                 {"url", "\"http://x/y\""},
+                 {"issuer", "\"https://i.example\""},
+                 {"client_id", "\"c\""},
+                 {"client_secret_env", "\"KEY\""}}};
     if (key.section == "mcp")
         return {"", "[[mcp]]", {{"name", "\"s\""}, {"command", "[\"node\"]"}}};
     if (key.section == "tool.poll") {

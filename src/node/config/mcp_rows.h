@@ -24,12 +24,26 @@ inline constexpr Key mcp_url_rows[] = {
         .like("https://mcp.example.org/mcp"),
     table<&Mcp::headers>("headers", "Headers: name = \"text\" or { env, prefix }.")
         .like(R"({ Authorization = { env = "MCP_TOKEN", prefix = "Bearer " } })"),
+    text<&Mcp::issuer>("issuer", rows::issuer,
+                       "OAuth: the authorization server that has given client_id; https, except on "
+                       "this machine.")
+        .like("https://id.example.org"),
+    text<&Mcp::client_id>("client_id", some_text.sized(1, 256), "This client's name there.")
+        .like("dormouse"),
+    text<&Mcp::client_secret>("client_secret_env", variable, "The variable with its secret.")
+        .like("MCP_SECRET"),
+    texts<&Mcp::scopes>("scopes", some_text.sized(1, 128),
+                        "The scopes to ask for; default: the issuer's."),
 };
 
 inline constexpr Key mcp_more_rows[] = {
     word<&Mcp::ask>("ask", "destructive, all, none",
                     "People are asked before tools that may destroy something, all, or none."),
     duration<&Mcp::time_limit>("time_limit", {100, day}, "How long one call may take."),
+    duration<&Mcp::task_limit>("task_limit", {1'000, 366 * day},
+                               "How long a call may take that the server has made a task."),
+    duration<&Mcp::answer_limit>("answer_limit", {1'000, 366 * day},
+                                 "How long a question of the server waits for a person."),
     duration<&Mcp::start_limit>("start_limit", {100, hour},
                                 "How long it may take to connect and list its tools."),
     number<&Mcp::message_bytes>("message_bytes", {1'024, 8 * mib},

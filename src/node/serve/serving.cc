@@ -50,6 +50,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     : node_(node),
       options_(settings.http),
       public_url_(settings.gate.public_url),
+      settled_(std::move(settings.settled)),
       failed_(std::move(settings.failed)),
       people_mail_(settings.people.mail != nullptr),
       outgoing_(outgoing_of(settings)),

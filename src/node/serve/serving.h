@@ -46,6 +46,8 @@ struct ServingSettings {
     // Runs the programs that notify people; null: none. Outlives the serving.
     port::Processes* processes = nullptr;
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
+    // Called on the loop when an append has settled a pause. May be empty.
+    std::function<void(session::Receipt const&)> settled = {};
     // Called on the loop after a sync failed: nothing is written any more. May be empty.
     std::function<void()> failed = {};
 };
@@ -124,6 +126,9 @@ private:
     }
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         api_.appended(lane, records);
+        for (wire::RecordPtr const& record : records)
+            if (auto const* receipt = session::receipt_in(record->event); receipt && settled_)
+                settled_(*receipt);
     }
     void appended_elsewhere(port::FeedRow const& row) override { api_.appended_elsewhere(row); }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
@@ -142,6 +147,7 @@ private:
     http::HttpOptions const options_;
     std::string const public_url_;
     std::string address_url_;  // known once it listens
+    std::function<void(session::Receipt const&)> const settled_;
     std::function<void()> const failed_;
     bool const people_mail_;  // e-mail is sent
     webhook::Outgoing const outgoing_;

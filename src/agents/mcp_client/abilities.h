@@ -1,0 +1,32 @@
+#pragma once
+// What a server says about itself, and what requests to it have besides their parameters. Pure.
+
+#include "json/json.h"
+#include "mcp/versions.h"
+
+#include <string>
+#include <string_view>
+
+namespace dormouse::mcp_client {
+
+struct Abilities {
+    mcp::Era era = mcp::Era::with_initialize;
+    std::string version = {};
+    // It makes a task of a call if the call requests that (2025-11-25).
+    bool task_on_request = false;
+    // It may make a task of any call (the extension io.modelcontextprotocol/tasks).
+    bool task_by_itself = false;
+    bool resources = false;
+    bool prompts = false;
+};
+
+// Reads the result of `initialize` or of `server/discover`.
+[[nodiscard]] Abilities read_abilities(mcp::Era era, json::View result);
+
+// Parameters of `initialize`.
+[[nodiscard]] Json initialize_params();
+// Adds what the version needs in `_meta`. `progress`: the token of the notifications of progress;
+// empty: none are wanted. REQUIRES: `params` is an object without `_meta`.
+[[nodiscard]] Json with_meta(Json const& params, mcp::Era era, std::string_view progress);
+
+}  // namespace dormouse::mcp_client

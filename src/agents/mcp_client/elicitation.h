@@ -1,0 +1,47 @@
+#pragma once
+// Questions that a server asks during a call (elicitation): as a pause of the call that a person
+// answers, and the answer back. Pure.
+
+#include "agent/tool.h"
+#include "base/sha256.h"
+#include "json/json.h"
+
+#include <expected>
+#include <optional>
+#include <string>
+
+namespace dormouse::mcp_client {
+
+inline constexpr std::size_t question_bytes_max = 4'096;  // of its text
+inline constexpr std::size_t question_form_bytes_max = 65'536;
+inline constexpr std::size_t question_url_bytes_max = 2'048;
+inline constexpr std::size_t answer_bytes_max = 65'536;
+
+// Form mode, or URL mode: then a person opens the URL and says when it is done.
+struct Question {
+    std::string message = {};
+    Json form = {};        // JSON Schema of an object; null: URL mode
+    std::string url = {};  // empty: form mode
+    Sha256 digest = {};    // of all of it
+};
+
+// Reads the parameters of elicitation/create. Errors: what is wrong with them.
+[[nodiscard]] std::expected<Question, std::string> read_question(json::View params);
+
+// What the call waits for. `server`: its name; `limit`: how long; `number`: counts the questions of
+// the call, from 1; `wrong`: why the previous answer to the same question does not fit, or empty.
+[[nodiscard]] session::PauseTerms pause_of(Question const& question, std::string const& server,
+                                           Duration limit, unsigned number,
+                                           std::string const& wrong);
+
+// Why the approved decision does not fit the form; empty: it fits, or is no approval.
+[[nodiscard]] std::string misfit(Question const& question, session::Submission const& decision);
+// The result of elicitation/create: accept with the content, or decline.
+[[nodiscard]] Json answer_of(Question const& question, session::Submission const& decision);
+// Nobody answers.
+[[nodiscard]] Json cancelled_answer();
+
+// The question that a pause of the call asked, as its state has it; nullopt: it asked none.
+[[nodiscard]] std::optional<Question> question_in(Json const& state);
+
+}  // namespace dormouse::mcp_client

@@ -1,0 +1,175 @@
+// Servers that know only 2026-07-28.
+#include "mcp_client/connection_fixture.h"
+
+namespace dormouse::mcp_client {
+namespace {
+
+using testing::ConnectionTest;
+using testing::tools_a;
+
+constexpr auto discovered = R"({"supportedVersions":["2026-07-28"],"capabilities":)"
+                            R"({"extensions":{"io.modelcontextprotocol/tasks":{}}}})";
+
+class McpStateless : public ConnectionTest {
+protected:
+    using ConnectionTest::ConnectionTest;
+    void connect_stateless() {
+        connection.start();
+        processes.refuse("initialize", -32601, "unknown method");
+        processes.answer("server/discover", discovered);
+        processes.answer("tools/list",
+                         R"({"resultType":"complete","ttlMs":1,"tools":[{"name":"a","inputSchema":)"
+                         R"({"type":"object"}}]})");
+        loop.run();
+    }
+    void decide(bool approved, std::string const& content) {
+        decision.emplace();
+        decision->kind = session::SubmissionKind::decision;
+        decision->approved = approved;
+        decision->content = Json::trusted(content);
+    }
+    static std::string question(std::string const& key, std::string const& text) {
+        return "\"" + key + R"(":{"method":"elicitation/create","params":{"message":")" + text +
+               R"(","requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}})";
+    }
+    static std::string needs(std::string const& requests, std::string const& more = "") {
+        return R"({"resultType":"input_required","inputRequests":{)" + requests + "}" + more + "}";
+    }
+};
+
+TEST_F(McpStateless, Requests_SayTheirVersionAndWhatIsOffered) {
+    connect_stateless();
+    EXPECT_EQ(connection.phase(), Phase::ready);
+    EXPECT_EQ(processes.methods(), "initialize server/discover tools/list");
+    auto const stop = call();
+    for (auto const* const part :
+         {R"("io.modelcontextprotocol/protocolVersion":"2026-07-28")", R"("progressToken":"1")",
+          R"("io.modelcontextprotocol/tasks":{})", R"("elicitation":{"form":{},"url":{}})",
+          R"("io.modelcontextprotocol/clientInfo":{"name":"dormouse")"})
+        EXPECT_TRUE(last_line().contains(part)) << part << last_line();
+    processes.answer("tools/call",
+                     R"({"resultType":"complete","content":[{"type":"text","text":"hi"}]})");
+    EXPECT_EQ(results.back(), R"("hi")");
+    pass(Duration(60'000));
+    pass(Duration(1'000));
+    EXPECT_TRUE(last_line().contains("tools/list")) << "its list held for a minute";
+    EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(McpStateless, Task_IsAskedForUntilItHasEnded) {
+    connect_stateless();
+    auto const stop = call();
+    processes.answer("tools/call", R"({"resultType":"task","taskId":"t1","status":"working"})");
+    EXPECT_EQ(results.back(), "waits for task t1");
+    auto const polled = poll("t1");
+    processes.answer("tasks/get", R"({"resultType":"complete","taskId":"t1","status":"failed"})");
+    EXPECT_EQ(results.back(), "failed: the task has ended without an outcome");
+}
+
+TEST_F(McpStateless, Questions_AreAskedOneByOneAndTheCallIsRepeated) {
+    connect_stateless();
+    auto const stop = call();
+    processes.answer("tools/call", needs(question("k1", "One?") + "," + question("k2", "Two?"),
+                                         R"(,"requestState":"opaque")"));
+    EXPECT_EQ(results.back(), "asks: The MCP server 's' asks: One?");
+    decide(true, R"({"n":"x"})");
+    auto const wrong = call();
+    EXPECT_TRUE(results.back().contains("does not fit")) << results.back();
+    decide(true, R"({"n":1})");
+    auto const second = call();
+    EXPECT_EQ(results.back(), "asks: The MCP server 's' asks: Two?");
+    processes.die();  // nothing waits at the server
+    loop.run();
+    pass(Duration(1'000));
+    connect_stateless();
+    decide(false, "{}");
+    auto const third = call();
+    EXPECT_TRUE(
+        last_line().contains(R"("inputResponses":{"k1":{"action":"accept","content":{"n":1}},)"
+                             R"("k2":{"action":"decline"}},"requestState":"opaque")"))
+        << last_line();
+    EXPECT_TRUE(last_line().contains(R"("name":"a","arguments":{"x":1})"));
+    processes.answer("tools/call", R"({"content":[{"type":"text","text":"hi"}]})");
+    EXPECT_EQ(results.back(), R"("hi")");
+}
+
+TEST_F(McpStateless, Input_ThatCannotBeGiven_FailsTheCall) {
+    connect_stateless();
+    for (auto const& [answer, says] : std::vector<std::pair<std::string, std::string>>{
+             {needs(R"("k":{"method":"sampling/createMessage","params":{}})"),
+              "it asks for sampling/createMessage, which is not offered"},
+             {needs(""), "does not say which"},
+             {needs(R"("k":{"method":"elicitation/create","params":{}})"),
+              "its question is invalid: message must not be empty"},
+             {R"({"resultType":"input_required"})", "does not say which"},
+         }) {
+        auto const stop = call();
+        processes.answer("tools/call", answer);
+        EXPECT_TRUE(results.back().starts_with("failed: ") && results.back().contains(says))
+            << results.back();
+    }
+}
+
+TEST_F(McpStateless, Questions_WithoutEnd_AreBounded) {
+    connect_stateless();
+    auto stop = call();
+    decide(true, "{}");
+    for (unsigned i = 0; i < Calls::questions_max; ++i) {
+        processes.answer("tools/call", needs(question("k", "Again?")));
+        EXPECT_TRUE(results.back().starts_with("asks: ")) << i << results.back();
+        stop = call();
+    }
+    processes.answer("tools/call", needs(question("k", "Again?")));
+    EXPECT_TRUE(results.back().contains("at most 10 questions")) << results.back();
+}
+
+TEST_F(McpStateless, ServerOfNeither_IsNamedByTheFirstRefusal) {
+    connection.start();
+    processes.refuse("initialize", -32601, "unknown method");
+    processes.answer("server/discover", R"({"supportedVersions":["2030-01-01"]})");
+    loop.run();
+    EXPECT_EQ(warnings,
+              std::vector<std::string>{"MCP server 's': initialize failed: unknown method"});
+}
+
+class McpStatelessHttp : public McpStateless {
+protected:
+    McpStatelessHttp() : McpStateless({.name = "s", .url = "http://127.0.0.1:1/mcp"}) {}
+    void reply(std::uint16_t status, std::string const& body) {
+        auto callbacks = std::move(http.all.back().callbacks);
+        callbacks.head({status, {{"Content-Type", "application/json"}, {"Mcp-Session-Id", "x"}}});
+        callbacks.data(body);
+        callbacks.done(std::nullopt);
+        loop.run();
+    }
+    [[nodiscard]] std::string header(std::string_view name) {
+        for (auto const& each : http.all.back().request.headers)
+            if (each.name == name) return each.value;
+        return "";
+    }
+};
+
+TEST_F(McpStatelessHttp, Requests_HaveTheHeadersOfTheirBodies) {
+    connection.start();
+    reply(400, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"no version"}})");
+    EXPECT_EQ(header("MCP-Protocol-Version"), "2026-07-28");
+    EXPECT_EQ(header("Mcp-Method"), "server/discover");
+    EXPECT_EQ(header("Mcp-Session-Id"), "");
+    reply(200, R"({"jsonrpc":"2.0","id":2,"result":)" + std::string(discovered) + "}");
+    reply(200, R"({"jsonrpc":"2.0","id":3,"result":)" + std::string(tools_a) + "}");
+    EXPECT_EQ(connection.phase(), Phase::ready);
+    EXPECT_EQ(http.all.back().request.method, "POST") << "no stream of its own is opened";
+    auto const stop = call("\xC3\xA9");
+    EXPECT_EQ(header("Mcp-Method"), "tools/call");
+    EXPECT_EQ(header("Mcp-Name"), "=?base64?w6k=?=");
+    EXPECT_EQ(header("Mcp-Session-Id"), "");
+    reply(404, R"({"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"unknown tool"}})");
+    EXPECT_EQ(results.back(), "failed: MCP server 's': unknown tool");
+    auto const polled = poll("t1");
+    EXPECT_EQ(header("Mcp-Name"), "t1");
+    reply(404, R"({"jsonrpc":"2.0","id":77,"error":{"code":-32602,"message":"of another"}})");
+    EXPECT_EQ(results.back(), "not yet: MCP server 's': it answered with status 404");
+}
+
+}  // namespace
+}  // namespace dormouse::mcp_client
