@@ -63,6 +63,8 @@ def pytest_configure(config):
 
 
 def pytest_collect_file(file_path, parent):
+    if parent.session.isinitpath(file_path):
+        return None  # named on the command line: pytest collects it
     here = file_path.parent in (TESTS, TESTS / 'slow', TESTS / 'agents')
     if here and file_path.suffix == '.py' and os.access(file_path, os.X_OK):
         return pytest.Module.from_parent(parent, path=file_path)

@@ -380,7 +380,7 @@ class StatelessHttp(Servers):
         self.assertIn('Which branch?', json.dumps(waiting))
         self.assertIn(('tools/call', 'tools/call'), self.methods)
         self.assertEqual(self.methods[:3], [
-            ('initialize', None), ('server/discover', 'server/discover'),
+            ('initialize', 'initialize'), ('server/discover', 'server/discover'),
             ('tools/list', 'tools/list')])
 
 

@@ -232,9 +232,11 @@ void Connection::initialized(rpc::Peer::Answer const& answer) {
         return knows_no_initialize(answer.error().code) ? discover(why) : fail_soon(why);
     }
     abilities_ = read_abilities(mcp::Era::with_initialize, json::View(*answer));
-    if (!mcp::is_session_version(abilities_.version))
-        return fail_soon("it answered with the unknown protocol version '" + abilities_.version +
-                         "'");
+    if (!mcp::is_session_version(abilities_.version)) {
+        std::string const why =
+            "it answered with the unknown protocol version '" + abilities_.version + "'";
+        return abilities_.version == mcp::stateless_version ? discover(why) : fail_soon(why);
+    }
     if (!state_.initialized()) return;
     peer_->notify("notifications/initialized", Json::trusted("{}"));
     link_->initialized(abilities_.version);

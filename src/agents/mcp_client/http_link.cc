@@ -66,7 +66,7 @@ std::string header_value(std::string const& text) {
            "?=";
 }
 
-// The headers that repeat what a message of 2026-07-28 says.
+// The headers that repeat what a message says: 2026-07-28 needs them, and others ignore them.
 void add_names(std::vector<port::HttpHeader>& headers, json::View message) {
     auto const method = message["method"].string_or("");
     if (method.empty()) return;
@@ -156,7 +156,7 @@ void HttpLink::send(std::string const& line, std::string_view id) {
     auto request = request_of("POST", line.substr(0, line.size() - 1));
     request.headers.push_back({"Content-Type", "application/json"});
     if (id.empty()) request.idle_limit = request.total_limit = acceptance_limit;
-    if (stateless_) add_names(request.headers, json::View(std::string_view(request.body)));
+    add_names(request.headers, json::View(std::string_view(request.body)));
     begin(std::move(request), std::string(id), false);
 }
 

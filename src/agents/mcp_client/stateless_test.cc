@@ -132,6 +132,14 @@ TEST_F(McpStateless, ServerOfNeither_IsNamedByTheFirstRefusal) {
               std::vector<std::string>{"MCP server 's': initialize failed: unknown method"});
 }
 
+TEST_F(McpStateless, InitializeAnsweredWithThisVersion_IsDiscovered) {
+    connection.start();
+    processes.answer("initialize", R"({"protocolVersion":"2026-07-28"})");
+    processes.answer("server/discover", discovered);
+    processes.answer("tools/list", tools_a);
+    EXPECT_EQ(connection.phase(), Phase::ready);
+}
+
 class McpStatelessHttp : public McpStateless {
 protected:
     McpStatelessHttp() : McpStateless({.name = "s", .url = "http://127.0.0.1:1/mcp"}) {}
