@@ -86,8 +86,11 @@ class Programs(Contract):
 
     def lives(self, pid):
         """False also for a process that has ended but was not reaped."""
-        stat = pathlib.Path(f'/proc/{pid}/stat')
-        return stat.exists() and stat.read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+        try:
+            stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
+        except (FileNotFoundError, ProcessLookupError):  # the second: it ended while it was read
+            return False
+        return stat.rsplit(')', 1)[1].split()[0] != 'Z'
 
     def ended(self, session):
         return wait_for(

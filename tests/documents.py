@@ -18,7 +18,8 @@ and 8017.
     <!-- test: file NAME -->      the block (of any language) is that file; a script if it has #!
     <!-- test: append NAME -->    it is put at the end of that file
     <!-- test: says A | B -->     its output has these, in this order
-    <!-- test: until TEXT -->     it is run again until its output has TEXT, for 20 s at most
+    <!-- test: until TEXT -->     it is run again until its output has TEXT, and all that the page
+                                  shows below it, for 20 s at most
     <!-- test: skip REASON -->    it is not run, or not compared; counted and listed at the end
 - Blocks of other languages are for reading.
 """
@@ -257,15 +258,15 @@ class Page:
         try:
             if re.search(r'\bclients/(python|typescript)\b', text):
                 shell.add_clients()
-            for before, block in zip([None, *blocks], blocks):
+            for before, block, after in zip([None, *blocks], blocks, [*blocks[1:], None]):
                 try:
-                    self.step(shell, before, block)
+                    self.step(shell, before, block, after)
                 except Wrong as wrong:
                     raise Wrong(f'{block.line}: {wrong}') from None
         finally:
             shell.clean()
 
-    def step(self, shell, before, block):
+    def step(self, shell, before, block, after):
         is_output = block.language == 'text' and before and before.language == 'sh' \
             and not {'file', 'append', 'skip'} & before.marks.keys()
         if 'skip' in block.marks:
@@ -275,7 +276,8 @@ class Page:
         elif 'file' in block.marks or 'append' in block.marks:
             self.write(shell, block)
         elif block.language == 'sh':
-            self.execute(shell, block)
+            shown = after.text if after and after.language == 'text' else None
+            self.execute(shell, block, shown)
         elif is_output:
             self.compared += 1
             if wrong := difference(block.text, self.output):
@@ -289,7 +291,7 @@ class Page:
         if block.text.startswith('#!'):
             path.chmod(0o755)
 
-    def execute(self, shell, block):
+    def execute(self, shell, block, shown):
         self.ran += 1
         if 'background' in block.marks:
             shell.run(block.text, background=True)
@@ -305,11 +307,14 @@ class Page:
         def came():
             nonlocal seen
             self.output, seen = shell.run(block.text)
-            return until in self.output
+            whole = not until or shown is None or not difference(shown, self.output)
+            return until in self.output and whole
 
         try:
             wait_for(came, PATIENCE_S)
         except AssertionError:
+            if until in self.output:
+                return  # what is missing is reported by the comparison
             raise Wrong(f'"{until}" did not come within {PATIENCE_S} s, but\n'
                         + indented(self.output)) from None
         if set(seen) != set(block.marks.get('status', '').split()):

@@ -374,10 +374,13 @@ class StatelessHttp(Servers):
 
     def test_tools_of_a_server_are_used(self):
         self.serve(f'[[mcp]]\nname = "s"\nurl = "{self.url}"\nask = "none"\n')
-        self.outcome(self.call('ask_human', question='Which branch?'))
-        waiting = self.other.items('/async-tool/pending?project=default&status=waiting')
+        call = self.call('ask_human', question='Which branch?')
+        path = '/async-tool/pending?project=default&status=waiting'
+        waiting = wait_for(lambda: self.other.items(path), 20, 'a task of the other server')
         self.assertEqual(len(waiting), 1, 'the call reached the other server once')
         self.assertIn('Which branch?', json.dumps(waiting))
+        self.assertStatus(self.other.result(waiting[0]['id'], 'the green one'), 200)
+        self.assertIn('the green one', self.outcome(call))
         self.assertIn(('tools/call', 'tools/call'), self.methods)
         self.assertEqual(self.methods[:3], [
             ('initialize', 'initialize'), ('server/discover', 'server/discover'),

@@ -252,7 +252,7 @@ class Programs(Tools):
             try:
                 state = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
                 return state == 'Z'
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 return True
 
         eventually(gone, 'the grandchild is ended')

@@ -1,6 +1,6 @@
 #include "mcp_client/connection.h"
 
-#include "mcp_client/connection_fixture.h"
+#include "mcp_client/testing/connection_fixture.h"
 #include "mcp_client/servers.h"
 
 #include <gtest/gtest.h>

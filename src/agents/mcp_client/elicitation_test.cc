@@ -1,4 +1,4 @@
-#include "mcp_client/connection_fixture.h"
+#include "mcp_client/testing/connection_fixture.h"
 
 namespace dormouse::mcp_client {
 namespace {

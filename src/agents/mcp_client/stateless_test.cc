@@ -1,5 +1,5 @@
 // Servers that know only 2026-07-28.
-#include "mcp_client/connection_fixture.h"
+#include "mcp_client/testing/connection_fixture.h"
 
 namespace dormouse::mcp_client {
 namespace {

@@ -17,7 +17,8 @@ struct NodeRow {
     std::uint64_t counter = 0;  // of its heartbeats
     std::string name = {};
     std::string release = {};
-    std::string url = {};  // where it answers requests; empty: unknown
+    std::string url = {};     // where it answers requests; empty: unknown
+    std::string config = {};  // digest of what all processes must have in common, in hex
     bool draining = false;
     Time started{};  // by the clock of the store
     friend bool operator==(NodeRow const&, NodeRow const&) = default;
@@ -46,6 +47,7 @@ public:
     struct Self {
         Epoch epoch = 0;
         std::string url = {};
+        std::string config = {};  // as in NodeRow
         bool draining = false;
     };
     // Counts a heartbeat. Called by one thread at a time, as remove(), beside all other calls.

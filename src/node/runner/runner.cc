@@ -159,10 +159,19 @@ void Runner::forget_memory() {
     for (auto const& [id, lane] : lanes_) lane->forget_state();
 }
 
-// A tick is compared with the store, and decided again if that is ahead.
+bool Runner::attends(SessionId session, Time until) const {
+    auto const found = lanes_.find(session);
+    if (found == lanes_.end() || !found->second->loaded()) return false;
+    auto const next = found->second->next_time();
+    return !next || *next >= until;
+}
+
+// A tick is compared with the store, and decided again if that is ahead. What nobody watches, and
+// where nothing runs, is read again when it is needed.
 void Runner::appended_elsewhere(SessionId session) {
     auto const resident = lanes_.find(session);
     if (resident == lanes_.end() || draining_ || failed_) return;
+    if (resident->second->may_sleep()) return resident->second->forget_state();
     resident->second->receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});
 }
 

@@ -149,13 +149,16 @@ public:
         if (found != lanes_.end()) found->second->forget_effect(id);
     }
 
-    // Another process has appended to this session. If it is in memory here, it is read again; its
+    // Another process has appended to this session: what memory holds of it is outdated. Its
     // watchers are woken, and what is outstanding continues if this process drives it.
     void appended_elsewhere(SessionId session);
     // What memory holds of sessions may be outdated: each is read again when it is needed.
     void forget_memory();
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;
+    // Whether something that runs here does what was due for the session before `until`, such as a
+    // poll that takes long. False also if the session is not in memory.
+    [[nodiscard]] bool attends(SessionId session, Time until) const;
 
     // Checks a page of sessions with numbers above `after`, and repairs what can be repaired.
     static constexpr std::uint32_t repair_page = 256;

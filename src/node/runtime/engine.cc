@@ -67,6 +67,17 @@ std::string digest_of(AgentSettings const& agent) {
     return digest_text(sha256(out.end_array().take()));
 }
 
+// What the processes that share a store must have in common: a session may continue in any.
+std::string digest_of(Settings const& settings) {
+    std::set<std::string> names;
+    for (AgentSettings const& agent : settings.agents) names.insert("agent " + agent.name);
+    for (ToolPtr const& tool : settings.tools) names.insert("tool " + tool->declaration().name);
+    for (Gate const& gate : settings.gates) names.insert("gate " + gate.name);
+    std::string all;
+    for (std::string const& name : names) all += name + "\n";
+    return hex(sha256(all));
+}
+
 }  // namespace
 
 Runtime::Engine::Engine(Settings settings, runtime::OpenedStore store)
@@ -84,7 +95,8 @@ Runtime::Engine::Engine(Settings settings, runtime::OpenedStore store)
 Result<std::unique_ptr<Runtime::Engine>> Runtime::Engine::open(Settings settings) {
     if (auto right = check_numbers(settings); !right)
         return std::unexpected(std::move(right.error()));
-    auto store = runtime::open_store({.place = settings.store, .shared = true});
+    auto store = runtime::open_store(
+        {.place = settings.store, .shared = true, .config = digest_of(settings)});
     if (!store) return std::unexpected(std::move(store.error()));
     try {
         std::unique_ptr<Engine> engine(new Engine(std::move(settings), *std::move(store)));

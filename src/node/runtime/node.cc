@@ -6,7 +6,8 @@ namespace dormouse::runtime {
 
 Node::Shared::Shared(Node& node)
     : thread(threads, node.world.loop),
-      nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch()),
+      nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch(),
+            node.shared_config),
       follower(node.world.loop, node.journal, *node.shared_store) {}
 
 Node::Node(World& outside, OpenedStore opened, Settings settings)
@@ -15,6 +16,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       shared_store(opened.shared),
+      shared_config(std::move(opened.config)),
       effects(registry, workers,
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();

@@ -81,6 +81,21 @@ TEST_F(SeveralProcesses, ProcessWhoseRowIsGone_TakesPartAgain) {
     EXPECT_EQ(job_runs, 1);
 }
 
+TEST_F(SeveralProcesses, OtherTools_AreRefusedWhileTheProcessesWork) {
+    Settings different = settings;
+    different.tools.pop_back();
+    different.agents[0].tools.pop_back();
+    auto const refused = Runtime::open(different);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::wrong_state);
+    EXPECT_TRUE(refused.error().detail.contains("other agents, tools or gates"));
+    // Killed processes leave their rows.
+    other.reset();
+    runtime.reset();
+    sql("INSERT INTO nodes(epoch, name, slot) VALUES(1000, 'killed', 9)");
+    EXPECT_TRUE(Runtime::open(different));
+}
+
 // The child process shares the schema; SIGKILL while its tools run, one of which may run again.
 TEST_F(SeveralProcesses, OneIsKilledInATool_TheOtherRunsItAgain) {
     other.reset();

@@ -32,8 +32,12 @@ public:
     };
 
     // All in `world` outlive this, and no job runs on its thread any more when this is destroyed.
-    SharedNodes(World world, Epoch epoch, std::function<Duration()> clock = boot_time)
-        : world_(world), clock_(std::move(clock)), self_{.epoch = epoch} {}
+    // `config`: see port::NodeRow.
+    SharedNodes(World world, Epoch epoch, std::string config,
+                std::function<Duration()> clock = boot_time)
+        : world_(world),
+          clock_(std::move(clock)),
+          self_{.epoch = epoch, .config = std::move(config)} {}
 
     // Begins to send heartbeats. Each starts on the loop: one that stands still sends none.
     void start(Listener listener);

@@ -71,7 +71,7 @@ protected:
     runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk> journal{loop};
     TestSharedStore store;
     LoopThread thread{loop};
-    SharedNodes nodes{{loop, journal, store, thread}, 7, [this] { return loop.now; }};
+    SharedNodes nodes{{loop, journal, store, thread}, 7, "0a", [this] { return loop.now; }};
     int fenced = 0;
     int heard = 0;
 };
@@ -86,6 +86,7 @@ TEST_F(SharedNodesTest, Heartbeats_AreSentEachSecond) {
     EXPECT_EQ(heard, 6);
     ASSERT_EQ(store.selves.size(), 6U);
     EXPECT_EQ(store.selves[0].url, "http://127.0.0.1:1");
+    EXPECT_EQ(store.selves[5].config, "0a");
     EXPECT_FALSE(store.selves[5].draining);
     nodes.drain();
     pass(1);

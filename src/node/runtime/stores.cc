@@ -8,15 +8,52 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
+#include <map>
+#include <thread>
 #include <utility>
 
 namespace dormouse::runtime {
 
 namespace {
 
+constexpr int watch_s = 6;  // longer than two heartbeats of a slow process
+
 std::string host_name() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// The processes with another configuration, by epoch.
+Result<std::map<Epoch, port::NodeRow>> different(port::SharedStore& store,
+                                                 port::SharedStore::Self const& self) {
+    auto const beat = store.beat(self);
+    if (!beat) return std::unexpected(beat.error());
+    std::map<Epoch, port::NodeRow> out;
+    for (port::NodeRow const& row : beat->nodes)
+        if (row.epoch != self.epoch && row.config != self.config) out.emplace(row.epoch, row);
+    return out;
+}
+
+// A session may continue in any process that shares its store, so all must have its agent. A
+// process that was killed leaves its row, whose counter stands still.
+Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self const& self) {
+    auto const first = different(store, self);
+    if (!first) return std::unexpected(first.error());
+    for (int second = 0; !first->empty() && second < watch_s; ++second) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        auto const now = different(store, self);
+        if (!now) return std::unexpected(now.error());
+        for (auto const& [epoch, row] : *now) {
+            auto const before = first->find(epoch);
+            if (before != first->end() && before->second.counter == row.counter) continue;
+            return fail(Code::wrong_state,
+                        "The process " + row.name +
+                            " works on this database with other agents, tools or gates: all "
+                            "processes that share one must have the same, or use ?schema=NAME");
+        }
+    }
+    return {};
 }
 
 Result<OpenedStore> open_database(StoreChoice const& choice) {
@@ -30,7 +67,11 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto warnings = (*opened)->warnings();
     port::SharedStore* const shared = choice.shared ? opened->get() : nullptr;
-    return OpenedStore{*std::move(opened), shared, std::move(warnings)};
+    if (shared) {
+        auto const same = refuse_different(*shared, {(*opened)->epoch(), {}, choice.config});
+        if (!same) return std::unexpected(same.error());
+    }
+    return OpenedStore{*std::move(opened), shared, choice.config, std::move(warnings)};
 }
 
 }  // namespace

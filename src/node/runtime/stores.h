@@ -20,15 +20,19 @@ struct StoreChoice {
     bool relaxed = false;          // accept a server that can lose acknowledged results
     std::optional<Time> now = {};  // to compare with the server's clock
     bool shared = false;           // other processes may use the database too
+    // Of a shared database: digest in hex of what all processes must have in common.
+    std::string config = {};
 };
 
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
     port::SharedStore* shared = nullptr;     // the same store, if other processes use it too
+    std::string config = {};                 // as chosen
     std::vector<std::string> warnings = {};  // for the administrator
 };
 
-// No error contains a password.
+// No error contains a password. wrong_state: a process that works on the shared database has
+// another configuration. To tell such a process from one that was killed takes 6 s.
 [[nodiscard]] Result<OpenedStore> open_store(StoreChoice const& choice);
 
 [[nodiscard]] bool is_database(std::string_view place);

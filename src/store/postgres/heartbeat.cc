@@ -9,12 +9,13 @@ namespace dormouse::store::postgres {
 namespace {
 
 constexpr char count_sql[] =
-    "UPDATE nodes SET beat = beat + 1, url = $2, draining = $3::bigint <> 0 WHERE epoch = $1"
-    " RETURNING epoch";
+    "UPDATE nodes SET beat = beat + 1, url = $2, draining = $3::bigint <> 0,"
+    " config = decode($4, 'hex') WHERE epoch = $1 RETURNING epoch";
 
 constexpr char nodes_sql[] =
     "SELECT epoch, slot, beat, name, version, url, draining::int::bigint,"
-    " (extract(epoch FROM started) * 1000)::bigint FROM nodes ORDER BY epoch";
+    " (extract(epoch FROM started) * 1000)::bigint, encode(coalesce(config, ''), 'hex')"
+    " FROM nodes ORDER BY epoch";
 
 constexpr char news_sql[] =
     "SELECT (SELECT coalesce(max(n), 0) FROM writers),"
@@ -39,6 +40,7 @@ port::NodeRow node_row(Rows const& rows, int row) {
             .name = std::string(rows.text(row, 3)),
             .release = std::string(rows.text(row, 4)),
             .url = std::string(rows.text(row, 5)),
+            .config = std::string(rows.text(row, 8)),
             .draining = rows.integer(row, 6) != 0,
             .started = from_ms(rows.integer(row, 7))};
 }
@@ -71,7 +73,7 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
     if (!connection) return std::unexpected(connection.error());
     std::array calls{Call{count_sql}, Call{nodes_sql}, Call{news_sql}};
     calls[0].parameters.integer(static_cast<std::int64_t>(self.epoch)).text(self.url);
-    calls[0].parameters.integer(self.draining ? 1 : 0);
+    calls[0].parameters.integer(self.draining ? 1 : 0).text(self.config);
     auto const answers = (*connection)->run(calls, wait);
     if (!answers) return std::unexpected(answers.error().error);
     port::Beat out{.taken = (*answers)[0].size() == 1};

@@ -20,7 +20,7 @@ protected:
     }
     static port::Beat beat(PostgresStore& store, std::string const& url = {},
                            bool draining = false) {
-        auto out = store.beat({store.epoch(), url, draining});
+        auto out = store.beat({store.epoch(), url, "0a1b", draining});
         EXPECT_TRUE(out) << out.error().detail;
         return out.value_or(port::Beat());
     }
@@ -34,6 +34,7 @@ TEST_F(HeartbeatTest, Beat_CountsAndBringsTheOthers) {
     auto const mine = row_of(*a_, second);
     EXPECT_EQ(mine.counter, row_of(*a_, first).counter + 1);
     EXPECT_EQ(mine.url, "http://127.0.0.1:1");
+    EXPECT_EQ(mine.config, "0a1b");
     EXPECT_TRUE(mine.draining);
     EXPECT_EQ(mine.name, "node");
     EXPECT_NE(mine.slot, row_of(*b_, second).slot);

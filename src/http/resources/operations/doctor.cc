@@ -268,7 +268,8 @@ void add_overdue(Doctor& d, Overdue const& found) {
     runner::Runner const& runner = d.api.services().runner;
     Time const now = runner.now();
     for (port::Due const& one : found.due) {
-        if (to_ms(one.at) == 0 || one.at + overdue >= now) {
+        bool const is_late = to_ms(one.at) != 0 && one.at + overdue < now;
+        if (!is_late || runner.attends(one.session, now - overdue)) {
             ++d.outstanding;
             continue;
         }

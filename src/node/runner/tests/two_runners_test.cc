@@ -189,6 +189,25 @@ TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
     lane->unwatch(watch);
 }
 
+TEST_F(TwoRunners, AppendedElsewhere_NobodyWatches_IsReadWhenNeeded) {
+    begin({job()});
+    std::weak_ptr<Lane> resident;
+    auto const look = [&] {
+        b.runner->read_lane(session, [&](auto const& found) { resident = found.value(); });
+        loop.run();
+    };
+    look();
+    ASSERT_TRUE(resident.lock() && resident.lock()->loaded());
+    a.effects.finish(PauseTerms());
+    loop.run();
+    b.runner->appended_elsewhere(session);
+    loop.run();
+    ASSERT_TRUE(resident.lock());
+    EXPECT_FALSE(resident.lock()->loaded());
+    look();
+    EXPECT_EQ(resident.lock()->state().head, stored().head);
+}
+
 TEST_F(TwoRunners, AppendedElsewhere_DriverContinuesAtOnce) {
     begin({job(), plain()});
     PendingId const pending = a.effects.ran.front().run.pending;
