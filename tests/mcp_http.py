@@ -286,7 +286,7 @@ class Rights(Mcp):
         self.assertStatus(self.server.delete(f'/api/tokens/{token["id"]}'), 204)
         for bad in (short, gone, Client(self.server.port, None),
                     Client(self.server.port, 'dm_nonsense')):
-            self.server.advance(2)  # so many failures are allowed in a second
+            self.server.advance(2)  # the failures that a second allows
             for method in ('POST', 'GET', 'DELETE'):
                 with self.subTest(token=bad.token, method=method):
                     body = {'raw': b'{"jsonrpc":"2.0","id":1,"method":"ping"}'}

@@ -79,7 +79,7 @@ def probe(url):
 
 class Conformance(unittest.TestCase):
     def scenario(self, name, version, passed, *more):
-        """All checks pass, and at least so many are made."""
+        """All checks pass, and at least that number is made."""
         if missing := install(PEERS, 'node'):
             self.skipTest(missing)
         command = f'{sys.executable} {pathlib.Path(__file__).resolve()}'

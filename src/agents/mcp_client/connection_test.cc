@@ -1,7 +1,7 @@
 #include "mcp_client/connection.h"
 
-#include "mcp_client/testing/connection_fixture.h"
 #include "mcp_client/servers.h"
+#include "mcp_client/testing/connection_fixture.h"
 
 #include <gtest/gtest.h>
 
