@@ -162,6 +162,7 @@ void Runner::forget_memory() {
 bool Runner::attends(SessionId session, Time until) const {
     auto const found = lanes_.find(session);
     if (found == lanes_.end() || !found->second->loaded()) return false;
+    if (found->second->effects_running() == 0) return false;
     auto const next = found->second->next_time();
     return !next || *next >= until;
 }

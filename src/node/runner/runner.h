@@ -157,7 +157,7 @@ public:
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;
     // Whether something that runs here does what was due for the session before `until`, such as a
-    // poll that takes long. False also if the session is not in memory.
+    // poll that takes long. False also if nothing runs, or the session is not in memory.
     [[nodiscard]] bool attends(SessionId session, Time until) const;
 
     // Checks a page of sessions with numbers above `after`, and repairs what can be repaired.
