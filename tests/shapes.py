@@ -289,6 +289,7 @@ DOCTOR = {
     'next': maybe(an_id('ses_')),
     'store': maybe(str),
     'nodes': list,
+    'others': list,
     'queues': dict,
 }
 

@@ -4,6 +4,7 @@
 
 #include "acp/external_agents.h"
 #include "app/confine.h"
+#include "app/stores.h"
 #include "app/tools.h"
 #include "base/text/text.h"
 #include "cli/client/known_agents.h"
@@ -409,7 +410,7 @@ bool asks_nobody(std::string_view mode) {
 
 std::vector<config::Agent> installed_agents(config::Config const& config) {
     std::vector<config::Agent> out;
-    if (config.projects.size() > 1) return out;
+    if (config.projects.size() > 1 || shares_store(config)) return out;
     for (Preset const& preset : presets()) {
         if (find_first(preset.programs, &preset).empty()) continue;
         config::Agent agent;

@@ -25,7 +25,7 @@ struct ExternalContext {
 // Why its program cannot be started; empty: it exists and is executable.
 [[nodiscard]] std::string external_problem(config::ExternalAgent const& program);
 // opencode, claude and gemini, if installed. They have no sandbox, so there are none if there are
-// several projects.
+// several projects; nor if other servers may share the database, which may not have them.
 [[nodiscard]] std::vector<config::Agent> installed_agents(config::Config const& config);
 
 // Whether this session mode of a known agent skips permission requests that it makes in its default

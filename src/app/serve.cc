@@ -6,6 +6,7 @@
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
+#include "app/secrets.h"
 #include "app/start_checks.h"
 #include "app/stores.h"
 #include "app/webhooks.h"
@@ -16,7 +17,6 @@
 #include "config/read.h"
 #include "config/values.h"
 #include "external/validator.h"
-#include "http/access/token_file.h"
 #include "io/clock_control.h"
 #include "io/folder.h"
 #include "io/http/mail_client.h"
@@ -41,8 +41,6 @@
 namespace dormouse::app {
 
 namespace {
-
-using http::load_tokens;
 
 // "127.0.0.1:3676", "[::1]:0"
 Result<ListenAddress> listen_address(std::string const& text) {
@@ -136,14 +134,6 @@ struct World : runtime::World {
         if (!user.empty() && !rights) return nullptr;
         return (folders[user] = std::make_unique<io::FolderHost>(loop, std::move(rights))).get();
     }
-};
-
-struct Secrets {
-    std::vector<http::Token> tokens;
-    std::vector<port::TokenRow> stored;
-    std::string capability_key;
-    std::vector<port::DeviceRow> devices = {};
-    std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
 };
 
 http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
@@ -518,42 +508,6 @@ private:
     int status_ = 0;
 };
 
-// The key is made when notifications to devices are configured first.
-Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
-                                                   std::string const& store,
-                                                   port::Entropy& entropy) {
-    bool const wanted = std::ranges::find(config.notifies, NotifyKind::web_push,
-                                          &config::Notify::kind) != config.notifies.end();
-    if (!wanted) return std::nullopt;
-    auto key = store == ":memory:" ? Result<P256Secret>(http::new_push_key(entropy))
-                                   : http::load_push_key(store, entropy);
-    if (!key) return std::unexpected(std::move(key.error()));
-    config::Server const& server = config.server;
-    return webhook::push_sender(
-        *key, server.push_contact.empty() ? server.public_url : server.push_contact);
-}
-
-Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& config) {
-    // The keys are in the data directory beside any store that outlives the process.
-    std::string const keys = in_memory(config.store) ? ":memory:" : options.data;
-    std::error_code error;
-    std::filesystem::create_directories(options.data, error);
-    if (error)
-        return fail(Code::store_unavailable,
-                    "cannot make " + options.data + ": " + error.message());
-    io::SystemEntropy entropy;
-    auto tokens = load_tokens(options.data, entropy);
-    if (!tokens) return std::unexpected(std::move(tokens.error()));
-    auto key = serve::capability_key(keys, entropy);
-    if (!key) return std::unexpected(std::move(key.error()));
-    auto push = push_of(config, keys, entropy);
-    if (!push) return std::unexpected(std::move(push.error()));
-    return Secrets{.tokens = std::move(*tokens),
-                   .stored = {},
-                   .capability_key = std::move(*key),
-                   .push = *std::move(push)};
-}
-
 }  // namespace
 
 int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
@@ -582,16 +536,12 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto opened = runtime::open_store({.place = store_place(config->store, options.data),
                                        .release = DORMOUSE_RELEASE,
                                        .relaxed = options.relaxed,
-                                       .now = world.clock.now()});
+                                       .now = world.clock.now(),
+                                       .shared = shares_store(*config),
+                                       .config = names_digest(*config)});
     if (!opened) return complain(opened.error());
-    auto secrets = prepare(options, *config);
+    auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
-    auto stored = opened->store->tokens();
-    if (!stored) return complain(stored.error());
-    secrets->stored = *std::move(stored);
-    auto devices = opened->store->devices();
-    if (!devices) return complain(devices.error());
-    secrets->devices = *std::move(devices);
     return Server(world, reserve, options, *std::move(config), *secrets, *std::move(opened),
                   *std::move(tls), web_files)
         .run();

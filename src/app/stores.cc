@@ -1,7 +1,12 @@
 #include "app/stores.h"
 
+#include "base/sha256.h"
+#include "base/text/text.h"
 #include "config/values.h"
 #include "runtime/stores.h"
+
+#include <algorithm>
+#include <set>
 
 namespace dormouse::app {
 
@@ -33,6 +38,24 @@ std::string store_place(config::Store const& store, std::string const& data) {
     if (in_memory(store)) return ":memory:";
     std::string const& url = url_of(store);
     return runtime::is_database(url) ? url : data;
+}
+
+bool shares_store(config::Config const& config) {
+    return runtime::is_database(url_of(config.store)) &&
+           std::ranges::none_of(config.agents, [](config::Agent const& agent) {
+               return !agent.program.command.empty() && !agent.program.shared_folder;
+           });
+}
+
+std::string names_digest(config::Config const& config) {
+    std::set<std::string> names;
+    for (config::Agent const& agent : config.agents) names.insert("agent " + agent.id);
+    for (config::Tool const& tool : config.tools) names.insert("tool " + tool.name);
+    for (config::Gate const& gate : config.gates) names.insert("gate " + gate.id);
+    for (config::Mcp const& server : config.mcps) names.insert("mcp " + server.name);
+    std::string all;
+    for (std::string const& name : names) all += name + "\n";
+    return hex(sha256(all));
 }
 
 std::string store_name(config::Store const& store) { return runtime::shown_place(url_of(store)); }

@@ -17,6 +17,12 @@ namespace dormouse::app {
 [[nodiscard]] bool in_memory(config::Store const& store);
 // For runtime::open_store. May contain a password.
 [[nodiscard]] std::string store_place(config::Store const& store, std::string const& data);
+// Whether other servers may use the database at the same time. Not if an agent's program keeps
+// something on this machine: its sessions could not continue on another one.
+[[nodiscard]] bool shares_store(config::Config const& config);
+// Digest in hex of the names that all servers must know which share a store.
+[[nodiscard]] std::string names_digest(config::Config const& config);
+
 // For people and logs: "sqlite", "memory", or the database without user and password.
 [[nodiscard]] std::string store_name(config::Store const& store);
 

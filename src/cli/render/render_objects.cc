@@ -432,6 +432,17 @@ std::string nodes_text(json::View nodes) {
     return out;
 }
 
+std::string others_text(json::View others) {
+    std::string out;
+    others.elements([&](json::View node) {
+        out += "beside    " + safe(node["name"]) + " " + safe(node["url"]) + ", release " +
+               safe(node["release"]);
+        if (node["draining"].boolean_or(false)) out += "; it is about to end";
+        out += "\n";
+    });
+    return out;
+}
+
 std::string queues_text(json::View queues, Time now) {
     if (queues.kind() != json::Kind::object) return {};
     std::string out = "at work   " + counted(queues["outstanding"].integer_or(0), "session");
@@ -474,7 +485,8 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
     out += findings_text(report, "notAsking", "not asking", Paint::yellow, style);
     if (before) return out;
-    return out + nodes_text(report["nodes"]) + queues_text(report["queues"], now);
+    return out + nodes_text(report["nodes"]) + others_text(report["others"]) +
+           queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

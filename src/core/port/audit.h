@@ -16,6 +16,14 @@ struct AuditRow {
     Sha256 hash{};        // chained(hash of line n - 1, n, line)
 };
 
+// Several processes that share a store have a chain each: the high 16 bits of a line's number name
+// it.
+[[nodiscard]] constexpr std::uint64_t audit_chain(std::uint64_t n) { return n >> 48; }
+// The largest number that a line of the same chain can have.
+[[nodiscard]] constexpr std::uint64_t end_of_chain(std::uint64_t n) {
+    return n | ((std::uint64_t{1} << 48) - 1);
+}
+
 // SHA-256(before ‖ n as 8 bytes, big-endian ‖ line). Line 1 is chained to 32 zero bytes.
 [[nodiscard]] Sha256 chained(Sha256 const& before, std::uint64_t n, std::string_view line);
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,16 @@ public:
     [[nodiscard]] virtual Result<Epoch> join() = 0;
     // Called by the writer.
     [[nodiscard]] virtual Result<NumberBlock> take_numbers() = 0;
+
+    // Called by the writer, or before any other use. The value under this name, which all processes
+    // have in common: `proposed`, if there was none.
+    [[nodiscard]] virtual Result<std::string> agree(std::string const& name,
+                                                    std::string const& proposed) = 0;
+    // Called by the writer. Those of the pending messages that are due at `now` and that no other
+    // process has taken, in order: this process alone delivers them, they are not due before
+    // `until`.
+    [[nodiscard]] virtual Result<std::vector<OutboxKey>> claim(std::span<OutboxKey const> keys,
+                                                               Time now, Time until) = 0;
 
     // Called by the reader. As FeedStore::feed() of all projects, without what this process has
     // appended.

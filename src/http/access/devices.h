@@ -22,6 +22,11 @@ public:
             rows_.erase(std::string(same->id));
         rows_.insert_or_assign(row.id, std::move(row));
     }
+    // The store has these rows, and no others.
+    void replace(std::vector<port::DeviceRow> const& rows) {
+        rows_.clear();
+        for (port::DeviceRow const& row : rows) put(row);
+    }
     void remove(std::string const& id) { rows_.erase(id); }
     void remove_token(std::string_view token) {
         std::erase_if(rows_, [&](auto const& entry) { return entry.second.token == token; });

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 namespace dormouse::http {
 
@@ -44,40 +45,66 @@ Result<void> write_token(std::filesystem::path const& file, std::string const& t
     return {};
 }
 
+// The secret of the file, or `make()` if there is none; agreed on with the other processes, and
+// then in the file. `valid`: whether a secret has its form.
+template <class Valid, class Make>
+Result<std::string> load_secret(std::filesystem::path const& file, Agree const& agree, Valid valid,
+                                Make make, std::string const& if_damaged) {
+    std::string const found = read_token(file);
+    std::error_code ignored;
+    bool const exists = std::filesystem::exists(file, ignored);
+    if (exists && !valid(found))
+        return fail(Code::internal, file.string() + " is damaged: " + if_damaged);
+    std::string secret = exists ? found : make();
+    if (agree) {
+        auto agreed = agree(file.filename().string(), secret);
+        if (!agreed) return std::unexpected(std::move(agreed.error()));
+        if (!valid(*agreed))
+            return fail(Code::internal, "the store has a damaged " + file.filename().string());
+        secret = *std::move(agreed);
+    }
+    if (secret == found) return secret;
+    if (auto written = write_token(file, secret); !written)
+        return std::unexpected(std::move(written.error()));
+    return secret;
+}
+
+std::optional<P256Secret> push_key_of(std::string const& text) {
+    auto const bytes = parse_base64url(text);
+    P256Secret secret{};
+    if (!bytes || bytes->size() != secret.size()) return std::nullopt;
+    std::ranges::transform(*bytes, secret.begin(),
+                           [](char c) { return static_cast<std::uint8_t>(c); });
+    return p256_public(secret) ? std::optional(secret) : std::nullopt;
+}
+
 }  // namespace
 
+// An empty file is written again.
 Result<std::vector<Token>> load_tokens(std::filesystem::path const& directory,
-                                       port::Entropy& entropy) {
+                                       port::Entropy& entropy, Agree const& agree) {
     std::vector<Token> tokens;
     char const* const given = std::getenv("DORMOUSE_TOKEN");
     if (given && *given != '\0') tokens.push_back({"env", given});
     auto const file = directory / "token";
-    std::string token = read_token(file);
-    if (token.empty()) {
-        token = "dm_" + base64url(entropy.random());
-        if (auto written = write_token(file, token); !written)
-            return std::unexpected(std::move(written.error()));
-    }
-    tokens.push_back({"first", token});
+    std::error_code ignored;
+    if (read_token(file).empty()) std::filesystem::remove(file, ignored);
+    auto token = load_secret(
+        file, agree, [](std::string const& text) { return !text.empty(); },
+        [&] { return "dm_" + base64url(entropy.random()); }, "delete it");
+    if (!token) return std::unexpected(std::move(token.error()));
+    tokens.push_back({"first", *std::move(token)});
     return tokens;
 }
 
 Result<std::string> load_capability_key(std::filesystem::path const& directory,
-                                        port::Entropy& entropy) {
+                                        port::Entropy& entropy, Agree const& agree) {
     constexpr std::size_t length = 43;  // 32 bytes in base64url
-    auto const file = directory / "callback.key";
-    std::string key = read_token(file);
-    if (key.size() == length) return key;
-    std::error_code ignored;
-    if (std::filesystem::exists(file, ignored))
-        return fail(Code::internal, file.string() +
-                                        " is damaged: put back the one that was there, "
-                                        "or delete it, and callback URLs that were "
-                                        "given out die");
-    key = base64url(entropy.random());
-    if (auto written = write_token(file, key); !written)
-        return std::unexpected(std::move(written.error()));
-    return key;
+    return load_secret(
+        directory / "callback.key", agree,
+        [](std::string const& text) { return text.size() == length; },
+        [&] { return base64url(entropy.random()); },
+        "put back the one that was there, or delete it, and callback URLs that were given out die");
 }
 
 P256Secret new_push_key(port::Entropy& entropy) {
@@ -87,25 +114,16 @@ P256Secret new_push_key(port::Entropy& entropy) {
     }
 }
 
-Result<P256Secret> load_push_key(std::filesystem::path const& directory, port::Entropy& entropy) {
-    auto const file = directory / "push.key";
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) {
-        P256Secret const made = new_push_key(entropy);
-        if (auto written = write_token(file, base64url(made)); !written)
-            return std::unexpected(std::move(written.error()));
-        return made;
-    }
-    auto const bytes = parse_base64url(read_token(file));
-    P256Secret secret{};
-    bool const whole = bytes && bytes->size() == secret.size();
-    if (whole)
-        std::ranges::transform(*bytes, secret.begin(),
-                               [](char c) { return static_cast<std::uint8_t>(c); });
-    if (whole && p256_public(secret)) return secret;
-    return fail(Code::internal, file.string() +
-                                    " is damaged: put back the one that was there, or delete it, "
-                                    "and everybody switches notifications on again");
+Result<P256Secret> load_push_key(std::filesystem::path const& directory, port::Entropy& entropy,
+                                 Agree const& agree) {
+    auto const text = load_secret(
+        directory / "push.key", agree,
+        [](std::string const& found) { return push_key_of(found).has_value(); },
+        [&] { return base64url(new_push_key(entropy)); },
+        "put back the one that was there, or delete it, and everybody switches notifications on "
+        "again");
+    if (!text) return std::unexpected(text.error());
+    return *push_key_of(*text);
 }
 
 }  // namespace dormouse::http

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace dormouse::http {
 
@@ -58,6 +59,18 @@ namespace {
 std::string program_name(SessionId const& session) { return "program of " + session.text(); }
 
 }  // namespace
+
+void Tokens::replace_stored(std::vector<port::TokenRow> const& rows) {
+    std::set<std::string_view> stored;
+    for (port::TokenRow const& row : rows) stored.insert(row.id);
+    std::vector<std::string> gone;
+    for (auto const& [secret, principal] : by_secret_)
+        if (!principal->built_in && !stored.contains(principal->row.id))
+            gone.push_back(principal->row.id);
+    for (std::string const& id : gone) remove(id);
+    for (port::TokenRow const& row : rows)
+        if (!secret_of_.contains(row.id)) add(row);
+}
 
 void Tokens::remove_program(SessionId const& session) { remove(program_name(session)); }
 

@@ -52,6 +52,8 @@ public:
     void add_built_in(std::string const& name, std::string_view secret);
     // Adds a row. A row with an unknown role permits nothing.
     void add(port::TokenRow row);
+    // The store has these rows: adds those that are new, removes those that are gone.
+    void replace_stored(std::vector<port::TokenRow> const& rows);
     // Adds the token of a session's external agent and removes the session's earlier one. It ends
     // with this process.
     void add_program(SessionId session, std::string_view secret);

@@ -49,6 +49,20 @@ TEST_F(TokensTest, Expired_SecretIsNotFound) {
     EXPECT_TRUE(tokens.all().empty());
 }
 
+TEST_F(TokensTest, RowsOfTheStore_ReplaceThoseInMemoryOnly) {
+    tokens.add_built_in("first", "built in");
+    tokens.add(row("tok_a", "gone"));
+    tokens.add(row("tok_b", "stays"));
+    auto const gone = tokens.find("token", "gone");
+    auto const stays = tokens.find("token", "stays");
+    tokens.replace_stored({row("tok_b", "stays"), row("tok_c", "new")});
+    EXPECT_FALSE(tokens.find("token", "gone"));
+    EXPECT_TRUE(gone->revoked) << "its streams end";
+    EXPECT_EQ(tokens.find("token", "stays"), stays);
+    EXPECT_TRUE(tokens.find("token", "new"));
+    EXPECT_TRUE(tokens.find("token", "built in"));
+}
+
 TEST_F(TokensTest, UnknownRole_PermitsNothing) {
     for (std::string const role : {"", "anyone", "root", "Admin", "admin "}) {
         auto odd = row("tok_a", "s3cret");

@@ -9,6 +9,7 @@
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/operations/readiness.h"
+#include "http/resources/shared_access.h"
 #include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/waits.h"
 #include "http/resources/webhooks/handlers.h"
@@ -59,6 +60,10 @@ std::vector<std::string_view> words(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return out;
+}
+
+bool has_node(std::vector<port::NodeRow> const& nodes, Epoch epoch) {
+    return std::ranges::find(nodes, epoch, &port::NodeRow::epoch) != nodes.end();
 }
 
 // A refused parameter would otherwise be ignored; of one that is given twice, one value would be.
@@ -119,6 +124,7 @@ Api::Api(Services services)
       waits_(std::make_unique<Waits>(services_)),
       changes_(std::make_unique<Changes>(services.runner.now())),
       webhooks_(std::make_unique<Webhooks>(services_)),
+      shared_access_(std::make_unique<SharedAccess>(services_, [this] { close_revoked(); })),
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mcp_sessions_(std::make_unique<McpSessions>()),
@@ -163,6 +169,17 @@ void Api::appended_elsewhere(port::FeedRow const& row) {
 bool Api::awaited() const {
     return streams_->count() > 0 || feed_streams_->count() > 0 || changes_->watched() ||
            waits_->some();
+}
+
+// What a process that is gone kept for calls that had not paused is offered by all others: one of
+// them has the call.
+void Api::heard(port::Beat const& beat, Epoch self) {
+    shared_access_->heard(beat.access);
+    auto const before = std::exchange(others_, beat.nodes);
+    std::erase_if(others_, [&](port::NodeRow const& row) { return row.epoch == self; });
+    bool const left = std::ranges::any_of(
+        before, [&](port::NodeRow const& row) { return !has_node(others_, row.epoch); });
+    if (left) webhooks_->read_kept();
 }
 
 std::optional<HttpReply> Api::refuse(HttpRequest const& head) {

@@ -15,6 +15,7 @@
 #include "port/catalogue.h"
 #include "port/effects.h"
 #include "port/http.h"
+#include "port/shared_store.h"
 #include "runner/lane/cut.h"
 #include "runner/mail_service.h"
 #include "runner/runner.h"
@@ -38,6 +39,7 @@ class Observed;
 struct OidcSettings;
 struct OidcSignIn;
 class Readiness;
+class SharedAccess;
 class Streams;
 class Waits;
 class Webhooks;
@@ -123,6 +125,10 @@ public:
     void appended_elsewhere(port::FeedRow const& row);
     // Whether somebody waits here for what is appended.
     [[nodiscard]] bool awaited() const;
+    // A heartbeat of this process, whose epoch is `self`, brought this.
+    void heard(port::Beat const& beat, Epoch self);
+    // The other processes that use the store, at the newest heartbeat.
+    [[nodiscard]] std::vector<port::NodeRow> const& others() const { return others_; }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) {
         mail_.delivered(key, answer);
     }
@@ -141,6 +147,7 @@ public:
     [[nodiscard]] Changes& changes() { return *changes_; }
     [[nodiscard]] runner::MailService& mail() { return mail_; }
     [[nodiscard]] Webhooks& webhooks() { return *webhooks_; }
+    [[nodiscard]] SharedAccess& shared_access() { return *shared_access_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
     [[nodiscard]] McpSessions& mcp_sessions() { return *mcp_sessions_; }
@@ -188,6 +195,8 @@ private:
     std::unique_ptr<Waits> waits_;
     std::unique_ptr<Changes> changes_;
     std::unique_ptr<Webhooks> webhooks_;
+    std::unique_ptr<SharedAccess> shared_access_;
+    std::vector<port::NodeRow> others_;
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
     std::unique_ptr<McpSessions> mcp_sessions_;

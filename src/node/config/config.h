@@ -155,6 +155,8 @@ struct ExternalAgent {
     bool terminals = false;
     bool sandbox = false;     // with bwrap
     std::string run_as = {};  // a user; empty: the server's
+    // What its sessions need is on all machines whose servers share a database.
+    bool shared_folder = false;
     Duration idle_stop{600'000};
     std::uint32_t history_tokens = 16'000;
     // Its processes share a user for all projects, and can access each other.

@@ -239,6 +239,9 @@ constexpr Key agent_acp_rows[] = {
     text<&Agent::program, &ExternalAgent::run_as>(
         "run_as", id.sized(1, 32), "The user that it runs as; for a server that runs as root.")
         .like("agents"),
+    flag<&Agent::program, &ExternalAgent::shared_folder>(
+        "shared_folder",
+        "What its sessions need is on all machines: several servers may share the database."),
     duration<&Agent::program, &ExternalAgent::idle_stop>(
         "idle_stop", {second, day}, "Idle time of its session after which it is stopped."),
     number<&Agent::program, &ExternalAgent::history_tokens>(

@@ -21,16 +21,17 @@ struct Lines {
     bool worth = false;  // not only lines about earlier removals
 };
 
-// Blocks.
-Result<Lines> old_lines(port::AuditStore& store, Time until) {
+// The old lines of the chain that has the line after `after`. Blocks.
+Result<Lines> old_lines_of_chain(port::AuditStore& store, std::uint64_t after, Time until) {
     constexpr std::uint32_t page = 1'000;
     Lines out;
-    std::optional<port::AuditRow> last;  // is old; removed if another line follows
-    for (std::uint64_t after = 0;;) {
+    std::optional<port::AuditRow> last;  // is old; removed if another line of its chain follows
+    for (;;) {
         auto const rows = store.audit(after, page);
         if (!rows) return std::unexpected(rows.error());
         if (rows->empty()) return out;
         for (port::AuditRow const& row : *rows) {
+            if (last && port::audit_chain(row.n) != port::audit_chain(last->n)) return out;
             if (last) {
                 wire::AuditTrim& trim = out.old.trim;
                 trim = {trim.lines + 1, last->n, last->hash};
@@ -43,6 +44,23 @@ Result<Lines> old_lines(port::AuditStore& store, Time until) {
             last = row;
         }
         after = rows->back().n;
+    }
+}
+
+// Those of the first chain that has some which are worth a removal. Blocks.
+Result<Lines> old_lines(port::AuditStore& store, Time until) {
+    for (std::uint64_t after = 0;;) {
+        auto const next = store.audit(after, 1);
+        if (!next) return std::unexpected(next.error());
+        if (next->empty()) return Lines{};
+        auto found = old_lines_of_chain(store, after, until);
+        if (!found) return found;
+        after = port::end_of_chain(next->front().n);
+        if (!found->worth) continue;
+        auto const others = store.audit(after, 1);
+        if (!others) return std::unexpected(others.error());
+        found->old.more = found->old.more || !others->empty();
+        return found;
     }
 }
 

@@ -10,7 +10,10 @@ namespace dormouse::runner {
 
 using namespace dormouse::session;
 
-Rules::Rules(std::vector<port::RuleRow> const& rows) {
+Rules::Rules(std::vector<port::RuleRow> const& rows) { replace(rows); }
+
+void Rules::replace(std::vector<port::RuleRow> const& rows) {
+    by_id_.clear();
     for (port::RuleRow const& row : rows) {
         auto rule = wire::read_rule(row.body);
         if (!rule || rule->id() != row.id) continue;

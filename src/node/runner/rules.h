@@ -25,6 +25,8 @@ public:
     // Rows that cannot be read are left out: their calls are asked about.
     explicit Rules(std::vector<port::RuleRow> const& rows);
 
+    // The store has these rows, and no others.
+    void replace(std::vector<port::RuleRow> const& rows);
     void add(session::StandingRule rule);
     void put(Entry entry);
     void count(port::RuleUse const& use);

@@ -156,6 +156,8 @@ public:
     void forget_memory();
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;
+    // Of this process, as its appends name it.
+    [[nodiscard]] Epoch epoch() const { return world_.nodes.epoch(); }
     // Whether something that runs here does what was due for the session before `until`, such as a
     // poll that takes long. False also if nothing runs, or the session is not in memory.
     [[nodiscard]] bool attends(SessionId session, Time until) const;

@@ -78,11 +78,16 @@ void Node::start(std::function<void()> lost) {
 }
 
 void Node::start_shared() {
-    shared->nodes.start({[this] { runner.fenced(); },
-                         [this](port::Beat const& beat) { shared->follower.heard(beat.feed); }});
+    shared->nodes.start(
+        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { heard(beat); }});
     shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
                             [this] { runner.forget_memory(); },
                             [this] { return !attached || attached->awaited(); }});
+}
+
+void Node::heard(port::Beat const& beat) {
+    shared->follower.heard(beat.feed);
+    if (attached) attached->heard(beat, nodes.epoch());
 }
 
 void Node::appended_elsewhere(port::FeedRow const& row) {

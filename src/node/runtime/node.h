@@ -46,6 +46,8 @@ public:
     virtual void appended_elsewhere(port::FeedRow const& row) = 0;
     // Whether somebody waits here for what is appended.
     [[nodiscard]] virtual bool awaited() const = 0;
+    // A heartbeat of this process, whose epoch is `self`, brought this. Only of a shared store.
+    virtual void heard(port::Beat const& beat, Epoch self) = 0;
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
     // See runner::Options::outgoing.
@@ -82,6 +84,9 @@ public:
         return agent::model_loads(registry, effects.models());
     }
 
+    // The processes that share the store; null: this one uses it alone.
+    [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
+
 private:
     // What takes part with other processes that use the store.
     struct Shared {
@@ -98,6 +103,7 @@ private:
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
+    void heard(port::Beat const& beat);
     void appended_elsewhere(port::FeedRow const& row);
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {

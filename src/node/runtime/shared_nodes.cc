@@ -75,6 +75,7 @@ void SharedNodes::rejoin(port::Fn<void()> done) {
         }
         self_.epoch = *joined;
         members_.rejoined();
+        ++fenced_;
         done();
     };
     world_.journal.write(std::move(join), scope_.guard(std::move(use)));

@@ -59,6 +59,8 @@ public:
     // At the newest heartbeat, by epoch.
     [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
     [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
+    // How often the others took this process for gone.
+    [[nodiscard]] std::uint64_t fenced() const { return fenced_; }
 
 private:
     // Runs `ask`, which returns a Result, on the thread; then `use` with it on the loop.
@@ -76,6 +78,7 @@ private:
     runner::Membership members_;
     std::vector<port::NodeRow> table_;
     std::uint64_t removed_ = 0;
+    std::uint64_t fenced_ = 0;
     Scope scope_;
 };
 

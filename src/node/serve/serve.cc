@@ -17,12 +17,13 @@ constexpr std::size_t token_bytes_min = 16;
 
 Result<std::vector<http::Token>> tokens_of(ServeSettings const& settings, std::string const& store,
                                            port::Entropy& entropy) {
-    if (settings.token.empty() && store != ":memory:") return http::load_tokens(store, entropy);
+    bool const directory = store != ":memory:" && !runtime::is_database(store);
+    if (settings.token.empty() && directory) return http::load_tokens(store, entropy);
     bool const visible =
         std::ranges::all_of(settings.token, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
     if (settings.token.size() >= token_bytes_min && visible)
         return std::vector<http::Token>{{"program", settings.token}};
-    std::string const why = settings.token.empty() ? "; a store in memory has no token file" : "";
+    std::string const why = settings.token.empty() ? "; this store has no token file" : "";
     return fail(Code::bad_value,
                 "ServeSettings::token must be at least 16 bytes of visible ASCII" + why);
 }
@@ -41,10 +42,6 @@ io::LogOptions log_options(ServeSettings const& settings) {
 // Blocks: reads files, and creates missing ones.
 Result<serve::ServingSettings> checked(ServeSettings const& settings, std::string const& store,
                                        port::Entropy& entropy) {
-    if (runtime::is_database(store))
-        return fail(Code::bad_value,
-                    "a runtime whose store is a database cannot serve HTTP: it has no directory "
-                    "for its keys; run dormouse serve");
     serve::ServingSettings out;
     auto address = parse_listen_address(settings.listen);
     if (!address)
@@ -68,10 +65,49 @@ Result<serve::ServingSettings> checked(ServeSettings const& settings, std::strin
     out.gate.tokens = *std::move(tokens);
     out.log = log_options(settings);
     out.webhooks.allowed = settings.webhook_hosts;
-    auto key = serve::capability_key(store, entropy);
+    // Of a database: proposed to the processes that share it.
+    auto key = serve::capability_key(runtime::is_database(store) ? ":memory:" : store, entropy);
     if (!key) return std::unexpected(std::move(key.error()));
     out.gate.capability_key = *std::move(key);
     return out;
+}
+
+// Callback URLs of one process are valid in all that share the store. `done` is called once.
+void agree_on_key(runtime::Node& node, std::string const& proposed,
+                  port::Fn<void(Result<std::string>)> done) {
+    if (!node.shared_store) return done(proposed);
+    auto const key = std::make_shared<std::string>();
+    auto agree = [&node, key, proposed](port::Store& /*store*/) -> Result<void> {
+        auto agreed = node.shared_store->agree("callback.key", proposed);
+        if (!agreed) return std::unexpected(std::move(agreed.error()));
+        *key = *std::move(agreed);
+        return {};
+    };
+    node.journal.write(std::move(agree),
+                       [key, done = std::move(done)](Result<void> agreed) mutable {
+                           if (!agreed) return done(std::unexpected(std::move(agreed.error())));
+                           done(*key);
+                       });
+}
+
+// Begins to serve with the tokens of the store, those created over HTTP among them.
+void serve_on(runtime::Node& node, serve::ServingSettings settings,
+              runtime::Reply<std::string> reply) {
+    auto use = [&node, settings = std::move(settings),
+                reply = std::move(reply)](Result<std::vector<port::TokenRow>> stored) mutable {
+        if (!stored) return reply(std::unexpected(std::move(stored.error())));
+        if (node.attached) return reply(fail(Code::conflict, "this runtime serves already"));
+        settings.tokens = *std::move(stored);
+        auto serving = std::make_unique<serve::Serving>(node, std::move(settings));
+        auto address = serving->listen();
+        if (address) {
+            serving->start();
+            node.attached = std::move(serving);
+        }
+        reply(std::move(address));
+    };
+    port::ask(
+        node.journal, [](port::AccessStore& store) { return store.tokens(); }, std::move(use));
 }
 
 }  // namespace
@@ -82,24 +118,14 @@ Result<std::string> Runtime::serve(ServeSettings const& settings) {
     if (!found) return std::unexpected(std::move(found.error()));
     return engine_->block<std::string>(
         [&node, checked = *std::move(found)](runtime::Reply<std::string> reply) mutable {
-            // Includes tokens created over HTTP.
-            auto tokens = [](port::AccessStore& store) { return store.tokens(); };
-            port::ask(
-                node.journal, std::move(tokens),
-                [&node, checked = std::move(checked),
-                 reply = std::move(reply)](Result<std::vector<port::TokenRow>> stored) mutable {
-                    if (!stored) return reply(std::unexpected(std::move(stored.error())));
-                    if (node.attached)
-                        return reply(dormouse::fail(Code::conflict, "this runtime serves already"));
-                    checked.tokens = *std::move(stored);
-                    auto serving = std::make_unique<serve::Serving>(node, std::move(checked));
-                    auto address = serving->listen();
-                    if (address) {
-                        serving->start();
-                        node.attached = std::move(serving);
-                    }
-                    reply(std::move(address));
-                });
+            std::string const proposed = checked.gate.capability_key;
+            agree_on_key(node, proposed,
+                         [&node, checked = std::move(checked),
+                          reply = std::move(reply)](Result<std::string> key) mutable {
+                             if (!key) return reply(std::unexpected(std::move(key.error())));
+                             checked.gate.capability_key = *std::move(key);
+                             serve_on(node, std::move(checked), std::move(reply));
+                         });
         });
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/text/text.h"
 #include "base/url.h"
-#include "http/access/token_file.h"
 #include "http/resources/devices/device_changes.h"
 #include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/oidc_sign_in.h"
@@ -30,9 +29,10 @@ std::vector<std::string> lower_cased(std::vector<std::string> texts) {
 
 }  // namespace
 
-Result<std::string> capability_key(std::string const& store, port::Entropy& entropy) {
+Result<std::string> capability_key(std::string const& store, port::Entropy& entropy,
+                                   http::Agree const& agree) {
     if (store == ":memory:") return base64url(entropy.random());
-    return http::load_capability_key(store, entropy);
+    return http::load_capability_key(store, entropy, agree);
 }
 
 port::Processes::Number NoProcesses::start(port::ProcessSpec /*spec*/,
@@ -75,6 +75,11 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
                   {{"code", info(error.code).text}, {"why", error.detail}});
     });
     metrics_.models = [&node] { return node.models(); };
+    metrics_.shared_with = [&node]() -> std::optional<http::Metrics::SharedWith> {
+        auto* const nodes = node.shared_nodes();
+        if (!nodes) return std::nullopt;
+        return http::Metrics::SharedWith{nodes->table().size(), nodes->removed(), nodes->fenced()};
+    };
     metrics_.connections = [this] {
         auto const counts = http_.counts();
         return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -147,8 +152,30 @@ webhook::Pump::Options::Push Serving::push_options(webhook::PushSender const& se
     return out;
 }
 
+// nullopt: this process alone sends.
+std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
+    if (!node_.shared_store) return std::nullopt;
+    using Keys = std::vector<port::OutboxKey>;
+    auto claim = [this](Keys keys, Time until, port::Fn<void(Keys)> use) {
+        auto const taken = std::make_shared<Keys>();
+        auto take = [this, keys = std::move(keys), taken, now = node_.world.clock.now(),
+                     until](port::Store& /*store*/) -> Result<void> {
+            auto claimed = node_.shared_store->claim(keys, now, until);
+            if (!claimed) return std::unexpected(std::move(claimed.error()));
+            *taken = *std::move(claimed);
+            return {};
+        };
+        node_.journal.write(std::move(take), [taken, use = std::move(use)](auto const&) mutable {
+            use(std::move(*taken));
+        });
+    };
+    return webhook::Pump::Options::Sharing{
+        [this](std::uint64_t number) { return node_.nodes.has_share(number); }, std::move(claim)};
+}
+
 webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     webhook::Pump::Options options = settings.webhooks;
+    options.sharing = sharing();
     if (settings.push) options.push = push_options(*settings.push);
     options.failed = [this](port::OutboxRow const& row, std::string const& why, bool last) {
         std::string const what =
@@ -171,6 +198,7 @@ Result<std::string> Serving::listen() {
     std::string const& host = options_.address;
     address_url_ = (options_.tls ? "https://" : "http://") +
                    (host.contains(':') ? "[" + host + "]" : host) + ":" + std::to_string(*port);
+    if (auto* const nodes = node_.shared_nodes()) nodes->set_url(url());
     return address_url_;
 }
 

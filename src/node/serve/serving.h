@@ -4,6 +4,7 @@
 
 #include "base/url.h"
 #include "http/access/gate.h"
+#include "http/access/token_file.h"
 #include "http/resources/api.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/metrics_face.h"
@@ -53,7 +54,8 @@ struct ServingSettings {
 };
 
 // The key that signs callback URLs. Blocks. A store in memory gets a new key each time.
-[[nodiscard]] Result<std::string> capability_key(std::string const& store, port::Entropy& entropy);
+[[nodiscard]] Result<std::string> capability_key(std::string const& store, port::Entropy& entropy,
+                                                 http::Agree const& agree = {});
 
 // Refuses to run programs. Only the server runs them, because it must be started again as their
 // guard (io/process/guard.h).
@@ -115,6 +117,7 @@ private:
 
     [[nodiscard]] webhook::Outgoing outgoing_of(ServingSettings const& settings);
     [[nodiscard]] webhook::Pump::Options pump_options(ServingSettings const& settings);
+    [[nodiscard]] std::optional<webhook::Pump::Options::Sharing> sharing();
     [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
@@ -132,6 +135,7 @@ private:
     }
     void appended_elsewhere(port::FeedRow const& row) override { api_.appended_elsewhere(row); }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
+    void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
     void posted() override { pump_.wake(); }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         api_.delivered(key, answer);

@@ -153,19 +153,52 @@ void Pump::scan() {
 }
 
 void Pump::scanned(Result<Due> due) {
-    scanning_ = false;
     if (due) {
         next_ = std::move(due->next);
         turn_ = std::move(due->turn);
         if (due->saturated && !stopped_) free_capacity();
         if (!next_.empty() && at_work_.size() + due->rows.size() < at_once) again_ = true;
     }
+    if (due && options_.sharing && !stopped_) return claim(std::move(due->rows));
     if (due) {
         for (Next& next : due->rows) {
             if (!stopped_ && !at_work_.contains(next.row.key)) begin(std::move(next));
         }
     }
+    scan_over();
+}
+
+void Pump::scan_over() {
+    scanning_ = false;
     if (std::exchange(again_, false) && !stopped_) wake();
+}
+
+// Each process sends its share. A message that is overdue belongs to a process that is gone, or
+// that has no place for it.
+void Pump::claim(std::vector<Next> rows) {
+    Time const now = world_.clock.now();
+    std::map<OutboxKey, Next> asked;
+    std::vector<OutboxKey> keys;
+    for (Next& next : rows) {
+        OutboxKey const key = next.row.key;
+        bool const mine = options_.sharing->has_share(key.from.number());
+        if (at_work_.contains(key) || (!mine && next.row.next_at + overdue_after > now)) continue;
+        keys.push_back(key);
+        asked.emplace(key, std::move(next));
+    }
+    if (keys.empty()) return scan_over();
+    options_.sharing->claim(
+        std::move(keys), now + claimed_for,
+        scope_.guard([this, asked = std::move(asked)](std::vector<OutboxKey> const& taken) mutable {
+            claimed(std::move(asked), taken);
+        }));
+}
+
+void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const& taken) {
+    for (OutboxKey const& key : taken) {
+        if (!stopped_ && !at_work_.contains(key)) begin(std::move(rows.at(key)));
+    }
+    scan_over();
 }
 
 void Pump::stop() {

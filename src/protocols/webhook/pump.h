@@ -76,6 +76,17 @@ public:
             std::function<void(PendingId const&, port::Fn<void(bool)> then)> waits;
         };
         std::optional<Push> push = {};  // nullopt: nothing is sent to devices
+        // Other processes send messages of the same store.
+        struct Sharing {
+            // Whether messages of the session with this number are for this process to send.
+            std::function<bool(std::uint64_t number)> has_share;
+            // Takes those that no other process has taken; they are due again at `until`. Calls
+            // `use` once; after an error with none.
+            std::function<void(std::vector<port::OutboxKey> keys, Time until,
+                               port::Fn<void(std::vector<port::OutboxKey>)> use)>
+                claim;
+        };
+        std::optional<Sharing> sharing = {};  // nullopt: this process alone sends
         // Rows that were given up are deleted after this time; nullopt: never.
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
@@ -112,6 +123,10 @@ public:
     // the last of n simultaneous receivers has its first attempt within n / at_once_unknown times
     // this and a second, whatever the others do.
     static constexpr Duration probe_timeout{5'000};
+    // How long a message is another process's to send; longer than an attempt.
+    static constexpr Duration claimed_for{20'000};
+    // A message that is overdue by this is for any process to send.
+    static constexpr Duration overdue_after{3'000};
     static constexpr Duration kept_for{7 * 24 * 3'600'000};  // after a delivery
     static constexpr std::uint32_t dropped_at_once = 1'000;  // rows that were given up
 
@@ -147,6 +162,9 @@ private:
 
     void scan();
     void scanned(Result<Due> due);
+    void claim(std::vector<Next> rows);
+    void claimed(std::map<port::OutboxKey, Next> rows, std::vector<port::OutboxKey> const& taken);
+    void scan_over();
     [[nodiscard]] port::Fn<Result<Due>(port::OutboxStore&)> question() const;
     void begin(Next next);
     void free_capacity();

@@ -3,6 +3,7 @@
 #include "store/postgres/owner.h"
 
 #include <array>
+#include <thread>
 #include <utility>
 
 namespace dormouse::store::postgres {
@@ -47,12 +48,32 @@ port::NodeRow node_row(Rows const& rows, int row) {
 
 }  // namespace
 
-Result<void> Heartbeat::take_share() {
+// What a process held that was killed a moment ago is released by now, or soon.
+Result<bool> Heartbeat::take_share() {
+    constexpr int tries = 3;
     auto const made = session_.connection(wait);
     if (!made) return std::unexpected(made.error().error);
-    auto taken = take_ownership(**made, session_.address().schema, Use::shared);
-    if (taken) owned_ = session_.made();
-    return taken;
+    auto const& schema = session_.address().schema;
+    for (int n = 0; n < tries && !alone_; ++n) {
+        if (n > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        auto const alone = try_sole(**made, schema);
+        if (!alone) return std::unexpected(alone.error().error);
+        alone_ = *alone;
+    }
+    auto const taken = take_ownership(**made, schema, Use::shared);
+    if (!taken) return std::unexpected(taken.error());
+    owned_ = session_.made();
+    return alone_;
+}
+
+Result<void> Heartbeat::registered() {
+    if (!std::exchange(alone_, false)) return {};
+    auto const made = session_.connection(wait);
+    if (!made) return std::unexpected(made.error().error);
+    if (owned_ != session_.made()) return {};  // the server has released it
+    auto const done = release_sole(**made, session_.address().schema);
+    if (!done) return std::unexpected(done.error().error);
+    return {};
 }
 
 // After a lost connection the lock is taken again: nobody may use the schema alone meanwhile.

@@ -19,8 +19,11 @@ public:
     Heartbeat(Address const& address, std::string name)
         : session_(address, std::move(name), Role::heartbeat) {}
 
-    // Before anything is changed: see take_ownership().
-    [[nodiscard]] Result<void> take_share();
+    // Before anything is changed: see take_ownership(). Returns whether no other process uses the
+    // schema, and none can begin to before registered().
+    [[nodiscard]] Result<bool> take_share();
+    // This process is in the table of nodes.
+    [[nodiscard]] Result<void> registered();
     // `lock`: the first key of the schema's advisory locks (Catalogue::lock).
     void serve(std::int64_t lock) { lock_ = lock; }
 
@@ -39,6 +42,7 @@ private:
     Session session_;
     std::uint64_t owned_ = 0;  // which of the session's connections holds the lock of owner.h
     std::int64_t lock_ = 0;
+    bool alone_ = false;  // the lock is taken alone, besides the share
 };
 
 }  // namespace dormouse::store::postgres

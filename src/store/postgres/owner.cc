@@ -49,6 +49,19 @@ Answer<bool> ask_for(Connection& connection, char const* lock, std::string const
 
 }  // namespace
 
+Answer<bool> try_sole(Connection& connection, std::string const& schema) {
+    return retake_ownership(connection, schema, Use::sole);
+}
+
+Answer<void> release_sole(Connection& connection, std::string const& schema) {
+    auto const done = ask_for(connection,
+                              "SELECT pg_advisory_unlock(hashtext('dormouse owner'),"
+                              " hashtext($1))::int::bigint",
+                              schema);
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 Answer<bool> retake_ownership(Connection& connection, std::string const& schema, Use use) {
     return ask_for(connection,
                    use == Use::sole

@@ -18,6 +18,11 @@ enum class Use : std::uint8_t { sole, shared };
 [[nodiscard]] Result<void> take_ownership(Connection& connection, std::string const& schema,
                                           Use use);
 
+// Takes the lock alone, without waiting, if no other process has it: those before this one are
+// gone. It is released with release_sole(), or by the server.
+[[nodiscard]] Answer<bool> try_sole(Connection& connection, std::string const& schema);
+[[nodiscard]] Answer<void> release_sole(Connection& connection, std::string const& schema);
+
 // Takes the lock again after the connection was lost, without waiting: false if another connection
 // still has it, perhaps the one that was lost.
 [[nodiscard]] Answer<bool> retake_ownership(Connection& connection, std::string const& schema,

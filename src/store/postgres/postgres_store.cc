@@ -51,6 +51,16 @@ Result<std::vector<std::string>> inspect(Session& writing, Session& reading,
     return postgres::warnings_of(*facts, options.now);
 }
 
+// Returns whether no other process uses the schema. `sole`: the connection that then holds the
+// lock; null: other processes may use it at the same time.
+Result<bool> use_schema(postgres::Connection* sole, postgres::Address const& address,
+                        postgres::Heartbeat& heartbeat) {
+    if (!sole) return heartbeat.take_share();
+    auto const owned = postgres::take_ownership(*sole, address.schema, postgres::Use::sole);
+    if (!owned) return std::unexpected(owned.error());
+    return true;
+}
+
 Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
 
 Result<void> is_alone() {
@@ -70,18 +80,15 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     if (!warnings) return std::unexpected(std::move(warnings.error()));
     auto& live = *writing.open();
     auto beating = std::make_unique<postgres::Heartbeat>(*address, name + "/heartbeat");
-    if (auto owned = options.sole ? postgres::take_ownership(*reading.open(), address->schema,
-                                                             postgres::Use::sole)
-                                  : beating->take_share();
-        !owned)
-        return std::unexpected(std::move(owned.error()));
+    auto const alone = use_schema(options.sole ? reading.open() : nullptr, *address, *beating);
+    if (!alone) return std::unexpected(alone.error());
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
         return std::unexpected(std::move(done.error()));
     auto catalogue = postgres::read_catalogue(live);
     if (!catalogue) return std::unexpected(std::move(catalogue.error()));
-    auto me =
-        postgres::register_node(live, *catalogue, {options.node, options.version}, options.sole);
+    auto me = postgres::register_node(live, *catalogue, {options.node, options.version}, *alone);
     if (!me) return std::unexpected(std::move(me.error().error));
+    if (auto done = beating->registered(); !done) return std::unexpected(std::move(done.error()));
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
     auto const lock = catalogue->lock;
     if (!options.sole) parts.heartbeat = std::move(beating);
@@ -150,6 +157,17 @@ Result<port::NumberBlock> PostgresStore::take_numbers() {
     auto const first = writer_->take_block();
     if (!first) return std::unexpected(first.error());
     return port::NumberBlock{.first = *first, .count = 256};
+}
+
+Result<std::string> PostgresStore::agree(std::string const& name, std::string const& proposed) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->agree(name, proposed);
+}
+
+Result<std::vector<port::OutboxKey>> PostgresStore::claim(std::span<port::OutboxKey const> keys,
+                                                          Time now, Time until) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->claim(keys, now, until);
 }
 
 std::vector<port::AppendResult> PostgresStore::commit(std::span<port::Append const> appends) {

@@ -59,6 +59,10 @@ public:
     [[nodiscard]] Result<Epoch> join() override;
     // The next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
+    [[nodiscard]] Result<std::string> agree(std::string const& name,
+                                            std::string const& proposed) override;
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
+                                                             Time now, Time until) override;
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t max_bytes) override;
     [[nodiscard]] bool shared() const override { return true; }

@@ -204,6 +204,42 @@ TEST_F(SharedStores, Audit_HasAChainForEachWriter) {
     EXPECT_EQ(lines(), "a0 a1 a2 trimmed b2 ");
 }
 
+TEST_F(SharedStores, FirstProposal_IsWhatAllUse) {
+    EXPECT_EQ(a_->agree("key", "one").value(), "one");
+    EXPECT_EQ(b_->agree("key", "two").value(), "one");
+    EXPECT_EQ(b_->agree("other", std::string("\0x", 2)).value(), std::string("\0x", 2));
+}
+
+TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
+    auto first = create(1, "acme");
+    first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 90)};
+    write(*a_, first);
+    std::vector<port::OutboxKey> const keys{
+        first.posts[0].key, first.posts[1].key, {session(2), 1, 0}};
+    std::vector const due{keys[0]};
+    EXPECT_EQ(a_->claim(keys, at(20), at(40)).value(), due);
+    EXPECT_TRUE(b_->claim(keys, at(39), at(60)).value().empty());
+    EXPECT_EQ(b_->claim(keys, at(40), at(60)).value(), due);
+    port::OutboxUpdate sent{.key = keys[0], .state = port::OutboxState::delivered};
+    ASSERT_TRUE(b_->update_messages({&sent, 1}));
+    EXPECT_TRUE(a_->claim(due, at(80), at(99)).value().empty());
+    EXPECT_TRUE(a_->claim({}, at(80), at(99)).value().empty());
+}
+
+// As after a kill of the processes that had the schema.
+TEST_F(SharedStores, RowsOfProcessesThatAreGone_AreRemovedByTheOnlyOneLeft) {
+    auto const add = "INSERT INTO nodes(epoch, name, slot, version) VALUES(90, 'gone', 9, '0.1');";
+    sql(add);
+    a_ = open_store(url_);
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 3) << "another one has the schema";
+    a_.reset();
+    b_.reset();
+    a_ = open_store(url_);
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 1);
+    b_ = open_store(url_);
+    EXPECT_EQ(number("SELECT count(*) FROM nodes"), 2);
+}
+
 TEST_F(SharedStores, Nodes_AreRegisteredWhileTheyAreOpen) {
     EXPECT_EQ(number("SELECT count(*) FROM nodes"), 2);
     EXPECT_EQ(number("SELECT count(*) FROM writers WHERE epoch IS NOT NULL"), 2);

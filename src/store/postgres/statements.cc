@@ -14,6 +14,16 @@ constexpr auto writes = in_order<Write>({
     {Write::register_node, "SELECT register_1($1, $2, $3, $4)"},
     {Write::leave, "SELECT leave_1($1, $2)"},
     {Write::take_block, "SELECT take_block_1($1)"},
+    {Write::propose,
+     "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},
+    {Write::agreed, "SELECT value FROM settings WHERE name = $1"},
+    // In the order of the keys, and without those that another process is about to take.
+    {Write::claim,
+     "WITH due AS (SELECT p.no, p.seq, p.n FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
+     "   k(no, seq, n) JOIN posts p USING (no, seq, n) WHERE p.state = 0 AND p.next_at <= $4"
+     "   ORDER BY p.no, p.seq, p.n FOR UPDATE OF p SKIP LOCKED)"
+     " UPDATE posts p SET next_at = $5 FROM due"
+     " WHERE p.no = due.no AND p.seq = due.seq AND p.n = due.n RETURNING p.no, p.seq, p.n"},
     {Write::newest_call,
      "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
     {Write::append,

@@ -5,14 +5,17 @@
 
 namespace dormouse::store::postgres {
 
-// Each calls one function of writer_functions.cc or append_function.cc, except the first two and
-// newest_call.
+// Each calls one function of writer_functions.cc or append_function.cc, except the first two,
+// newest_call and those that may be repeated: propose, agreed, claim.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
     register_node,
     leave,
     take_block,
+    propose,
+    agreed,
+    claim,
     newest_call,
     append,
     messages,

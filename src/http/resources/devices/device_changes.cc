@@ -1,5 +1,6 @@
 #include "http/resources/devices/device_changes.h"
 
+#include "http/resources/shared_access.h"
 #include "http/resources/tokens/token_changes.h"
 #include "json/json.h"
 
@@ -40,7 +41,9 @@ void add_device(Api& api, session::Actor const& by, port::DeviceRow row,
     change.audit = audit_line("device_added", api.services().runner.now(), by, row);
     api.services().journal.write(
         [change](port::DeviceStore& store) { return store.change_devices(change); },
-        [&api, row = std::move(row), done = std::move(done)](Result<void> answer) mutable {
+        [&api, row = std::move(row), changing = api.shared_access().changing(),
+         done = std::move(done)](Result<void> answer) mutable {
+            changing.reset();
             if (answer) api.services().gate.devices().put(std::move(row));
             done(std::move(answer));
         });
@@ -57,7 +60,9 @@ void remove_device(Api& api, std::string_view type, session::Actor const& by, st
     devices.remove(id);
     api.services().journal.write(
         [change](port::DeviceStore& store) { return store.change_devices(change); },
-        [&api, row, done = std::move(done)](Result<void> answer) mutable {
+        [&api, row, changing = api.shared_access().changing(),
+         done = std::move(done)](Result<void> answer) mutable {
+            changing.reset();
             // It went meanwhile, with its token; otherwise it can be removed again.
             if (!answer && answer.error().code == Code::conflict) answer = {};
             if (!answer) api.services().gate.devices().put(row);

@@ -313,6 +313,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
                        .store = store.empty() ? std::nullopt : std::optional(store),
                        .nodes = {node},
+                       .others = d.api.others(),
                        .outstanding = d.outstanding,
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),

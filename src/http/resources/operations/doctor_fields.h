@@ -3,6 +3,7 @@
 
 #include "http/objects/fields.h"
 #include "port/meter.h"
+#include "port/shared_store.h"
 
 #include <cstdint>
 #include <vector>
@@ -64,12 +65,20 @@ inline constexpr auto rows<NodeFacts> = object(
     field("clockGuarded", &NodeFacts::clock_guarded,
           "The wall clock jumped ahead; expiries wait until it is certain."));
 
+// A process that shares the store with the one that answers.
+template <>
+inline constexpr auto rows<port::NodeRow> = object(
+    "", "", field("epoch", &port::NodeRow::epoch), field("name", &port::NodeRow::name),
+    field("url", &port::NodeRow::url), field("release", &port::NodeRow::release),
+    field("startedAt", &port::NodeRow::started), field("draining", &port::NodeRow::draining));
+
 struct DoctorAnswer {
     Ref<FoundByKind> found;
     std::uint64_t looked_at = 0;
     std::optional<std::string> next = {};
     std::optional<std::string> store = {};
     std::vector<NodeFacts> nodes = {};
+    std::vector<port::NodeRow> others = {};
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
@@ -112,6 +121,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("store", &DoctorAnswer::store,
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
+    field("others", &DoctorAnswer::others, "The other processes that share the store."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
            field("nextWakeAt", &DoctorAnswer::next_wake),
            field("models", &DoctorAnswer::models,

@@ -4,6 +4,8 @@
 #include "http/objects/object_fields.h"
 #include "http/resources/operations/facts.h"
 
+#include <dormouse/id.h>
+
 namespace dormouse::http {
 
 template <>
@@ -14,37 +16,40 @@ inline constexpr auto rows<Start> = object(
     field("aliveAt", &Start::alive, "When it was last known to run; null: it runs now."),
     field("clean", &Start::clean, "It ended by itself; false: it was killed; null: it runs now."));
 
-// A process of the server and what it uses.
+// A process of the server and, of the one that answers, what it uses.
 struct NodeEntry {
-    Ref<ServerFacts> facts;
+    std::string release = {};
+    Epoch epoch = 0;
+    Time started = {};
     Time now = {};
-    std::uint64_t resident = 0;
-    std::uint64_t resident_bytes = 0;
-    bool clock_guarded = false;
+    bool self = true;
+    std::string name = {};
+    std::string url = {};
+    bool draining = false;
+    std::optional<std::uint64_t> resident = {};
+    std::optional<std::uint64_t> resident_bytes = {};
+    std::optional<bool> clock_guarded = {};
+    std::optional<std::string> directory = {};
     std::optional<std::uint64_t> data_bytes = {};
     std::optional<std::uint64_t> free_bytes = {};
-    [[nodiscard]] Start const& start() const { return facts.get().starts.back(); }
 };
 template <>
 inline constexpr auto rows<NodeEntry> = object(
     "Node", "A process of the server.",
-    field("id", [](NodeEntry const& node) { return "node_" + std::to_string(node.start().epoch); }),
-    of(&NodeEntry::facts, field("release", &ServerFacts::release)),
-    field("epoch", [](NodeEntry const& node) { return node.start().epoch; }),
-    field("startedAt", [](NodeEntry const& node) { return node.start().started; }),
-    field("uptimeMs", [](NodeEntry const& node) { return node.now - node.start().started; }),
+    field("id", [](NodeEntry const& node) { return "node_" + std::to_string(node.epoch); }),
+    field("release", &NodeEntry::release), field("epoch", &NodeEntry::epoch),
+    field("startedAt", &NodeEntry::started),
+    field("uptimeMs", [](NodeEntry const& node) { return node.now - node.started; }),
+    field("self", &NodeEntry::self,
+          "It has answered this request. Of the others, what is below `draining` is null."),
+    field("name", &NodeEntry::name, "Of its machine, if several processes share the store."),
+    field("url", &NodeEntry::url, "Where it answers requests; empty: unknown."),
+    field("draining", &NodeEntry::draining, "It is about to end, and begins nothing more."),
     field("resident", &NodeEntry::resident, "Sessions in memory."),
     field("residentBytes", &NodeEntry::resident_bytes, "What idle ones take in memory, about."),
     field("clockGuarded", &NodeEntry::clock_guarded,
           "Deadlines are delayed because the clock jumped ahead."),
-    nested("data", "",
-           of(&NodeEntry::facts, field(
-                                     "directory",
-                                     [](ServerFacts const& facts) {
-                                         return facts.data.empty() ? std::nullopt
-                                                                   : std::optional(facts.data);
-                                     },
-                                     "null: the store is in memory.")),
+    nested("data", "", field("directory", &NodeEntry::directory, "null: the store is in memory."),
            field("bytes", &NodeEntry::data_bytes, "Size of the files in it."),
            field("freeBytes", &NodeEntry::free_bytes, "Free on its disk.")));
 

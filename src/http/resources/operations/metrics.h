@@ -45,6 +45,15 @@ public:
         std::uint64_t refused = 0;
     };
     std::function<std::vector<ModelLoad>()> models = [] { return std::vector<ModelLoad>(); };
+    // Of a store that several processes share.
+    struct SharedWith {
+        std::size_t nodes = 0;      // with this one
+        std::uint64_t removed = 0;  // taken for gone by this one
+        std::uint64_t fenced = 0;   // how often the others took this one for gone
+    };
+    std::function<std::optional<SharedWith>()> shared_with = [] {
+        return std::optional<SharedWith>();
+    };
     std::function<Connections()> connections = [] { return Connections(); };
 
     // Counts from the store. Each stops at the limit of its query.
@@ -76,6 +85,7 @@ private:
     void write_work(Exposition& out) const;
     void write_store(Exposition& out) const;
     void write_http(Exposition& out) const;
+    void write_nodes(Exposition& out) const;
     void write_process(Exposition& out) const;
 
     static constexpr std::size_t tools_max = 100;  // names of tools; further ones count as "other"

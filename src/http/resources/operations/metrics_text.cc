@@ -53,6 +53,7 @@ std::string Metrics::text(runner::Runner const& runner, std::optional<Stored> co
     if (!store_name_.empty())
         out.gauge("dormouse_store_info", "1; the label names the store")
             .sample(std::uint64_t{1}, {{"store", store_name_}});
+    write_nodes(out);
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);
@@ -158,6 +159,17 @@ void Metrics::write_http(Exposition& out) const {
     out.gauge("dormouse_http_streams", "Open event streams").sample(std::uint64_t{open.streams});
     out.counter("dormouse_http_connections_refused_total", "Connections turned away at the limit")
         .sample(open.refused);
+}
+
+void Metrics::write_nodes(Exposition& out) const {
+    auto const shared = shared_with();
+    if (!shared) return;
+    out.gauge("dormouse_nodes", "Processes that share the store, this one among them")
+        .sample(std::uint64_t{shared->nodes});
+    out.counter("dormouse_nodes_removed_total", "Processes whose place this one took")
+        .sample(shared->removed);
+    out.counter("dormouse_fenced_total", "How often the others took this process for gone")
+        .sample(shared->fenced);
 }
 
 void Metrics::write_process(Exposition& out) const {

@@ -1,9 +1,10 @@
 #include "http/resources/operations/facts_fields.h"
 #include "http/resources/operations/handlers.h"
 
+#include <algorithm>
 #include <filesystem>
 
-// The server's process: what it uses, when it started, its effective configuration.
+// The server's processes: what this one uses, when it started, its effective configuration.
 namespace dormouse::http {
 
 namespace {
@@ -30,6 +31,34 @@ Disk disk_of(std::string const& directory) {
     return out;
 }
 
+NodeEntry own_node(Api& api, Disk const& disk) {
+    runner::Runner const& runner = api.services().runner;
+    auto const& facts = api.services().facts;
+    NodeEntry out{.release = facts.release,
+                  .epoch = runner.epoch(),
+                  .started = facts.starts.back().started,
+                  .now = runner.now(),
+                  .url = api.services().gate.base_url(),
+                  .resident = runner.resident(),
+                  .resident_bytes = runner.resident_bytes(),
+                  .clock_guarded = runner.clock().holding(),
+                  .data_bytes = disk.used,
+                  .free_bytes = disk.free};
+    if (!facts.data.empty()) out.directory = facts.data;
+    return out;
+}
+
+NodeEntry entry_of(port::NodeRow const& other, Time now) {
+    return {.release = other.release,
+            .epoch = other.epoch,
+            .started = other.started,
+            .now = now,
+            .self = false,
+            .name = other.name,
+            .url = other.url,
+            .draining = other.draining};
+}
+
 }  // namespace
 
 void get_nodes(Api& api, ExchangePtr const& x) {
@@ -41,15 +70,11 @@ void get_nodes(Api& api, ExchangePtr const& x) {
             if (!directory.empty()) *disk = disk_of(directory);
         },
         [&api, x, disk] {
-            runner::Runner const& runner = api.services().runner;
-            NodeEntry const node{.facts = api.services().facts,
-                                 .now = runner.now(),
-                                 .resident = runner.resident(),
-                                 .resident_bytes = runner.resident_bytes(),
-                                 .clock_guarded = runner.clock().holding(),
-                                 .data_bytes = disk->used,
-                                 .free_bytes = disk->free};
-            x->json(200, list_text(std::vector{node}, {}));
+            std::vector<NodeEntry> nodes{own_node(api, *disk)};
+            for (port::NodeRow const& other : api.others())
+                nodes.push_back(entry_of(other, nodes.front().now));
+            std::ranges::sort(nodes, {}, &NodeEntry::epoch);
+            x->json(200, list_text(nodes, {}));
         });
 }
 

@@ -1,5 +1,6 @@
 #include "http/resources/rules/handlers.h"
 #include "http/resources/rules/rule_fields.h"
+#include "http/resources/shared_access.h"
 
 #include <algorithm>
 
@@ -25,7 +26,9 @@ void drop(Api& api, std::string_view type, Actor const& by, std::string const& i
     port::RuleDrop change{id, audit_line(type, api.services().runner.now(), by, *removed->rule)};
     api.services().journal.write(
         [change](port::RuleStore& store) { return store.drop_rule(change); },
-        [&api, removed, done = std::move(done)](Result<void> dropped) mutable {
+        [&api, removed, changing = api.shared_access().changing(),
+         done = std::move(done)](Result<void> dropped) mutable {
+            changing.reset();
             bool const there = !dropped && dropped.error().code != Code::conflict;
             if (there) api.services().runner.rules().put(*removed);
             done(std::move(dropped));

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "http/objects/body.h"
+#include "http/resources/shared_access.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -67,7 +68,9 @@ void change_tokens(Api& api, ChangeNote const& note, port::TokenChange change,
     tokens.remove(change.drop);
     api.services().journal.write(
         [change](port::AccessStore& store) { return store.change_tokens(change); },
-        [&api, change, dropped, done = std::move(done)](Result<void> answer) mutable {
+        [&api, change, dropped, changing = api.shared_access().changing(),
+         done = std::move(done)](Result<void> answer) mutable {
+            changing.reset();
             Tokens& tokens = api.services().gate.tokens();
             if (answer && change.put) tokens.add(*change.put);
             if (answer) api.services().gate.devices().remove_token(change.drop);

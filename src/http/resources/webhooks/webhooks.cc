@@ -87,16 +87,21 @@ webhook::Source const* Webhooks::source(std::string const& id) const {
 }
 
 void Webhooks::start() {
+    read_kept();
+    sweep();
+}
+
+void Webhooks::read_kept() {
     auto question = [](port::InboundStore& store) { return store.kept(kept_max); };
     auto use = [this](Result<std::vector<port::KeptRow>> rows) {
+        if (!rows) return services_.log.warn("kept deliveries cannot be read");
         std::vector<Bits128> found;
-        for (port::KeptRow& row : rows ? *rows : std::vector<port::KeptRow>()) {
+        for (port::KeptRow& row : *rows) {
             if (kept_.contains(row.delivery.key)) continue;
             found.push_back(row.delivery.key);
             add(std::move(row));
         }
-        if (!rows) services_.log.warn("kept deliveries cannot be read");
-        sweep();  // what is too old is not offered
+        drop_old();  // what is too old is not offered
         for (Bits128 const& key : found) {
             auto const kept = kept_.find(key);
             if (kept != kept_.end()) offer(kept->second);
@@ -106,7 +111,7 @@ void Webhooks::start() {
 }
 
 // Deletes deliveries that are too old, from memory and then from the store.
-void Webhooks::sweep() {
+void Webhooks::drop_old() {
     Time const until = services_.runner.now() - kept_for;
     std::vector<Bits128> old;
     for (auto const& [key, row] : kept_) {
@@ -117,6 +122,10 @@ void Webhooks::sweep() {
                            {{"deliveries", std::to_string(old.size())}});
         drop(std::move(old));
     }
+}
+
+void Webhooks::sweep() {
+    drop_old();
     services_.loop.after(sweep_every, scope_.guard([this] { sweep(); }));
 }
 

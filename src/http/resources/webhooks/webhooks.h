@@ -39,8 +39,10 @@ public:
     // `services` outlives this.
     explicit Webhooks(Services& services) : services_(services) {}
 
-    // Reads what an earlier process kept, and offers it.
+    // Reads what an earlier process kept, and offers it; from then on drops what is too old.
     void start();
+    // Reads and offers what another process kept that is gone.
+    void read_kept();
     // A session of this project has these new events, whichever process appended them.
     void appended(std::string const& project, std::vector<wire::RecordPtr> const& records);
 
@@ -67,6 +69,7 @@ private:
     void read(Bits128 const& key, PendingId const& place);
     void offer_to(port::KeptRow const& row, session::Submit what, PendingId const& place);
     void offer_again(Bits128 const& key);
+    void drop_old();
     void sweep();
     void read_again_later(Bits128 const& key);
     [[nodiscard]] webhook::Source const* source(std::string const& id) const;

@@ -16,6 +16,11 @@ Outbox::Outbox(World world, Send send, Delivered on_delivered)
     : world_(world), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
 
 void Outbox::add(std::vector<port::OutboxRow> posts) {
+    // Another process may have stored earlier ones for the same receiver.
+    if (!world_.alone) {
+        doubt();
+        return scan();
+    }
     if (settled_ != doubts_) return;  // the scan finds them, in order with earlier ones
     if (known_.size() + posts.size() > known_max) return doubt();
     for (port::OutboxRow& post : posts) {
@@ -55,6 +60,7 @@ void Outbox::scanned(std::uint64_t doubts, std::uint32_t limit,
     for (port::OutboxRow& post : *found) {
         if (known_.size() < known_max) enqueue(std::move(post), false);
     }
+    if (!world_.alone && all && doubts != doubts_) scan();
 }
 
 void Outbox::begin(Pair const& pair) {

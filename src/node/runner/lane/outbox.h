@@ -23,6 +23,7 @@ public:
     struct World {
         port::Loop& loop;
         port::Journal& journal;
+        bool alone = true;  // no other process appends
     };
     // Called with the outcome of each message, as far as this process knows it.
     using Delivered =

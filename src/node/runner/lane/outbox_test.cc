@@ -113,7 +113,8 @@ public:
 // An outbox alone: the test answers for receivers and senders.
 class OutboxAlone : public ::testing::Test {
 protected:
-    OutboxAlone() { outbox.scan(), loop.run(); }
+    // `alone`: no other process appends.
+    explicit OutboxAlone(bool alone = true) : alone_(alone) { outbox.scan(), loop.run(); }
 
     static port::OutboxRow post(Seq seq, std::uint64_t to = 2) {
         port::OutboxRow row;
@@ -141,6 +142,7 @@ protected:
         loop.run();
     }
 
+    bool const alone_;
     TestLoop loop;
     Journal journal{loop};
     std::vector<std::string> sent;  // "<event>-><receiver's number>" or "back <event>"
@@ -148,9 +150,8 @@ protected:
     // Stores added messages, as the append that sends them does.
     class StoringOutbox : public Outbox {
     public:
-        StoringOutbox(TestLoop& loop, Journal& journal, Send send, Delivered on_delivered)
-            : Outbox({loop, journal}, std::move(send), std::move(on_delivered)),
-              disk_(*journal.disk) {}
+        StoringOutbox(World world, Journal& journal, Send send, Delivered on_delivered)
+            : Outbox(world, std::move(send), std::move(on_delivered)), disk_(*journal.disk) {}
         void add(std::vector<port::OutboxRow> posts) {
             for (port::OutboxRow const& post : posts) disk_.posts.emplace(post.key, post);
             Outbox::add(std::move(posts));
@@ -160,7 +161,8 @@ protected:
         store::MemoryDisk& disk_;
     };
     StoringOutbox outbox{
-        loop, journal,
+        {loop, journal, alone_},
+        journal,
         [this](SessionId to, Command::Body body, Actor const&, Lane::Reply reply) {
             if (auto const* c = std::get_if<Deliver>(&body)) {
                 sent.push_back(std::to_string(c->key.seq) + "->" + std::to_string(to.number()));
@@ -184,6 +186,22 @@ TEST_F(OutboxAlone, EachPair_OneMessageAtATime) {
     outbox.add({post(1), post(2), post(3, 9)});
     EXPECT_EQ(sent, (std::vector<std::string>{"1->2", "3->9"}));
     answer(Answer{});
+    EXPECT_EQ(sent.back(), "2->2");
+}
+
+class OutboxOfSeveral : public OutboxAlone {
+protected:
+    OutboxOfSeveral() : OutboxAlone(false) {}
+};
+
+// Another process has made the earlier append: only the store knows of it.
+TEST_F(OutboxOfSeveral, EarlierMessageOfTheOther_IsDeliveredFirst) {
+    store({post(1)});
+    outbox.add({post(2)});
+    loop.run();
+    EXPECT_EQ(sent, std::vector<std::string>{"1->2"});
+    answer(Answer{});
+    loop.run();
     EXPECT_EQ(sent.back(), "2->2");
 }
 

@@ -159,9 +159,6 @@ private:
 // Each line must be chained to the one before it. Reports the first that is not, and nothing about
 // later lines. If the beginning was removed, a later line must record the hash that the first
 // remaining line is chained to.
-// A store that several processes write has a chain for each of them: the high 16 bits of a line's
-// number name it.
-constexpr std::uint64_t chain_of(std::uint64_t n) { return n >> 48; }
 constexpr bool is_first_of_chain(std::uint64_t n) {
     return (n & ((std::uint64_t{1} << 48) - 1)) == 1;
 }
@@ -169,34 +166,38 @@ constexpr bool is_first_of_chain(std::uint64_t n) {
 // The lines of one chain, in their order.
 class AuditChain {
 public:
+    // The hash of the last of removed lines, by its number: a line of any chain records it.
+    using Removed = std::map<std::uint64_t, Sha256>;
+
     AuditChain(port::AuditRow const& first, VerifyReport& report)
         : first_(first), report_(report), at_(first.n - 1) {
         if (is_first_of_chain(first.n)) before_ = Sha256{};
     }
 
     [[nodiscard]] bool has(port::AuditRow const& row) const {
-        return chain_of(row.n) == chain_of(first_.n);
+        return port::audit_chain(row.n) == port::audit_chain(first_.n);
     }
 
-    void take(port::AuditRow const& row) {
+    void take(port::AuditRow const& row, Removed& removed) {
+        if (auto const trim = wire::read_trimmed(row.line))
+            removed.insert_or_assign(trim->through, trim->hash);
         if (broken_) return;
         ++at_;
         if (row.n != at_) return find(at_, " is missing");
         if (before_ && !same_digest(row.hash, port::chained(*before_, row.n, row.line)))
             return find(at_, changed);
-        auto const trim = wire::read_trimmed(row.line);
-        if (trim && trim->through + 1 == first_.n) removed_ = trim->hash;
         before_ = row.hash;
         ++report_.audited;
     }
 
-    // After the last line: what was before the first one is known now.
-    void end() {
+    // After the last line of all chains: what was before the first one is known now.
+    void end(Removed const& removed) {
         if (broken_ || is_first_of_chain(first_.n)) return;
-        if (!removed_)
+        auto const before = removed.find(first_.n - 1);
+        if (before == removed.end())
             report_.findings.push_back(
                 {{}, "audit: the lines before line " + std::to_string(first_.n) + " are missing"});
-        else if (!same_digest(first_.hash, port::chained(*removed_, first_.n, first_.line)))
+        else if (!same_digest(first_.hash, port::chained(before->second, first_.n, first_.line)))
             find(first_.n, changed);
     }
 
@@ -211,28 +212,25 @@ private:
     port::AuditRow const first_;
     VerifyReport& report_;
     std::uint64_t at_;
-    std::optional<Sha256> before_ = {};   // the hash before the next line; unknown at first
-    std::optional<Sha256> removed_ = {};  // the hash before the first line
+    std::optional<Sha256> before_ = {};  // the hash before the next line; unknown at first
     bool broken_ = false;
 };
 
 Result<void> check_audit(port::AuditStore& store, VerifyReport& report) {
     constexpr std::uint32_t page = 1'000;
-    std::optional<AuditChain> chain;
+    std::vector<AuditChain> chains;
+    AuditChain::Removed removed;
     for (std::uint64_t at = 0;;) {
         auto const rows = store.audit(at, page);
         if (!rows) return std::unexpected(rows.error());
         if (rows->empty()) break;
         for (port::AuditRow const& row : *rows) {
-            if (!chain || !chain->has(row)) {
-                if (chain) chain->end();
-                chain.emplace(row, report);
-            }
-            chain->take(row);
+            if (chains.empty() || !chains.back().has(row)) chains.emplace_back(row, report);
+            chains.back().take(row, removed);
         }
         at = rows->back().n;
     }
-    if (chain) chain->end();
+    for (AuditChain& chain : chains) chain.end(removed);
     return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
 #include <thread>
 
 namespace dormouse::store::postgres {
@@ -156,11 +157,48 @@ Result<Epoch> Writer::join(NodeName const& node) {
 Result<std::uint64_t> Writer::take_block() {
     Call call{sql(Write::take_block)};
     call.parameters.integer(catalogue_.lock);
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    return static_cast<std::uint64_t>(rows->integer(0, 0));
+}
+
+Result<std::string> Writer::agree(std::string const& name, std::string const& proposed) {
+    std::array calls{Call{sql(Write::propose)}, Call{sql(Write::agreed)}};
+    calls[0].parameters.text(name).bytes(proposed);
+    calls[1].parameters.text(name);
+    auto const rows = repeatable(calls);
+    if (!rows) return std::unexpected(rows.error());
+    return std::string(rows->text(0, 0));
+}
+
+// After a lost answer the messages stay claimed: they are due again later.
+Result<std::vector<port::OutboxKey>> Writer::claim(std::span<port::OutboxKey const> keys, Time now,
+                                                   Time until) {
+    using Place = std::array<std::int64_t, 3>;
+    std::map<Place, port::OutboxKey> by_place;
+    for (auto const& key : keys)
+        by_place.emplace(Place{signed_of(key.from.number()), signed_of(key.seq), key.n}, key);
+    std::array<std::vector<std::int64_t>, 3> columns;
+    for (auto const& [place, key] : by_place)
+        for (std::size_t i = 0; i < place.size(); ++i) columns[i].push_back(place[i]);
+    Call call{sql(Write::claim)};
+    for (auto const& column : columns) call.parameters.integers(column);
+    call.parameters.integer(to_ms(now)).integer(to_ms(until));
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    std::vector<port::OutboxKey> out;
+    for (int row = 0; row < rows->size(); ++row)
+        out.push_back(
+            by_place.at({rows->integer(row, 0), rows->integer(row, 1), rows->integer(row, 2)}));
+    return out;
+}
+
+Result<Rows> Writer::repeatable(std::span<Call const> calls) {
     for (int repeats = 0;; ++repeats) {
         auto const connection = reconnect();
         if (!connection) return std::unexpected(connection.error().error);
-        auto const rows = (*connection)->run(call, options_.call_wait);
-        if (rows) return static_cast<std::uint64_t>(rows->integer(0, 0));
+        auto rows = (*connection)->run(calls, options_.call_wait);
+        if (rows) return std::move(rows->back());
         bool const again = rows.error().lost || is_passing(rows.error().state);
         if (!again || repeats == repeats_max) return std::unexpected(rows.error().error);
     }

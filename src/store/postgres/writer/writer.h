@@ -63,6 +63,10 @@ public:
     [[nodiscard]] Result<Epoch> join(NodeName const& node);
     // The first of 256 session numbers that no process has used.
     [[nodiscard]] Result<std::uint64_t> take_block();
+    // See port::SharedStore.
+    [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
+                                                             Time now, Time until);
 
     // May be called from another thread.
     [[nodiscard]] bool fenced() const { return fenced_; }
@@ -82,6 +86,8 @@ private:
     [[nodiscard]] Answer<std::optional<Statuses>> resolve();
     [[nodiscard]] Answer<Connection*> reconnect();
     [[nodiscard]] Failure fence();
+    // A call that may be made again if its answer was lost. Returns the rows of the last one.
+    [[nodiscard]] Result<Rows> repeatable(std::span<Call const> calls);
     // A call without appends. Returns its status.
     [[nodiscard]] Result<std::int64_t> change(Call const& call);
 

@@ -1,0 +1,79 @@
+// Messages that several processes may send, with one thread and virtual time.
+
+#include "webhook/testing/pump_fixture.h"
+
+namespace dormouse::webhook {
+namespace {
+
+constexpr char shared_receiver[] = "https://hook.example.net/1";
+
+class PumpShared : public testing::Test {
+protected:
+    PumpShared() : pump({loop, clock, entropy, journal, http, processes}, options()) {}
+
+    Pump::Options options() {
+        Pump::Options out;
+        out.outgoing.hooks.push_back({shared_receiver, "", {"turn_ended"}});
+        out.sharing = Pump::Options::Sharing{
+            [this](std::uint64_t number) { return number % 2 == share; },
+            [this](std::vector<port::OutboxKey> keys, Time until,
+                   port::Fn<void(std::vector<port::OutboxKey>)> use) {
+                EXPECT_EQ(until, clock.now() + Pump::claimed_for);
+                asked += keys.size();
+                if (taken_by_another) keys.clear();
+                loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
+            }};
+        return out;
+    }
+    void post(std::uint64_t number) {
+        port::OutboxRow row;
+        row.target = shared_receiver;
+        row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}"});
+        journal.append(SessionId::make(number, {1}), 1, std::move(row), clock.now());
+        pump.wake();
+        loop.run();
+    }
+
+    std::uint64_t share = 1;  // this process has the odd numbers
+    bool taken_by_another = false;
+    std::size_t asked = 0;
+    TestLoop loop;
+    TestClock clock{loop};
+    TestEntropy entropy;
+    TestJournal journal{loop};
+    HeldHttp http;
+    NoProcesses processes;
+    Pump pump;
+};
+
+TEST_F(PumpShared, MessageOfItsShare_IsClaimedAndSent) {
+    post(7);
+    EXPECT_EQ(asked, 1U);
+    EXPECT_EQ(http.open.size(), 1U);
+    pump.wake();
+    loop.run();
+    EXPECT_EQ(asked, 1U) << "it is on its way";
+}
+
+TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {
+    post(8);
+    EXPECT_EQ(asked, 0U);
+    loop.advance(Pump::overdue_after);
+    pump.wake();
+    loop.run();
+    EXPECT_EQ(http.open.size(), 1U);
+}
+
+TEST_F(PumpShared, MessageThatAnotherHasTaken_IsNotSent) {
+    taken_by_another = true;
+    post(7);
+    EXPECT_EQ(asked, 1U);
+    EXPECT_TRUE(http.open.empty());
+    taken_by_another = false;
+    pump.wake();
+    loop.run();
+    EXPECT_EQ(http.open.size(), 1U) << "the next scan asks again";
+}
+
+}  // namespace
+}  // namespace dormouse::webhook

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Several servers on one database: any of them answers any request, each thing is done once, and
+the others continue what a killed one did."""
+from dormouse import Client, Server, main, run, wait_for
+from rules import CONFIG as RULES
+from store_postgres import PROGRAM, Database
+from tools_by_config import Service
+from webhook_peers import WHSEC, Receiver
+
+CONFIG = '''
+[store]
+url = "%(store)s"
+[server]
+webhook_hosts = ["%(host)s"]
+[[webhook]]
+url = "%(hook)s"
+events = ["call_paused", "submitted", "turn_ended"]
+secret_env = "S_EVENTS"
+[[model]]
+id = "main"
+kind = "scripted"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+[[tool]]
+name = "deploy"
+kind = "http"
+url = "%(service)s/job"
+'''
+SOON_S = 2  # what a heartbeat a second brings
+
+
+class Nodes(Database):
+    """Two servers, and what a client of either sees."""
+
+    def setUp(self):
+        super().setUp()
+        self.a, self.b = self.server(), self.server()
+
+    def tearDown(self):
+        for server in (self.a, self.b):
+            if server.alive():
+                server.finish()
+
+    def answers(self, server, token):
+        client = Client(server.port, token)
+        self.addCleanup(client.close)
+        return client.get('/api/projects/default/sessions').status
+
+    def test_any_server_answers_any_request(self):
+        session = self.a.create('deploy A')['id']
+        call, = self.b.open_calls(session)
+        self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+        self.assertEqual(self.a.result(call['id'], 'live').status, 200, 'the first receipt again')
+        self.assertEqual(self.a.result(call['id'], 'other').status, 409)
+        for server in (self.a, self.b):
+            server.at_rest(session)
+            self.assertEqual(server.said(session), 'deploy A: live')
+        self.b.prompt(session, 'hello')
+        self.a.at_rest(session)
+        self.assertEqual(self.a.said(session), 'You said: hello')
+
+    def test_result_wakes_who_waits_on_the_other_server(self):
+        session = self.a.create('deploy A')['id']
+        call, = self.a.open_calls(session)
+        changed = self.a.new_client()
+        self.addCleanup(changed.close)
+        since = self.a.get('/api/pending').headers['Dormouse-As-Of']
+        changed.begin(f'/api/pending?changedSince={since}&wait=50&status=completed')
+        self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+        found = changed.end()
+        self.assertEqual([one['id'] for one in found['items']], [call['id']], found)
+
+    def test_servers_share_keys_and_first_token(self):
+        self.assertEqual(self.a.token, self.b.token)
+        session = self.a.create('deploy A')['id']
+        call, = self.a.open_calls(session)
+        url = self.a.post(f'/async-tool/pending/{call["id"]}/callback', {})['url']
+        path = url[url.index('/c/'):]
+        client = Client(self.b.port, None)
+        self.addCleanup(client.close)
+        self.assertEqual(client.post(path, {'result': {'output': 'live'}}).status, 200)
+        self.a.at_rest(session)
+
+    def test_token_of_one_is_valid_and_revoked_on_the_other(self):
+        made = self.a.post('/api/tokens', {'name': 'ci', 'role': 'answer'})
+        self.assertEqual(made.status, 201, made)
+        wait_for(lambda: self.answers(self.b, made['secret']) == 200, SOON_S, 'the token on B')
+        self.assertEqual(self.b.delete('/api/tokens/' + made['token']['id']).status, 204)
+        self.assertEqual(self.answers(self.b, made['secret']), 401)
+        wait_for(lambda: self.answers(self.a, made['secret']) == 401, SOON_S, 'refused by A')
+
+    def test_sign_in_link_works_once(self):
+        link = self.a.post('/api/links', {'name': 'alice', 'role': 'answer'})
+        code = link['url'].split('#')[1]
+        def spend(server):
+            client = Client(server.port, None)
+            self.addCleanup(client.close)
+            return client.post('/sign-in', {'code': code}).status
+        wait_for(lambda: spend(self.b) == 200, SOON_S, 'the link on B')
+        self.assertIn(spend(self.a), (401, 409))
+        self.assertEqual(spend(self.b), 401)
+
+    def test_killed_server_is_replaced(self):
+        session = self.a.create('deploy A within 1h and B')['id']
+        self.a.create('sleepy 1s', wait=0)
+        calls = self.a.open_calls(session)
+        self.a.kill()
+        for call in calls:
+            self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+        self.b.at_rest(session)
+        wait_for(lambda: len(self.b.get('/api/nodes')['items']) == 1, 12, 'the removal of A')
+        for one in self.b.items('/api/projects/default/sessions'):
+            self.b.at_rest(one['id'])
+        self.assertIn('dormouse_nodes_removed_total 1', self.b.get('/metrics').raw.decode())
+        self.a.start()
+        self.assertEqual(len(self.a.messages(session)), len(self.b.messages(session)))
+
+    def test_servers_are_listed(self):
+        def both():
+            nodes = self.a.get('/api/nodes')['items']
+            return len(nodes) == 2 and nodes
+        nodes = wait_for(both, SOON_S, 'both nodes')
+        own, = (node for node in nodes if node['self'])
+        other, = (node for node in nodes if not node['self'])
+        self.assertEqual(own['url'], f'http://127.0.0.1:{self.a.port}')
+        self.assertEqual(other['url'], f'http://127.0.0.1:{self.b.port}')
+        self.assertEqual(own['release'], other['release'])
+        self.assertIsNone(other['resident'])
+        self.assertIsNotNone(own['resident'])
+        self.assertIn('dormouse_nodes 2', self.a.get('/metrics').raw.decode())
+
+    def test_verify_beside_both(self):
+        for server in (self.a, self.b):
+            server.create('deploy A')
+        done = run('verify', '--store', self.url())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Sent(Database):
+    """Messages of both servers to one receiver."""
+
+    def setUp(self):
+        super().setUp()
+        self.receiver = Receiver()
+        self.addCleanup(self.receiver.close)
+        self.service = Service()
+        self.addCleanup(self.service.close)
+        self.service.answer = lambda handler, body: handler.say(202, {'externalRef': 'j-1'})
+        text = CONFIG % {'store': self.url(), 'host': self.receiver.host,
+                         'hook': self.receiver.url + '/events', 'service': self.service.url}
+        self.servers = [self.configured(text, env={'S_EVENTS': WHSEC}) for _ in range(2)]
+
+    def ids(self):
+        return [one['headers']['webhook-id'] for one in list(self.receiver.received)]
+
+    def test_each_message_is_sent_once(self):
+        sessions = [self.servers[n % 2].create('deploy A', agent='ops')['id'] for n in range(8)]
+        for n, session in enumerate(sessions):
+            call, = self.servers[n % 2].open_calls(session)
+            self.assertEqual(self.servers[1 - n % 2].result(call['id'], 'up').status, 200)
+        wait_for(lambda: len(set(self.ids())) == 24, what='three events of eight sessions')
+        for server in self.servers:
+            wait_for(lambda: not server.items('/api/deliveries?state=pending'), what='none left')
+        self.assertEqual(len(self.ids()), 24, 'none is sent twice')
+
+    def test_killed_servers_messages_are_sent_by_the_other(self):
+        self.receiver.answer = lambda received: 503
+        session = self.servers[0].create('deploy A', agent='ops')['id']
+        self.receiver.wait(1)
+        self.servers[0].kill()
+        self.receiver.answer = lambda received: 200
+        other = self.servers[1]
+        other.advance(6)  # when the next attempt is due
+        wait_for(lambda: other.items('/api/deliveries?state=delivered'), 30, 'the delivery')
+        self.assertEqual(len(set(self.ids())), 1, 'under the same id')
+        self.assertEqual(len(other.open_calls(session)), 1)
+
+
+class Ruled(Database):
+    def test_rule_of_one_answers_on_the_other_until_it_is_revoked(self):
+        rules = RULES % {'gate': '', 'ask': 'Deploy?', 'tool': ''}
+        text = f'[store]\nurl = "{self.url()}"\n{rules}'
+        a, b = (self.configured(text) for _ in range(2))
+        asked = lambda server: server.open_calls(server.create('deploy shop', agent='ops')['id'])
+        call, = asked(a)
+        self.assertEqual(a.decide(call, True, rule={'scope': 'project'}).status, 200)
+        rule = a.get('/api/rules')['items'][0]['id']
+        wait_for(lambda: b.get('/api/rules')['items'], SOON_S, 'the rule on B')
+        self.assertEqual(asked(b), [], 'the rule answered')
+        self.assertEqual(a.delete('/api/rules/' + rule).status, 204)
+        wait_for(lambda: not b.get('/api/rules')['items'], SOON_S, 'no rule on B')
+        self.assertEqual(len(asked(b)), 1)
+        self.assertEqual([a.term(), b.term()], [0, 0])
+
+
+class Alone(Database):
+    """An agent whose program keeps something on one machine needs the schema alone."""
+
+    def test_second_server_is_refused(self):
+        store = f'[store]\nurl = "{self.url()}"\n'
+        first = self.configured(store + PROGRAM)
+        path = self.folder / 'dormouse.toml'
+        for text in (store + PROGRAM, store):
+            path.write_text(text)
+            done = run('serve', '--config', path, '--relaxed', '--data', self.folder / 'other',
+                       '--listen', '127.0.0.1:0')
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn('in use by the process', done.stderr)
+        self.assertEqual(first.term(), 0)
+        path.write_text(store + PROGRAM + 'shared_folder = true\n')
+        both = [self.configured(path.read_text()) for _ in range(2)]
+        self.assertEqual([server.term() for server in both], [0, 0])
+
+    def test_server_with_other_agents_is_refused(self):
+        first = self.server()
+        more = '[[model]]\nid = "m"\nkind = "scripted"\n[[agent]]\nid = "more"\nmodel = "m"\n'
+        path = self.folder / 'dormouse.toml'
+        path.write_text(f'[store]\nurl = "{self.url()}"\n[server]\ndemo = true\n{more}')
+        done = run('serve', '--config', path, '--relaxed', '--data', self.folder / 'other',
+                   '--listen', '127.0.0.1:0')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('with other agents, tools or gates', done.stderr)
+        first.finish()
+
+
+if __name__ == '__main__':
+    main()
