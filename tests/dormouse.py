@@ -20,7 +20,7 @@ import threading
 import time
 import unittest
 
-from stored import Stored
+from stored import BESIDE, Stored
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = (
@@ -136,6 +136,22 @@ class Client:
         self.connection.close()
 
 
+class AlternatingClient(Client):
+    """Sends its calls to two servers in turn; what begin() sends goes to the second one."""
+
+    def __init__(self, ports, token, timeout=70):
+        super().__init__(ports[0], token, timeout)
+        self.next = Client(ports[1], token, timeout)
+
+    def call(self, *arguments, **named):
+        self.connection, self.next.connection = self.next.connection, self.connection
+        return super().call(*arguments, **named)
+
+    def close(self):
+        super().close()
+        self.next.close()
+
+
 class Frame:
     def __init__(self, raw):
         self.raw = raw
@@ -229,6 +245,7 @@ class Server(Stored):
         self.arguments = list(arguments)
         self.environment = environment(**(env or {}))
         self.store = self.database_of(self.arguments)
+        self.beside = None  # another server on the same store, once this one runs
         self.process = None
         self.clock = None  # a socket that moves the server's clock
         self.ahead = 0  # seconds that its clock is ahead, also after a restart
@@ -249,10 +266,20 @@ class Server(Stored):
         if self.ahead:
             self._clock_moved()
         self.token = pathlib.Path(self.directory, 'token').read_text().strip()
+        if BESIDE and type(self) is Server and self.store:
+            self._start_beside()
         if self.client:
             self.client.close()
         self.client = self.new_client()
         return self
+
+    def _start_beside(self):
+        if not self.beside:
+            named = [] if '--store' in self.arguments else ['--store', self.store, '--relaxed']
+            self.beside = Beside(*self.arguments, *named, start=False)
+            self.beside.environment = self.environment
+        self.beside.ahead = self.ahead
+        self.beside.start()
 
     def spawn(self):
         """Only starts the process; its ready line comes on the returned file."""
@@ -302,6 +329,8 @@ class Server(Stored):
         """Moves its clock that far ahead of the test's from now on, also after a restart. When this
         returns, everything due by timers and in the store has begun; output to sockets and programs
         may still be under way."""
+        if self.beside:
+            self.beside.advance(seconds)
         self._send_to_clock(seconds)
         self._clock_moved()
         self.ahead += seconds
@@ -321,17 +350,23 @@ class Server(Stored):
         return time.time() + self.ahead
 
     def new_client(self, timeout=70):
+        if self.beside:
+            return AlternatingClient([self.port, self.beside.port], self.token, timeout)
         return Client(self.port, self.token, timeout)
 
     def kill(self, after=0):
         """Sends SIGKILL, like a power failure for the process."""
         if after:
             time.sleep(after)  # the moment of the crash is what is tested
+        if self.beside:
+            self.beside.kill()
         self.process.kill()
         self.process.wait()
 
     def term(self, within=STOP_LIMIT_S):
         """Sends SIGTERM; returns the exit status. REQUIRES: it ends within so many seconds."""
+        if self.beside and self.beside.alive():
+            self.beside.term()
         self.process.terminate()
         return self.process.wait(timeout=within)
 
@@ -374,6 +409,8 @@ class Server(Stored):
         return run('verify', *store, *options, timeout=120)
 
     def clean(self):
+        if self.beside:
+            self.beside.clean()
         if self.process and self.alive():
             self.kill()
         if self.clock:
@@ -466,6 +503,10 @@ class Server(Stored):
                 **more,
             },
         )
+
+
+class Beside(Server):
+    """A server that shares the store of another one."""
 
 
 class Case(unittest.TestCase):

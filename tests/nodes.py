@@ -28,7 +28,7 @@ name = "deploy"
 kind = "http"
 url = "%(service)s/job"
 '''
-SOON_S = 2  # what a heartbeat a second brings
+SOON_S = 2  # usually milliseconds: the database notifies the others
 
 
 class Nodes(Database):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A selection of the outside tests, run on servers that keep their sessions in PostgreSQL. All of a
-file runs so with DORMOUSE_TEST_STORE=postgres tests/FILE.py."""
+file runs so with DORMOUSE_TEST_STORE=postgres tests/FILE.py; with postgres2 on two servers that
+share the schema, each answering every second request."""
 import os
 import subprocess
 import sys

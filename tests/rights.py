@@ -398,6 +398,8 @@ class Life(Rights):
         old = self.server.token
         self.server.term()
         pathlib.Path(self.server.directory, 'token').unlink()
+        if STORE == 'postgres':
+            self.server.change("DELETE FROM settings WHERE name = 'token'")
         self.server.start()
         self.assertNotEqual(self.server.token, old)
         self.assertStatus(Client(self.server.port, old).get('/api/agents'), 401)

@@ -8,7 +8,10 @@ import sqlite3
 import postgres
 
 # The store of the test servers: sqlite, or postgres (tests/postgres.py) with a schema for each.
-STORE = os.environ.get('DORMOUSE_TEST_STORE', 'sqlite')
+# postgres2: a second server shares the schema, and the requests of a client go to both in turn.
+NAMED = os.environ.get('DORMOUSE_TEST_STORE', 'sqlite')
+STORE = NAMED.removesuffix('2')
+BESIDE = NAMED == 'postgres2'
 # Where a frame of the journal is, in SQL: its session's number, and its first event.
 FRAME_NO = {'sqlite': 'k >> 24', 'postgres': 'no'}[STORE]
 FRAME_FIRST = {'sqlite': 'k & 16777215', 'postgres': 'first'}[STORE]

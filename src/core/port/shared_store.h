@@ -58,6 +58,12 @@ public:
     // then false. From then on the store refuses its writes.
     [[nodiscard]] virtual Result<bool> remove(NodeRow const& seen) = 0;
 
+    // Waits until another process has changed tokens, devices or rules, at most for `limit`: then
+    // true, perhaps also otherwise. Called by the thread of beat().
+    [[nodiscard]] virtual Result<bool> wait_for_change(Duration limit) = 0;
+    // Ends that wait, or the next one. Any thread.
+    virtual void end_wait() = 0;
+
     // Called by the writer. Takes part again under a new epoch, which it returns: appends that were
     // decided under an earlier one are `moved`.
     [[nodiscard]] virtual Result<Epoch> join() = 0;

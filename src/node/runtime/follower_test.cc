@@ -15,8 +15,19 @@ class TestFeed final : public port::SharedStore {
 public:
     [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& /*seen*/) override { return false; }
+    [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override { return false; }
+    void end_wait() override {}
     [[nodiscard]] Result<Epoch> join() override { return Epoch{0}; }
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override { return port::NumberBlock{}; }
+    [[nodiscard]] Result<std::string> agree(std::string const& /*name*/,
+                                            std::string const& proposed) override {
+        return proposed;
+    }
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
+                                                             Time /*now*/,
+                                                             Time /*until*/) override {
+        return std::vector(keys.begin(), keys.end());
+    }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t /*max_bytes*/) override {
         ++reads;

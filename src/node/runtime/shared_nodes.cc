@@ -29,8 +29,23 @@ void SharedNodes::beat() {
     auto const ask = [this, self = self_] { return world_.store.beat(self); };
     on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<port::Beat> beat) {
         answered(epoch, sent, std::move(beat));
-        world_.loop.after(Membership::beat_every, scope_.guard([this] { this->beat(); }));
+        wait(clock_());
     });
+}
+
+// Until the next heartbeat is due, or something was changed that it brings.
+void SharedNodes::wait(Duration since) {
+    auto const answer = std::make_shared<Result<bool>>(false);
+    auto job = [this, answer](std::stop_token const& token) {
+        std::stop_callback const ended(token, [this] { world_.store.end_wait(); });
+        *answer = world_.store.wait_for_change(Membership::beat_every);
+    };
+    auto done = [this, answer, since](bool /*ran*/) {
+        Duration const apart = answer->value_or(false) ? beat_apart : Membership::beat_every;
+        Duration const left = std::max(Duration(0), since + apart - clock_());
+        world_.loop.after(left, scope_.guard([this] { beat(); }));
+    };
+    std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
 }
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the

@@ -66,10 +66,12 @@ private:
     // Runs `ask`, which returns a Result, on the thread; then `use` with it on the loop.
     template <class Ask, class Use> void on_thread(Ask ask, Use use);
     void beat();
+    void wait(Duration since);
     void answered(Epoch epoch, Duration sent, Result<port::Beat> beat);
     void remove(port::NodeRow const& silent);
 
     static constexpr Duration rejoin_again{1'000};
+    static constexpr Duration beat_apart{20};  // at least, however much is changed
 
     World const world_;
     std::function<Duration()> const clock_;

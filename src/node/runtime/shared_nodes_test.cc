@@ -26,12 +26,25 @@ public:
         if (same) table.erase(seen.epoch);
         return same;
     }
+    [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override {
+        return std::exchange(changed, false);
+    }
+    void end_wait() override {}
     [[nodiscard]] Result<Epoch> join() override {
         if (away) return fail(Code::store_unavailable, "away");
         table[20] = 0;
         return Epoch{20};
     }
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override { return port::NumberBlock{}; }
+    [[nodiscard]] Result<std::string> agree(std::string const& /*name*/,
+                                            std::string const& proposed) override {
+        return proposed;
+    }
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
+                                                             Time /*now*/,
+                                                             Time /*until*/) override {
+        return std::vector(keys.begin(), keys.end());
+    }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t /*after*/,
                                                 std::size_t /*max_bytes*/) override {
         return port::FeedPage{};
@@ -40,6 +53,7 @@ public:
     std::map<Epoch, std::uint64_t> table{{7, 0}};
     std::vector<Self> selves;  // one for each heartbeat
     bool away = false;
+    bool changed = false;  // once
 };
 
 // Runs each job when the loop runs.
@@ -91,6 +105,22 @@ TEST_F(SharedNodesTest, Heartbeats_AreSentEachSecond) {
     nodes.drain();
     pass(1);
     EXPECT_TRUE(store.selves.back().draining);
+}
+
+TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {
+    start();
+    EXPECT_EQ(heard, 1);
+    pass(1);
+    EXPECT_EQ(heard, 2);
+    store.changed = true;
+    pass(1);
+    EXPECT_EQ(heard, 3);
+    loop.advance(Duration(20));
+    EXPECT_EQ(heard, 4) << "not a second later";
+    loop.advance(Duration(900));
+    EXPECT_EQ(heard, 4);
+    loop.advance(Duration(100));
+    EXPECT_EQ(heard, 5);
 }
 
 TEST_F(SharedNodesTest, SilentProcess_IsRemoved) {

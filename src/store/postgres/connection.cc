@@ -32,6 +32,16 @@ bool wait_for(int socket, short events, Clock::time_point until) {
     }
 }
 
+// Whether there were some; all that libpq has read are taken.
+bool take_notifications(PGconn* raw) {
+    bool some = false;
+    while (PGnotify* const one = PQnotifies(raw)) {
+        PQfreemem(one);
+        some = true;
+    }
+    return some;
+}
+
 std::string field(PGresult const* result, int name) {
     auto const* const text = PQresultErrorField(result, name);
     return text == nullptr ? std::string() : std::string(text);
@@ -236,6 +246,21 @@ Answer<Rows> Connection::run(Call const& call, Wait wait) {
     auto all = run({&call, 1}, wait);
     if (!all) return std::unexpected(std::move(all.error()));
     return std::move(all->front());
+}
+
+Answer<bool> Connection::notified(Wait wait, int wake) {
+    if (!connection_) return std::unexpected(unavailable("PostgreSQL is not connected.", false));
+    auto* const raw = connection_.get();
+    auto const until = Clock::now() + wait;
+    std::array<pollfd, 2> on{{{PQsocket(raw), POLLIN, 0}, {wake, POLLIN, 0}}};
+    for (;;) {
+        if (take_notifications(raw)) return true;
+        auto const left = std::max(Wait(0), std::chrono::ceil<Wait>(until - Clock::now()));
+        int const ready = ::poll(on.data(), on.size(), static_cast<int>(left.count()));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0 || on[1].revents != 0) return false;
+        if (PQconsumeInput(raw) == 0) return std::unexpected(lose(Progress::failed));
+    }
 }
 
 Answer<void> Connection::script(std::string const& sql, Wait wait) {

@@ -79,6 +79,10 @@ public:
     // Runs statements without parameters, separated by semicolons, as one transaction.
     [[nodiscard]] Answer<void> script(std::string const& sql, Wait wait);
 
+    // Waits until the server notifies (LISTEN), at most for `wait`, or until `wake` can be read:
+    // then false.
+    [[nodiscard]] Answer<bool> notified(Wait wait, int wake);
+
     [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
     void close() { connection_.reset(); }
     // Whether the server sent a warning since the last call began.

@@ -2,8 +2,13 @@
 
 #include "store/postgres/owner.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <array>
+#include <cerrno>
+#include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace dormouse::store::postgres {
@@ -47,6 +52,37 @@ port::NodeRow node_row(Rows const& rows, int row) {
 }
 
 }  // namespace
+
+Heartbeat::Heartbeat(Address const& address, std::string name)
+    : session_(address, std::move(name), Role::heartbeat),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Heartbeat::~Heartbeat() { ::close(wake_); }
+
+// Triggers on the tables notify the channel that is named after the schema (nodes.cc).
+Result<void> Heartbeat::listen(Connection& connection) {
+    if (listens_ == session_.made()) return {};
+    auto const done = connection.script("LISTEN \"" + session_.address().schema + "\"", wait);
+    if (!done) return std::unexpected(done.error().error);
+    listens_ = session_.made();
+    return {};
+}
+
+Result<bool> Heartbeat::wait_for_change(Duration limit) {
+    auto const connection = this->connection();
+    if (!connection) return std::unexpected(connection.error());
+    if (auto done = listen(**connection); !done) return std::unexpected(std::move(done.error()));
+    auto const told = (*connection)->notified(limit, wake_);
+    if (!told) return std::unexpected(told.error().error);
+    return *told;
+}
+
+void Heartbeat::end_wait() const {
+    std::uint64_t const one = 1;
+    std::ignore = ::write(wake_, &one, sizeof one);
+}
 
 // What a process held that was killed a moment ago is released by now, or soon.
 Result<bool> Heartbeat::take_share() {

@@ -16,8 +16,10 @@ public:
     static constexpr std::chrono::seconds wait{2};
 
     // `name` is shown by pg_stat_activity.
-    Heartbeat(Address const& address, std::string name)
-        : session_(address, std::move(name), Role::heartbeat) {}
+    Heartbeat(Address const& address, std::string name);
+    ~Heartbeat();
+    Heartbeat(Heartbeat const&) = delete;
+    Heartbeat& operator=(Heartbeat const&) = delete;
 
     // Before anything is changed: see take_ownership(). Returns whether no other process uses the
     // schema, and none can begin to before registered().
@@ -36,11 +38,18 @@ public:
     // that are in a call: one of them may hold the row's lock for a client that stands still.
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
 
+    // See port::SharedStore.
+    [[nodiscard]] Result<bool> wait_for_change(Duration limit);
+    void end_wait() const;
+
 private:
     [[nodiscard]] Result<Connection*> connection();
+    [[nodiscard]] Result<void> listen(Connection& connection);
 
     Session session_;
-    std::uint64_t owned_ = 0;  // which of the session's connections holds the lock of owner.h
+    std::uint64_t owned_ = 0;    // which of the session's connections holds the lock of owner.h
+    std::uint64_t listens_ = 0;  // which of the connections listens
+    int const wake_;             // an eventfd that ends a wait
     std::int64_t lock_ = 0;
     bool alone_ = false;  // the lock is taken alone, besides the share
 };

@@ -43,6 +43,17 @@ TEST_F(HeartbeatTest, Beat_CountsAndBringsTheOthers) {
     EXPECT_GE(second.clock, mine.started);
 }
 
+TEST_F(HeartbeatTest, ChangeOfTokens_EndsTheWaitOfTheOther) {
+    auto const before = beat(*a_).access;
+    ASSERT_FALSE(a_->wait_for_change(Duration(0)).value()) << "listens from now on";
+    port::TokenRow const row{.id = "tok_a", .kind = "link", .name = "ann", .role = "answer"};
+    ASSERT_TRUE(b_->change_tokens({.put = row}));
+    EXPECT_TRUE(a_->wait_for_change(Duration(60'000)).value());
+    EXPECT_GT(beat(*a_).access, before);
+    a_->end_wait();
+    EXPECT_FALSE(a_->wait_for_change(Duration(60'000)).value());
+}
+
 TEST_F(HeartbeatTest, NewestFeedNumber_IsBrought) {
     auto const before = beat(*a_).feed;
     write(*b_, create(1, "acme"));

@@ -3,13 +3,14 @@
 
 namespace dormouse::store::postgres {
 
-// `access` counts the changes of tokens, devices and rules: each process keeps those in memory. A
-// rule's use is no change. `settings`: what all processes must agree on.
+// `access` counts the changes of tokens, devices and rules: each process keeps those in memory, and
+// listens. A rule's use is no change. `settings`: what all processes must agree on.
 char const* const nodes_2 = R"sql(
 INSERT INTO meta(name, value) VALUES('access', 1);
 CREATE FUNCTION access_changed_2() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
   UPDATE meta SET value = value + 1 WHERE name = 'access';
+  PERFORM pg_notify(TG_TABLE_SCHEMA, '');
   RETURN NULL;
 END $function$;
 CREATE TRIGGER access_changed AFTER INSERT OR UPDATE OR DELETE ON tokens

@@ -138,6 +138,15 @@ Result<bool> PostgresStore::remove(port::NodeRow const& seen) {
     return std::unexpected(is_alone().error());
 }
 
+Result<bool> PostgresStore::wait_for_change(Duration limit) {
+    if (heartbeat_) return heartbeat_->wait_for_change(limit);
+    return std::unexpected(is_alone().error());
+}
+
+void PostgresStore::end_wait() {
+    if (heartbeat_) heartbeat_->end_wait();
+}
+
 Result<Epoch> PostgresStore::join() {
     if (!writer_) return std::unexpected(is_view().error());
     auto const epoch = writer_->join({options_.node, options_.version});

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] Result<port::Beat> beat(Self const& self) override;
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override;
+    [[nodiscard]] Result<bool> wait_for_change(Duration limit) override;
+    void end_wait() override;
     [[nodiscard]] Result<Epoch> join() override;
     // The next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
