@@ -173,7 +173,8 @@ std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto reply = problem_reply(*error, head);
     if (reply.status == 401 && head.path == mcp_path) {
         for (auto& [name, value] : reply.headers)
-            if (name == "WWW-Authenticate") value = mcp_challenge(services_.gate.base_url());
+            if (name == "WWW-Authenticate")
+                value = mcp_challenge(services_.gate.base_url(), head.header("authorization"));
     }
     services_.metrics.answered(head.method, {}, reply.status);
     return for_browser(std::move(reply), head);
