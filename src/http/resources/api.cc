@@ -6,6 +6,7 @@
 #include "http/objects/html.h"
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/operations/readiness.h"
@@ -122,6 +123,7 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mcp_sessions_(std::make_unique<McpSessions>()),
+      mcp_sign_ins_(std::make_unique<McpSignIns>(hex(services.entropy.random()))),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
               [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),

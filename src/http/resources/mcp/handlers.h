@@ -14,6 +14,9 @@ void get_mcp(Api& api, ExchangePtr const& x);
 void delete_mcp(Api& api, ExchangePtr const& x);
 // metadata.cc
 void get_mcp_metadata(Api& api, ExchangePtr const& x);
+// sign_in.cc
+void begin_mcp_sign_in(Api& api, ExchangePtr const& x);
+void end_mcp_sign_in(Api& api, ExchangePtr const& x);
 
 // Returns true for the description of how clients get a token, which needs none itself.
 [[nodiscard]] bool is_mcp_metadata(std::string_view path);
