@@ -86,7 +86,9 @@ void Servers::closed(session::Receipt const& receipt) {
 
 agent::StopTool Servers::ask_model(std::string const& agent, agent::Question question,
                                    port::Fn<void(agent::ModelOutcome)> done) {
-    agent::Agent const* const found = registry_->agent(agent);
+    agent::Agent const* found = registry_->agent(agent);
+    for (agent::Agent const& each : registry_->agents())
+        if (agent::calls_of(each.id) == agent) found = &each;
     bool const none = !found || !found->model ||
                       dynamic_cast<agent::CallModel const*>(found->model.get()) != nullptr;
     if (none) {
