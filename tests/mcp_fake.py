@@ -34,7 +34,8 @@ def tools():
              tool('look', **READS), tool('hang', **READS), tool('die', **READS),
              tool('large', **READS), tool('grow', **READS), tool('fail', **READS),
              tool('steps', **READS), tool('slow', task='required', **READS),
-             tool('ask', **READS), tool('ask_once'), tool('visit', **READS), tool('sample', **READS)]
+             tool('ask', **READS), tool('ask_once'), tool('visit', **READS),
+             tool('sample', **READS)]
     return found + ([tool('new', **READS)] if (FOLDER / 'grown').exists() else [])
 
 

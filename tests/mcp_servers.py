@@ -94,7 +94,8 @@ class Calls(Servers):
             f'mcp:s:{name}' for name in ('ask', 'ask_once', 'deploy', 'die', 'fail', 'grow', 'hang',
                                          'large', 'look', 'prompts/get', 'prompts/list',
                                          'resources/list', 'resources/read',
-                                         'resources/templates/list', 'sample', 'slow', 'steps', 'visit')])
+                                         'resources/templates/list', 'sample', 'slow', 'steps',
+                                         'visit')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
         self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
         self.assertEqual(self.outcome(self.call('look')),
