@@ -111,6 +111,8 @@ ROUTES = [
     ('DELETE', '/mcp'),
     ('GET', '/.well-known/oauth-protected-resource'),
     ('GET', '/.well-known/oauth-protected-resource/mcp'),
+    ('GET', '/mcp-sign-in/{}'),
+    ('GET', '/mcp-sign-in/{}/callback'),
     ('GET', '/healthz'),
     ('GET', '/readyz'),
 ]

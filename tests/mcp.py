@@ -8,9 +8,10 @@ from rpc_peer import Peer, Refused
 
 
 class Program(Peer):
-    def __init__(self, server, session=None, version='2025-06-18'):
+    def __init__(self, server, session=None, version='2025-06-18', capabilities=None):
         super().__init__(server, 'mcp', *(['--session', session] if session else []))
-        self.hello = self.ask('initialize', protocolVersion=version, capabilities={},
+        self.hello = self.ask('initialize', protocolVersion=version,
+                              capabilities=capabilities or {},
                               clientInfo={'name': 'test', 'version': '1'})
         self.notify('notifications/initialized')
 
@@ -400,6 +401,37 @@ class Asking(Face):
         self.assertEqual(program.call('collect_answer', id=call['id']), 'Frankfurt')
         self.assertIn('not found', program.fails('collect_answer', id='pnd_1').lower())
 
+    def asking(self, elicitation, **arguments):
+        """A program whose client asks its user, what it is asked, and the number of the call."""
+        program = Program(self.server, capabilities={'elicitation': elicitation})
+        self.addCleanup(program.kill)
+        number = program.begin('tools/call', name='ask_human', arguments={
+            'question': 'Which region?', 'wait': 600_000, **arguments})
+        request, = program.until(lambda: program.requests, 'the question')
+        return program, request, number
+
+    def test_client_asks_its_user_and_the_inbox_knows(self):
+        program, request, number = self.asking({'form': {}})
+        call, = self.waiting()
+        self.assertEqual((request['method'], request['id'], request['params']['message']),
+                         ('elicitation/create', f'ask-{call["id"]}', 'Which region?'))
+        self.assertEqual(program.ask('ping'), {}, 'others are answered meanwhile')
+        program.answer(request['id'], {'action': 'accept', 'content': {'answer': 'Frankfurt'}})
+        self.assertEqual(program.end(number)['content'][0]['text'], 'Frankfurt')
+        self.assertEqual(self.server.get(f'/api/pending/{call["id"]}')['status'], 'completed')
+        self.assertEqual(program.close(), 0)
+
+    def test_answer_elsewhere_ends_the_question_of_the_client(self):
+        program, request, number = self.asking({'url': {}})
+        call, = self.waiting()
+        self.assertEqual(request['params']['url'],
+                         f'http://127.0.0.1:{self.server.port}/a/{call["id"]}')
+        program.answer(request['id'], {'action': 'accept'})
+        program.answer('ask-pnd_unknown', {'action': 'accept', 'content': {'answer': 'us'}})
+        self.server.restart()
+        self.server.result(call['id'], 'Frankfurt')
+        self.assertEqual(program.end(number)['content'][0]['text'], 'Frankfurt')
+        self.assertEqual(program.notices[-1]['method'], 'notifications/elicitation/complete')
 
     def test_task_outlives_kills_of_both_sides(self):
         program = self.program(version='2025-11-25')

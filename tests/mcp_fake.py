@@ -34,7 +34,8 @@ def tools():
              tool('look', **READS), tool('hang', **READS), tool('die', **READS),
              tool('large', **READS), tool('grow', **READS), tool('fail', **READS),
              tool('steps', **READS), tool('slow', task='required', **READS),
-             tool('ask', **READS), tool('ask_once'), tool('visit', **READS)]
+             tool('ask', **READS), tool('ask_once'), tool('visit', **READS),
+             tool('sample', **READS)]
     return found + ([tool('new', **READS)] if (FOLDER / 'grown').exists() else [])
 
 
@@ -127,6 +128,10 @@ def call(number, params):
     log(f'call {name} {json.dumps(arguments)}')
     if name in ASKS:
         return ask(number, params)
+    if name == 'sample':
+        said = {'role': 'user', 'content': {'type': 'text', 'text': 'Say hello.'}}
+        return say({'id': f'q{number}', 'method': 'sampling/createMessage',
+                    'params': {'messages': [said], 'maxTokens': 100}})
     if name == 'slow':
         return begin_task(number, params)
     if name == 'steps':

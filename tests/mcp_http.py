@@ -256,9 +256,7 @@ class Rights(Mcp):
     def test_client_without_a_token_learns_how_to_send_one(self):
         outsider = Client(self.server.port, None)
         refused = self.ask('ping', client=outsider)
-        self.assertStatus(refused, 401)
-        place = f'http://127.0.0.1:{self.server.port}/.well-known/oauth-protected-resource/mcp'
-        self.assertIn(f'resource_metadata="{place}"', refused.headers['WWW-Authenticate'])
+        self.assertChallenged(refused, sent=False)
         for path in ('/.well-known/oauth-protected-resource',
                      '/.well-known/oauth-protected-resource/mcp'):
             found = outsider.get(path)
@@ -267,11 +265,13 @@ class Rights(Mcp):
             self.assertEqual(found['bearer_methods_supported'], ['header'])
         self.assertStatus(outsider.get('/.well-known/oauth-protected-resource/x'), 401)
 
-    def assertChallenged(self, answer):
+    def assertChallenged(self, answer, sent=True):
         self.assertStatus(answer, 401)
         place = f'http://127.0.0.1:{self.server.port}/.well-known/oauth-protected-resource/mcp'
+        error = (', error="invalid_token", '
+                 'error_description="The token is unknown, expired or revoked"') if sent else ''
         self.assertEqual(answer.headers['WWW-Authenticate'],
-                         f'Bearer realm="dormouse", resource_metadata="{place}"')
+                         f'Bearer realm="dormouse", resource_metadata="{place}"{error}')
 
     def test_token_that_is_not_valid_is_challenged_everywhere(self):
         other = Server()
@@ -292,13 +292,13 @@ class Rights(Mcp):
                     body = {'raw': b'{"jsonrpc":"2.0","id":1,"method":"ping"}'}
                     self.assertChallenged(bad.call(method, '/mcp', **(
                         body if method == 'POST' else {}), headers={
-                            'Accept': 'text/event-stream'}))
+                            'Accept': 'text/event-stream'}), sent=bad.token is not None)
 
     def test_token_in_the_address_is_no_token(self):
         outsider = Client(self.server.port, None)
         for name in ('access_token', 'token'):
             self.assertChallenged(self.ask('ping', client=outsider,
-                                           path=f'/mcp?{name}={self.server.token}'))
+                                           path=f'/mcp?{name}={self.server.token}'), sent=False)
 
     def test_revoked_token_ends_its_streams(self):
         session = self.server.post('/api/tokens', {'name': 'ann', 'role': 'operate'})

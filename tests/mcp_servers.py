@@ -94,7 +94,8 @@ class Calls(Servers):
             f'mcp:s:{name}' for name in ('ask', 'ask_once', 'deploy', 'die', 'fail', 'grow', 'hang',
                                          'large', 'look', 'prompts/get', 'prompts/list',
                                          'resources/list', 'resources/read',
-                                         'resources/templates/list', 'slow', 'steps', 'visit')])
+                                         'resources/templates/list', 'sample', 'slow', 'steps',
+                                         'visit')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
         self.assertEqual(listed['mcp:s:deploy']['description'], 'The tool deploy.')
         self.assertEqual(self.outcome(self.call('look')),
@@ -266,6 +267,20 @@ class Questions(Servers):
         self.assertStatus(self.server.decide(again, True, content={'name': 'Ann'}), 200)
         self.assertIn('{"action": "accept", "content": {"name": "Ann"}}', self.outcome(self.asked))
         self.assertEqual(self.log().count('call ask {}'), 1)
+
+    def test_model_answers_a_server_after_approval(self):
+        call = self.ask('sample', sampling='"ask"')
+        self.assertEqual(call['reason'], 'elicitation')
+        self.assertIn('[user] Say hello.', call['message'])
+        self.server.decide(call, True)
+        self.assertIn('"role": "assistant"', self.outcome(self.asked))
+        self.asked = self.call('sample')
+        self.server.decide(self.waiting(), False)
+        self.assertIn('a person has declined the request', self.outcome(self.asked))
+
+    def test_sampling_is_refused_unless_it_is_configured(self):
+        self.serve(self.program(ask='"none"'))
+        self.assertIn('does not offer sampling', self.outcome(self.call('sample')))
 
     def test_denial_declines(self):
         call = self.ask()

@@ -284,6 +284,7 @@ DOCTOR = {
     'orphaned': list,
     'unreadable': list,
     'notAsking': list,
+    'signIns': list,
     'counts': dict,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),

@@ -28,16 +28,21 @@ mcp_client::ServerSettings server_of(config::Mcp const& from) {
     out.url = from.url;
     for (config::Header const& header : from.headers)
         out.headers.push_back({header.name, header.value});
-    if (!from.issuer.empty())
-        out.oauth = {.issuer = from.issuer,
-                     .id = from.client_id,
-                     .secret = from.client_secret ? from.client_secret->value : "",
-                     .scope = joined(from.scopes)};
+    mcp_client::OAuthClient client{.issuer = from.issuer,
+                                   .id = from.client_id,
+                                   .secret = from.client_secret ? from.client_secret->value : "",
+                                   .scope = joined(from.scopes)};
+    if (from.sign_in) {
+        out.sign_in = std::move(client);
+    } else if (!from.issuer.empty()) {
+        out.oauth = std::move(client);
+    }
     out.time_limit = from.time_limit;
     out.task_limit = from.task_limit;
     out.answer_limit = from.answer_limit;
     out.start_limit = from.start_limit;
     out.message_max = from.message_bytes;
+    out.sampling = from.sampling == config::McpSampling::ask;
     switch (from.ask) {
         case config::McpAsk::destructive: out.asks = mcp_client::Asks::destructive; break;
         case config::McpAsk::all: out.asks = mcp_client::Asks::all; break;

@@ -3,6 +3,7 @@
 #include "app/confine.h"
 #include "app/external_agents.h"
 #include "app/foreign_servers.h"
+#include "app/grant_file.h"
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
@@ -10,7 +11,6 @@
 #include "app/start_checks.h"
 #include "app/stores.h"
 #include "app/webhooks.h"
-
 #include "base/text/text.h"
 #include "base/url.h"
 #include "config/effective.h"
@@ -19,7 +19,6 @@
 #include "external/validator.h"
 #include "io/clock_control.h"
 #include "io/folder.h"
-#include "io/http/mail_client.h"
 #include "io/http/tls.h"
 #include "io/process/fd_limit.h"
 #include "io/process/process.h"
@@ -223,18 +222,6 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     return out;
 }
 
-std::unique_ptr<io::SmtpClient> mail_client_of(config::Config const& config, port::Loop& loop) {
-    config::Email const& email = config.email;
-    if (email.server.empty()) return nullptr;
-    static_assert(static_cast<int>(config::MailTls::none) ==
-                  static_cast<int>(io::MailServer::Tls::none));
-    return std::make_unique<io::SmtpClient>(
-        loop, io::MailServer{.host = email.server,
-                             .tls = static_cast<io::MailServer::Tls>(email.tls),
-                             .user = email.user,
-                             .password = email.password ? email.password->value : ""});
-}
-
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
@@ -250,7 +237,9 @@ public:
           store_warnings_(std::move(opened.warnings)),
           node_(world, std::move(opened), {.runner = runner_options(config_)}),
           foreign_(
-              servers_of(config_), {world.processes, world.http, world.loop, world.clock},
+              servers_of(config_),
+              {world.processes, world.http, world.loop, world.clock,
+               sign_in_world(data_directory(), [this] { return serving_; })},
               [this](std::string const& what) {
                   if (serving_) serving_->log().warn(what);
               },
@@ -265,6 +254,7 @@ public:
         settings.web_files = web_files;
         settings.facts = facts();
         settings.reserve = &reserve;
+        settings.foreign_sign_ins = &foreign_;
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));

@@ -127,4 +127,16 @@ std::vector<webhook::Source> webhook_sources(config::Config const& config) {
     return out;
 }
 
+std::unique_ptr<io::SmtpClient> mail_client_of(config::Config const& config, port::Loop& loop) {
+    config::Email const& email = config.email;
+    if (email.server.empty()) return nullptr;
+    static_assert(static_cast<int>(config::MailTls::none) ==
+                  static_cast<int>(io::MailServer::Tls::none));
+    return std::make_unique<io::SmtpClient>(
+        loop, io::MailServer{.host = email.server,
+                             .tls = static_cast<io::MailServer::Tls>(email.tls),
+                             .user = email.user,
+                             .password = email.password ? email.password->value : ""});
+}
+
 }  // namespace dormouse::app

@@ -1,12 +1,14 @@
 #pragma once
-// Webhook settings of dormouse.toml, as the server and the pump need them.
+// Webhook and e-mail settings of dormouse.toml, as the server and the pump need them.
 
 #include "config/config.h"
 #include "http/access/people.h"
+#include "io/http/mail_client.h"
 #include "webhook/pump.h"
 #include "webhook/source.h"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,9 @@ namespace dormouse::app {
     config::Config const& config, std::function<std::string(PendingId const&)> page);
 // [[user]], and the secrets that verify presses of buttons.
 [[nodiscard]] http::People people_of(config::Config const& config);
+// Sends their e-mail; null: none is sent. `loop` outlives it.
+[[nodiscard]] std::unique_ptr<io::SmtpClient> mail_client_of(config::Config const& config,
+                                                             port::Loop& loop);
 // Sources that have a secret.
 [[nodiscard]] std::vector<webhook::Source> webhook_sources(config::Config const& config);
 

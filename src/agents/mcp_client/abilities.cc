@@ -11,8 +11,10 @@ void write_client(json::Writer& out) {
     out.begin_object().member("name", "dormouse").member("version", "0").end_object();
 }
 
-void write_capabilities(json::Writer& out) {
-    out.begin_object().key("elicitation").begin_object();
+void write_capabilities(json::Writer& out, bool sampling) {
+    out.begin_object();
+    if (sampling) out.key("sampling").begin_object().end_object();
+    out.key("elicitation").begin_object();
     out.key("form").begin_object().end_object().key("url").begin_object().end_object();
     out.end_object()
         .key("extensions")
@@ -39,14 +41,17 @@ Abilities read_abilities(mcp::Era era, json::View result) {
     out.task_by_itself = has(can["extensions"], task_extension);
     out.resources = has(can, "resources");
     out.prompts = has(can, "prompts");
+    out.tells_changes = can["tools"]["listChanged"].boolean_or(false);
     return out;
 }
 
-Json initialize_params() {
+Json listen_params() { return Json::trusted(R"({"notifications":{"toolsListChanged":true}})"); }
+
+Json initialize_params(bool sampling) {
     json::Writer out;
     out.begin_object().member("protocolVersion", mcp::newest_session_version);
     out.key("capabilities");
-    write_capabilities(out);
+    write_capabilities(out, sampling);
     out.key("clientInfo");
     write_client(out);
     return out.end_object().json();
@@ -63,7 +68,7 @@ Json with_meta(Json const& params, mcp::Era era, std::string_view progress) {
     if (!progress.empty()) out.member("progressToken", progress);
     if (stateless) {
         out.member(mcp::meta::version, mcp::stateless_version).key(mcp::meta::capabilities);
-        write_capabilities(out);
+        write_capabilities(out, false);  // there it is deprecated
         out.key(client_info_member);
         write_client(out);
     }

@@ -18,13 +18,18 @@ struct Abilities {
     bool task_by_itself = false;
     bool resources = false;
     bool prompts = false;
+    bool tells_changes = false;  // of its list of tools
 };
 
 // Reads the result of `initialize` or of `server/discover`.
 [[nodiscard]] Abilities read_abilities(mcp::Era era, json::View result);
 
+// The request of 2026-07-28 whose answer is a stream of notifications, and its parameters.
+inline constexpr std::string_view listen_method = "subscriptions/listen";
+[[nodiscard]] Json listen_params();
+
 // Parameters of `initialize`.
-[[nodiscard]] Json initialize_params();
+[[nodiscard]] Json initialize_params(bool sampling);
 // Adds what the version needs in `_meta`. `progress`: the token of the notifications of progress;
 // empty: none are wanted. REQUIRES: `params` is an object without `_meta`.
 [[nodiscard]] Json with_meta(Json const& params, mcp::Era era, std::string_view progress);

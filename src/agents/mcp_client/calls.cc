@@ -23,6 +23,10 @@ Json params_of(agent::ToolCall const& call, bool as_task, Duration limit) {
 }  // namespace
 
 agent::StopTool Calls::start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done) {
+    if (call.decision && is_sign_in(call.state) && !call.decision->approved) {
+        done(agent::Failed{requests_.named("nobody has signed in")});
+        return {};
+    }
     if (call.decision && is_round(call.state)) return start_round(std::move(call), std::move(done));
     auto const question = call.decision ? question_in(call.state) : std::nullopt;
     auto const number = question ? continued(call, done) : std::nullopt;
@@ -73,7 +77,23 @@ bool Calls::repeatable(std::string const& tool) const {
 
 void Calls::begin(Number number) {
     if (requests_.ready()) return send(number);
+    if (!requests_.sign_in_page().empty()) return finish(number, ask_sign_in(number));
     loop_.after(settings_.start_limit, scope_.guard([this, number] { not_connected(number); }));
+}
+
+agent::ToolResult Calls::ask_sign_in(Number number) const {
+    auto const asked = sign_ins_in(calls_.at(number).what.state);
+    if (asked >= questions_max)
+        return agent::Failed{requests_.named("people have signed in 10 times for this call")};
+    return sign_in_pause(settings_.name, requests_.sign_in_page(), settings_.answer_limit,
+                         asked + 1);
+}
+
+void Calls::need_sign_in() {
+    std::vector<Number> waiting;
+    for (auto const& [number, call] : calls_)
+        if (call.waits == Waits::connection) waiting.push_back(number);
+    for (Number const number : waiting) finish(number, ask_sign_in(number));
 }
 
 std::optional<Calls::Number> Calls::continued(agent::ToolCall& call,
@@ -91,6 +111,7 @@ void Calls::answer(Number number) {
     Call& call = calls_.at(number);
     call.waits = Waits::server;
     if (call.result) return finish(number, *std::move(call.result));
+    if (!call.question.sample.is_null()) return sample(number);
     auto const wrong = misfit(call.question, *call.what.decision);
     if (!wrong.empty() && call.questions < questions_max) return ask_person(number, wrong);
     requests_.respond(
@@ -99,14 +120,51 @@ void Calls::answer(Number number) {
     limit(number, settings_.time_limit, &Calls::time_over);
 }
 
-void Calls::asked(Json const& id, json::View params, std::string const& inside) {
+// A person has decided whether the agent's model answers the server.
+void Calls::sample(Number number) {
+    Call& call = calls_.at(number);
+    limit(number, settings_.time_limit, &Calls::time_over);
+    if (!call.what.decision->approved || !ask_model_)
+        return requests_.refuse(std::exchange(call.question_id, Json()), code_declined,
+                                "a person has declined the request");
+    call.waits = Waits::model;
+    auto done = scope_.guard(
+        [this, number](agent::ModelOutcome const& outcome) { sampled_by(number, outcome); });
+    auto stop = ask_model_(call.what.agent, model_question(call.question), std::move(done));
+    auto const at = calls_.find(number);
+    if (at != calls_.end() && at->second.waits == Waits::model)
+        at->second.stop_model = std::move(stop);
+}
+
+void Calls::sampled_by(Number number, agent::ModelOutcome const& outcome) {
+    auto const at = calls_.find(number);
+    if (at == calls_.end() || at->second.waits != Waits::model) return;
+    Call& call = at->second;
+    call.waits = Waits::server;
+    call.stop_model = {};
+    auto const id = std::exchange(call.question_id, Json());
+    auto const result = sampled(outcome, call.what.agent);
+    if (!result) return requests_.refuse(id, rpc::code::internal_error, result.error());
+    requests_.respond(id, *result);
+}
+
+// Removes the call; a model that still answers for it is stopped.
+std::optional<Calls::Call> Calls::take(Number number) {
+    auto ended = calls_.extract(number);
+    if (!ended) return std::nullopt;
+    Call call = std::move(ended.mapped());
+    if (call.stop_model) std::exchange(call.stop_model, {})();
+    return call;
+}
+
+void Calls::asked(Json const& id, std::expected<Question, std::string> question, json::View params,
+                  std::string const& inside) {
     // Nobody can be asked for a task.
     if (params["_meta"][related_task].exists()) return requests_.respond(id, cancelled_answer());
     auto const number = asker(inside);
     if (!number)
         return requests_.refuse(id, rpc::code::invalid_request,
                                 "it is not known to which call this question belongs");
-    auto question = read_question(params);
     if (!question) return requests_.refuse(id, rpc::code::invalid_params, question.error());
     if (auto const why = refusal(*number); !why.empty())
         return requests_.refuse(id, rpc::code::invalid_request, why);
@@ -133,7 +191,8 @@ std::optional<Calls::Number> Calls::asker(std::string const& inside) const {
 
 std::string Calls::refusal(Number number) const {
     Call const& call = calls_.at(number);
-    if (call.waits == Waits::person) return "the call asks another question already";
+    bool const asks = call.waits == Waits::person || call.waits == Waits::model;
+    if (asks) return "the call asks another question already";
     if (call.questions >= questions_max) return "a call may ask at most 10 questions";
     if (asking_.size() >= asking_max) return "too many questions wait for people";
     return {};
@@ -158,9 +217,9 @@ void Calls::closed(session::Receipt const& receipt) {
 
 // Nobody answers the question any more, and nobody waits for the call.
 void Calls::abandon(Number number) {
-    auto const ended = calls_.extract(number);
+    auto const ended = take(number);
     if (!ended) return;
-    Call const& call = ended.mapped();
+    Call const& call = *ended;
     asking_.erase(key_of(call.what.pending));
     progress_.ended(call.what.pending);
     if (call.result) return;
@@ -202,7 +261,8 @@ void Calls::limit(Number number, Duration time, void (Calls::*over)(Number)) {
 void Calls::answered(Number number, rpc::Peer::Answer const& answer) {
     auto const at = calls_.find(number);
     if (at == calls_.end()) return;
-    auto result = answer ? result_of(number, json::View(*answer)) : result_of(answer.error());
+    auto result =
+        answer ? result_of(number, json::View(*answer)) : result_of(number, answer.error());
     if (at->second.waits != Waits::person) return finish(number, std::move(result));
     at->second.result = std::move(result);  // until the person has answered
 }
@@ -222,7 +282,8 @@ agent::ToolResult Calls::result_of(Number number, json::View answer) {
     return pause_of(*task, settings_.task_limit);
 }
 
-agent::ToolResult Calls::result_of(rpc::Fault const& fault) const {
+agent::ToolResult Calls::result_of(Number number, rpc::Fault const& fault) const {
+    if (fault.code == code_refused && !requests_.sign_in_page().empty()) return ask_sign_in(number);
     bool const closed = fault.code == rpc::code::closed;
     if (closed && !requests_.last_failure().empty())
         return session::InDoubt{requests_.named(requests_.last_failure())};
@@ -231,11 +292,10 @@ agent::ToolResult Calls::result_of(rpc::Fault const& fault) const {
 }
 
 void Calls::finish(Number number, agent::ToolResult result) {
-    auto ended = calls_.extract(number);
+    auto ended = take(number);
     if (!ended) return;
-    if (!std::holds_alternative<session::PauseTerms>(result))
-        progress_.ended(ended.mapped().what.pending);
-    ended.mapped().done(std::move(result));
+    if (!std::holds_alternative<session::PauseTerms>(result)) progress_.ended(ended->what.pending);
+    ended->done(std::move(result));
 }
 
 void Calls::progressed(json::View params) {
@@ -265,10 +325,10 @@ void Calls::time_over(Number number) {
 }
 
 void Calls::stop(Number number) {
-    auto const ended = calls_.extract(number);
+    auto const ended = take(number);
     if (!ended) return;
-    progress_.ended(ended.mapped().what.pending);
-    if (!ended.mapped().id.empty()) requests_.cancel(ended.mapped().id, "it was cancelled");
+    progress_.ended(ended->what.pending);
+    if (!ended->id.empty()) requests_.cancel(ended->id, "it was cancelled");
 }
 
 }  // namespace dormouse::mcp_client

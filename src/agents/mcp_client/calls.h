@@ -7,6 +7,7 @@
 #include "mcp_client/progress.h"
 #include "mcp_client/requests.h"
 #include "mcp_client/rounds.h"
+#include "mcp_client/sampling.h"
 #include "mcp_client/settings.h"
 #include "mcp_client/tasks.h"
 #include "port/world.h"
@@ -26,21 +27,25 @@ public:
     static constexpr Duration answer_slack{60'000};  // for the core to say that it has expired
     // All outlive this.
     Calls(ServerSettings const& settings, port::Loop& loop, Requests& requests, Tasks& tasks,
-          Progress& progress)
+          Progress& progress, AskModel ask_model)
         : settings_(settings),
           loop_(loop),
           requests_(requests),
           tasks_(tasks),
-          progress_(progress) {}
+          progress_(progress),
+          ask_model_(std::move(ask_model)) {}
 
     // `call.tool` is the server's name. `done` is called once, perhaps before this returns, and
     // never after the stop. Waits for the connection up to the start limit.
     agent::StopTool start(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
     // The connection is ready: sends what waits.
     void ready();
-    // The server asks a question (elicitation/create) under `id`. `inside`: the request of ours to
-    // which it belongs; empty: unknown.
-    void asked(Json const& id, json::View params, std::string const& inside);
+    // A person must sign in: what waits for the connection asks for it.
+    void need_sign_in();
+    // The server asks a question (elicitation/create, or sampling) under `id`, with these
+    // parameters. `inside`: the request of ours to which it belongs; empty: unknown.
+    void asked(Json const& id, std::expected<Question, std::string> question, json::View params,
+               std::string const& inside);
     // A pause of a call was settled.
     void closed(session::Receipt const& receipt);
     // A notification of progress; also of tasks that were calls of this connection.
@@ -54,6 +59,7 @@ private:
         connection,  // then it is sent
         server,      // it was sent
         person,      // the server has asked a question; `done` was called with the pause
+        model,       // a person has approved that the agent's model answers the server
     };
     struct Call {
         agent::ToolCall what;
@@ -64,6 +70,7 @@ private:
         unsigned questions = 0;
         Question question = {};  // the newest
         Json question_id = {};   // of the server's request; null: it was answered
+        agent::StopTool stop_model = {};
         // While it waits for a person: what the server has answered in the meantime.
         std::optional<agent::ToolResult> result = {};
         std::optional<Round> round = {};  // of a server of 2026-07-28: the input to call with
@@ -73,6 +80,8 @@ private:
 
     [[nodiscard]] static Key key_of(PendingId const& call) { return {call.session, call.call}; }
     [[nodiscard]] bool repeatable(std::string const& tool) const;
+    // Pauses the call until a person has signed in.
+    [[nodiscard]] agent::ToolResult ask_sign_in(Number number) const;
     // Continues a call of a server of 2026-07-28 after a person's decision.
     agent::StopTool start_round(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
     agent::StopTool add(Call call);
@@ -82,6 +91,9 @@ private:
     [[nodiscard]] std::optional<Number> continued(agent::ToolCall& call,
                                                   port::Fn<void(agent::ToolResult)>& done);
     void answer(Number number);
+    void sample(Number number);
+    void sampled_by(Number number, agent::ModelOutcome const& outcome);
+    std::optional<Call> take(Number number);
     void ask_person(Number number, std::string const& wrong);
     [[nodiscard]] std::optional<Number> asker(std::string const& inside) const;
     [[nodiscard]] std::string refusal(Number number) const;
@@ -90,7 +102,7 @@ private:
     void limit(Number number, Duration time, void (Calls::*over)(Number));
     void answered(Number number, rpc::Peer::Answer const& answer);
     [[nodiscard]] agent::ToolResult result_of(Number number, json::View answer);
-    [[nodiscard]] agent::ToolResult result_of(rpc::Fault const& fault) const;
+    [[nodiscard]] agent::ToolResult result_of(Number number, rpc::Fault const& fault) const;
     void finish(Number number, agent::ToolResult result);
     void not_connected(Number number);
     void time_over(Number number);
@@ -101,6 +113,7 @@ private:
     Requests& requests_;
     Tasks& tasks_;
     Progress& progress_;
+    AskModel ask_model_;
     std::map<Number, Call> calls_;
     std::map<Key, Number> asking_;  // those that wait for a person
     Number last_ = 0;

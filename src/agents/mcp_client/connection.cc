@@ -3,6 +3,7 @@
 #include "json/json.h"
 #include "mcp/versions.h"
 #include "mcp_client/library.h"
+#include "mcp_client/sampling.h"
 
 #include <algorithm>
 #include <iterator>
@@ -38,7 +39,13 @@ Connection::Connection(ServerSettings settings, World world, ConnectionEvents ev
       events_(std::move(events)),
       progress_(world_.loop, events_.progress),
       tasks_(settings_, world_.loop, *this, progress_),
-      calls_(settings_, world_.loop, *this, tasks_, progress_) {}
+      calls_(settings_, world_.loop, *this, tasks_, progress_, world_.ask_model) {
+    if (settings_.oauth)
+        own_tokens_ = std::make_unique<TokenSource>(settings_, world_.http, world_.clock);
+    if (settings_.sign_in)
+        sign_in_ = std::make_unique<SignIn>(settings_, world_.http, world_.clock, world_.sign_ins,
+                                            [this] { sign_in_changed(); });
+}
 
 Connection::~Connection() { scope_.end(); }
 
@@ -58,9 +65,9 @@ void Connection::connect() {
     skipped_ = 0;
     awaited_.clear();
     peer_ = std::make_unique<rpc::Peer>(listener(), settings_.message_max);
-    link_ = settings_.url.empty()
-                ? make_stdio_link(settings_, world_.processes, link_events())
-                : make_http_link(settings_, world_.http, world_.clock, link_events());
+    Tokens* const tokens = sign_in_ ? static_cast<Tokens*>(sign_in_.get()) : own_tokens_.get();
+    link_ = settings_.url.empty() ? make_stdio_link(settings_, world_.processes, link_events())
+                                  : make_http_link(settings_, world_.http, tokens, link_events());
     initialize();
     auto too_late = [this, attempt = attempt_] {
         bool const starts =
@@ -70,6 +77,18 @@ void Connection::connect() {
                  std::to_string(settings_.start_limit.count() / 1'000) + " s");
     };
     world_.loop.after(settings_.start_limit, scope_.guard(std::move(too_late)));
+}
+
+std::string Connection::sign_in_page() const {
+    return sign_in_ && sign_in_->needed() ? sign_in_->page() : "";
+}
+
+// Calls that wait for the connection ask people instead; after a sign-in it connects at once.
+void Connection::sign_in_changed() {
+    world_.loop.post(scope_.guard([this] {
+        if (sign_in_->needed()) return calls_.need_sign_in();
+        start();
+    }));
 }
 
 LinkEvents Connection::link_events() {
@@ -103,7 +122,10 @@ rpc::Peer::Listener Connection::listener() {
 
 void Connection::request(std::string const& method, Json const& id, Json const& params) {
     if (method == "ping") return respond(id, Json::trusted("{}"));
-    if (method == "elicitation/create") return calls_.asked(id, json::View(params), inside_);
+    if (method == "elicitation/create")
+        return calls_.asked(id, read_question(json::View(params)), json::View(params), inside_);
+    if (method == sampling_method && settings_.sampling)
+        return calls_.asked(id, read_sample(json::View(params)), json::View(params), inside_);
     refuse(id, rpc::code::method_not_found, "this client does not offer " + method);
 }
 
@@ -221,7 +243,9 @@ void Connection::fail(std::string const& why) {
 
 void Connection::initialize() {
     abilities_ = {};
-    (void)ask({.method = "initialize", .params = initialize_params(), .limit = Duration::max()},
+    (void)ask({.method = "initialize",
+               .params = initialize_params(settings_.sampling),
+               .limit = Duration::max()},
               [this](rpc::Peer::Answer const& answer) { initialized(answer); });
 }
 
@@ -304,6 +328,7 @@ void Connection::listed(std::vector<ForeignTool> const& found) {
         last_failure_.clear();
         calls_.ready();
         tasks_.ready();
+        listen(false);
         if (first) events_.settled();
     }
     if (std::exchange(list_again_, false)) changed();
@@ -315,6 +340,23 @@ void Connection::read_again() {
     world_.loop.after(list_lifetime_, scope_.guard([this, attempt = attempt_] {
         if (attempt == attempt_ && state_.ready() && !lists_) changed();
     }));
+}
+
+// In 2026-07-28 the changes of the list come as the answer to a request. `again`: such an answer
+// has ended, and changes may have been missed.
+void Connection::listen(bool again) {
+    bool const tells = abilities_.era == mcp::Era::stateless && abilities_.tells_changes;
+    if (!tells || !state_.ready() || failing_) return;
+    (void)ask({.method = listen_method, .params = listen_params(), .limit = Duration::max()},
+              [this](rpc::Peer::Answer const& answer) {
+                  bool const unknown = !answer && answer.error().code != code_lost;
+                  if (unknown || failing_) return;
+                  auto then = [this, attempt = attempt_] {
+                      if (attempt == attempt_) listen(true);
+                  };
+                  world_.loop.after(listen_pause, scope_.guard(std::move(then)));
+              });
+    if (again) changed();
 }
 
 // At most one list in a second, however often the server says that it has changed.

@@ -9,6 +9,7 @@
 #include "mcp_client/link.h"
 #include "mcp_client/progress.h"
 #include "mcp_client/requests.h"
+#include "mcp_client/sign_in.h"
 #include "mcp_client/tasks.h"
 #include "mcp_client/tool_list.h"
 #include "rpc/peer.h"
@@ -27,6 +28,8 @@ struct World {
     port::HttpClient& http;
     port::Loop& loop;
     port::Clock const& clock;
+    SignInWorld sign_ins = {};
+    AskModel ask_model = {};  // empty: no model answers servers
 };
 
 struct ConnectionEvents {
@@ -54,6 +57,8 @@ public:
 
     [[nodiscard]] Phase phase() const { return state_.phase(); }
     [[nodiscard]] ServerSettings const& settings() const { return settings_; }
+    // Null: people do not sign in to this server.
+    [[nodiscard]] SignIn* sign_in() { return sign_in_.get(); }
     // Of the connection that was ready last.
     [[nodiscard]] Abilities const& abilities() const override { return abilities_; }
 
@@ -70,6 +75,8 @@ private:
     [[nodiscard]] ForeignTool const* tool(std::string const& name) const override;
     [[nodiscard]] std::string named(std::string const& what) const override;
     [[nodiscard]] std::string const& last_failure() const override { return last_failure_; }
+    [[nodiscard]] std::string sign_in_page() const override;
+    void sign_in_changed();
     void request(std::string const& method, Json const& id, Json const& params);
     void notification(std::string const& method, json::View params);
     void received(std::string_view bytes, std::string_view id);
@@ -87,12 +94,15 @@ private:
                    std::size_t pages);
     void listed(std::vector<ForeignTool> const& found);
     void changed();
+    void listen(bool again);
     void warn(std::string const& what) const;
 
     ServerSettings const settings_;
     World world_;
     ConnectionEvents events_;
     ConnectionState state_;
+    std::unique_ptr<TokenSource> own_tokens_;
+    std::unique_ptr<SignIn> sign_in_;
     std::unique_ptr<rpc::Peer> peer_;
     std::unique_ptr<Link> link_;
     std::set<std::string> awaited_;  // ids of requests without an answer

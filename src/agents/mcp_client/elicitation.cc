@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "json/schema/schema.h"
+#include "port/foreign_sign_in.h"
 
 namespace dormouse::mcp_client {
 namespace {
@@ -29,6 +30,7 @@ std::string wrong_address(std::string const& url) {
 Json written(Question const& question) {
     json::Writer out;
     out.begin_object().member("message", question.message).member("form", question.form);
+    if (!question.sample.is_null()) out.member("sample", question.sample);
     return out.member("url", question.url).end_object().json();
 }
 
@@ -36,7 +38,8 @@ Question read_written(json::View state) {
     Question out{.message = state["message"].string_or(""),
                  .form = state["form"].copy(),
                  .url = state["url"].string_or("")};
-    out.digest = sha256(json::canonical(written(out)));
+    if (state["sample"].exists()) out.sample = state["sample"].copy();
+    set_digest(out);
     return out;
 }
 
@@ -49,6 +52,10 @@ std::string text_of(Question const& question, std::string const& server, std::st
 }
 
 }  // namespace
+
+void set_digest(Question& question) {
+    question.digest = sha256(json::canonical(written(question)));
+}
 
 std::expected<Question, std::string> read_question(json::View params) {
     auto const mode = params["mode"].string_or("form");
@@ -65,7 +72,7 @@ std::expected<Question, std::string> read_question(json::View params) {
         if (auto why = wrong_form(form); !why.empty()) return std::unexpected(std::move(why));
         out.form = json::compact(form.copy());
     }
-    out.digest = sha256(json::canonical(written(out)));
+    set_digest(out);
     return out;
 }
 
@@ -102,6 +109,25 @@ Json answer_of(Question const& question, session::Submission const& decision) {
 }
 
 Json cancelled_answer() { return Json::trusted(R"({"action":"cancel"})"); }
+
+session::PauseTerms sign_in_pause(std::string const& server, std::string const& page,
+                                  Duration limit, unsigned number) {
+    session::PauseTerms out;
+    out.reason = session::PauseReason::elicitation;
+    out.continuation = session::Continuation::reentry;
+    out.message =
+        "The MCP server '" + server +
+        "' needs a person's sign-in. The call continues by itself after it. Open: " + page;
+    out.external_ref = port::sign_in_reference(server);
+    out.timeout = limit;
+    json::Writer state;
+    out.state = state.begin_object().member("signIn", number).end_object().json();
+    return out;
+}
+
+unsigned sign_ins_in(Json const& state) {
+    return static_cast<unsigned>(json::View(state)["signIn"].integer_or(0));
+}
 
 std::optional<Question> question_in(Json const& state) {
     json::View const question = json::View(state)["question"];

@@ -22,8 +22,10 @@ struct Question {
     std::string message = {};
     Json form = {};        // JSON Schema of an object; null: URL mode
     std::string url = {};  // empty: form mode
+    Json sample = {};      // null, unless a model is to answer (sampling.h)
     Sha256 digest = {};    // of all of it
 };
+void set_digest(Question& question);
 
 // Reads the parameters of elicitation/create. Errors: what is wrong with them.
 [[nodiscard]] std::expected<Question, std::string> read_question(json::View params);
@@ -40,6 +42,14 @@ struct Question {
 [[nodiscard]] Json answer_of(Question const& question, session::Submission const& decision);
 // Nobody answers.
 [[nodiscard]] Json cancelled_answer();
+
+// What a call waits for whose server does nothing until a person signs in at `page`. `number`:
+// counts such pauses of the call, from 1.
+[[nodiscard]] session::PauseTerms sign_in_pause(std::string const& server, std::string const& page,
+                                                Duration limit, unsigned number);
+// How often the call has asked for a sign-in, by the state of its pause.
+[[nodiscard]] unsigned sign_ins_in(Json const& state);
+[[nodiscard]] inline bool is_sign_in(Json const& state) { return sign_ins_in(state) > 0; }
 
 // The question that a pause of the call asked, as its state has it; nullopt: it asked none.
 [[nodiscard]] std::optional<Question> question_in(Json const& state);

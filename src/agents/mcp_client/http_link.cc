@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "json/json.h"
 #include "mcp/versions.h"
+#include "mcp_client/abilities.h"
 #include "mcp_client/link.h"
 #include "mcp_client/token_source.h"
 
@@ -22,6 +23,7 @@ constexpr std::size_t small_answer = 65'536;
 constexpr Duration acceptance_limit{60'000};  // of messages that are no requests
 // The stream that answers a request has this many of the largest messages; each is bounded itself.
 constexpr std::size_t messages_in_stream = 16;
+constexpr std::size_t stream_max = std::size_t{1} << 40;  // of events that are bounded one by one
 
 // What is wrong with the head of an answer; empty: nothing.
 std::string wrong_head(port::HttpHead const& head) {
@@ -78,11 +80,9 @@ void add_names(std::vector<port::HttpHeader>& headers, json::View message) {
 
 class HttpLink final : public Link {
 public:
-    HttpLink(ServerSettings const& server, port::HttpClient& client, port::Clock const& clock,
+    HttpLink(ServerSettings const& server, port::HttpClient& client, Tokens* tokens,
              LinkEvents events)
-        : server_(server), client_(client), events_(std::move(events)) {
-        if (server_.oauth) tokens_.emplace(server_, client, clock);
-    }
+        : server_(server), client_(client), events_(std::move(events)), tokens_(tokens) {}
     ~HttpLink() override {
         for (auto const& [number, exchange] : open_)
             if (exchange.sent != 0) client_.cancel(exchange.sent);
@@ -130,7 +130,7 @@ private:
     LinkEvents events_;
     std::map<std::uint64_t, Exchange> open_;
     std::uint64_t last_ = 0;
-    std::optional<TokenSource> tokens_;  // nullopt: the server gets no token of this kind
+    Tokens* tokens_;  // null: the server gets no token of this kind
     std::string session_;
     std::string version_;
     bool stateless_ = false;
@@ -155,6 +155,9 @@ port::HttpRequest HttpLink::request_of(std::string method, std::string body) con
 void HttpLink::send(std::string const& line, std::string_view id) {
     auto request = request_of("POST", line.substr(0, line.size() - 1));
     request.headers.push_back({"Content-Type", "application/json"});
+    bool const listens =
+        json::View(std::string_view(request.body))["method"].string_or("") == listen_method;
+    if (listens) request.response_max = stream_max;
     if (id.empty()) request.idle_limit = request.total_limit = acceptance_limit;
     add_names(request.headers, json::View(std::string_view(request.body)));
     begin(std::move(request), std::string(id), false);
@@ -164,7 +167,7 @@ void HttpLink::send(std::string const& line, std::string_view id) {
 void HttpLink::initialized(std::string_view version) {
     version_ = version;
     auto request = request_of("GET", "");
-    request.response_max = std::size_t{1} << 40;  // events are bounded one by one
+    request.response_max = stream_max;
     begin(std::move(request), "", true);
 }
 
@@ -232,6 +235,10 @@ bool HttpLink::wants_token(std::uint64_t number) {
 
 void HttpLink::take_head(Exchange& exchange, port::HttpHead head) {
     exchange.wrong = wrong_head(head);
+    if (tokens_ && head.status == 403) {
+        auto const what = tokens_->lacks(std::string(head.header("www-authenticate").value_or("")));
+        if (!what.empty()) exchange.wrong = what;
+    }
     if (exchange.wrong.empty() && session_.empty() && !exchange.listens && !stateless_)
         session_ = head.header("mcp-session-id").value_or("");
     exchange.head = std::move(head);
@@ -294,8 +301,8 @@ void HttpLink::fail(Exchange const& exchange, std::optional<port::HttpFailure> c
 }  // namespace
 
 std::unique_ptr<Link> make_http_link(ServerSettings const& server, port::HttpClient& client,
-                                     port::Clock const& clock, LinkEvents events) {
-    return std::make_unique<HttpLink>(server, client, clock, std::move(events));
+                                     Tokens* tokens, LinkEvents events) {
+    return std::make_unique<HttpLink>(server, client, tokens, std::move(events));
 }
 
 }  // namespace dormouse::mcp_client

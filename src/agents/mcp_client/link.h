@@ -2,6 +2,7 @@
 // The way to a foreign server: lines of JSON-RPC there and back. On the loop.
 
 #include "mcp_client/settings.h"
+#include "mcp_client/token_source.h"
 #include "port/http.h"
 #include "port/process.h"
 #include "port/world.h"
@@ -45,9 +46,9 @@ public:
 // `processes` outlives the link.
 [[nodiscard]] std::unique_ptr<Link> make_stdio_link(ServerSettings const& server,
                                                     port::Processes& processes, LinkEvents events);
-// `client` and `clock` outlive the link.
+// `client` and `tokens` outlive the link. `tokens`: null: the server gets none of this kind.
 [[nodiscard]] std::unique_ptr<Link> make_http_link(ServerSettings const& server,
-                                                   port::HttpClient& client,
-                                                   port::Clock const& clock, LinkEvents events);
+                                                   port::HttpClient& client, Tokens* tokens,
+                                                   LinkEvents events);
 
 }  // namespace dormouse::mcp_client

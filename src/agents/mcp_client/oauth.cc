@@ -10,22 +10,10 @@
 namespace dormouse::mcp_client {
 namespace {
 
-constexpr std::size_t shown_error_max = 200;
-
 std::string path_of(Url const& url) {
     std::string path = url.target.substr(0, url.target.find('?'));
     while (path.ends_with('/')) path.pop_back();
     return path;
-}
-
-void add(std::string& form, std::string_view name, std::string_view value) {
-    form += (form.empty() ? "" : "&") + std::string(name) + "=" + percent_encode(value);
-}
-
-bool lists(json::View list, std::string_view text) {
-    bool found = false;
-    list.elements([&](json::View one) { found = found || one.string() == text; });
-    return found;
 }
 
 // RFC 6750, b64token.
@@ -45,6 +33,23 @@ bool names(Url const& resource, Url const& server) {
 }
 
 }  // namespace
+
+void add_field(std::string& form, std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    form += (form.empty() ? "" : "&") + std::string(name) + "=" + percent_encode(value);
+}
+
+bool lists(json::View list, std::string_view text) {
+    bool found = false;
+    list.elements([&](json::View one) { found = found || one.string() == text; });
+    return found;
+}
+
+port::HttpHeader basic(std::string const& id, std::string const& secret) {
+    std::string const pair = percent_encode(id) + ":" + percent_encode(secret);
+    return {"Authorization",
+            "Basic " + base64({reinterpret_cast<std::uint8_t const*>(pair.data()), pair.size()})};
+}
 
 std::string metadata_in(std::string_view challenge) {
     constexpr std::string_view name = "resource_metadata=\"";
@@ -108,18 +113,15 @@ port::HttpRequest token_request(Issuer const& issuer, OAuthClient const& client,
     port::HttpRequest out{.method = "POST", .url = issuer.token_endpoint};
     out.headers = {{"Content-Type", "application/x-www-form-urlencoded"},
                    {"Accept", "application/json"}};
-    add(out.body, "grant_type", "client_credentials");
-    add(out.body, "resource", resource);
-    if (!client.scope.empty()) add(out.body, "scope", client.scope);
+    add_field(out.body, "grant_type", "client_credentials");
+    add_field(out.body, "resource", resource);
+    if (!client.scope.empty()) add_field(out.body, "scope", client.scope);
     if (issuer.secret_in_body) {
-        add(out.body, "client_id", client.id);
-        add(out.body, "client_secret", client.secret);
+        add_field(out.body, "client_id", client.id);
+        add_field(out.body, "client_secret", client.secret);
         return out;
     }
-    std::string const pair = percent_encode(client.id) + ":" + percent_encode(client.secret);
-    out.headers.push_back(
-        {"Authorization",
-         "Basic " + base64({reinterpret_cast<std::uint8_t const*>(pair.data()), pair.size()})});
+    out.headers.push_back(basic(client.id, client.secret));
     return out;
 }
 

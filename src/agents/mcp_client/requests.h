@@ -40,6 +40,8 @@ public:
     [[nodiscard]] virtual std::string named(std::string const& what) const = 0;
     // Empty: none.
     [[nodiscard]] virtual std::string const& last_failure() const = 0;
+    // Where a person signs in, without which the server does nothing; empty: nobody needs to.
+    [[nodiscard]] virtual std::string sign_in_page() const = 0;
 };
 
 // Besides those of the peer: the link makes an answer in place of the server.

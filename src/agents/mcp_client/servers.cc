@@ -1,5 +1,7 @@
 #include "mcp_client/servers.h"
 
+#include "agent/calls.h"
+
 #include <utility>
 
 namespace dormouse::mcp_client {
@@ -30,7 +32,11 @@ Servers::Servers(std::vector<ServerSettings> servers, World const& world,
     : settings_(std::move(servers)),
       world_(world),
       warn_(std::move(warn)),
-      progress_(std::move(progress)) {}
+      progress_(std::move(progress)) {
+    world_.ask_model = [this](std::string const& agent, agent::Question question, auto done) {
+        return ask_model(agent, std::move(question), std::move(done));
+    };
+}
 
 Servers::~Servers() = default;
 
@@ -76,6 +82,47 @@ void Servers::closed(session::Receipt const& receipt) {
         connection->calls().closed(receipt);
         connection->tasks().closed(receipt.pending);
     }
+}
+
+agent::StopTool Servers::ask_model(std::string const& agent, agent::Question question,
+                                   port::Fn<void(agent::ModelOutcome)> done) {
+    agent::Agent const* found = registry_->agent(agent);
+    for (agent::Agent const& each : registry_->agents())
+        if (agent::calls_of(each.id) == agent) found = &each;
+    bool const none = !found || !found->model ||
+                      dynamic_cast<agent::CallModel const*>(found->model.get()) != nullptr;
+    if (none) {
+        done(agent::ModelTrouble{.error = {"no_model", "the agent '" + agent + "' has no model"}});
+        return {};
+    }
+    question.agent = agent;
+    return found->model->ask(std::move(question), [](port::Delta const&) {}, std::move(done));
+}
+
+SignIn* Servers::sign_in_of(std::string const& server) const {
+    for (auto const& connection : connections_)
+        if (connection->settings().name == server) return connection->sign_in();
+    return nullptr;
+}
+
+bool Servers::knows(std::string const& server) const { return sign_in_of(server) != nullptr; }
+
+std::vector<std::string> Servers::needed() const {
+    std::vector<std::string> out;
+    for (auto const& connection : connections_)
+        if (SignIn* const one = connection->sign_in(); one && one->needed())
+            out.push_back(connection->settings().name);
+    return out;
+}
+
+void Servers::begin(std::string const& server, port::ForeignSignIn request,
+                    port::Fn<void(std::expected<std::string, std::string>)> done) {
+    sign_in_of(server)->begin(std::move(request), std::move(done));
+}
+
+void Servers::finish(std::string const& server, port::ForeignCode code,
+                     port::Fn<void(std::expected<void, std::string>)> done) {
+    sign_in_of(server)->finish(std::move(code), std::move(done));
 }
 
 void Servers::leave() {

@@ -3,6 +3,7 @@
 
 #include "agent/tool.h"
 #include "mcp_client/connection.h"
+#include "port/foreign_sign_in.h"
 
 #include <functional>
 #include <memory>
@@ -11,13 +12,13 @@
 
 namespace dormouse::mcp_client {
 
-class Servers {
+class Servers final : public port::ForeignSignIns {
 public:
     // `world` outlives this. `warn` gets one line for operators, `progress` what servers report of
     // calls.
     Servers(std::vector<ServerSettings> servers, World const& world,
             std::function<void(std::string const&)> warn, Progress::Report progress);
-    ~Servers();
+    ~Servers() override;
     Servers(Servers const&) = delete;
     Servers& operator=(Servers const&) = delete;
 
@@ -33,7 +34,17 @@ public:
     // The process ends: polls end without a result.
     void leave();
 
+    [[nodiscard]] bool knows(std::string const& server) const override;
+    [[nodiscard]] std::vector<std::string> needed() const override;
+    void begin(std::string const& server, port::ForeignSignIn request,
+               port::Fn<void(std::expected<std::string, std::string>)> done) override;
+    void finish(std::string const& server, port::ForeignCode code,
+                port::Fn<void(std::expected<void, std::string>)> done) override;
+
 private:
+    agent::StopTool ask_model(std::string const& agent, agent::Question question,
+                              port::Fn<void(agent::ModelOutcome)> done);
+    [[nodiscard]] SignIn* sign_in_of(std::string const& server) const;
     void listed(ServerSettings const& server, std::vector<ForeignTool> const& tools);
     void one_settled();
 

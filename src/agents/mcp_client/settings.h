@@ -29,12 +29,16 @@ struct ServerSettings {
     std::string url = {};                       // streamable HTTP
     std::vector<port::HttpHeader> headers = {};
     std::optional<OAuthClient> oauth = {};  // of a server over HTTP
-    Duration time_limit{600'000};           // of one call
-    Duration task_limit{86'400'000};        // of a call that has become a task
-    Duration answer_limit{86'400'000};      // for a person to answer a question of the server
+    // A person signs in to it: then all members may be empty (the server names its issuer, which
+    // registers this client).
+    std::optional<OAuthClient> sign_in = {};
+    Duration time_limit{600'000};       // of one call
+    Duration task_limit{86'400'000};    // of a call that has become a task
+    Duration answer_limit{86'400'000};  // for a person to answer a question of the server
     Duration start_limit{30'000};  // until it has listed its tools, or a call finds it connected
     std::size_t message_max = std::size_t{1} << 20;  // bytes of one message
     Asks asks = Asks::destructive;
+    bool sampling = false;  // the server may ask for answers of the agent's model
 };
 
 // The beginning of the names of its tools.

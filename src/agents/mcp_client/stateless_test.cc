@@ -56,6 +56,29 @@ TEST_F(McpStateless, Requests_SayTheirVersionAndWhatIsOffered) {
     EXPECT_TRUE(warnings.empty());
 }
 
+TEST_F(McpStateless, ChangesOfTheList_AreFollowed) {
+    connection.start();
+    processes.refuse("initialize", -32601, "unknown method");
+    processes.answer("server/discover", R"({"supportedVersions":["2026-07-28"],"capabilities":)"
+                                        R"({"tools":{"listChanged":true}}})");
+    processes.answer("tools/list", tools_a);
+    loop.run();
+    EXPECT_TRUE(last_line().contains(R"("method":"subscriptions/listen")"));
+    EXPECT_TRUE(last_line().contains(R"("notifications":{"toolsListChanged":true})"));
+    processes.say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+    pass(Duration(1'000));
+    EXPECT_TRUE(last_line().contains("tools/list")) << last_line();
+    processes.answer("tools/list", tools_a);
+    processes.answer("subscriptions/listen", "{}");
+    pass(Duration(5'000));
+    EXPECT_TRUE(last_line().contains("subscriptions/listen")) << "the stream is opened again";
+    pass(Duration(1'000));
+    EXPECT_TRUE(last_line().contains("tools/list")) << "changes may have been missed";
+    processes.refuse("subscriptions/listen", -32601, "unknown method");
+    pass(Duration(5'000));
+    EXPECT_TRUE(last_line().contains("tools/list")) << "a server without it is not asked again";
+}
+
 TEST_F(McpStateless, Task_IsAskedForUntilItHasEnded) {
     connect_stateless();
     auto const stop = call();

@@ -14,12 +14,16 @@ constexpr std::size_t mcp_line_bytes_max = std::size_t{8} << 20;
 
 Outcome<int> serve_stdio(Context const& context, Client& client, std::string session,
                          std::vector<std::string> const& servers) {
+    auto const address = parse_url(server_url(context.global, context.env));
+    auto patient = context.connect(STDIN_FILENO);
+    if (!address || !patient) return std::unexpected(address ? patient.error() : address.error());
     Stdio stdio(STDIN_FILENO, context.out, mcp_line_bytes_max);
     McpStdio({.session = std::move(session),
               .project = context.global.project,
               .servers = servers,
-              .version = context.programs.version},
-             client, stdio)
+              .version = context.programs.version,
+              .elicits = {.client = {}, .base_url = address->url()}},
+             client, *patient, stdio)
         .run();
     return status::done;
 }

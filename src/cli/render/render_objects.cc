@@ -485,6 +485,10 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     out += findings_text(report, "inDoubt", "in doubt", Paint::yellow, style);
     out += findings_text(report, "notAsking", "not asking", Paint::yellow, style);
     if (before) return out;
+    report["signIns"].elements([&](json::View one) {
+        out += style(Paint::yellow, "sign-in needed") + "\n  MCP server " + safe(one["server"]) +
+               "\n    next: " + safe(one["next"]) + "\n";
+    });
     return out + nodes_text(report["nodes"]) + others_text(report["others"]) +
            queues_text(report["queues"], now);
 }

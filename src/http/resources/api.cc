@@ -6,6 +6,7 @@
 #include "http/objects/html.h"
 #include "http/resources/mcp/handlers.h"
 #include "http/resources/mcp/mcp_sessions.h"
+#include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/operations/observed.h"
 #include "http/resources/operations/readiness.h"
@@ -128,6 +129,7 @@ Api::Api(Services services)
       readiness_(std::make_unique<Readiness>(services_)),
       oidc_(services.oidc ? std::make_unique<OidcSignIn>(*services.oidc) : nullptr),
       mcp_sessions_(std::make_unique<McpSessions>()),
+      mcp_sign_ins_(std::make_unique<McpSignIns>(hex(services.entropy.random()))),
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
               [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),
@@ -190,7 +192,8 @@ std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
     auto reply = problem_reply(*error, head);
     if (reply.status == 401 && head.path == mcp_path) {
         for (auto& [name, value] : reply.headers)
-            if (name == "WWW-Authenticate") value = mcp_challenge(services_.gate.base_url());
+            if (name == "WWW-Authenticate")
+                value = mcp_challenge(services_.gate.base_url(), head.header("authorization"));
     }
     services_.metrics.answered(head.method, {}, reply.status);
     return for_browser(std::move(reply), head);

@@ -29,11 +29,16 @@
 #include <string>
 #include <vector>
 
+namespace dormouse::port {
+class ForeignSignIns;
+}
+
 namespace dormouse::http {
 
 class Changes;
 class FeedStreams;
 class McpSessions;
+struct McpSignIns;
 class Metrics;
 class Observed;
 struct OidcSettings;
@@ -74,7 +79,8 @@ struct Services {
     std::vector<std::string> webhook_hosts = {};   // see webhook::url_policy()
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     ServerFacts facts = {};
-    std::shared_ptr<OidcSettings const> oidc = {};  // null: no sign-in with a provider
+    std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
+    port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
 };
 
 // One request and its answer. Handlers hold it (shared) until they have answered.
@@ -151,6 +157,7 @@ public:
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
     [[nodiscard]] McpSessions& mcp_sessions() { return *mcp_sessions_; }
+    [[nodiscard]] McpSignIns& mcp_sign_ins() { return *mcp_sign_ins_; }
     [[nodiscard]] OidcSignIn* oidc() { return oidc_.get(); }  // null: there is no provider
     [[nodiscard]] WebPage const& web_page() const { return web_page_; }
 
@@ -200,6 +207,7 @@ private:
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
     std::unique_ptr<McpSessions> mcp_sessions_;
+    std::unique_ptr<McpSignIns> mcp_sign_ins_;
     runner::MailService mail_;
     runner::HistoryCutter cutter_;
     WebPage const web_page_;

@@ -223,6 +223,14 @@ std::vector<Route> mcp_routes() {
          get_mcp_metadata,
          "",
          anyone},
+        {"GET", {"mcp-sign-in", "{}"}, plain, begin_mcp_sign_in, "", operate_server},
+        // Authorization servers add parameters of their own, which are ignored (RFC 6749, 4.1.2).
+        {"GET",
+         {"mcp-sign-in", "{}", "callback"},
+         plain,
+         end_mcp_sign_in,
+         "code state iss error *",
+         operate_server},
     };
 }
 

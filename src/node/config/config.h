@@ -248,6 +248,7 @@ struct Tool {
 // The tools of an MCP server for which people are asked: those that may destroy something, all, or
 // none.
 enum class McpAsk : std::uint8_t { destructive, all, none };
+enum class McpSampling : std::uint8_t { refuse, ask };
 
 // A foreign MCP server, whose tools agents get as mcp:NAME:TOOL.
 struct Mcp {
@@ -261,7 +262,9 @@ struct Mcp {
     std::string client_id = {};
     std::optional<Secret> client_secret = {};
     std::vector<std::string> scopes = {};
+    bool sign_in = false;  // a person signs in, instead of this client by itself
     McpAsk ask = McpAsk::destructive;
+    McpSampling sampling = McpSampling::refuse;
     Duration time_limit{600'000};       // of one call
     Duration task_limit{86'400'000};    // of a call that has become a task
     Duration answer_limit{86'400'000};  // for a person to answer a question of the server

@@ -162,14 +162,20 @@ void finish(Section const& section, Tool& out) {
 
 namespace {
 
-// The grant client_credentials needs all three.
+// The grant client_credentials needs all three. For a sign-in, a client belongs to its issuer,
+// unless its name is the address of its own metadata.
 void finish_oauth(Section const& section, Mcp const& out) {
     bool const any =
         !out.issuer.empty() || !out.client_id.empty() || out.client_secret || !out.scopes.empty();
     if (!any) return;
-    section.require("issuer", "write the address of the authorization server");
-    section.require("client_id", "write the name that it knows this client by");
-    section.require("client_secret_env", "write the name of the variable with the secret");
+    bool const own = !out.sign_in || out.client_secret ||
+                     (!out.client_id.empty() && !out.client_id.starts_with("https://"));
+    if (own) {
+        section.require("issuer", "write the address of the authorization server");
+        section.require("client_id", "write the name that it knows this client by");
+    }
+    if (!out.sign_in)
+        section.require("client_secret_env", "write the name of the variable with the secret");
     for (std::string const& scope : out.scopes) {
         if (scope.find_first_of(" \t\"\\") != std::string::npos)
             section.report("scopes", "names " + shown(scope) + ", which is not one scope",

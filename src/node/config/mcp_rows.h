@@ -32,6 +32,9 @@ inline constexpr Key mcp_url_rows[] = {
         .like("dormouse"),
     text<&Mcp::client_secret>("client_secret_env", variable, "The variable with its secret.")
         .like("MCP_SECRET"),
+    flag<&Mcp::sign_in>("sign_in",
+                        "OAuth: a person signs in to the server, which may name its issuer itself "
+                        "and register this client."),
     texts<&Mcp::scopes>("scopes", some_text.sized(1, 128),
                         "The scopes to ask for; default: the issuer's."),
 };
@@ -39,6 +42,10 @@ inline constexpr Key mcp_url_rows[] = {
 inline constexpr Key mcp_more_rows[] = {
     word<&Mcp::ask>("ask", "destructive, all, none",
                     "People are asked before tools that may destroy something, all, or none."),
+    word<&Mcp::sampling>(
+        "sampling", "refuse, ask",
+        "When the server asks for an answer of the agent's model: that is refused, "
+        "or a person is asked first."),
     duration<&Mcp::time_limit>("time_limit", {100, day}, "How long one call may take."),
     duration<&Mcp::task_limit>("task_limit", {1'000, 366 * day},
                                "How long a call may take that the server has made a task."),

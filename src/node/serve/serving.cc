@@ -112,7 +112,8 @@ http::Services Serving::services(ServingSettings const& settings) {
             .webhook_hosts = lower_cased(settings.webhooks.allowed),
             .push = settings.push,
             .facts = facts_of(settings),
-            .oidc = oidc_of(settings)};
+            .oidc = oidc_of(settings),
+            .foreign_sign_ins = settings.foreign_sign_ins};
 }
 
 // Slow receivers of webhooks must not delay a sign-in: it uses the client of the node.

@@ -42,6 +42,7 @@ struct ServingSettings {
     http::People people = {};
     // Null: no sign-in with a provider. Client and clock are set here.
     std::shared_ptr<http::OidcSettings> oidc = {};
+    port::ForeignSignIns* foreign_sign_ins = nullptr;  // null: none. Outlives the serving
     // What the API says about the server; its newest start is added if there is none.
     http::ServerFacts facts = {};
     // Runs the programs that notify people; null: none. Outlives the serving.

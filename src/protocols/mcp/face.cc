@@ -114,9 +114,10 @@ std::string_view Face::instructions() const {
     return tools_ ? session_instructions : open_instructions;
 }
 
-Face::Answer Face::initialize(json::View params) const {
+Face::Answer Face::initialize(json::View params) {
     auto const wanted = params["protocolVersion"].string();
     if (!wanted) return std::unexpected(bad_params("protocolVersion is missing"));
+    settings_.elicits.client = abilities_in(params["capabilities"]);
     auto const version = negotiated(*wanted);
     bool const tasks = has_tasks() && version == newest_session_version;
     json::Writer out;

@@ -23,7 +23,8 @@ struct FaceSettings {
     std::string project = {};  // of calls without a session; empty: the token's only one
     std::vector<std::string> servers = {};  // foreign servers whose tools are offered instead
     std::string version = {};               // the release of this program
-    Elicits elicits = {};  // the client that sent `initialize`; a later one says so in each request
+    Elicits elicits = {};  // the client, until the face gets its `initialize`; since 2026-07-28
+                           // each request says what its client can do
 };
 
 class Face : public std::enable_shared_from_this<Face> {
@@ -47,7 +48,7 @@ private:
     void answer_task(rpc::Message const& message, Era era, TicketPtr const& ticket, Done done);
     [[nodiscard]] Elicits elicits_of(rpc::Message const& message, Era era) const;
     [[nodiscard]] bool has_tasks() const { return !tools_ && !gateway_; }
-    [[nodiscard]] Answer initialize(json::View params) const;
+    [[nodiscard]] Answer initialize(json::View params);
     [[nodiscard]] Json discover() const;
     [[nodiscard]] Json server_info() const;
     [[nodiscard]] std::string_view instructions() const;

@@ -29,7 +29,17 @@ protected:
     explicit ConnectionTest(ServerSettings settings = {.name = "s",
                                                        .argv = {"server"},
                                                        .message_max = 2'000})
-        : connection(std::move(settings), {processes, http, loop, clock},
+        : connection(std::move(settings),
+                     {processes,
+                      http,
+                      loop,
+                      clock,
+                      {},
+                      [this](std::string const&, agent::Question question, auto done) {
+                          questions.push_back(std::move(question));
+                          model_done = std::move(done);
+                          return agent::StopTool([this] { ++models_stopped; });
+                      }},
                      {.listed = [this](auto const& tools) { lists.push_back(tools.size()); },
                       .warn = [this](std::string const& line) { warnings.push_back(line); },
                       .settled = [this] { ++settled; },
@@ -90,6 +100,9 @@ protected:
     // Of the next call: what a person has answered to its pause, and the pause's state.
     std::optional<session::Submission> decision;
     Json state;
+    std::vector<agent::Question> questions;  // to the agent's model
+    port::Fn<void(agent::ModelOutcome)> model_done;
+    int models_stopped = 0;
     std::vector<std::size_t> lists;
     std::vector<std::string> warnings, results, reports;
     int settled = 0;

@@ -6,11 +6,12 @@
 #include "json/json.h"
 
 #include <poll.h>
-#include <thread>
 #include <utility>
 
 namespace dormouse::cli {
 namespace {
+
+constexpr int retry_ms = 1'000;
 
 mcp::Refusal refusal_of(Failure const& failure) {
     auto const fault = fault_of(failure);
@@ -20,27 +21,38 @@ mcp::Refusal refusal_of(Failure const& failure) {
             .away = is_away(failure)};
 }
 
+mcp::ApiAnswer answer_of(Outcome<Reply> reply) {
+    if (reply) return std::move(reply->body);
+    return std::unexpected(refusal_of(reply.error()));
+}
+
+// Waits for input. `limit_ms`: -1: forever.
+bool readable(int fd, int limit_ms) {
+    pollfd input{fd, POLLIN, 0};
+    return ::poll(&input, 1, limit_ms) > 0;
+}
+
 }  // namespace
 
-McpStdio::McpStdio(mcp::FaceSettings settings, Client& client, Stdio& stdio)
-    : client_(client), stdio_(stdio) {
+McpStdio::McpStdio(mcp::FaceSettings settings, Client& client, Client& patient, Stdio& stdio)
+    : client_(client), patient_(patient), stdio_(stdio) {
     auto access = std::make_shared<mcp::ApiAccess>();
     access->ask = [this](mcp::ApiRequest request, mcp::ApiDone done) {
         auto& queue = request.waits ? waiting_ : prompt_;
         queue.push_back({std::move(request), std::move(done)});
     };
     access->now = wall_clock;
-    face_ = std::make_shared<mcp::Face>(std::move(settings), std::move(access));
+    access_ = std::move(access);
+    face_ = std::make_shared<mcp::Face>(std::move(settings), access_);
 }
 
 void McpStdio::run() {
     while (!stdio_.ended()) {
         bool const idle = prompt_.empty() && waiting_.empty();
-        pollfd input{stdio_.fd(), POLLIN, 0};
-        if (::poll(&input, 1, idle ? -1 : 0) > 0) {
+        if (readable(stdio_.fd(), idle ? -1 : 0)) {
             for (rpc::Line const& line : stdio_.read()) take(line);
         }
-        send_next();
+        prompt_.empty() ? wait_next() : send_next();
     }
     withdraw_all();
 }
@@ -59,24 +71,32 @@ void McpStdio::withdraw_all() {
 }
 
 void McpStdio::send_next() {
-    auto& queue = prompt_.empty() ? waiting_ : prompt_;
-    if (queue.empty()) return;
-    Queued next = std::move(queue.front());
-    queue.pop_front();
+    if (prompt_.empty()) return;
+    Queued next = std::move(prompt_.front());
+    prompt_.pop_front();
     next.done(send(next.request));
+}
+
+void McpStdio::wait_next() {
+    if (waiting_.empty()) return;
+    Queued next = std::move(waiting_.front());
+    waiting_.pop_front();
+    auto reply = patient_.get(next.request.target);
+    if (!reply && reply.error().exit == status::interrupted)
+        return waiting_.push_front(std::move(next));
+    auto answer = answer_of(std::move(reply));
+    // It is asked again at once; input does not wait for that.
+    if (!answer && answer.error().away) (void)readable(stdio_.fd(), retry_ms);
+    next.done(std::move(answer));
 }
 
 mcp::ApiAnswer McpStdio::send(mcp::ApiRequest const& request) {
     Json const body = request.body.is_null() ? Json::trusted("{}") : request.body;
     std::string const key = request.key.empty() ? random_key() : request.key;
-    auto reply = request.method == "GET"      ? client_.get(request.target)
-                 : request.method == "DELETE" ? client_.remove(request.target)
-                 : request.patient            ? client_.post_patiently_as(key, request.target, body)
-                                              : client_.post(request.target, body);
-    if (reply) return std::move(reply->body);
-    auto refusal = refusal_of(reply.error());
-    if (request.waits && refusal.away) std::this_thread::sleep_for(std::chrono::seconds(1));
-    return std::unexpected(std::move(refusal));
+    return answer_of(request.method == "GET"      ? client_.get(request.target)
+                     : request.method == "DELETE" ? client_.remove(request.target)
+                     : request.patient ? client_.post_patiently_as(key, request.target, body)
+                                       : client_.post(request.target, body));
 }
 
 void McpStdio::take(rpc::Line const& line) {
@@ -93,6 +113,13 @@ void McpStdio::finish(std::shared_ptr<Reply> const& reply) {
     stdio_.write(reply->batch ? rpc::batch(reply->lines) : reply->lines.front());
 }
 
+// What the client's user answered to elicitation/create. One that does not fit leaves the question
+// to the inbox; there is nobody to report it to.
+void McpStdio::take_response(rpc::Message const& message) {
+    if (mcp::elicited_call(message.id).empty()) return;
+    mcp::take_elicited(access_, message, [](std::optional<rpc::Fault> const&) {});
+}
+
 void McpStdio::answer(rpc::Message const& message, std::shared_ptr<Reply> const& reply) {
     using Kind = rpc::Message::Kind;
     if (message.kind == Kind::refused)
@@ -102,8 +129,10 @@ void McpStdio::answer(rpc::Message const& message, std::shared_ptr<Reply> const&
         if (auto const found = tickets_.find(id); found != tickets_.end())
             found->second->cancelled = true;
     }
+    if (message.kind == Kind::response) return take_response(message);
     if (message.kind != Kind::request) return;
     auto const ticket = std::make_shared<mcp::Ticket>();
+    ticket->send = [this](std::string const& line) { stdio_.write(line); };
     std::string const id(message.id.text());
     if (tickets_.contains(id))
         return reply->lines.push_back(rpc::refusal(

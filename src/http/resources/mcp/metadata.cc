@@ -2,12 +2,15 @@
 
 #include "http/resources/mcp/handlers.h"
 
+#include "base/text/text.h"
 #include "json/json.h"
 
 namespace dormouse::http {
 namespace {
 
 constexpr std::string_view metadata_path = "/.well-known/oauth-protected-resource";
+constexpr std::string_view invalid_token =
+    R"(, error="invalid_token", error_description="The token is unknown, expired or revoked")";
 
 }  // namespace
 
@@ -15,9 +18,13 @@ bool is_mcp_metadata(std::string_view path) {
     return path == metadata_path || path == std::string(metadata_path) + std::string(mcp_path);
 }
 
-std::string mcp_challenge(std::string const& base_url) {
-    return "Bearer realm=\"dormouse\", resource_metadata=\"" + base_url +
-           std::string(metadata_path) + std::string(mcp_path) + "\"";
+std::string mcp_challenge(std::string const& base_url, std::string_view authorization) {
+    std::string out = "Bearer realm=\"dormouse\", resource_metadata=\"" + base_url +
+                      std::string(metadata_path) + std::string(mcp_path) + "\"";
+    constexpr std::string_view scheme = "bearer ";
+    bool const has_token = authorization.size() > scheme.size() &&
+                           lower_case(authorization.substr(0, scheme.size())) == scheme;
+    return has_token ? out + std::string(invalid_token) : out;
 }
 
 // There is no authorization server to name: tokens are made with `dormouse token create`.

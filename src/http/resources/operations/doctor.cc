@@ -1,7 +1,9 @@
 #include "http/resources/operations/handlers.h"
 
+#include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/metrics.h"
+#include "port/foreign_sign_in.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
 #include "wire/post_json.h"
@@ -303,6 +305,15 @@ Findings find_not_asking(port::Catalogue const& catalogue) {
     return out;
 }
 
+std::vector<NeededSignIn> needed_sign_ins(Services const& services) {
+    std::vector<NeededSignIn> out;
+    if (!services.foreign_sign_ins) return out;
+    for (std::string const& server : services.foreign_sign_ins->needed())
+        out.push_back(
+            {server, "sign in: open " + mcp_sign_in_url(services.gate.base_url(), server)});
+    return out;
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -317,6 +328,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .outstanding = d.outstanding,
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),
+                       .sign_ins = needed_sign_ins(d.api.services()),
                    }));
 }
 

@@ -38,6 +38,16 @@ struct Findings {
     }
 };
 
+// A foreign MCP server that does nothing until a person signs in.
+struct NeededSignIn {
+    std::string server;
+    std::string next;
+};
+template <>
+inline constexpr auto rows<NeededSignIn> =
+    object("", "", field("server", &NeededSignIn::server),
+           field("next", &NeededSignIn::next, "What to do."));
+
 struct FoundByKind {
     Findings stuck = {};
     Findings blocked = {};
@@ -82,6 +92,7 @@ struct DoctorAnswer {
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
+    std::vector<NeededSignIn> sign_ins = {};
 };
 
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
@@ -110,6 +121,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("notAsking", shown<&FoundByKind::not_asking>,
           "Sessions whose program runs in a mode in which it does not ask for every permission, "
           "in addition to gates for permissions."),
+    field("signIns", &DoctorAnswer::sign_ins,
+          "MCP servers that do nothing until a person signs in to them."),
     nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
            field("blocked", counted<&FoundByKind::blocked>),
            field("inDoubt", counted<&FoundByKind::in_doubt>),

@@ -1,0 +1,47 @@
+#pragma once
+// Sign-ins of people to foreign servers, whose tokens this process then uses (OAuth 2.1,
+// authorization code with PKCE). On the loop.
+
+#include "port/world.h"
+
+#include <expected>
+#include <string>
+#include <vector>
+
+namespace dormouse::port {
+
+// Who sends the person, and what the answer must have.
+struct ForeignSignIn {
+    std::string redirect_uri;
+    std::string state;
+    std::string challenge;  // PKCE, S256
+};
+// What came back with the person.
+struct ForeignCode {
+    std::string redirect_uri;
+    std::string code;
+    std::string issuer;    // RFC 9207; empty: not named
+    std::string verifier;  // of the challenge
+};
+
+class ForeignSignIns {
+public:
+    virtual ~ForeignSignIns() = default;
+    [[nodiscard]] virtual bool knows(std::string const& server) const = 0;
+    // The servers that do nothing until a person signs in.
+    [[nodiscard]] virtual std::vector<std::string> needed() const = 0;
+    // Both call `done` once, perhaps before they return, with why it failed or: the address to
+    // which the person is sent; nothing, and the server is used from now on. REQUIRES:
+    // knows(server).
+    virtual void begin(std::string const& server, ForeignSignIn request,
+                       Fn<void(std::expected<std::string, std::string>)> done) = 0;
+    virtual void finish(std::string const& server, ForeignCode code,
+                        Fn<void(std::expected<void, std::string>)> done) = 0;
+};
+
+// The external reference of all calls that wait for a sign-in to this server.
+[[nodiscard]] inline std::string sign_in_reference(std::string const& server) {
+    return "mcp-sign-in:" + server;
+}
+
+}  // namespace dormouse::port

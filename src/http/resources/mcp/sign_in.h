@@ -1,0 +1,22 @@
+#pragma once
+// A person signs in to a foreign MCP server, whose tokens the server then uses. The browser goes to
+// its authorization server and comes back with a code.
+
+#include "http/resources/shared.h"
+#include "oidc/flow.h"
+
+#include <string>
+
+namespace dormouse::http {
+
+// The part that lives as long as the API. `key`: signs the cookies; sign-ins that were begun under
+// another are begun again.
+struct McpSignIns {
+    explicit McpSignIns(std::string key) : flows(std::move(key)) {}
+    oidc::Flows flows;
+};
+
+// The page on which people sign in to this server.
+[[nodiscard]] std::string mcp_sign_in_url(std::string const& base_url, std::string const& server);
+
+}  // namespace dormouse::http

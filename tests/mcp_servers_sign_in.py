@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""MCP servers over HTTP to which a person signs in (OAuth 2.1, authorization code with PKCE): calls
+wait for it and continue by themselves; tokens are renewed, stored for the owner only, never
+logged."""
+import base64
+import hashlib
+import json
+import os
+import stat
+import threading
+import urllib.parse
+
+import mcp_servers
+from dormouse import Client, main, wait_for
+from mcp_servers_oauth import Handler, Peer
+
+
+class Issuer(Peer):
+    """An MCP server and its authorization server, which registers clients and rotates its refresh
+    tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.RequestHandlerClass = SignInHandler
+        self.clients, self.codes = {}, {}
+        self.refresh, self.scope, self.needed = None, '', 'read'
+        self.names_itself = True
+
+    def sign_in(self, location):
+        """What a person's browser does there; the query with which it comes back."""
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(location).query))
+        code = f'code-{len(self.codes)}'
+        self.codes[code] = query
+        return query, {'code': code, 'state': query['state'], 'iss': self.url}
+
+
+class SignInHandler(Handler):
+    def do_GET(self):
+        peer = self.server
+        if self.path == '/.well-known/oauth-authorization-server':
+            return self.answer(200, {
+                'issuer': peer.url, 'token_endpoint': f'{peer.url}/token',
+                'authorization_endpoint': f'{peer.url}/authorize',
+                'registration_endpoint': f'{peer.url}/register',
+                'authorization_response_iss_parameter_supported': True,
+                'code_challenge_methods_supported': ['S256']})
+        super().do_GET()
+
+    def do_POST(self):
+        if self.path != '/register':
+            return super().do_POST()
+        body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+        client = f'client-{len(self.server.clients)}'
+        self.server.clients[client] = body
+        self.answer(201, {'client_id': client, **body})
+
+    def give_token(self, body):
+        peer = self.server
+        form = dict(urllib.parse.parse_qsl(body.decode()))
+        peer.grants.append(form)
+        if form['grant_type'] == 'refresh_token':
+            if form['refresh_token'] != peer.refresh:
+                return self.answer(400, {'error': 'invalid_grant'})
+        else:
+            asked = peer.codes.pop(form['code'], {})
+            digest = hashlib.sha256(form['code_verifier'].encode()).digest()
+            proof = base64.urlsafe_b64encode(digest).decode().rstrip('=')
+            if (asked.get('code_challenge'), asked.get('redirect_uri'), asked.get('client_id')) != (
+                    proof, form['redirect_uri'], form['client_id']):
+                return self.answer(400, {'error': 'invalid_grant'})
+            peer.scope = asked.get('scope', '')
+        number = len(peer.grants)
+        peer.token, peer.refresh = f'token-{number}', f'refresh-{number}'
+        self.answer(200, {'access_token': peer.token, 'refresh_token': peer.refresh,
+                          'token_type': 'Bearer', 'expires_in': peer.lifetime})
+
+    def mcp(self, body):
+        peer = self.server
+        valid = peer.token and self.headers['Authorization'] == f'Bearer {peer.token}'
+        call = json.loads(body).get('method') == 'tools/call'
+        if valid and call and peer.needed not in peer.scope.split():
+            challenge = f'Bearer error="insufficient_scope", scope="{peer.needed}"'
+            return self.answer(403, {}, WWW_Authenticate=challenge)
+        super().mcp(body)
+
+
+class SignIn(mcp_servers.Servers):
+    def setUp(self):
+        super().setUp()
+        self.peer = Issuer()
+        threading.Thread(target=self.peer.serve_forever, daemon=True).start()
+        self.addCleanup(self.peer.server_close)
+        self.addCleanup(self.peer.shutdown)
+        self.serve(f'''
+[[mcp]]
+name = "s"
+url = "{self.peer.url}/mcp"
+sign_in = true
+scopes = ["read"]
+''')
+        self.page = f'http://127.0.0.1:{self.server.port}/mcp-sign-in/s'
+        self.logged(f'a person must sign in: open {self.page}')
+
+    def begin(self):
+        """The address to which the browser is sent, and its cookie."""
+        sent = self.server.get('/mcp-sign-in/s')
+        self.assertStatus(sent, 303)
+        return sent.headers['Location'], sent.headers['Set-Cookie'].split(';')[0]
+
+    def come_back(self, cookie, **query):
+        return self.server.get('/mcp-sign-in/s/callback?' + urllib.parse.urlencode(query),
+                               Cookie=cookie)
+
+    def sign_in(self):
+        location, cookie = self.begin()
+        query, back = self.peer.sign_in(location)
+        self.assertStatus(self.come_back(cookie, **back), 200)
+        return query
+
+    def needed(self):
+        return self.server.get('/api/doctor')['signIns']
+
+    def test_token_of_a_person_is_used_renewed_and_stored(self):
+        self.assertEqual(self.needed(), [{'server': 's', 'next': f'sign in: open {self.page}'}])
+        query = self.sign_in()
+        self.assertEqual(
+            (query['response_type'], query['resource'], query['scope'], query['redirect_uri'],
+             query['code_challenge_method']),
+            ('code', f'{self.peer.url}/mcp', 'read', f'{self.page}/callback', 'S256'))
+        wait_for(lambda: 'mcp:s:look' in self.tools(), 20, 'the tools')
+        self.assertEqual(self.needed(), [])
+        self.assertIn('looked with token-1', self.outcome(self.call('look')))
+        self.assertEqual(self.peer.grants[0]['resource'], f'{self.peer.url}/mcp')
+        self.server.advance(3600)
+        self.assertIn('looked with token-2', self.outcome(self.call('look')))
+        self.assertEqual(self.peer.grants[1]['refresh_token'], 'refresh-1')
+        self.server.restart()
+        self.assertIn('looked with token-2', self.outcome(self.call('look')))
+        self.peer.token = 'revoked'
+        self.assertIn('looked with token-3', self.outcome(self.call('look')))
+        self.assertEqual(self.peer.grants[2]['refresh_token'], 'refresh-2')
+        self.assertEqual(self.peer.clients['client-0']['redirect_uris'], [f'{self.page}/callback'])
+        path = os.path.join(self.server.directory, 'mcp-sign-ins.json')
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        seen = self.server.log.read_text() + json.dumps(self.server.get('/api/doctor').json)
+        for secret in ('token-', 'refresh-', 'code-0'):
+            self.assertNotIn(secret, seen)
+
+    def test_call_waits_for_a_sign_in_and_continues(self):
+        self.sign_in()
+        wait_for(lambda: 'mcp:s:look' in self.tools(), 20, 'the tools')
+        self.peer.token = self.peer.refresh = 'revoked'
+        task = self.call('look')
+        call = self.waiting()
+        self.assertEqual(call['reason'], 'elicitation')
+        self.assertIn(self.page, call['message'])
+        self.server.restart()
+        self.sign_in()
+        self.assertIn('looked with token-3', self.outcome(task))
+        self.assertEqual(len(self.peer.clients), 1, 'it was registered once')
+        settled = self.server.get(f'/api/pending/{call["id"]}')
+        self.assertEqual(settled['receipt']['by']['name'], 'first')
+
+    def test_more_rights_are_asked_for_when_the_server_needs_them(self):
+        self.sign_in()
+        wait_for(lambda: 'mcp:s:look' in self.tools(), 20, 'the tools')
+        self.peer.needed = 'write'
+        task = self.call('look')
+        self.assertIn(self.page, self.waiting()['message'])
+        self.assertEqual(self.sign_in()['scope'], 'read write')
+        self.assertIn('looked with token-2', self.outcome(task))
+        self.peer.needed = 'admin'
+        self.call('look')
+        self.server.decide(self.waiting(), False)
+        self.assertIn('nobody has signed in', self.outcome())
+
+    def test_answer_that_does_not_belong_signs_nobody_in(self):
+        location, cookie = self.begin()
+        _, back = self.peer.sign_in(location)
+        for wrong in ({'state': 'x'}, {'code': ''}, {'iss': 'https://evil.example'},
+                      {'error': 'access_denied'}):
+            with self.subTest(**wrong):
+                answer = self.come_back(cookie, **{**back, **wrong})
+                self.assertGreaterEqual(answer.status, 400)
+                location, cookie = self.begin()
+                _, back = self.peer.sign_in(location)
+        self.assertStatus(self.come_back('dormouse-mcp=x', **back), 401)
+        outsider = Client(self.server.port, None)
+        self.assertStatus(outsider.get('/mcp-sign-in/s'), 401)
+        self.assertStatus(outsider.get('/mcp-sign-in/s/callback', Cookie=cookie), 401)
+        self.assertStatus(self.server.get('/mcp-sign-in/other'), 404)
+        self.assertEqual([one for one in self.peer.grants], [])
+        self.assertStatus(self.come_back(cookie, **back), 200)
+        self.assertStatus(self.come_back(cookie, **back), 401)
+
+
+if __name__ == '__main__':
+    main()
