@@ -6,6 +6,7 @@
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
+#include "app/secrets.h"
 #include "app/start_checks.h"
 #include "app/stores.h"
 #include "app/webhooks.h"
@@ -16,13 +17,13 @@
 #include "config/read.h"
 #include "config/values.h"
 #include "external/validator.h"
-#include "http/access/token_file.h"
 #include "io/clock_control.h"
 #include "io/folder.h"
 #include "io/http/mail_client.h"
 #include "io/http/tls.h"
 #include "io/process/fd_limit.h"
 #include "io/process/process.h"
+#include "io/process/service_manager.h"
 #include "io/process/signals.h"
 #include "io/starts.h"
 #include "json/json.h"
@@ -41,8 +42,6 @@
 namespace dormouse::app {
 
 namespace {
-
-using http::load_tokens;
 
 // "127.0.0.1:3676", "[::1]:0"
 Result<ListenAddress> listen_address(std::string const& text) {
@@ -136,14 +135,6 @@ struct World : runtime::World {
         if (!user.empty() && !rights) return nullptr;
         return (folders[user] = std::make_unique<io::FolderHost>(loop, std::move(rights))).get();
     }
-};
-
-struct Secrets {
-    std::vector<http::Token> tokens;
-    std::vector<port::TokenRow> stored;
-    std::string capability_key;
-    std::vector<port::DeviceRow> devices = {};
-    std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
 };
 
 http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
@@ -248,11 +239,13 @@ std::unique_ptr<io::SmtpClient> mail_client_of(config::Config const& config, por
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
-    // `world` and `reserve` outlive this.
-    Server(World& world, io::MemoryReserve& reserve, cli::ServeOptions const& options,
-           config::Config config, Secrets const& secrets, runtime::OpenedStore opened,
-           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
+    // `world`, `reserve` and `manager` outlive this.
+    Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
+           cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
+           runtime::OpenedStore opened, std::unique_ptr<io::TlsServer> tls,
+           http::WebFiles web_files)
         : world_(world),
+          manager_(manager),
           options_(options),
           config_(std::move(config)),
           tls_(std::move(tls)),
@@ -293,11 +286,13 @@ public:
     Server(Server const&) = delete;
     Server& operator=(Server const&) = delete;
 
-    int run() {
-        if (auto const url = serving_->listen(); !url) return complain(url.error());
+    // `listener` as for serve::Serving.
+    int run(int listener) {
+        if (auto const url = serving_->listen(listener); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
         // Sessions continue when the tools of MCP servers are known, or the servers have failed.
+        manager_.watch(world_.loop);
         foreign_.start([this] { begin(); });
         world_.loop.run();
         node_.threads.stop();
@@ -314,6 +309,7 @@ private:
         if (world_.clock_control)
             world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
+        manager_.ready();
     }
 
     // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
@@ -466,6 +462,12 @@ private:
     }
 
     void reload() {
+        manager_.reloading();
+        reload_certificate();
+        manager_.ready();
+    }
+
+    void reload_certificate() {
         if (!tls_) return serving_->log().info("SIGHUP: no certificate to reload");
         if (auto const done = tls_->reload(); !done)
             return serving_->log().error("SIGHUP: the certificate stays as it was",
@@ -478,6 +480,7 @@ private:
         status_ = status;
         if (std::exchange(stopping_, true)) return world_.loop.stop();
         serving_->log().info("stopping");
+        manager_.stopping();
         foreign_.leave();
         node_.end(runner::Runner::drain_max);
     }
@@ -504,6 +507,7 @@ private:
     }
 
     World& world_;
+    io::ServiceManager& manager_;
     cli::ServeOptions const& options_;
     config::Config const config_;
     std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
@@ -518,52 +522,22 @@ private:
     int status_ = 0;
 };
 
-// The key is made when notifications to devices are configured first.
-Result<std::optional<webhook::PushSender>> push_of(config::Config const& config,
-                                                   std::string const& store,
-                                                   port::Entropy& entropy) {
-    bool const wanted = std::ranges::find(config.notifies, NotifyKind::web_push,
-                                          &config::Notify::kind) != config.notifies.end();
-    if (!wanted) return std::nullopt;
-    auto key = store == ":memory:" ? Result<P256Secret>(http::new_push_key(entropy))
-                                   : http::load_push_key(store, entropy);
-    if (!key) return std::unexpected(std::move(key.error()));
-    config::Server const& server = config.server;
-    return webhook::push_sender(
-        *key, server.push_contact.empty() ? server.public_url : server.push_contact);
-}
-
-Result<Secrets> prepare(cli::ServeOptions const& options, config::Config const& config) {
-    // The keys are in the data directory beside any store that outlives the process.
-    std::string const keys = in_memory(config.store) ? ":memory:" : options.data;
-    std::error_code error;
-    std::filesystem::create_directories(options.data, error);
-    if (error)
-        return fail(Code::store_unavailable,
-                    "cannot make " + options.data + ": " + error.message());
-    io::SystemEntropy entropy;
-    auto tokens = load_tokens(options.data, entropy);
-    if (!tokens) return std::unexpected(std::move(tokens.error()));
-    auto key = serve::capability_key(keys, entropy);
-    if (!key) return std::unexpected(std::move(key.error()));
-    auto push = push_of(config, keys, entropy);
-    if (!push) return std::unexpected(std::move(push.error()));
-    return Secrets{.tokens = std::move(*tokens),
-                   .stored = {},
-                   .capability_key = std::move(*key),
-                   .push = *std::move(push)};
-}
-
 }  // namespace
 
 int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     io::ignore_sigpipe();
     io::raise_fd_limit();
+    auto manager = io::ServiceManager::of_environment();
+    auto socket = io::inherited_socket();
+    if (!socket) return complain(socket.error());
+    if (auto taken = io::take_credentials(); !taken) return complain(taken.error());
     auto config = load_config(options.config);
     if (!config) return complain(options.config, config.error());
     if (auto applied = apply_flags(options, config->server, config->store); !applied) {
         return complain(applied.error());
     }
+    // Before the checks of an address that other machines reach.
+    if (*socket) config->server.listen = (*socket)->address;
     auto const address = listen_address(config->server.listen);
     if (!address) return complain(address.error());
     if (auto open = refuse_open(options.insecure, config->server, *address); !open)
@@ -584,7 +558,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .relaxed = options.relaxed,
                                        .now = world.clock.now()});
     if (!opened) return complain(opened.error());
-    auto secrets = prepare(options, *config);
+    auto secrets = load_secrets(options, *config);
     if (!secrets) return complain(secrets.error());
     auto stored = opened->store->tokens();
     if (!stored) return complain(stored.error());
@@ -592,9 +566,10 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto devices = opened->store->devices();
     if (!devices) return complain(devices.error());
     secrets->devices = *std::move(devices);
-    return Server(world, reserve, options, *std::move(config), *secrets, *std::move(opened),
-                  *std::move(tls), web_files)
-        .run();
+    int const listener = *socket ? (*socket)->socket.release() : -1;
+    return Server(world, reserve, manager, options, *std::move(config), *secrets,
+                  *std::move(opened), *std::move(tls), web_files)
+        .run(listener);
 }
 
 }  // namespace dormouse::app
