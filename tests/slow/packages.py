@@ -107,12 +107,26 @@ class OfTheSingleFile(unittest.TestCase):
                               .read_text())
         config = json.loads(read(manifest['config']).read_text())
         self.assertEqual(config['config']['User'], '65532:65532')
+        with self.subTest('compose.yaml names this image'):
+            self.compare_with_compose(config['config'])
         with tarfile.open(read(manifest['layers'][0])) as layer:
             layer.extractall(self.folder)
         for name in ('proc', 'dev'):
             (self.folder / name).mkdir()
         [program] = config['config']['Entrypoint']
         self.assertIn(WOKE, confined(self.folder, program, 'demo'))
+
+
+    def compare_with_compose(self, image):
+        import yaml
+        text = (ROOT / 'packaging/oci/compose.yaml').read_text()
+        service = yaml.safe_load(text)['services']['dormouse']
+        release = image['Labels']['org.opencontainers.image.version']
+        self.assertEqual(service['image'], f'dormouse:{release}')
+        self.assertTrue(service['read_only'])
+        [volume], [port] = service['volumes'], service['ports']
+        self.assertEqual([volume.split(':')[1]], list(image['Volumes']))
+        self.assertEqual(port.split(':')[2] + '/tcp', list(image['ExposedPorts'])[0])
 
 
 class OfDebian(unittest.TestCase):
