@@ -5,6 +5,29 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(fmt REQUIRED)
 
+# link_outside(<target> SINGLE <archive>... OTHER <library>...): a program with the property
+# DORMOUSE_SINGLE_FILE links the archives, every other target the libraries. The objects are the
+# same.
+set(DORMOUSE_ARCHIVES ${PROJECT_SOURCE_DIR}/build/static/lib)  # packaging/single/libraries
+cmake_path(GET OPENSSL_CRYPTO_LIBRARY PARENT_PATH system_libraries)
+function(link_outside target)
+  cmake_parse_arguments(ARG "" "" "SINGLE;OTHER" ${ARGN})
+  set(single $<BOOL:$<TARGET_PROPERTY:DORMOUSE_SINGLE_FILE>>)
+  foreach(library ${ARG_SINGLE})
+    target_link_libraries(${target} INTERFACE $<${single}:${library}>)
+  endforeach()
+  foreach(library ${ARG_OTHER})
+    target_link_libraries(${target} INTERFACE $<$<NOT:${single}>:${library}>)
+  endforeach()
+endfunction()
+set(crypto_archives ${system_libraries}/libcrypto.a Threads::Threads ${CMAKE_DL_LIBS})
+set(ssl_archives ${system_libraries}/libssl.a ${crypto_archives})
+
+add_library(crypto INTERFACE)
+link_outside(crypto SINGLE ${crypto_archives} OTHER OpenSSL::Crypto)
+add_library(ssl INTERFACE)
+link_outside(ssl SINGLE ${ssl_archives} OTHER OpenSSL::SSL)
+
 # separate_library(<target> <header> LINK <library>...): one object made of <header>.
 function(separate_library target header)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
@@ -26,11 +49,15 @@ separate_library(boost_beast boost/beast/src.hpp LINK boost_asio)
 
 find_package(spdlog REQUIRED)
 add_library(spdlog INTERFACE)
-target_link_libraries(spdlog INTERFACE spdlog::spdlog fmt::fmt)
+link_outside(spdlog SINGLE ${DORMOUSE_ARCHIVES}/libspdlog.a ${DORMOUSE_ARCHIVES}/libfmt.a
+                    OTHER spdlog::spdlog fmt::fmt)
 
 find_package(CURL 7.87 REQUIRED)
 add_library(curl INTERFACE)
-target_link_libraries(curl INTERFACE CURL::libcurl)
+link_outside(curl SINGLE ${DORMOUSE_ARCHIVES}/libcurl.a ${system_libraries}/libidn2.a
+                         ${system_libraries}/libunistring.a ${system_libraries}/libz.a
+                         ${ssl_archives}
+                  OTHER CURL::libcurl)
 
 find_package(CLI11 REQUIRED)
 add_library(cli11 INTERFACE)
@@ -39,25 +66,26 @@ target_link_libraries(cli11 INTERFACE CLI11::CLI11)
 find_package(PostgreSQL 14 REQUIRED)
 add_library(postgresql INTERFACE)
 target_include_directories(postgresql SYSTEM INTERFACE ${PostgreSQL_INCLUDE_DIRS})
-target_link_libraries(postgresql INTERFACE ${PostgreSQL_LIBRARIES})
+link_outside(postgresql SINGLE ${DORMOUSE_ARCHIVES}/libpq.a ${ssl_archives} m
+                        OTHER ${PostgreSQL_LIBRARIES})
 
 find_path(QRENCODE_INCLUDE_DIR qrencode.h REQUIRED)
 find_library(QRENCODE_LIBRARY qrencode REQUIRED)
 add_library(qrencode INTERFACE)
 target_include_directories(qrencode SYSTEM INTERFACE ${QRENCODE_INCLUDE_DIR})
-target_link_libraries(qrencode INTERFACE ${QRENCODE_LIBRARY})
+link_outside(qrencode SINGLE ${DORMOUSE_ARCHIVES}/libqrencode.a OTHER ${QRENCODE_LIBRARY})
 
 find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
 find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
 add_library(unicode INTERFACE)
 target_include_directories(unicode SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
-target_link_libraries(unicode INTERFACE ${UTF8PROC_LIBRARY})
+link_outside(unicode SINGLE ${system_libraries}/libutf8proc.a OTHER ${UTF8PROC_LIBRARY})
 
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)
 add_library(re2 INTERFACE)
 target_include_directories(re2 SYSTEM INTERFACE ${RE2_INCLUDE_DIR})
-target_link_libraries(re2 INTERFACE ${RE2_LIBRARY})
+link_outside(re2 SINGLE ${system_libraries}/libre2.a OTHER ${RE2_LIBRARY})
 
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)

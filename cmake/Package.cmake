@@ -25,6 +25,10 @@ function(make_archive target)
     get_target_property(type ${library} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
+    elseif(library STREQUAL "crypto")
+      list(APPEND outside OpenSSL::Crypto)
+    elseif(library STREQUAL "ssl")
+      list(APPEND outside OpenSSL::SSL)
     elseif(library STREQUAL "curl")
       list(APPEND outside CURL::libcurl)
     elseif(library STREQUAL "unicode")
@@ -79,24 +83,25 @@ function(package_library name)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   add_library(dormouse::${export} ALIAS lib${name})
 
-  install(TARGETS lib${name} EXPORT dormouse-targets FILE_SET HEADERS)
+  install(TARGETS lib${name} EXPORT dormouse-targets COMPONENT dev FILE_SET HEADERS COMPONENT dev)
   # Wherever the tree is moved to; a library folder may be lib or lib/x86_64-linux-gnu.
   file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
   string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
   configure_file(packaging/dormouse.pc.in ${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 
 # After all package_library().
 function(package_config)
   set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/dormouse)
-  install(EXPORT dormouse-targets NAMESPACE dormouse:: DESTINATION ${folder})
+  install(EXPORT dormouse-targets NAMESPACE dormouse:: DESTINATION ${folder} COMPONENT dev)
   configure_package_config_file(packaging/dormouse-config.cmake.in dormouse-config.cmake
                                 INSTALL_DESTINATION ${folder})
   write_basic_package_version_file(dormouse-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/dormouse-config.cmake
-                ${PROJECT_BINARY_DIR}/dormouse-config-version.cmake DESTINATION ${folder})
+                ${PROJECT_BINARY_DIR}/dormouse-config-version.cmake
+          DESTINATION ${folder} COMPONENT dev)
 endfunction()
 
 # Programs as others write them; tests/examples.py runs each.

@@ -1,4 +1,5 @@
 #include "app/programs.h"
+#include "app/single_file.h"
 #include "app/web_files.h"
 #include "io/process/guard.h"
 
@@ -26,6 +27,9 @@ void fill_standard_descriptors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef DORMOUSE_SINGLE_FILE
+    dormouse::app::prepare_single_file();
+#endif
     if (auto const status = dormouse::io::guard_main(argc, argv)) return *status;
     fill_standard_descriptors();
     auto const serve = [](dormouse::cli::ServeOptions const& options) {

@@ -22,6 +22,7 @@
 #include "io/http/tls.h"
 #include "io/process/fd_limit.h"
 #include "io/process/process.h"
+#include "io/process/service_manager.h"
 #include "io/process/signals.h"
 #include "io/starts.h"
 #include "json/json.h"
@@ -225,11 +226,13 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
-    // `world` and `reserve` outlive this.
-    Server(World& world, io::MemoryReserve& reserve, cli::ServeOptions const& options,
-           config::Config config, Secrets const& secrets, runtime::OpenedStore opened,
-           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
+    // `world`, `reserve` and `manager` outlive this.
+    Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
+           cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
+           runtime::OpenedStore opened, std::unique_ptr<io::TlsServer> tls,
+           http::WebFiles web_files)
         : world_(world),
+          manager_(manager),
           options_(options),
           config_(std::move(config)),
           tls_(std::move(tls)),
@@ -273,11 +276,13 @@ public:
     Server(Server const&) = delete;
     Server& operator=(Server const&) = delete;
 
-    int run() {
-        if (auto const url = serving_->listen(); !url) return complain(url.error());
+    // `listener` as for serve::Serving.
+    int run(int listener) {
+        if (auto const url = serving_->listen(listener); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
         // Sessions continue when the tools of MCP servers are known, or the servers have failed.
+        manager_.watch(world_.loop);
         foreign_.start([this] { begin(); });
         world_.loop.run();
         node_.threads.stop();
@@ -294,6 +299,7 @@ private:
         if (world_.clock_control)
             world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
         announce();
+        manager_.ready();
     }
 
     // Arguments to make the registry. They outlive HTTP: afterwards they do nothing.
@@ -446,6 +452,12 @@ private:
     }
 
     void reload() {
+        manager_.reloading();
+        reload_certificate();
+        manager_.ready();
+    }
+
+    void reload_certificate() {
         if (!tls_) return serving_->log().info("SIGHUP: no certificate to reload");
         if (auto const done = tls_->reload(); !done)
             return serving_->log().error("SIGHUP: the certificate stays as it was",
@@ -458,6 +470,7 @@ private:
         status_ = status;
         if (std::exchange(stopping_, true)) return world_.loop.stop();
         serving_->log().info("stopping");
+        manager_.stopping();
         foreign_.leave();
         node_.end(runner::Runner::drain_max);
     }
@@ -484,6 +497,7 @@ private:
     }
 
     World& world_;
+    io::ServiceManager& manager_;
     cli::ServeOptions const& options_;
     config::Config const config_;
     std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
@@ -503,11 +517,17 @@ private:
 int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     io::ignore_sigpipe();
     io::raise_fd_limit();
+    auto manager = io::ServiceManager::of_environment();
+    auto socket = io::inherited_socket();
+    if (!socket) return complain(socket.error());
+    if (auto taken = io::take_credentials(); !taken) return complain(taken.error());
     auto config = load_config(options.config);
     if (!config) return complain(options.config, config.error());
     if (auto applied = apply_flags(options, config->server, config->store); !applied) {
         return complain(applied.error());
     }
+    // Before the checks of an address that other machines reach.
+    if (*socket) config->server.listen = (*socket)->address;
     auto const address = listen_address(config->server.listen);
     if (!address) return complain(address.error());
     if (auto open = refuse_open(options.insecure, config->server, *address); !open)
@@ -532,9 +552,10 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (!opened) return complain(opened.error());
     auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
-    return Server(world, reserve, options, *std::move(config), *secrets, *std::move(opened),
-                  *std::move(tls), web_files)
-        .run();
+    int const listener = *socket ? (*socket)->socket.release() : -1;
+    return Server(world, reserve, manager, options, *std::move(config), *secrets,
+                  *std::move(opened), *std::move(tls), web_files)
+        .run(listener);
 }
 
 }  // namespace dormouse::app

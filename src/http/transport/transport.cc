@@ -82,8 +82,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
           acceptor(io::context_of(loop_)) {}
     ~Impl() { drop_spare(); }
 
-    Result<std::uint16_t> listen();
-    error_code open(Tcp::endpoint const& endpoint);
+    Result<std::uint16_t> listen(int listener);
+    error_code open(Tcp::endpoint const& endpoint, int listener);
+    void set_options();
     void accept();
     void on_accepted(error_code const& code, Socket socket);
     void take(Socket socket);
@@ -115,11 +116,11 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
     bool ended = false;
 };
 
-Result<std::uint16_t> HttpServer::Impl::listen() {
+Result<std::uint16_t> HttpServer::Impl::listen(int listener) {
     auto const address = parse_address(hub->options.address);
     if (!address) return std::unexpected(address.error());
     Tcp::endpoint const endpoint(*address, hub->options.port);
-    if (auto const code = open(endpoint)) {
+    if (auto const code = open(endpoint, listener)) {
         error_code ignored;
         acceptor.close(ignored);
         return fail(Code::bad_value, why_not(endpoint, code));
@@ -131,21 +132,32 @@ Result<std::uint16_t> HttpServer::Impl::listen() {
     return acceptor.local_endpoint().port();
 }
 
-error_code HttpServer::Impl::open(Tcp::endpoint const& endpoint) {
+error_code HttpServer::Impl::open(Tcp::endpoint const& endpoint, int listener) {
     error_code code;
+    if (listener >= 0) {
+        acceptor.assign(endpoint.protocol(), listener, code);
+        set_options();
+        return code;
+    }
     if (acceptor.open(endpoint.protocol(), code)) return code;
     if (acceptor.set_option(Acceptor::reuse_address(true), code)) return code;
     if (endpoint.address().is_v6()) {
         // [::] accepts IPv4 too.
         if (acceptor.set_option(boost::asio::ip::v6_only(false), code)) return code;
     }
-    // Linux copies both to accepted sockets, which saves two calls for each connection.
-    acceptor.set_option(Tcp::no_delay(true), code);
-    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_max_ms,
-                 sizeof unacknowledged_max_ms);
+    set_options();
     if (acceptor.bind(endpoint, code)) return code;
     acceptor.listen(backlog, code);
     return code;
+}
+
+// Linux copies both to accepted sockets, which saves two calls for each connection. Without them
+// the server works, so that their errors are ignored.
+void HttpServer::Impl::set_options() {
+    error_code ignored;
+    acceptor.set_option(Tcp::no_delay(true), ignored);
+    ::setsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_max_ms,
+                 sizeof unacknowledged_max_ms);
 }
 
 void HttpServer::Impl::accept() {
@@ -271,7 +283,7 @@ HttpServer::~HttpServer() {
     impl_->close_all();
 }
 
-Result<std::uint16_t> HttpServer::listen() { return impl_->listen(); }
+Result<std::uint16_t> HttpServer::listen(int listener) { return impl_->listen(listener); }
 
 void HttpServer::stop_accepting() { impl_->stop_accepting(); }
 

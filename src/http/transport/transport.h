@@ -23,8 +23,10 @@ public:
     HttpServer(HttpServer const&) = delete;
     HttpServer& operator=(HttpServer const&) = delete;
 
-    // Returns the port it listens on. Errors: bad_value, with one line that says what to do.
-    [[nodiscard]] Result<std::uint16_t> listen();
+    // Returns the port it listens on. `listener`: a TCP socket that listens already at the address
+    // of the options, and is owned from now on; -1: it opens one. Errors: bad_value, with one line
+    // that says what to do.
+    [[nodiscard]] Result<std::uint16_t> listen(int listener = -1);
 
     // Accepts no new connections; each open one ends with its next reply.
     void stop_accepting();

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <vector>
@@ -48,6 +49,16 @@ TEST(HttpServer, NextRequest_UsesTheSameConnection) {
     EXPECT_THAT(first, EndsWith("POST /a one"));
     client.send(get("/b"));
     EXPECT_THAT(client.reply(), EndsWith("GET /b "));
+}
+
+TEST(HttpServer, SocketThatListens_IsTakenOver) {
+    int const listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(::listen(listener, 8), 0);  // at a free port
+    TestServer server;
+    server.start(listener);
+    auto client = server.client();
+    client.send(get("/a"));
+    EXPECT_THAT(client.reply(), EndsWith("GET /a "));
 }
 
 TEST(HttpServer, RequestByteByByte_IsRead) {

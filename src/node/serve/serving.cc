@@ -192,8 +192,8 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     return options;
 }
 
-Result<std::string> Serving::listen() {
-    auto const port = http_.listen();
+Result<std::string> Serving::listen(int listener) {
+    auto const port = http_.listen(listener);
     if (!port) return std::unexpected(port.error());
     gate_.set_port(*port);
     std::string const& host = options_.address;

@@ -83,8 +83,9 @@ public:
     Serving(Serving const&) = delete;
     Serving& operator=(Serving const&) = delete;
 
-    // Returns the address that it listens on: "http://127.0.0.1:3676".
-    [[nodiscard]] Result<std::string> listen();
+    // Returns the address that it listens on: "http://127.0.0.1:3676". `listener` as for
+    // http::HttpServer.
+    [[nodiscard]] Result<std::string> listen(int listener = -1);
     // Serves GET /metrics without a token; returns the port.
     [[nodiscard]] Result<std::uint16_t> listen_for_metrics(ListenAddress const& address);
     // Starts to send webhooks and waiting deliveries.

@@ -76,8 +76,8 @@ public:
 
     TestHandler handler;  // set before the first request, or on the loop
 
-    void start() {
-        auto const port = server_->listen();
+    void start(int listener = -1) {
+        auto const port = server_->listen(listener);
         if (port) port_ = *port;
         thread_ = std::thread([this] { loop_.run(); });
     }

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Packs the command for npm, without a network.
+
+usage: pack.py FILE FOLDER
+
+FILE is the single file, named dormouse-linux-ARCH. Two packages are written to FOLDER:
+dormouse-bin, whose `bin` finds the program, and dormouse-bin-linux-CPU, which has it and which
+npm installs on that platform alone. The package named dormouse is the client
+(clients/typescript).
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CPUS = {'x86_64': 'x64', 'aarch64': 'arm64'}  # as Node names them
+RELEASE = re.search(r'project\(dormouse VERSION (\S+)', (ROOT / 'CMakeLists.txt').read_text())[1]
+
+
+def describe(folder, name, **more):
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / 'LICENSE', folder)
+    (folder / 'README.md').write_text(
+        '# Dormouse\n\nAgent sessions that sleep while their tools work, and wake exactly once.\n\n'
+        '    npx dormouse-bin demo\n')
+    text = {'name': name, 'version': RELEASE, 'license': 'Apache-2.0',
+            'description': 'Dormouse, durable agent sessions: the server and its command line',
+            **more}
+    (folder / 'package.json').write_text(json.dumps(text, indent=2) + '\n')
+
+
+def pack(folder, out):
+    environment = {**os.environ, 'npm_config_update_notifier': 'false',
+                   'npm_config_offline': 'true', 'npm_config_cache': str(folder.parent / 'cache')}
+    subprocess.run(['npm', 'pack', '--silent', '--pack-destination', out], cwd=folder, check=True,
+                   env=environment, stdout=sys.stderr, stdin=subprocess.DEVNULL)
+
+
+def main(file, out):
+    platform, arch = file.name.split('-')[1:]
+    name = f'dormouse-bin-{platform}-{CPUS[arch]}'
+    with tempfile.TemporaryDirectory(prefix='dormouse-npm-') as temporary:
+        program = pathlib.Path(temporary, name)
+        describe(program, name, os=[platform], cpu=[CPUS[arch]], files=['dormouse'])
+        shutil.copy(file, program / 'dormouse')
+        (program / 'dormouse').chmod(0o755)
+        launcher = pathlib.Path(temporary, 'dormouse-bin')
+        describe(launcher, 'dormouse-bin', bin={'dormouse': 'launch.js'}, files=['launch.js'],
+                 engines={'node': '>=18'}, optionalDependencies={name: RELEASE})
+        shutil.copy(HERE / 'launch.js', launcher)
+        (launcher / 'launch.js').chmod(0o755)
+        for folder in (program, launcher):
+            pack(folder, out)
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__)
+    main(*(pathlib.Path(name).resolve() for name in sys.argv[1:]))

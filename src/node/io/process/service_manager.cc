@@ -1,0 +1,176 @@
+#include "io/process/service_manager.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace dormouse::io {
+
+namespace {
+
+constexpr std::string_view credential_prefix =
+    "dormouse_";  // of a folder: LoadCredential=dormouse:DIR
+constexpr std::size_t credential_max = std::size_t{64} << 10;
+constexpr int first_inherited = 3;  // SD_LISTEN_FDS_START
+
+std::string take_variable(char const* name) {
+    char const* const value = std::getenv(name);
+    std::string text = value ? value : "";
+    ::unsetenv(name);
+    return text;
+}
+
+bool is_us(std::string const& pid) { return pid == std::to_string(::getpid()); }
+
+// 0: not a number
+std::uint64_t number_of(std::string const& text) {
+    bool const digits = !text.empty() && text.size() < 19 &&
+                        std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return digits ? std::stoull(text) : 0;
+}
+
+std::unexpected<Error> refuse(std::string const& what) {
+    return fail(Code::bad_value, "the socket of the service manager (LISTEN_FDS): " + what);
+}
+
+std::uint16_t port_of(in_port_t port) { return ntohs(port); }
+
+// "": neither IPv4 nor IPv6
+std::string address_of(sockaddr_storage const& name) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    if (name.ss_family == AF_INET) {
+        auto const& v4 = reinterpret_cast<sockaddr_in const&>(name);
+        ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
+        return std::string(text.data()) + ":" + std::to_string(port_of(v4.sin_port));
+    }
+    if (name.ss_family != AF_INET6) return {};
+    auto const& v6 = reinterpret_cast<sockaddr_in6 const&>(name);
+    ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
+    return "[" + std::string(text.data()) + "]:" + std::to_string(port_of(v6.sin6_port));
+}
+
+// NAME of a variable: a letter or "_", then digits too.
+bool is_variable(std::string_view name) {
+    auto const fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_';
+    };
+    return !name.empty() && (name.front() < '0' || name.front() > '9') &&
+           std::ranges::all_of(name, fits);
+}
+
+Result<std::string> read_credential(std::string const& path) {
+    Fd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string value(credential_max + 1, '\0');
+    ssize_t const size = ::read(file.get(), value.data(), value.size());
+    if (size < 0) return fail(Code::bad_value, "credential " + path + " cannot be read");
+    value.resize(static_cast<std::size_t>(size));
+    if (value.size() > credential_max || value.contains('\0'))
+        return fail(Code::bad_value, "credential " + path + " must be a text of at most 64 KiB");
+    if (value.ends_with('\n')) value.pop_back();
+    return value;
+}
+
+bool listens(int fd) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value == 1;
+}
+
+}  // namespace
+
+ServiceManager ServiceManager::of_environment() {
+    std::string socket = take_variable("NOTIFY_SOCKET");
+    std::string const pid = take_variable("WATCHDOG_PID");
+    auto const limit_us = number_of(take_variable("WATCHDOG_USEC"));
+    bool const watched = pid.empty() || is_us(pid);
+    return {std::move(socket),
+            Duration(watched ? static_cast<std::int64_t>(limit_us / 1'000) : std::int64_t{0})};
+}
+
+ServiceManager::ServiceManager(std::string socket, Duration limit)
+    : socket_(std::move(socket)), limit_(limit) {}
+
+void ServiceManager::reloading() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    send("RELOADING=1\nMONOTONIC_USEC=" +
+         std::to_string(std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000));
+}
+
+void ServiceManager::watch(port::Loop& loop) {
+    if (socket_.empty() || limit_ <= Duration(0)) return;
+    send("WATCHDOG=1");
+    loop.after(limit_ / 2, scope_.guard([this, &loop] { watch(loop); }));
+}
+
+void ServiceManager::send(std::string const& message) const {
+    sockaddr_un name{};
+    bool const known = socket_.starts_with('/') || socket_.starts_with('@');
+    if (!known || socket_.size() >= sizeof name.sun_path) return;
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, socket_.data(), socket_.size());
+    if (socket_.front() == '@') name.sun_path[0] = '\0';  // an abstract name
+    Fd const fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    auto const size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+    static_cast<void>(::sendto(fd.get(), message.data(), message.size(), MSG_NOSIGNAL,
+                               reinterpret_cast<sockaddr const*>(&name), size));
+}
+
+Result<void> take_credentials() {
+    char const* const folder = std::getenv("CREDENTIALS_DIRECTORY");
+    if (!folder) return {};
+    std::error_code error;
+    for (auto const& entry : std::filesystem::directory_iterator(folder, error)) {
+        std::string file = entry.path().filename().string();
+        std::string const name = file.starts_with(credential_prefix)
+                                     ? file.substr(credential_prefix.size())
+                                     : std::move(file);
+        if (!is_variable(name) || std::getenv(name.c_str())) continue;
+        auto value = read_credential(entry.path().string());
+        if (!value) return std::unexpected(std::move(value.error()));
+        ::setenv(name.c_str(), value->c_str(), 0);
+    }
+    if (error) return fail(Code::bad_value, std::string(folder) + ": " + error.message());
+    return {};
+}
+
+Result<std::optional<InheritedSocket>> inherited_socket() {
+    std::string const pid = take_variable("LISTEN_PID");
+    auto const count = number_of(take_variable("LISTEN_FDS"));
+    take_variable("LISTEN_FDNAMES");
+    if (!is_us(pid) || count == 0) return std::nullopt;
+    if (count > 1) return refuse("one is served, and there are " + std::to_string(count));
+    auto adopted = adopt_socket(first_inherited);
+    if (!adopted) return std::unexpected(std::move(adopted.error()));
+    return std::optional(*std::move(adopted));
+}
+
+Result<InheritedSocket> adopt_socket(int fd) {
+    Fd socket(fd);
+    sockaddr_storage name{};
+    socklen_t size = sizeof name;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0)
+        return refuse("descriptor " + std::to_string(fd) + " is not a socket");
+    std::string address = address_of(name);
+    if (address.empty() || !listens(fd))
+        return refuse("must be a listening TCP socket: ListenStream=ADDRESS:PORT");
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return InheritedSocket{std::move(socket), std::move(address)};
+}
+
+}  // namespace dormouse::io

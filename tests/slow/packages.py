@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The packages of `packaging/build`: each is installed and used as its users do."""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from dormouse import ROOT, SYSTEM_PATH, environment, leave_out, main  # noqa: E402
+
+PACKAGES = ROOT / 'build/packages'
+FILE = PACKAGES / f'dormouse-linux-{os.uname().machine}'
+EXPOSURE_MAX = '20'  # tenths
+LIMIT_S = 600
+WOKE = 'woke exactly once'
+
+
+def run(*command, cwd=ROOT, **more):
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True,
+                          timeout=LIMIT_S, env=environment(PATH=SYSTEM_PATH, JOBS='1', **more))
+    assert done.returncode == 0, f'{command}\n{done.stdout}{done.stderr}'
+    return done.stdout
+
+
+def digests(folder):
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob('*')) if path.is_file()}
+
+
+def confined(root, *command):
+    """Runs a command as a user without rights, with nothing of this system but /proc and /dev;
+    only /tmp can be written."""
+    return run('bwrap', '--unshare-all', '--uid', '65532', '--gid', '65532', '--ro-bind', root, '/',
+               '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', '--die-with-parent',
+               '--clearenv', '--setenv', 'HOME', '/tmp', *command)
+
+
+class OfTheSingleFile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not (ROOT / 'build/static/lib/libpq.a').exists():
+            leave_out('the archives of the single file are missing: packaging/single/libraries')
+        if not shutil.which('bwrap', path=SYSTEM_PATH):
+            leave_out('bwrap is not installed (tools/setup.sh test)')
+        run('packaging/build', 'single')
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix='dormouse-packages-')
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def test_file_linked_twice_is_identical(self):
+        before = digests(PACKAGES)[FILE.name]
+        (ROOT / 'build/release/dormouse-single').unlink()
+        run('packaging/build', 'single')
+        self.assertEqual(digests(PACKAGES)[FILE.name], before)
+        run('sha256sum', '--check', '--strict', 'SHA256SUMS', cwd=PACKAGES)
+
+    def test_file_alone_in_a_root_folder_runs_the_demo(self):
+        shutil.copy(FILE, self.folder / 'dormouse')
+        for name in ('proc', 'dev', 'tmp'):
+            (self.folder / name).mkdir()
+        self.assertIn(WOKE, confined(self.folder, '/dormouse', 'demo'))
+
+    def test_sbom_names_what_was_linked(self):
+        document = json.loads((PACKAGES / f'{FILE.name}.spdx.json').read_text())
+        names = {package['name']: package['versionInfo'] for package in document['packages']}
+        self.assertLessEqual({'curl', 'postgresql-15', 'libssl-dev', 'libc6-dev', 'sqlite'},
+                             names.keys())
+        ids = {package['SPDXID'] for package in document['packages']} | {'SPDXRef-DOCUMENT'}
+        for relation in document['relationships']:
+            self.assertLessEqual({relation['spdxElementId'], relation['relatedSpdxElement']}, ids)
+
+    def test_npm_packages_run_the_demo(self):
+        if not shutil.which('npm', path=SYSTEM_PATH):
+            self.skipTest('npm is not installed')
+        run('packaging/build', 'npm')
+        (self.folder / 'package.json').write_text('{}')
+        packed = sorted(PACKAGES.glob('dormouse-bin-*.tgz'))
+        run('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed, cwd=self.folder,
+            HOME=str(self.folder))
+        self.assertIn(WOKE, run('npx', '--offline', 'dormouse', 'demo', cwd=self.folder,
+                                HOME=str(self.folder)))
+
+    def test_image_runs_with_a_read_only_root(self):
+        run('packaging/build', 'oci')
+        image = PACKAGES / 'dormouse-oci'
+        before = digests(image)
+        run('packaging/build', 'oci')
+        self.assertEqual(digests(image), before)
+        blobs = image / 'blobs/sha256'
+        for blob in blobs.iterdir():
+            self.assertEqual(hashlib.sha256(blob.read_bytes()).hexdigest(), blob.name)
+
+        def read(descriptor):
+            path = blobs / descriptor['digest'].split(':')[1]
+            self.assertEqual(path.stat().st_size, descriptor['size'])
+            return path
+        manifest = json.loads(read(json.loads((image / 'index.json').read_text())['manifests'][0])
+                              .read_text())
+        config = json.loads(read(manifest['config']).read_text())
+        self.assertEqual(config['config']['User'], '65532:65532')
+        with self.subTest('compose.yaml names this image'):
+            self.compare_with_compose(config['config'])
+        with tarfile.open(read(manifest['layers'][0])) as layer:
+            layer.extractall(self.folder)
+        for name in ('proc', 'dev'):
+            (self.folder / name).mkdir()
+        [program] = config['config']['Entrypoint']
+        self.assertIn(WOKE, confined(self.folder, program, 'demo'))
+
+
+    def compare_with_compose(self, image):
+        import yaml
+        text = (ROOT / 'packaging/oci/compose.yaml').read_text()
+        service = yaml.safe_load(text)['services']['dormouse']
+        release = image['Labels']['org.opencontainers.image.version']
+        self.assertEqual(service['image'], f'dormouse:{release}')
+        self.assertTrue(service['read_only'])
+        [volume], [port] = service['volumes'], service['ports']
+        self.assertEqual([volume.split(':')[1]], list(image['Volumes']))
+        self.assertEqual(port.split(':')[2] + '/tcp', list(image['ExposedPorts'])[0])
+
+
+class OfDebian(unittest.TestCase):
+    def test_package_is_installed_used_upgraded_and_removed(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root, to mount')
+        for name in ('ip', 'setpriv', 'unshare', 'adduser'):
+            if not shutil.which(name, path=SYSTEM_PATH):
+                self.skipTest(f'{name} is not installed')
+        run('packaging/build', 'deb')
+        packages = ROOT / 'build/release/packages'
+        self.assertEqual(run('packaging/deb/try', packages).splitlines()[-1], 'ok')
+        if shutil.which('lintian', path=SYSTEM_PATH):
+            run('lintian', '--fail-on', 'error', '--allow-root', *packages.glob('*.deb'))
+
+    def test_units_are_confined(self):
+        if not shutil.which('systemd-analyze', path=SYSTEM_PATH):
+            self.skipTest('systemd-analyze is not installed')
+        for unit in ('dormouse.service', 'dormouse@.service'):
+            said = run('systemd-analyze', 'security', '--offline=true',
+                       f'--threshold={EXPOSURE_MAX}', ROOT / 'packaging/systemd' / unit)
+            self.assertRegex(said, re.compile('Overall exposure level'))
+
+
+if __name__ == '__main__':
+    main()
