@@ -285,6 +285,7 @@ DOCTOR = {
     'unreadable': list,
     'notAsking': list,
     'counts': dict,
+    'held': bool,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),
     'store': maybe(str),

@@ -21,6 +21,7 @@
 #include "webhook/kinds/web_push.h"
 #include "webhook/source.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,6 +74,8 @@ struct Services {
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     ServerFacts facts = {};
     std::shared_ptr<OidcSettings const> oidc = {};  // null: no sign-in with a provider
+    // Releases a restored copy that holds. Empty: it cannot be released here.
+    std::function<void(port::Fn<void(Result<void>)> done)> release = {};
 };
 
 // One request and its answer. Handlers hold it (shared) until they have answered.

@@ -268,7 +268,8 @@ void add_overdue(Doctor& d, Overdue const& found) {
     runner::Runner const& runner = d.api.services().runner;
     Time const now = runner.now();
     for (port::Due const& one : found.due) {
-        bool const is_late = to_ms(one.at) != 0 && one.at + overdue < now;
+        // In a copy that holds, nothing moves on purpose.
+        bool const is_late = !runner.held() && to_ms(one.at) != 0 && one.at + overdue < now;
         if (!is_late || runner.attends(one.session, now - overdue)) {
             ++d.outstanding;
             continue;
@@ -313,6 +314,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
                        .store = store.empty() ? std::nullopt : std::optional(store),
                        .nodes = {node},
+                       .held = runner.held(),
                        .outstanding = d.outstanding,
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),

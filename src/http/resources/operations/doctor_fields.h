@@ -70,6 +70,7 @@ struct DoctorAnswer {
     std::optional<std::string> next = {};
     std::optional<std::string> store = {};
     std::vector<NodeFacts> nodes = {};
+    bool held = false;
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
@@ -112,6 +113,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("store", &DoctorAnswer::store,
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
+    field("held", &DoctorAnswer::held,
+          "The store is a restored copy that holds: nothing is started until it is released."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
            field("nextWakeAt", &DoctorAnswer::next_wake),
            field("models", &DoctorAnswer::models,
