@@ -104,8 +104,8 @@ std::string server_url(Global const& global, Environment const& env) {
     if (!global.server.empty()) return global.server;
     if (!env.url.empty()) return env.url;
     auto const directory = data_directory(global, env);
-    auto const recorded = directory.empty() ? std::vector<std::string>()
-                                            : lines_of(directory + "/url");
+    auto const recorded =
+        directory.empty() ? std::vector<std::string>() : lines_of(directory + "/url");
     return recorded.empty() || recorded.front().empty() ? "http://127.0.0.1:3676"
                                                         : recorded.front();
 }
