@@ -119,7 +119,7 @@ else()
   # Hidden symbols: a program that embeds Dormouse may link an SQLite of its own.
   target_compile_definitions(sqlite PRIVATE
     SQLITE_THREADSAFE=2 SQLITE_DQS=0 SQLITE_OMIT_LOAD_EXTENSION SQLITE_OMIT_DEPRECATED
-    SQLITE_LIKE_DOESNT_MATCH_BLOBS HAVE_FDATASYNC=1
+    SQLITE_LIKE_DOESNT_MATCH_BLOBS SQLITE_ENABLE_DBPAGE_VTAB HAVE_FDATASYNC=1
     "SQLITE_API=__attribute__((visibility(\"hidden\")))")
   # At -O2 it takes twice as long to compile: not worth it where nobody measures.
   target_compile_options(sqlite PRIVATE -w $<IF:$<CONFIG:Debug>,-O1,-O2>)

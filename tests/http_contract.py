@@ -79,6 +79,7 @@ ROUTES = [
     ('GET', '/api/explain/{}'),
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
+    ('POST', '/api/release'),
     ('GET', '/api/audit'),
     ('GET', '/api/nodes'),
     ('GET', '/api/starts'),

@@ -286,6 +286,7 @@ DOCTOR = {
     'notAsking': list,
     'signIns': list,
     'counts': dict,
+    'held': bool,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),
     'store': maybe(str),

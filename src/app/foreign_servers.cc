@@ -2,6 +2,7 @@
 
 #include "agent/calls.h"
 
+#include "app/external_agents.h"
 #include "app/tools.h"
 #include "external/gate_rule.h"
 
@@ -89,6 +90,26 @@ bool uses(config::Agent const& agent, config::Mcp const& server) {
         auto const name = std::string_view(tool).substr(foreign_prefix.size());
         return agent::fits_pattern(name.substr(0, name.find(':')), server.name);
     });
+}
+
+std::set<std::string, std::less<>> programs_of(config::Config const& config) {
+    std::set<std::string, std::less<>> tools;
+    for (config::Tool const& tool : config.tools)
+        if (tool.kind == config::ToolKind::command) tools.insert(tool.name);
+    std::set<std::string, std::less<>> out;
+    for (config::Agent const& agent : config.agents) {
+        bool const has = std::ranges::any_of(
+            agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
+        bool const serves = std::ranges::any_of(config.mcps, [&](config::Mcp const& server) {
+            return !server.command.empty() && uses(agent, server);
+        });
+        if (has || serves || !agent.program.command.empty()) out.insert(agent.id);
+    }
+    for (config::Agent const& agent : installed_agents(config)) out.insert(agent.id);
+    bool const runs = std::ranges::any_of(
+        config.mcps, [](config::Mcp const& server) { return !server.command.empty(); });
+    if (runs) out.insert(gateway_agent().id);
+    return out;
 }
 
 }  // namespace dormouse::app

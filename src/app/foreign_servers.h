@@ -7,6 +7,9 @@
 #include "mcp_client/settings.h"
 #include "runner/runner.h"
 
+#include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace dormouse::app {
@@ -22,5 +25,8 @@ namespace dormouse::app {
 void set_tools(agent::Agent& out, config::Agent const& from);
 // Whether the agent may have a tool of this server.
 [[nodiscard]] bool uses(config::Agent const& agent, config::Mcp const& server);
+// Agents that run programs: the right to start their sessions gives the rights of the server's
+// user.
+[[nodiscard]] std::set<std::string, std::less<>> programs_of(config::Config const& config);
 
 }  // namespace dormouse::app

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     auto const serve = [](dormouse::cli::ServeOptions const& options) {
         return dormouse::app::serve(options, dormouse::app::web_files());
     };
-    return dormouse::cli::run(
-        argc, argv, {serve, dormouse::app::verify, dormouse::app::config, DORMOUSE_VERSION});
+    return dormouse::cli::run(argc, argv,
+                              {serve, dormouse::app::verify, dormouse::app::config,
+                               dormouse::app::backup, dormouse::app::restore, DORMOUSE_VERSION});
 }

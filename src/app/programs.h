@@ -10,6 +10,10 @@ namespace dormouse::app {
 // `web_files`: those of the web page.
 [[nodiscard]] int serve(cli::ServeOptions const& options, http::WebFiles web_files);
 [[nodiscard]] int verify(cli::VerifyOptions const& options);
+// Of a backup (options.backup).
+[[nodiscard]] int verify_backup(cli::VerifyOptions const& options);
+[[nodiscard]] int backup(cli::BackupOptions const& options);
+[[nodiscard]] int restore(cli::RestoreOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 
 }  // namespace dormouse::app

@@ -1,3 +1,4 @@
+#include "app/address_file.h"
 #include "app/assemble.h"
 #include "app/config_checks.h"
 #include "app/confine.h"
@@ -91,28 +92,6 @@ Result<std::unique_ptr<io::TlsServer>> load_tls(config::Config const& config) {
         return fail(Code::bad_value, "[server]: tls_cert and tls_key need each other");
     auto const folder = std::filesystem::path(config.file).parent_path();
     return io::TlsServer::load((folder / cert).string(), (folder / key).string());
-}
-
-// Agents that run programs: the right to start their sessions gives the rights of the server's
-// user.
-std::set<std::string, std::less<>> programs_of(config::Config const& config) {
-    std::set<std::string, std::less<>> tools;
-    for (config::Tool const& tool : config.tools)
-        if (tool.kind == config::ToolKind::command) tools.insert(tool.name);
-    std::set<std::string, std::less<>> out;
-    for (config::Agent const& agent : config.agents) {
-        bool const has = std::ranges::any_of(
-            agent.tools, [&](std::string const& tool) { return tools.contains(tool); });
-        bool const serves = std::ranges::any_of(config.mcps, [&](config::Mcp const& server) {
-            return !server.command.empty() && uses(agent, server);
-        });
-        if (has || serves || !agent.program.command.empty()) out.insert(agent.id);
-    }
-    for (config::Agent const& agent : installed_agents(config)) out.insert(agent.id);
-    bool const runs = std::ranges::any_of(
-        config.mcps, [](config::Mcp const& server) { return !server.command.empty(); });
-    if (runs) out.insert(gateway_agent().id);
-    return out;
 }
 
 // What models and tools of the configuration use outside the node, besides the node's own.
@@ -260,6 +239,7 @@ public:
         settings.foreign_sign_ins = &foreign_;
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
+        settings.released = [this](port::Fn<void()> then) { foreign_.start(std::move(then)); };
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
         serving_->metrics().store_is(store_name(config_.store));
@@ -281,9 +261,10 @@ public:
         if (auto const url = serving_->listen(listener); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
         io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
-        // Sessions continue when the tools of MCP servers are known, or the servers have failed.
         manager_.watch(world_.loop);
-        foreign_.start([this] { begin(); });
+        // Sessions continue when the tools of MCP servers are known, or the servers have failed. A
+        // restored copy that holds starts no server.
+        node_.held() ? begin() : foreign_.start([this] { begin(); });
         world_.loop.run();
         node_.threads.stop();
         node_.store_thread.stop();
@@ -409,6 +390,10 @@ private:
         for (config::Problem const& warning : config::warnings(config_))
             serving_->log().warn(config::line_of(config_.file, warning));
         for (std::string const& warning : store_warnings_) serving_->log().warn(warning);
+        if (node_.held())
+            serving_->log().warn(
+                "this is a restored copy that holds: no tool, model, webhook or notification is "
+                "started until `dormouse release`");
         for (config::Agent const& agent : installed_agents(config_)) {
             bool const named = std::ranges::find(config_.agents, agent.id, &config::Agent::id) !=
                                config_.agents.end();
@@ -418,6 +403,11 @@ private:
         }
         find_sessions_without_agent(node_.journal, node_.registry,
                                     [this](std::string const& why) { serving_->log().warn(why); });
+        // With TLS a client must use the name of the certificate.
+        bool const named = tls_ && !config_.server.public_url.empty();
+        auto const unwritten =
+            address_file_.write(named ? config_.server.public_url : loopback_url());
+        if (!unwritten.empty()) serving_->log().warn(unwritten);
         std::string const& url = serving_->address_url();
         std::string const line = "ready " + url + "\n";
         int const fd = options_.ready_fd >= 0 ? options_.ready_fd : STDOUT_FILENO;
@@ -508,6 +498,7 @@ private:
     runtime::Node node_;
     mcp_client::Servers foreign_;
     io::Starts starts_;
+    AddressFile address_file_{options_.data};
     bool stopping_ = false;
     int status_ = 0;
 };

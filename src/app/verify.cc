@@ -78,6 +78,7 @@ Result<runner::VerifyReport> check_directory(std::string const& data) {
 }  // namespace
 
 int verify(cli::VerifyOptions const& options) {
+    if (!options.backup.empty()) return verify_backup(options);
     auto const report =
         options.store ? check_database(*options.store) : check_directory(options.data);
     if (!report) {

@@ -125,6 +125,7 @@ public:
         return inner_.has_share(number);
     }
     [[nodiscard]] bool leads() const override { return inner_.leads(); }
+    [[nodiscard]] bool held() const override { return inner_.held(); }
     void rejoin(port::Fn<void()> done) override { inner_.rejoin(std::move(done)); }
 
 private:

@@ -31,6 +31,7 @@ public:
         return members_.has_share(epoch(), number);
     }
     [[nodiscard]] bool leads() const override { return members_.leads(epoch()); }
+    [[nodiscard]] bool held() const override { return false; }
     void rejoin(port::Fn<void()> done) override;
 
     // While the network is cut no heartbeat arrives.

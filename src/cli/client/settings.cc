@@ -102,7 +102,12 @@ std::string find_config(std::vector<ConfigPlace> const& places) {
 
 std::string server_url(Global const& global, Environment const& env) {
     if (!global.server.empty()) return global.server;
-    return env.url.empty() ? "http://127.0.0.1:3676" : env.url;
+    if (!env.url.empty()) return env.url;
+    auto const directory = data_directory(global, env);
+    auto const recorded =
+        directory.empty() ? std::vector<std::string>() : lines_of(directory + "/url");
+    return recorded.empty() || recorded.front().empty() ? "http://127.0.0.1:3676"
+                                                        : recorded.front();
 }
 
 std::string token(Global const& global, Environment const& env) {

@@ -57,6 +57,8 @@ struct ConfigPlace {
 // Where `config init` writes; empty when the home directory is unknown.
 [[nodiscard]] std::string own_config(Environment const& env);
 
+// Returns --server, $DORMOUSE_URL, the first line of DIR/url, which a running server writes, or
+// http://127.0.0.1:3676.
 [[nodiscard]] std::string server_url(Global const& global, Environment const& env);
 // Returns $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.
 [[nodiscard]] std::string token(Global const& global, Environment const& env);

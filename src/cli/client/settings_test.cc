@@ -76,6 +76,16 @@ TEST(Settings, Server_ComesFromFlagThenEnvironmentThenDefault) {
     EXPECT_EQ(server_url(global, env), "http://flag:1");
 }
 
+TEST_F(Folder, RecordedAddress_IsUsedUnlessAnotherIsNamed) {
+    Global global;
+    global.data = path_;
+    std::ofstream(path_ + "/url") << "http://127.0.0.1:4000\n";
+    EXPECT_EQ(server_url(global, {}), "http://127.0.0.1:4000");
+    EXPECT_EQ(server_url(global, {.url = "http://env:1"}), "http://env:1");
+    std::ofstream(path_ + "/url") << "";
+    EXPECT_EQ(server_url(global, {}), "http://127.0.0.1:3676");
+}
+
 TEST_F(Folder, Token_IsFromEnvironmentOrFirstLineOfItsFile) {
     Global global;
     global.data = path_;

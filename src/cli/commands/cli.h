@@ -1,6 +1,7 @@
 #pragma once
 // The entry point of the command line. It reaches a server over HTTP only; main passes in the
-// programs that work on a data directory or a configuration directly (serve, verify, config).
+// programs that work on a data directory or a configuration directly (serve, verify, config,
+// backup, restore).
 
 #include <functional>
 #include <optional>
@@ -30,6 +31,22 @@ struct VerifyOptions {
     std::string data;                       // data directory, never empty
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
+    std::string backup = {};  // a backup, instead of the directory; empty: none
+    std::string key = {};     // its key file; empty: none
+};
+
+struct BackupOptions {
+    std::string data;    // data directory, never empty; a server may use it
+    std::string target;  // directory; "-": standard output gets a tar archive
+    std::string key;     // key file; empty: not encrypted
+    bool json = false;
+};
+
+struct RestoreOptions {
+    std::string backup;  // directory
+    std::string data;    // a directory that is empty or does not exist
+    std::string key;     // key file; empty: none
+    bool json = false;
 };
 
 struct ConfigOptions {
@@ -43,6 +60,8 @@ struct Programs {
     std::function<int(ServeOptions const&)> serve;
     std::function<int(VerifyOptions const&)> verify;
     std::function<int(ConfigOptions const&)> config;
+    std::function<int(BackupOptions const&)> backup;
+    std::function<int(RestoreOptions const&)> restore;
     std::string version;
 };
 

@@ -126,8 +126,30 @@ Outcome<int> execute(Context const& context, ServeArgs const& args) {
 Outcome<int> execute(Context const& context, VerifyArgs const& args) {
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
-    return context.programs.verify(
-        {.data = *std::move(directory), .store = args.store, .json = context.global.json});
+    return context.programs.verify({.data = *std::move(directory),
+                                    .store = args.store,
+                                    .json = context.global.json,
+                                    .backup = args.backup,
+                                    .key = args.key});
+}
+
+Outcome<int> execute(Context const& context, BackupArgs const& args) {
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.backup({.data = *std::move(directory),
+                                    .target = args.target,
+                                    .key = args.key,
+                                    .json = context.global.json});
+}
+
+// A copy must not get into the default directory by an omission.
+Outcome<int> execute(Context const& context, RestoreArgs const& args) {
+    if (context.global.data.empty())
+        return failure(status::usage, "restore needs --data DIR: an empty directory, or a new one");
+    return context.programs.restore({.backup = args.backup,
+                                     .data = context.global.data,
+                                     .key = args.key,
+                                     .json = context.global.json});
 }
 
 namespace {

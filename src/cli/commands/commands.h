@@ -54,6 +54,10 @@ inline constexpr std::size_t sent_file_bytes_max = std::size_t{5} << 20;
 [[nodiscard]] Outcome<std::string> file_part(std::string const& path);
 // Writes a message part for each file into the open array of `out`.
 [[nodiscard]] Outcome<void> write_files(json::Writer& out, std::vector<std::string> const& paths);
+// Reads the stored events after `after`, in their order, a page at a time.
+[[nodiscard]] Outcome<int> stored_events(Client& client, std::string const& target,
+                                         std::uint64_t after,
+                                         std::function<void(json::View event)> const& each);
 // A connected client and the full id of the call or session that a command names.
 struct Found {
     Client client;
@@ -96,6 +100,8 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, RetentionArgs const& args);
 [[nodiscard]] Outcome<int> cut_messages(Context const& context, RetentionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, BackupArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RestoreArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
@@ -105,6 +111,8 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, RulesArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AttachArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PathsArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, StatusArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, InitArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BenchArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MailArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, SentArgs const& args);
@@ -114,6 +122,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ExportArgs const& args);
 
 // Runs the command, prints its failure, if any, and returns the exit status.
 [[nodiscard]] int execute(Context const& context, Command const& command);

@@ -139,9 +139,23 @@ Outcome<int> execute(Context const& context, InboxArgs const& args) {
     return status::done;
 }
 
+namespace {
+
+Outcome<int> release_copy(Context const& context, Client& client) {
+    auto const reply = client.post("/api/release", Json::trusted("{}"));
+    if (!reply) return std::unexpected(reply.error());
+    bool const held = json::View(reply->body)["released"].boolean_or(false);
+    context.show(reply->body,
+                 held ? "released: outstanding work starts\n" : "this server does not hold\n");
+    return status::done;
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, ReleaseArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
+    if (args.mail.empty()) return release_copy(context, *client);
     auto const reply =
         client->post("/api/mail/" + percent_encode(args.mail) + "/release", Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());

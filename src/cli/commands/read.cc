@@ -56,7 +56,12 @@ void print_event(Context const& context, SseEvent const& event) {
     context.show(*checked, event_line(json::View(*checked), context.columns, context.style));
 }
 
-// Reads the stored events after `after`, in their order.
+std::string stopped_line(std::string const& why) {
+    return why.empty() ? why : "because   " + escape_for_terminal(why) + "\n";
+}
+
+}  // namespace
+
 Outcome<int> stored_events(Client& client, std::string const& target, std::uint64_t after,
                            std::function<void(json::View event)> const& each) {
     for (;;) {
@@ -70,12 +75,6 @@ Outcome<int> stored_events(Client& client, std::string const& target, std::uint6
         if (items.size() == 0 || json::View(page->body)["next"].is_null()) return status::done;
     }
 }
-
-std::string stopped_line(std::string const& why) {
-    return why.empty() ? why : "because   " + escape_for_terminal(why) + "\n";
-}
-
-}  // namespace
 
 Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     auto client = context.connect();

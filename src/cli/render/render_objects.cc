@@ -478,6 +478,9 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     bool const last = report["next"].string_or("").empty();
     bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
     auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
+    if (report["held"].boolean_or(false))
+        out += style(Paint::yellow, "held") +
+               "\n  this is a restored copy: nothing is started\n    next: dormouse release\n";
     out += findings_text(report, "stuck", "stuck", Paint::red, style);
     out += findings_text(report, "unreadable", "unreadable", Paint::red, style);
     out += findings_text(report, "orphaned", "orphaned", Paint::red, style);

@@ -27,6 +27,9 @@ public:
     [[nodiscard]] virtual bool has_share(std::uint64_t number) const = 0;
     // Whether this process does what one process does for all, such as retention.
     [[nodiscard]] virtual bool leads() const = 0;
+    // Whether the store is a restored copy that holds: requests are served, and nothing else is
+    // done until a person releases it.
+    [[nodiscard]] virtual bool held() const = 0;
     // Takes part again, under a new epoch, because the others took this process for gone. Calls
     // `done` when epoch() is the new one.
     virtual void rejoin(Fn<void()> done) = 0;
@@ -43,6 +46,7 @@ public:
     [[nodiscard]] bool may_start() const override { return true; }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
     [[nodiscard]] bool leads() const override { return true; }
+    [[nodiscard]] bool held() const override { return false; }
     void rejoin(Fn<void()>) override { CHECK(false); }  // there is nobody else
 
 private:

@@ -22,6 +22,7 @@
 #include "webhook/kinds/web_push.h"
 #include "webhook/source.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +82,8 @@ struct Services {
     ServerFacts facts = {};
     std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
+    // Releases a restored copy that holds. Empty: it cannot be released here.
+    std::function<void(port::Fn<void(Result<void>)> done)> release = {};
 };
 
 // One request and its answer. Handlers hold it (shared) until they have answered.

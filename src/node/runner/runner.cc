@@ -537,7 +537,7 @@ bool Runner::is_for_another(port::Due const& due) const {
 }
 
 void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
-    if (draining_ || failed_) return;
+    if (draining_ || failed_ || held()) return;
     auto const parked = parked_.find(session);
     if (parked != parked_.end() && (!parked->second.next || *parked->second.next > now())) return;
     auto const resident = lanes_.find(session);

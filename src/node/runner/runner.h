@@ -171,6 +171,9 @@ public:
     [[nodiscard]] Time now() const override { return clock_.now(); }
     [[nodiscard]] bool draining() const override { return draining_; }
     [[nodiscard]] bool recovered() const { return recovered_; }
+    // Whether the store is a restored copy that holds: no time passes for sessions, and no effect
+    // starts.
+    [[nodiscard]] bool held() const { return world_.nodes.held(); }
     // Unloads all idle sessions, because memory is short.
     void release_idle() { release_rested(0, 0); }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }

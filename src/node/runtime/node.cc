@@ -12,6 +12,7 @@ Node::Shared::Shared(Node& node)
 
 Node::Node(World& outside, OpenedStore opened, Settings settings)
     : text_(std::move(settings.text)),
+      end_hold_(std::move(opened.release)),
       world(outside),
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
@@ -26,7 +27,9 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
               &bodies, &catalogue},
-             with_store(std::move(settings.runner), *this), *this) {}
+             with_store(std::move(settings.runner), *this), *this) {
+    if (end_hold_) owner.hold();
+}
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
     if (node.shared_store) {
@@ -67,6 +70,10 @@ runner::SessionNumbers::Fetch Node::fetch_numbers() {
         };
         journal.write(std::move(take), std::move(use));
     };
+}
+
+void Node::remove_hold(port::Fn<void(Result<void>)> done) {
+    journal.write([end = end_hold_](port::Store& /*store*/) { return end(); }, std::move(done));
 }
 
 void Node::start(std::function<void()> lost) {

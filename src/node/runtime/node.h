@@ -77,6 +77,13 @@ public:
     // On the loop: accepts no more requests and commands; stops the loop when running work has
     // ended, or when `limit` has passed.
     void end(Duration limit);
+    // On the loop. Whether the store is a restored copy that holds.
+    [[nodiscard]] bool held() const { return nodes.held(); }
+    // On the loop: later starts on this store do not hold. This process still does, until
+    // release(). REQUIRES: held().
+    void remove_hold(port::Fn<void(Result<void>)> done);
+    // On the loop: outstanding work is done from now on.
+    void release() { owner.release(); }
     // On the loop. `meter` outlives this, or is replaced with nullptr first: then nothing is
     // counted.
     void count_by(port::Meter* meter);
@@ -127,6 +134,7 @@ private:
     }
 
     std::function<void(SessionId, port::Delta const&)> const text_;
+    std::function<Result<void>()> const end_hold_;  // empty: the store did not hold at its start
 
 public:
     World& world;

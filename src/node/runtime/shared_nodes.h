@@ -54,6 +54,7 @@ public:
         return members_.has_share(self_.epoch, number);
     }
     [[nodiscard]] bool leads() const override { return members_.leads(self_.epoch); }
+    [[nodiscard]] bool held() const override { return false; }
     void rejoin(port::Fn<void()> done) override;
 
     // At the newest heartbeat, by epoch.

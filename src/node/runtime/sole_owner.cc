@@ -37,7 +37,7 @@ void SoleOwner::answered(Duration sent, Result<void> const& answer) {
     loop_.after(ask_every, scope_.guard([this] { ask(); }));
 }
 
-bool SoleOwner::may_start() const { return !ask_ || clock_() - confirmed_ < trust; }
+bool SoleOwner::may_start() const { return !held_ && (!ask_ || clock_() - confirmed_ < trust); }
 
 void SoleOwner::rejoin(port::Fn<void()> /*done*/) { report(); }
 

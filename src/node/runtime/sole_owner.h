@@ -25,16 +25,21 @@ public:
     // Begins to ask. `lost` is called once, when another process has taken over: nothing can be
     // written any more.
     void start(std::function<void()> lost);
+    // The store is a restored copy: nothing is started until release().
+    void hold() { held_ = true; }
+    void release() { held_ = false; }
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     // If not, answers are compared with the store before they leave.
     [[nodiscard]] bool alone() const override { return !ask_; }
     // Each process before this one: the store refuses its writes.
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
-    // Not after a while without an answer: another process may own the store by now.
+    // Not while it holds, nor after a while without an answer: another process may own the store
+    // by then.
     [[nodiscard]] bool may_start() const override;
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return true; }
-    [[nodiscard]] bool leads() const override { return true; }
+    [[nodiscard]] bool leads() const override { return !held_; }
+    [[nodiscard]] bool held() const override { return held_; }
     // A process that was replaced takes no part again.
     void rejoin(port::Fn<void()> done) override;
 
@@ -50,6 +55,7 @@ private:
     Duration confirmed_{};  // when the newest question with a good answer was sent
     std::function<void()> lost_ = {};
     bool reported_ = false;
+    bool held_ = false;
     Scope scope_;
 };
 

@@ -43,6 +43,19 @@ TEST_F(SoleOwnerTest, LocalStore_IsNeverAsked) {
     EXPECT_EQ(lost_, 0);
 }
 
+TEST_F(SoleOwnerTest, RestoredCopy_StartsNothingUntilRelease) {
+    SoleOwner local(loop_, 3, {});
+    local.hold();
+    local.start([this] { ++lost_; });
+    EXPECT_TRUE(local.held());
+    EXPECT_FALSE(local.may_start());
+    EXPECT_FALSE(local.leads());
+    local.release();
+    EXPECT_FALSE(local.held());
+    EXPECT_TRUE(local.may_start());
+    EXPECT_TRUE(local.leads());
+}
+
 TEST_F(SoleOwnerTest, GoodAnswers_AllowEffectsAndAreAskedForAgain) {
     EXPECT_FALSE(owner_.may_start()) << "not started";
     owner_.start([this] { ++lost_; });

@@ -3,6 +3,7 @@
 #include "store/memory/memory_store.h"
 #include "store/postgres/address.h"
 #include "store/postgres/postgres_store.h"
+#include "store/sqlite/hold.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <unistd.h>
@@ -85,7 +86,10 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
     if (choice.place == ":memory:") return OpenedStore{std::make_unique<store::MemoryStore>()};
     auto opened = store::SqliteStore::open(choice.place);
     if (!opened) return std::unexpected(std::move(opened.error()));
-    return OpenedStore{*std::move(opened)};
+    OpenedStore out{*std::move(opened)};
+    if (store::sqlite::is_held(choice.place))
+        out.release = [place = choice.place] { return store::sqlite::remove_hold(place); };
+    return out;
 }
 
 bool is_database(std::string_view place) {

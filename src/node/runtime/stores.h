@@ -4,6 +4,7 @@
 #include "port/shared_store.h"
 #include "port/store.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct OpenedStore {
     port::SharedStore* shared = nullptr;     // the same store, if other processes use it too
     std::string config = {};                 // as chosen
     std::vector<std::string> warnings = {};  // for the administrator
+    // Not empty: the store is a restored copy that holds. Ends that for later starts; blocks.
+    std::function<Result<void>()> release = {};
 };
 
 // No error contains a password. wrong_state: a process that works on the shared database has

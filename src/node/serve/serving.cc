@@ -52,6 +52,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
       public_url_(settings.gate.public_url),
       settled_(std::move(settings.settled)),
       failed_(std::move(settings.failed)),
+      released_(std::move(settings.released)),
       people_mail_(settings.people.mail != nullptr),
       outgoing_(outgoing_of(settings)),
       log_(std::move(settings.log)),
@@ -113,7 +114,21 @@ http::Services Serving::services(ServingSettings const& settings) {
             .push = settings.push,
             .facts = facts_of(settings),
             .oidc = oidc_of(settings),
-            .foreign_sign_ins = settings.foreign_sign_ins};
+            .foreign_sign_ins = settings.foreign_sign_ins,
+            .release = [this](auto done) { release(std::move(done)); }};
+}
+
+void Serving::release(port::Fn<void(Result<void>)> done) {
+    auto work = [this] {
+        node_.release();
+        pump_.start();
+        log_.info("the restored copy was released");
+    };
+    node_.remove_hold([this, work, done = std::move(done)](Result<void> removed) mutable {
+        if (!removed) return done(std::move(removed));
+        released_ ? released_(work) : work();
+        done({});
+    });
 }
 
 // Slow receivers of webhooks must not delay a sign-in: it uses the client of the node.
@@ -215,7 +230,7 @@ Result<std::uint16_t> Serving::listen_for_metrics(ListenAddress const& address) 
 
 void Serving::start() {
     api_.webhooks().start();
-    pump_.start();
+    if (!node_.held()) pump_.start();
     memory_gate_.start();
 }
 

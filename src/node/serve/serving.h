@@ -52,6 +52,9 @@ struct ServingSettings {
     std::function<void(session::Receipt const&)> settled = {};
     // Called on the loop after a sync failed: nothing is written any more. May be empty.
     std::function<void()> failed = {};
+    // Called on the loop when a person has released a restored copy, before its work starts; calls
+    // `then`. May be empty.
+    std::function<void(port::Fn<void()> then)> released = {};
 };
 
 // The key that signs callback URLs. Blocks. A store in memory gets a new key each time.
@@ -88,7 +91,8 @@ public:
     [[nodiscard]] Result<std::string> listen(int listener = -1);
     // Serves GET /metrics without a token; returns the port.
     [[nodiscard]] Result<std::uint16_t> listen_for_metrics(ListenAddress const& address);
-    // Starts to send webhooks and waiting deliveries.
+    // Starts to send webhooks and waiting deliveries; a copy that holds does so when it is
+    // released.
     void start();
 
     void stop_accepting() override;
@@ -121,6 +125,7 @@ private:
     [[nodiscard]] webhook::Pump::Options pump_options(ServingSettings const& settings);
     [[nodiscard]] std::optional<webhook::Pump::Options::Sharing> sharing();
     [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
+    void release(port::Fn<void(Result<void>)> done);
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
     [[nodiscard]] std::shared_ptr<http::OidcSettings const> oidc_of(
@@ -138,7 +143,9 @@ private:
     void appended_elsewhere(port::FeedRow const& row) override { api_.appended_elsewhere(row); }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
-    void posted() override { pump_.wake(); }
+    void posted() override {
+        if (!node_.held()) pump_.wake();
+    }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) override {
         api_.delivered(key, answer);
     }
@@ -155,6 +162,7 @@ private:
     std::string address_url_;  // known once it listens
     std::function<void(session::Receipt const&)> const settled_;
     std::function<void()> const failed_;
+    std::function<void(port::Fn<void()>)> const released_;
     bool const people_mail_;  // e-mail is sent
     webhook::Outgoing const outgoing_;
     io::Log log_;

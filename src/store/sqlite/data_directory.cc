@@ -1,5 +1,7 @@
 #include "store/sqlite/data_directory.h"
 
+#include "store/sqlite/hold.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,16 +19,6 @@ namespace {
 std::unexpected<Error> refused(std::filesystem::path const& path, int error) {
     return fail(Code::store_unavailable,
                 path.string() + ": " + std::generic_category().message(error));
-}
-
-// A new name is durable once its directory has been synced.
-Result<void> sync_directory(std::filesystem::path const& path) {
-    int const fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return refused(path, errno);
-    int const error = fsync(fd) == 0 ? 0 : errno;
-    close(fd);
-    if (error != 0) return refused(path, error);
-    return {};
 }
 
 Result<void> make_directory(std::filesystem::path const& path) {
@@ -66,6 +58,15 @@ Result<void> write_holder(int fd, std::filesystem::path const& path) {
 
 }  // namespace
 
+Result<void> sync_directory(std::filesystem::path const& path) {
+    int const fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return refused(path, errno);
+    int const error = fsync(fd) == 0 ? 0 : errno;
+    close(fd);
+    if (error != 0) return refused(path, error);
+    return {};
+}
+
 Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) {
     if (auto const made = make_directory(path); !made) return std::unexpected(made.error());
     auto const file = path / "lock";
@@ -77,6 +78,11 @@ Result<DataDirectory> DataDirectory::acquire(std::filesystem::path const& path) 
         return fail(Code::wrong_state, path.string() + " is in use by " + holder_of(fd) +
                                            ": stop that process, or choose another directory");
     }
+    std::error_code error;
+    if (std::filesystem::exists(path / restoring_name, error))
+        return fail(Code::wrong_state, "a restore into " + path.string() +
+                                           " did not finish: delete the directory and restore "
+                                           "again");
     if (auto const written = write_holder(fd, file); !written)
         return std::unexpected(written.error());
     if (auto const made = make_file(path); !made) return std::unexpected(made.error());

@@ -61,6 +61,7 @@ Grammar::Grammar(std::string const& version) {
     add_access();
     add_bench();
     add_faces();
+    add_export();
     add_shell();
 }
 
@@ -145,9 +146,44 @@ void Grammar::add_checks() {
     auto const verify = std::make_shared<VerifyArgs>();
     auto* const v = add("verify", "Check a data directory that no server uses, or a database",
                         "dormouse verify --data ./sessions", verify);
-    v->add_option("--store", verify->store,
-                  "postgres://… instead of the data directory; servers may use it meanwhile")
-        ->type_name("URL");
+    auto* const store =
+        v->add_option("--store", verify->store,
+                      "postgres://… instead of the data directory; servers may use it meanwhile")
+            ->type_name("URL");
+    auto* const backup =
+        v->add_option("--backup", verify->backup, "A backup instead of the data directory")
+            ->type_name("DIR")
+            ->excludes(store);
+    v->add_option("--key", verify->key, "Key of an encrypted backup")
+        ->type_name("FILE")
+        ->needs(backup);
+    add_backup();
+}
+
+void Grammar::add_backup() {
+    auto const backup = std::make_shared<BackupArgs>();
+    auto* const b =
+        add("backup", "Back up a data directory, also while its server runs",
+            "dormouse backup /backup/dormouse\n  dormouse backup - > dormouse.tar", backup);
+    b->add_option(
+         "target", backup->target,
+         "Directory, to which only what changed since its last backup is written; - writes "
+         "a tar archive to standard output")
+        ->type_name("DIR")
+        ->required();
+    b->add_option("--key", backup->key,
+                  "Encrypt with the key in this file: 64 hexadecimal digits (openssl rand -hex 32)")
+        ->type_name("FILE");
+
+    auto const restore = std::make_shared<RestoreArgs>();
+    auto* const r = add("restore", "Write a backup into an empty data directory",
+                        "dormouse restore /backup/dormouse --data ./restored\n"
+                        "  dormouse serve --data ./restored &\n  dormouse release",
+                        restore);
+    r->add_option("backup", restore->backup, "Directory of the backup")
+        ->type_name("DIR")
+        ->required();
+    r->add_option("--key", restore->key, "Key of an encrypted backup")->type_name("FILE");
 }
 
 void Grammar::add_retention() {
@@ -217,6 +253,15 @@ void Grammar::add_faces() {
     i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
 }
 
+void Grammar::add_export() {
+    auto const args = std::make_shared<ExportArgs>();
+    auto* const e = add("export", "Sessions as JSON lines, with their events and artifacts",
+                        "dormouse export > sessions.jsonl\n  dormouse export ses_AAAAAAE", args);
+    e->add_option("session", args->sessions,
+                  "Sessions (all of the project); a unique beginning is enough")
+        ->type_name("SESSION");
+}
+
 void Grammar::add_shell() {
     auto const completion = std::make_shared<CompletionArgs>();
     auto* const c = add("completion", "Print a shell's completion of this command line",
@@ -258,6 +303,14 @@ void Grammar::add_configuration() {
                   "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
                   "output); check, show: what to read (where serve would look)")
         ->type_name("FILE");
+    auto const init = std::make_shared<InitArgs>();
+    auto* const i = add("init", "Write a first configuration for what is installed, and a tool",
+                        "dormouse init\n  dormouse init ./shop --yes", init);
+    i->add_option("folder", init->folder, "Where to write ($XDG_CONFIG_HOME/dormouse)")
+        ->type_name("DIR");
+    i->add_flag("-y,--yes", init->yes, "Ask nothing, take what is proposed");
+    add("status", "The server, its sessions by state, what waits, and the disk", "dormouse status",
+        std::make_shared<StatusArgs>());
     add("paths", "Show where configuration, data and token are", "dormouse paths",
         std::make_shared<PathsArgs>());
 }

@@ -191,7 +191,7 @@ struct InboxArgs {
     bool quarantined = false;
 };
 struct ReleaseArgs {
-    std::string mail;
+    std::string mail;  // empty: the hold of a restored copy
 };
 struct AliasArgs {
     std::string session;  // empty: list the aliases
@@ -230,6 +230,16 @@ struct DeliveriesArgs {
 };
 struct VerifyArgs {
     std::optional<std::string> store = {};
+    std::string backup = {};  // a directory, instead of the data directory
+    std::string key = {};
+};
+struct BackupArgs {
+    std::string target = {};  // "-": standard output
+    std::string key = {};
+};
+struct RestoreArgs {
+    std::string backup = {};
+    std::string key = {};
 };
 struct ManArgs {};
 struct CompletionArgs {
@@ -279,7 +289,17 @@ struct ImportArgs {
     std::string agent = {};  // the agent that continues them
     bool dry_run = false;
 };
+// Prints sessions as JSON lines.
+struct ExportArgs {
+    std::vector<std::string> sessions = {};  // empty: all of the project
+};
 struct PathsArgs {};
+struct StatusArgs {};
+// Writes a first configuration and an example tool.
+struct InitArgs {
+    std::string folder = {};  // empty: where serve looks for the configuration
+    bool yes = false;         // ask nothing
+};
 struct BenchArgs {
     int jobs = 8000;
     int rounds = 3;
@@ -295,7 +315,8 @@ using Command =
                  ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs,
                  ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
-                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs>;
+                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
+                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs>;
 
 struct Invocation {
     Global global;

@@ -445,9 +445,12 @@ void Grammar::add_mail() {
     i->add_flag("--quarantined", inbox->quarantined, "Only quarantined mail");
 
     auto const release = std::make_shared<ReleaseArgs>();
-    auto* const r = add("release", "Release quarantined mail, so that it wakes its receiver",
-                        "dormouse release mail_…", release);
-    r->add_option("mail", release->mail, "Mail")->type_name("MAIL")->required();
+    auto* const r = add("release", "Release a restored copy that holds, or quarantined mail",
+                        "dormouse release\n  dormouse release mail_…", release);
+    r->add_option("mail", release->mail,
+                  "Quarantined mail, which then wakes its receiver; without it: the restored copy, "
+                  "whose work then starts")
+        ->type_name("MAIL");
 
     auto const alias = std::make_shared<AliasArgs>();
     auto* const a = add("alias", "List aliases, or give a session one",

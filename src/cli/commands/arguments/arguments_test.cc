@@ -180,7 +180,7 @@ TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
     std::vector<std::pair<std::vector<std::string>, std::string>> const table{
         {{"sesions"}, "unknown command 'sesions'\n  Did you mean: dormouse sessions\n"},
         {{"--json", "promt", "x"}, "Did you mean: dormouse prompt\n"},
-        {{"init"}, "unknown command 'init'\n  Did you mean: dormouse config init\n"},
+        {{"setup"}, "unknown command 'setup'\n  Did you mean: dormouse init\n"},
         {{"link"}, "'dormouse link' needs NAME"},
         {{"token"}, "needs WHAT: create, list or revoke\n"},
         {{"sessions", "--limt", "3"},

@@ -45,6 +45,8 @@ private:
     void add_mail();
     void add_checks();
     void add_retention();
+    void add_backup();
+    void add_export();
     void add_shell();
     void add_configuration();
     void add_access();

@@ -116,14 +116,28 @@ std::string Misspelling::unknown_option(std::string const& name) const {
 // Returns the name that a command of other programs has here.
 std::string_view meant(std::string_view word) {
     constexpr std::pair<std::string_view, std::string_view> names[] = {
-        {"events", "tail"},      {"logs", "tail"},         {"follow", "tail"},
-        {"list", "sessions"},    {"ls", "sessions"},       {"messages", "show"},
-        {"get", "show"},         {"rm", "delete"},         {"submit", "result"},
-        {"reject", "deny"},      {"stop", "cancel"},       {"run", "serve"},
-        {"start", "serve"},      {"server", "serve"},      {"ask", "prompt"},
-        {"send", "prompt"},      {"check", "doctor"},      {"status", "doctor"},
-        {"init", "config init"}, {"setup", "config init"}, {"validate", "config check"},
-        {"dev", "serve"},        {"login", "link NAME"},   {"inspect", "show"},
+        {"events", "tail"},
+        {"logs", "tail"},
+        {"follow", "tail"},
+        {"list", "sessions"},
+        {"ls", "sessions"},
+        {"messages", "show"},
+        {"get", "show"},
+        {"rm", "delete"},
+        {"submit", "result"},
+        {"reject", "deny"},
+        {"stop", "cancel"},
+        {"run", "serve"},
+        {"start", "serve"},
+        {"server", "serve"},
+        {"ask", "prompt"},
+        {"send", "prompt"},
+        {"check", "doctor"},
+        {"setup", "init"},
+        {"validate", "config check"},
+        {"dev", "serve"},
+        {"login", "link NAME"},
+        {"inspect", "show"},
     };
     for (auto const& [other, ours] : names) {
         if (other == word) return ours;

@@ -135,21 +135,21 @@ bool is_ours(std::string_view command, HookProgram const& program) {
     return executable.substr(executable.rfind('/') + 1) == "dormouse" || executable == "'dormouse";
 }
 
-struct Found {
+struct FoundValue {
     std::size_t group = 0;    // of the event
     std::size_t handler = 0;  // of the group
     json::View value = {};
 };
 
 // The first of our hooks among the groups of the event.
-std::optional<Found> find_ours(json::View groups, HookProgram const& program) {
-    std::optional<Found> out;
+std::optional<FoundValue> find_ours(json::View groups, HookProgram const& program) {
+    std::optional<FoundValue> out;
     std::size_t group = 0;
     groups.elements([&](json::View one) {
         std::size_t handler = 0;
         one["hooks"].elements([&](json::View hook) {
             if (!out && is_ours(hook["command"].string_or(""), program))
-                out = Found{group, handler, hook};
+                out = FoundValue{group, handler, hook};
             ++handler;
         });
         ++group;
@@ -167,7 +167,7 @@ std::size_t index_of(json::View object, std::string_view name) {
 }
 
 // Removes the hook, and what is empty without it.
-std::string without(std::string_view text, HookProgram const& program, Found const& found) {
+std::string without(std::string_view text, HookProgram const& program, FoundValue const& found) {
     json::View const root(text);
     json::View const hooks = root["hooks"], groups = hooks[program.event];
     Container const events = container_of(text, hooks), list = container_of(text, groups);

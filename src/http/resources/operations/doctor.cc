@@ -270,7 +270,8 @@ void add_overdue(Doctor& d, Overdue const& found) {
     runner::Runner const& runner = d.api.services().runner;
     Time const now = runner.now();
     for (port::Due const& one : found.due) {
-        bool const is_late = to_ms(one.at) != 0 && one.at + overdue < now;
+        // In a copy that holds, nothing moves on purpose.
+        bool const is_late = !runner.held() && to_ms(one.at) != 0 && one.at + overdue < now;
         if (!is_late || runner.attends(one.session, now - overdue)) {
             ++d.outstanding;
             continue;
@@ -325,6 +326,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .store = store.empty() ? std::nullopt : std::optional(store),
                        .nodes = {node},
                        .others = d.api.others(),
+                       .held = runner.held(),
                        .outstanding = d.outstanding,
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),

@@ -89,6 +89,7 @@ struct DoctorAnswer {
     std::optional<std::string> store = {};
     std::vector<NodeFacts> nodes = {};
     std::vector<port::NodeRow> others = {};
+    bool held = false;
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
@@ -135,6 +136,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
     field("others", &DoctorAnswer::others, "The other processes that share the store."),
+    field("held", &DoctorAnswer::held,
+          "The store is a restored copy that holds: nothing is started until it is released."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
            field("nextWakeAt", &DoctorAnswer::next_wake),
            field("models", &DoctorAnswer::models,

@@ -89,6 +89,7 @@ void Metrics::write_runner(Exposition& out, runner::Runner const& runner) const 
     out.gauge("dormouse_store_failed", "1 after a write to the disk failed: the server stops")
         .sample(flag(runner.failed()));
     out.gauge("dormouse_draining", "1 while the server stops").sample(flag(runner.draining()));
+    out.gauge("dormouse_held", "1 while a restored copy holds").sample(flag(runner.held()));
     out.gauge("dormouse_clock_guarded",
               "1 while deadlines are delayed because the clock jumped ahead")
         .sample(flag(runner.clock().holding()));

@@ -42,8 +42,10 @@ void Readiness::run_out_of_time() {
 
 void Readiness::answer_all(Result<void> const& answer) {
     ++round_;
+    std::string const ready =
+        services_.runner.held() ? R"({"ready":true,"held":true})" : R"({"ready":true})";
     for (ExchangePtr const& x : std::exchange(waiting_, {}))
-        answer ? x->json(200, R"({"ready":true})") : x->fail(answer.error());
+        answer ? x->json(200, ready) : x->fail(answer.error());
 }
 
 }  // namespace dormouse::http

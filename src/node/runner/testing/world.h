@@ -187,9 +187,10 @@ public:
             return epoch < this->epoch();
         }
     }
-    [[nodiscard]] bool may_start() const override { return beats; }
+    [[nodiscard]] bool may_start() const override { return beats && !holds; }
     [[nodiscard]] bool has_share(std::uint64_t /*number*/) const override { return share; }
     [[nodiscard]] bool leads() const override { return first; }
+    [[nodiscard]] bool held() const override { return holds; }
     void rejoin(port::Fn<void()> done) override {
         ++rejoined;
         if constexpr (Journal::shared) journal_.store->join();
@@ -199,6 +200,7 @@ public:
     bool beats = true;  // the others know that this process lives
     bool share = true;
     bool first = true;
+    bool holds = false;
     int rejoined = 0;
 
 private:

@@ -1,0 +1,124 @@
+// init: writes a first configuration and an example tool.
+
+#include "cli/commands/commands.h"
+#include "cli/commands/init/first_config.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <istream>
+#include <ostream>
+#include <system_error>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr int tool_mode = 0755;
+constexpr int config_mode = 0644;
+
+// Empty: the proposal.
+std::string answer(Context const& context, std::string const& question) {
+    context.err << question << ' ' << std::flush;
+    std::string line;
+    std::getline(context.in, line);
+    return line;
+}
+
+std::string model_name(FoundModel const& model) { return model.kind + " " + model.model; }
+
+std::optional<FoundModel> choose_model(Context const& context, bool ask, Installed const& found) {
+    if (found.models.empty()) return std::nullopt;
+    if (!ask) return found.models.front();
+    std::string question = "1. Which model?";
+    for (std::size_t i = 0; i < found.models.size(); ++i)
+        question += "\n   " + std::to_string(i + 1) + "  " + model_name(found.models[i]);
+    auto const text = answer(context, question + "\n   [1]:");
+    auto const number = text.empty() ? 1 : std::strtoul(text.c_str(), nullptr, 10);
+    return found.models[number >= 1 && number <= found.models.size() ? number - 1 : 0];
+}
+
+Outcome<void> write_new(std::string const& path, std::string const& text, int mode) {
+    int const fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int error = fd < 0 ? errno : 0;
+    if (error == 0 && ::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+        error = errno;
+    if (fd >= 0) ::close(fd);
+    if (error == 0) return {};
+    return failure(status::failed, path + ": " + std::generic_category().message(error));
+}
+
+// Nothing is written if one of the files exists.
+Outcome<void> write_both(std::string const& config, std::string const& tool, Choices const& choices,
+                         Installed const& found) {
+    std::error_code error;
+    for (std::string const& path : {config, tool})
+        if (std::filesystem::exists(path, error))
+            return failure(status::conflict, path + " exists already; nothing was written",
+                           "Name another folder: dormouse init DIR.");
+    auto const folder = std::filesystem::path(config).parent_path();
+    std::filesystem::create_directories(folder, error);
+    if (error) return failure(status::failed, folder.string() + ": " + error.message());
+    if (auto done = write_new(config, first_config(choices, found), config_mode); !done)
+        return done;
+    return write_new(tool, example_tool_text(), tool_mode);
+}
+
+std::string found_text(Installed const& found) {
+    std::string out = "Found:";
+    for (FoundModel const& model : found.models) {
+        out += "\n  model      " + model_name(model);
+        if (!model.api_key_env.empty()) out += " ($" + model.api_key_env + ")";
+    }
+    for (std::string const& agent : found.agents) out += "\n  agent      " + agent;
+    for (FoundServer const& server : found.servers)
+        out += "\n  MCP server " + server.name + " (" + server.file + ")";
+    return out == "Found:" ? "Found no model, agent or MCP server.\n" : out + "\n";
+}
+
+Outcome<std::string> folder_of(Context const& context, std::string const& named) {
+    if (!named.empty()) return std::filesystem::absolute(named).lexically_normal().string();
+    auto const own = own_config(context.env);
+    if (!own.empty()) return std::filesystem::path(own).parent_path().string();
+    return failure(status::usage, "no home is known: HOME and XDG_CONFIG_HOME are empty",
+                   "Name a folder: dormouse init DIR.");
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, InitArgs const& args) {
+    auto folder = folder_of(context, args.folder);
+    if (!folder) return std::unexpected(folder.error());
+    auto const variable = [](char const* name) {
+        char const* const value = std::getenv(name);
+        return std::string(value == nullptr ? "" : value);
+    };
+    std::error_code ignored;
+    auto const found =
+        look_around({variable, context.env.home, std::filesystem::current_path(ignored).string()});
+    context.err << found_text(found);
+    bool const ask = !args.yes && context.may_ask;
+    Choices choices{.model = choose_model(context, ask, found)};
+    if (ask) {
+        auto const approves =
+            answer(context, "2. Is a person asked before the example tool runs? [Y/n]:");
+        choices.approve = !approves.starts_with('n') && !approves.starts_with('N');
+        auto const other = answer(context, "3. Which folder? [" + *folder + "]:");
+        if (!other.empty()) folder = folder_of(context, other);
+    }
+    auto const config = *folder + "/dormouse.toml";
+    auto const tool = *folder + "/" + std::string(example_tool);
+    if (auto written = write_both(config, tool, choices, found); !written)
+        return std::unexpected(written.error());
+    json::Writer out;
+    out.begin_object().member("config", config).member("tool", tool).end_object();
+    bool const usual = config == own_config(context.env);
+    std::string const flag = usual ? "" : " --config " + shell_word(config);
+    context.show(out.json(), "wrote " + config + "\nwrote " + tool + "\nnext: dormouse serve" +
+                                 flag + ", then dormouse prompt --agent assistant 'deploy shop'\n");
+    return status::done;
+}
+
+}  // namespace dormouse::cli

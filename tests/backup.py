@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`dormouse backup` copies a data directory while its server runs; `restore` writes the copy, which
+holds until it is released; damaged or foreign input changes nothing."""
+import json
+import pathlib
+import resource
+import subprocess
+import tarfile
+
+from dormouse import BINARY, Case, Server, environment, main, run, wait_for
+
+KEY = '5a' * 32
+
+
+class Backup(Case):
+    # A backup of another store is a matter of its own programs.
+    arguments = ('--store', 'sqlite')
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.server.own)
+        self.target = self.folder / 'backup'
+
+    def backup(self, *options, status=0, target=None):
+        done = run('backup', str(target or self.target), *options,
+                   '--data', self.server.directory, '--json')
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return json.loads(done.stdout) if status == 0 else done.stderr
+
+    def restore(self, *options, status=0, to='restored'):
+        done = run('restore', str(self.target), *options, '--data', str(self.folder / to))
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stderr
+
+    def checked(self, *options):
+        return run('verify', '--backup', str(self.target), *options)
+
+    def restored(self):
+        server = Server('--store', 'sqlite', directory=self.folder / 'restored')
+        self.addCleanup(server.clean)
+        return server
+
+    def chunks(self):
+        return sorted(p for p in (self.target / 'chunks').rglob('*') if p.is_file())
+
+    def key(self, text=KEY, name='key'):
+        file = self.folder / name
+        file.write_text(text + '\n')
+        file.chmod(0o600)
+        return '--key', str(file)
+
+    def test_copy_of_a_running_server_holds_until_it_is_released(self):
+        waiting = self.server.create('deploy A within 1h')['id']
+        (call,) = self.server.open_calls(waiting)
+        report = self.backup()
+        self.assertGreater(report['feed'], 0)
+        later = self.server.create('deploy B')['id']
+        self.restore()
+
+        copy = self.restored()
+        self.assertEqual(copy.get(f'/api/sessions/{later}').status, 404, 'it was made later')
+        wait_for(lambda: copy.get('/readyz').status == 200, what='readiness')
+        self.assertTrue(copy.get('/readyz')['held'])
+        self.assertTrue(copy.get('/api/doctor')['held'])
+        self.assertIn(b'\ndormouse_held 1\n', copy.get('/metrics').raw)
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        fresh = copy.create('deploy C', wait=0)['id']
+        copy.advance(7200)
+        self.assertEqual([t['status'] for t in copy.turns(waiting)], ['running'])
+        self.assertEqual([m['role'] for m in copy.messages(fresh)], ['user'])
+        copy.restart()
+        self.assertTrue(copy.get('/api/doctor')['held'], 'also after a restart')
+
+        released = run('--server', f'http://127.0.0.1:{copy.port}', 'release',
+                       env={'DORMOUSE_TOKEN': copy.token})
+        self.assertEqual(released.returncode, 0, released.stderr)
+        self.assertIn('released', released.stdout)
+        copy.at_rest(waiting)
+        self.assertEqual(copy.said(waiting), 'deploy A: live')
+        copy.at_rest(fresh)
+        self.assertFalse(copy.get('/api/doctor')['held'])
+        copy.restart()
+        self.assertFalse(copy.get('/api/doctor')['held'], 'also after a restart')
+        copy.finish()
+
+    def test_second_backup_writes_what_changed_and_removes_the_rest(self):
+        self.server.create('deploy A ' + 'x' * 1_000_000)
+        first = self.backup()
+        self.assertEqual(first['written'], len(self.chunks()))
+        self.server.create('deploy B')
+        second = self.backup()
+        self.assertLess(second['written'], first['written'] / 2)
+        self.assertGreater(second['feed'], first['feed'])
+        named = {chunk for file in json.loads((self.target / 'manifest.json').read_text())
+                 ['content']['files'] for chunk in file['chunks']}
+        self.assertEqual({chunk.name for chunk in self.chunks()}, named)
+        self.assertEqual(self.checked().returncode, 0)
+
+    def test_stopped_server_is_copied_and_archive_holds_the_same(self):
+        session = self.server.create('deploy A')['id']
+        self.server.kill()
+        archive = self.folder / 'archive.tar'
+        with open(archive, 'wb') as out:
+            done = subprocess.run([BINARY, 'backup', '-', '--data', self.server.directory],
+                                  stdout=out, stderr=subprocess.PIPE, env=environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(archive) as tar:
+            tar.extractall(self.target)
+        self.restore()
+        self.assertEqual(run('verify', '--data', str(self.folder / 'restored')).returncode, 0)
+        self.server.start()
+        self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 200)
+
+    def test_encrypted_backup_needs_its_key(self):
+        self.server.create('deploy a-secret-place')
+        self.backup(*self.key())
+        stored = b''.join(p.read_bytes() for p in self.target.rglob('*') if p.is_file())
+        self.assertNotIn(b'a-secret-place', stored)
+        self.assertNotIn(b'dormouse.db', stored)
+        second = self.backup(*self.key())
+        self.assertLess(second['written'], second['chunks'])
+        self.assertIn('is encrypted: pass --key', self.restore(status=2))
+        other = self.key('a5' * 32, 'other')
+        self.assertIn('encrypted with another key', self.restore(*other, status=2))
+        self.assertIn('another key', self.backup(*other, status=2))
+        self.assertIn('64 hexadecimal digits', self.backup(*self.key('short', 'bad'), status=2))
+        open_key = self.key(KEY, 'open')
+        pathlib.Path(open_key[1]).chmod(0o644)
+        self.assertIn('chmod 600', self.backup(*open_key, status=2))
+        self.restore(*self.key())
+
+    def test_damaged_or_newer_backup_is_refused_as_a_whole(self):
+        self.server.create('deploy A')
+        self.backup()
+        manifest = self.target / 'manifest.json'
+        text = manifest.read_text()
+        first = self.chunks()[0]
+        content = first.read_bytes()
+        for damage, says in (
+            (lambda: first.write_bytes(content[:-1]), 'is damaged'),
+            (lambda: first.write_bytes(b'\0' + content[1:] + b'\0'), 'is damaged'),
+            (first.unlink, 'is missing'),
+        ):
+            with self.subTest(says=says):
+                damage()
+                self.assertIn(first.name + ' ' + says, self.restore(status=1))
+                checked = self.checked()
+                self.assertEqual(checked.returncode, 1)
+                self.assertIn(says, checked.stdout)
+                first.write_bytes(content)
+        for changed, says in (
+            (text.replace('"format":1', '"format":2'), 'newer release'),
+            (text.replace('"storeFormat":', '"storeFormat":9'), 'newer release'),
+            (text.replace('"name":"token"', '"name":"../token"'), 'manifest.json is damaged'),
+            (text[: len(text) // 2], 'manifest.json is damaged'),
+            ('{}', 'not the manifest'),
+        ):
+            with self.subTest(says=says):
+                manifest.write_text(changed)
+                done = run('restore', str(self.target), '--data', str(self.folder / 'restored'))
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(says, done.stderr)
+        manifest.unlink()
+        self.assertIn('was cut off', self.restore(status=3))
+        self.assertFalse((self.folder / 'restored').exists())
+
+    def test_target_in_use_full_or_foreign_stays_as_it_was(self):
+        self.server.create('deploy A')
+        self.backup()
+        (self.folder / 'restored').mkdir()
+        (self.folder / 'restored' / 'mine').write_text('x')
+        self.assertIn('is not empty', self.restore(status=4))
+        self.assertEqual([p.name for p in (self.folder / 'restored').iterdir()], ['mine'])
+        self.assertIn('other files than a backup',
+                      self.backup(status=4, target=self.folder / 'restored'))
+        before = self.chunks()
+        self.server.create('deploy B')
+        full = subprocess.run(
+            [BINARY, 'backup', str(self.target), '--data', self.server.directory],
+            capture_output=True, env=environment(), restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (32_768, 32_768)))
+        self.assertNotEqual(full.returncode, 0)
+        self.assertIn(b'File too large', full.stderr)
+        self.assertEqual(self.chunks(), before)
+        self.assertEqual(self.checked().returncode, 0)
+        full = subprocess.run(
+            [BINARY, 'restore', str(self.target), '--data', str(self.folder / 'full')],
+            capture_output=True, env=environment(), restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (32_768, 32_768)))
+        self.assertIn(b'File too large', full.stderr)
+        self.assertFalse((self.folder / 'full').exists())
+
+    def test_two_restores_at_once_write_one_copy(self):
+        self.server.create('deploy A')
+        self.backup()
+        both = [subprocess.Popen([BINARY, 'restore', str(self.target), '--data',
+                                  str(self.folder / 'restored')], env=environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(2)]
+        said = [each.communicate()[1] for each in both]
+        self.assertEqual(sorted(each.returncode for each in both), [0, 4], said)
+        self.assertEqual(run('verify', '--data', str(self.folder / 'restored')).returncode, 0)
+
+    def test_restore_that_did_not_finish_is_not_started(self):
+        cut = self.folder / 'cut'
+        cut.mkdir()
+        (cut / 'restoring').write_text('{}\n')
+        done = run('serve', '--data', str(cut), '--listen', '127.0.0.1:0', '--no-config')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('did not finish', done.stderr)
+
+
+if __name__ == '__main__':
+    main()
