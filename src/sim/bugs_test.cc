@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Bug::no_fence, "driver: a process that is gone appends", 400, "NoFence"},
         Planted{Bug::driver_ignored, "driver: two processes decide", 400, "DriverIgnored"},
         Planted{Bug::memory_trusted, "read: something acknowledged", 400, "MemoryTrusted"},
-        Planted{Bug::starts_unchecked, "effect: a process that is gone", 400, "StartsUnchecked"}),
+        Planted{Bug::starts_unchecked, "effect: a process that is gone", 1'000, "StartsUnchecked"}),
     [](testing::TestParamInfo<Planted> const& info) { return info.param.name; });
 
 }  // namespace

@@ -177,9 +177,7 @@ void Grammar::add_backup() {
 
     auto const restore = std::make_shared<RestoreArgs>();
     auto* const r = add("restore", "Write a backup into an empty data directory",
-                        "dormouse restore /backup/dormouse --data ./restored\n"
-                        "  dormouse serve --data ./restored &\n  dormouse release",
-                        restore);
+                        "dormouse restore /backup/dormouse --data ./restored", restore);
     r->add_option("backup", restore->backup, "Directory of the backup")
         ->type_name("DIR")
         ->required();
