@@ -28,7 +28,8 @@ Runner::Runner(World world, Options options, Observer& observer)
       numbers_(world.loop, options_.numbers, options_.fetch_numbers),
       observer_(observer),
       outbox_(
-          {world.loop, world.journal, world.nodes.alone()},
+          {world.loop, world.journal, world.nodes.alone(),
+           [this](Error const& error) { store_failed(error); }},
           [this](SessionId to, Command::Body body, Actor by, Reply reply) {
               command(to, std::move(body), {std::move(by)}, std::move(reply));
           },

@@ -178,8 +178,10 @@ void Outbox::next(Pair const& pair, bool remove) {
         update.gone = true;
         return store.update_messages({&update, 1});
     };
-    world_.journal.write(std::move(work),
-                         scope_.guard([this, done](auto const&) { known_.erase(done); }));
+    world_.journal.write(std::move(work), scope_.guard([this, done](Result<void> const& removed) {
+        known_.erase(done);
+        if (!removed && world_.failed) world_.failed(removed.error());
+    }));
 }
 
 void Outbox::again(Pair const& pair, bool unreadable) {

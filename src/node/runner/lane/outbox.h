@@ -24,6 +24,8 @@ public:
         port::Loop& loop;
         port::Journal& journal;
         bool alone = true;  // no other process appends
+        // A write failed. May be empty.
+        std::function<void(Error const&)> failed = {};
     };
     // Called with the outcome of each message, as far as this process knows it.
     using Delivered =
