@@ -63,7 +63,7 @@ Result<void> GrantFile::save(std::string const& server, Json const& grant) {
 }
 
 mcp_client::SignInWorld sign_in_world(std::string const& directory,
-                                      std::function<serve::Serving*()> serving) {
+                                      std::function<serve::Serving*()> const& serving) {
     auto const grants = std::make_shared<GrantFile>(directory);
     auto save = [grants, serving](std::string const& server, Json const& grant) {
         auto const saved = grants->save(server, grant);

@@ -30,7 +30,7 @@ private:
 
 // Where sign-ins to MCP servers are kept, and where people make them. `serving`: null before it is
 // made.
-[[nodiscard]] mcp_client::SignInWorld sign_in_world(std::string const& directory,
-                                                    std::function<serve::Serving*()> serving);
+[[nodiscard]] mcp_client::SignInWorld sign_in_world(
+    std::string const& directory, std::function<serve::Serving*()> const& serving);
 
 }  // namespace dormouse::app

@@ -39,7 +39,10 @@ void StoreOnLoop::reconnect() {
 void StoreOnLoop::commit(std::vector<port::Append> appends,
                          port::Fn<void(std::vector<port::AppendResult>)> done) {
     auto work = [this, appends = std::move(appends), done = std::move(done)]() mutable {
-        auto answer = [results = write(appends), done = std::move(done)]() mutable {
+        auto results = write(appends);
+        auto answer = [this, results = std::move(results), says = stopped_,
+                       done = std::move(done)]() mutable {
+            told_ = told_ || says;
             done(std::move(results));
         };
         reach(in_order(delay(Duration(2)), last_commit_), std::move(answer));

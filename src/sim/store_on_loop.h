@@ -44,6 +44,8 @@ public:
     void break_down() { breaks_ = true; }
     // A sync has failed: this store writes nothing any more.
     [[nodiscard]] bool stopped() const { return stopped_; }
+    // The process has had an answer that says so.
+    [[nodiscard]] bool told() const { return told_; }
 
 private:
     // Runs `work` on the store after `delay`, and later if the store is cut off then.
@@ -64,6 +66,7 @@ private:
     bool cut_ = false;
     bool breaks_ = false;
     bool stopped_ = false;
+    bool told_ = false;
     Duration last_commit_{0};
     Duration last_read_{0};
 };

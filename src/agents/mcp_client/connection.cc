@@ -35,7 +35,7 @@ bool knows_stateless(json::View discovered) {
 
 Connection::Connection(ServerSettings settings, World world, ConnectionEvents events)
     : settings_(std::move(settings)),
-      world_(world),
+      world_(std::move(world)),
       events_(std::move(events)),
       progress_(world_.loop, events_.progress),
       tasks_(settings_, world_.loop, *this, progress_),

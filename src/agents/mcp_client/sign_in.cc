@@ -186,7 +186,8 @@ std::string SignIn::wrong_issuer(port::ForeignCode const& code) const {
     return missing || other ? "the answer is of another authorization server" : "";
 }
 
-void SignIn::finish(port::ForeignCode code, port::Fn<void(std::expected<void, std::string>)> done) {
+void SignIn::finish(port::ForeignCode const& code,
+                    port::Fn<void(std::expected<void, std::string>)> done) {
     if (auto wrong = wrong_issuer(code); !wrong.empty())
         return done(std::unexpected(std::move(wrong)));
     auto const reply = std::make_shared<decltype(done)>(std::move(done));

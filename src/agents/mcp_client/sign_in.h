@@ -42,7 +42,8 @@ public:
 
     void begin(port::ForeignSignIn request,
                port::Fn<void(std::expected<std::string, std::string>)> done);
-    void finish(port::ForeignCode code, port::Fn<void(std::expected<void, std::string>)> done);
+    void finish(port::ForeignCode const& code,
+                port::Fn<void(std::expected<void, std::string>)> done);
 
 private:
     using Found = std::function<void(std::expected<Authorizer, std::string>)>;
