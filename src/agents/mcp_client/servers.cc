@@ -122,7 +122,7 @@ void Servers::begin(std::string const& server, port::ForeignSignIn request,
 
 void Servers::finish(std::string const& server, port::ForeignCode code,
                      port::Fn<void(std::expected<void, std::string>)> done) {
-    sign_in_of(server)->finish(std::move(code), std::move(done));
+    sign_in_of(server)->finish(code, std::move(done));
 }
 
 void Servers::leave() {
