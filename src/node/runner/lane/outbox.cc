@@ -13,7 +13,7 @@ namespace dormouse::runner {
 using namespace dormouse::session;
 
 Outbox::Outbox(World world, Send send, Delivered on_delivered)
-    : world_(world), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
+    : world_(std::move(world)), send_(std::move(send)), on_delivered_(std::move(on_delivered)) {}
 
 void Outbox::add(std::vector<port::OutboxRow> posts) {
     // Another process may have stored earlier ones for the same receiver.

@@ -2,6 +2,7 @@
 
 #include "store/postgres/owner.h"
 #include "store/postgres/statements.h"
+#include "store/postgres/writer/rows.h"
 
 #include <sys/random.h>
 
