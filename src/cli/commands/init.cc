@@ -114,8 +114,8 @@ Outcome<int> execute(Context const& context, InitArgs const& args) {
         return std::unexpected(written.error());
     json::Writer out;
     out.begin_object().member("config", config).member("tool", tool).end_object();
-    bool const usual = config == own_config(context.env);
-    std::string const flag = usual ? "" : " --config " + shell_word(config);
+    bool const is_default = config == own_config(context.env);
+    std::string const flag = is_default ? "" : " --config " + shell_word(config);
     context.show(out.json(), "wrote " + config + "\nwrote " + tool + "\nnext: dormouse serve" +
                                  flag + ", then dormouse prompt --agent assistant 'deploy shop'\n");
     return status::done;
