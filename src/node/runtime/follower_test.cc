@@ -1,6 +1,7 @@
 #include "runtime/follower.h"
 
 #include "runner/testing/world.h"
+#include "runtime/testing/agreeing_store.h"
 #include "store/memory/memory_store.h"
 
 #include <gtest/gtest.h>
@@ -11,23 +12,12 @@ namespace {
 using runner::testing::TestLoop;
 
 // What others appended: numbers from 1 on.
-class TestFeed final : public port::SharedStore {
+class TestFeed final : public AgreeingStore {
 public:
     [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& /*seen*/) override { return false; }
     [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override { return false; }
-    void end_wait() override {}
     [[nodiscard]] Result<Epoch> join() override { return Epoch{0}; }
-    [[nodiscard]] Result<port::NumberBlock> take_numbers() override { return port::NumberBlock{}; }
-    [[nodiscard]] Result<std::string> agree(std::string const& /*name*/,
-                                            std::string const& proposed) override {
-        return proposed;
-    }
-    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
-                                                             Time /*now*/,
-                                                             Time /*until*/) override {
-        return std::vector(keys.begin(), keys.end());
-    }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t /*max_bytes*/) override {
         ++reads;

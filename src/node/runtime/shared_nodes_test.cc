@@ -1,6 +1,7 @@
 #include "runtime/shared_nodes.h"
 
 #include "runner/testing/world.h"
+#include "runtime/testing/agreeing_store.h"
 #include "store/memory/memory_store.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 using runner::testing::TestLoop;
 
 // The table of nodes in a test's hands. This process has epoch 7 until it joins again.
-class TestSharedStore final : public port::SharedStore {
+class TestSharedStore final : public AgreeingStore {
 public:
     [[nodiscard]] Result<port::Beat> beat(Self const& self) override {
         selves.push_back(self);
@@ -29,21 +30,10 @@ public:
     [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override {
         return std::exchange(changed, false);
     }
-    void end_wait() override {}
     [[nodiscard]] Result<Epoch> join() override {
         if (away) return fail(Code::store_unavailable, "away");
         table[20] = 0;
         return Epoch{20};
-    }
-    [[nodiscard]] Result<port::NumberBlock> take_numbers() override { return port::NumberBlock{}; }
-    [[nodiscard]] Result<std::string> agree(std::string const& /*name*/,
-                                            std::string const& proposed) override {
-        return proposed;
-    }
-    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
-                                                             Time /*now*/,
-                                                             Time /*until*/) override {
-        return std::vector(keys.begin(), keys.end());
     }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t /*after*/,
                                                 std::size_t /*max_bytes*/) override {

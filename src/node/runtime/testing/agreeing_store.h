@@ -1,0 +1,24 @@
+#pragma once
+// The part of a shared store that most tests of one process do not use: this process is asked
+// first, and takes every message.
+
+#include "port/shared_store.h"
+
+namespace dormouse::runtime {
+
+class AgreeingStore : public port::SharedStore {
+public:
+    [[nodiscard]] Result<port::NumberBlock> take_numbers() override { return port::NumberBlock{}; }
+    [[nodiscard]] Result<std::string> agree(std::string const& /*name*/,
+                                            std::string const& proposed) override {
+        return proposed;
+    }
+    [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
+                                                             Time /*now*/,
+                                                             Time /*until*/) override {
+        return std::vector(keys.begin(), keys.end());
+    }
+    void end_wait() override {}
+};
+
+}  // namespace dormouse::runtime
