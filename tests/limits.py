@@ -216,6 +216,19 @@ class EachOne(Limits):
         for session in sessions:
             self.assertEqual(server.said(session), 'You said: ' + 'x' * 200_000)
 
+    def test_resident_time(self):
+        """Sessions idle for that long leave memory, and are read again when used."""
+        server = self.started('resident_time = "20s"')
+        waiting = [self.waiting(f'deploy {i}') for i in range(5)]
+        server.advance(10)
+        self.assertEqual(server.get('/api/doctor')['nodes'][0]['resident'], 5)
+        server.advance(15)
+        wait_for(lambda: server.get('/api/doctor')['nodes'][0]['resident'] == 0)
+        for i, (session, (call,)) in enumerate(waiting):
+            self.assertStatus(server.result(call, f'up {i}'), 200)
+            server.at_rest(session)
+            self.assertEqual(server.said(session), f'deploy {i}: up {i}')
+
     def test_prompt_bytes(self):
         server = self.started('prompt_bytes = 1024')
         session = server.create()['id']

@@ -125,6 +125,8 @@ struct Settings {
     std::function<void(std::string_view line)> log = {};
     // Sessions kept in memory; idle ones beyond it are unloaded, busy ones are not.
     std::size_t resident_sessions = 16'384;
+    // An idle session leaves memory after this time; at least 1 ms. It is read again when needed.
+    Duration resident_time{10'000};
     // Deletes sessions this long after they completed; nullopt: never.
     std::optional<Duration> completed_after = {};
 };

@@ -173,6 +173,7 @@ http::HttpOptions http_options(config::Config const& config, ListenAddress const
 runner::Options runner_options(config::Config const& config) {
     return {.resident_max = config.limits.resident_sessions,
             .resident_bytes = config.limits.resident_bytes,
+            .resident_time = config.limits.resident_time,
             .limits = session_limits(config),
             .mail = mail_policies(config),
             .completed_after = config.retention.completed_after,

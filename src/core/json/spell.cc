@@ -99,11 +99,23 @@ std::int64_t parse_exponent(std::string_view text) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-    out += '"';
     char const* run = text.data();
-    char const* p = run;
     char const* const end = run + text.size();
-    while ((p = end_of_plain_run(p, end)) < end) {
+    char const* p = end_of_plain_run(run, end);
+    if (p == end) {  // nearly all texts: room is made once
+        std::size_t const before = out.size();
+        std::size_t const after = before + text.size() + 2;
+        // The size that it gets is the capacity with some libraries.
+        out.resize_and_overwrite(after, [&](char* buffer, std::size_t /*size*/) {
+            buffer[before] = '"';
+            std::copy(run, end, buffer + before + 1);
+            buffer[after - 1] = '"';
+            return after;
+        });
+        return;
+    }
+    out += '"';
+    for (; p < end; p = end_of_plain_run(p, end)) {
         if (must_escape(*p)) {
             out.append(run, p);
             append_escaped(out, *p);

@@ -73,6 +73,7 @@ struct Limits {
     Duration heartbeat{15'000};
     std::uint32_t resident_sessions = 16'384;
     std::uint32_t resident_bytes = 268'435'456;
+    Duration resident_time{10'000};
     std::uint32_t validators_at_once = 8;
     std::uint32_t validators_waiting = 1'000;
     std::uint32_t prompt_bytes = 1'048'576;

@@ -142,7 +142,7 @@ void Runner::posted(std::vector<port::OutboxRow> posts) {
 void Runner::store_failed(Error const& error) {
     outbox_.doubt();
     // Memory was too short to read a session: unloads idle ones for the next attempt.
-    if (error.code == Code::overloaded) release_rested(0, 0);
+    if (error.code == Code::overloaded) release_idle();
     if (error.code != Code::fail_stop || std::exchange(failed_, true)) return;
     observer_.failed();
 }
@@ -447,58 +447,6 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
     world_.loop.after(Duration(1'000), scope_.guard(std::move(again)));
 }
 
-// A lane whose session was deleted, or never existed, is released in the next loop iteration: the
-// caller that was just answered no longer uses it then.
-void Runner::rested(SessionId session) {
-    unlist(session);
-    auto const found = lanes_.find(session);
-    if (found == lanes_.end()) return;
-    std::size_t const weight = found->second->weight();
-    rested_at_[session] = rested_.insert(rested_.end(), {session, weight});
-    rested_bytes_ += weight;
-    if (found->second->gone()) {
-        world_.loop.post(scope_.guard([this, session] {
-            auto const lane = lanes_.find(session);
-            if (lane != lanes_.end() && lane->second->gone()) release_lane(session);
-        }));
-    }
-    release_rested(options_.resident_max, options_.resident_bytes);
-}
-
-void Runner::unlist(SessionId session) {
-    auto const place = rested_at_.find(session);
-    if (place == rested_at_.end()) return;
-    CHECK(rested_bytes_ >= place->second->second);
-    rested_bytes_ -= place->second->second;
-    rested_.erase(place->second);
-    rested_at_.erase(place);
-}
-
-// Unloads lanes beyond the limits, longest idle first.
-void Runner::release_rested(std::size_t lanes_max, std::size_t bytes_max) {
-    for (auto it = rested_.begin(); it != rested_.end();) {
-        if (lanes_.size() <= lanes_max && rested_bytes_ <= bytes_max) return;
-        SessionId const session = (it++)->first;
-        release_lane(session);
-    }
-}
-
-// Returns false if the lane is in use. A lane that a reader still holds must stay: a second lane
-// for its session would get what comes, and the first one would not.
-bool Runner::release_lane(SessionId session) {
-    auto const found = lanes_.find(session);
-    bool const sleeps = found != lanes_.end() && found->second->may_sleep();
-    if (sleeps && found->second.use_count() > 1) return false;
-    unlist(session);
-    if (!sleeps) return false;
-    if (auto gate = found->second->missing_gate())
-        parked_[session] = {*std::move(gate), found->second->next_time()};
-    // It may be on the call stack: destroyed in the next loop iteration.
-    world_.loop.post([gone = std::move(found->second)] {});
-    lanes_.erase(found);
-    return true;
-}
-
 void Runner::wake_soon(SessionId session, Time at) {
     if (at > now() + 2 * options_.scan_every) return;
     wakes_.insert({at, session});
@@ -552,6 +500,7 @@ void Runner::tick(SessionId session, std::optional<port::Due> const& stored) {
 
 void Runner::scan() {
     if (failed_) return;
+    release_old();
     outbox_.scan();
     scan_page(now() + options_.scan_every, std::nullopt);
 }

@@ -8,6 +8,7 @@
 #include "base/scope.h"
 #include "runner/aliases.h"
 #include "runner/guarded_clock.h"
+#include "runner/idle_lanes.h"
 #include "runner/lane/outbox.h"
 #include "runner/observer.h"
 #include "runner/repair/verify.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <list>
 #include <unordered_map>
 
 namespace dormouse::runner {
@@ -42,6 +42,8 @@ struct Options {
     // Idle lanes are unloaded while there are more lanes than this, or idle ones weigh more bytes.
     std::size_t resident_max = 16'384;
     std::size_t resident_bytes = std::size_t{256} << 20;
+    // And when they have been idle this long: most sessions sleep for hours.
+    Duration resident_time{10'000};
     Duration scan_every{1'000};
     session::Limits limits = {};
     std::vector<port::RuleRow> rules = {};  // as stored
@@ -175,10 +177,10 @@ public:
     // starts.
     [[nodiscard]] bool held() const { return world_.nodes.held(); }
     // Unloads all idle sessions, because memory is short.
-    void release_idle() { release_rested(0, 0); }
+    void release_idle() { release_beyond(0, 0); }
     [[nodiscard]] std::size_t resident() const { return lanes_.size(); }
     // Weight of the idle lanes (Lane::weight).
-    [[nodiscard]] std::size_t resident_bytes() const { return rested_bytes_; }
+    [[nodiscard]] std::size_t resident_bytes() const { return idle_.bytes(); }
     // Up to `limit` sessions with calls that wait for a gate that is not configured, each with the
     // first such gate.
     [[nodiscard]] std::vector<std::pair<SessionId, std::string>> awaiting_gate(
@@ -237,8 +239,10 @@ private:
     [[nodiscard]] std::uint64_t next_session() const override { return numbers_.next(); }
     void take_sessions(std::uint64_t count) override { numbers_.take(count); }
     void rested(SessionId session) override;
-    void release_rested(std::size_t lanes_max, std::size_t bytes_max);
-    void unlist(SessionId session);
+    // Unloads idle lanes, longest idle first, until there are no more lanes and bytes than that.
+    void release_beyond(std::size_t lanes_max, std::size_t bytes_max);
+    void release_old();
+    void idle_again(SessionId session);
     bool release_lane(SessionId session);
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
         observer_.delta(session, ask, delta);
@@ -281,7 +285,8 @@ private:
 
     static constexpr std::uint32_t scan_page_size = 256;
     static constexpr std::uint32_t sweep_size = 64;
-    static constexpr Duration overdue_after{3'000};  // then any process does it
+    static constexpr std::size_t release_share = 256;  // lanes in one loop iteration
+    static constexpr Duration overdue_after{3'000};    // then any process does it
     static constexpr Duration sweep_every_max{60'000};
     static constexpr Duration audit_every_max{3'600'000};
 
@@ -291,11 +296,7 @@ private:
     JournalWriter writer_;
     Freshness freshness_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
-    // Idle lanes, longest idle first, each at most once, with their weight when they became idle.
-    using Rested = std::list<std::pair<SessionId, std::size_t>>;
-    Rested rested_;
-    std::unordered_map<SessionId, Rested::iterator> rested_at_;
-    std::size_t rested_bytes_ = 0;
+    IdleLanes idle_;
     // Unloaded sessions that the scan finds but that wait for a gate that is not configured.
     // `next`: when there is other work for them.
     struct Parked {

@@ -249,6 +249,44 @@ TEST_F(Resident, SessionsBeyondTheBytes_AreReleasedLongestIdleFirst) {
     EXPECT_EQ(stored(all.front()).title, "read again");
 }
 
+TEST_F(Resident, SessionIdleForResidentTime_IsReleasedAndReadAgain) {
+    runner->start();
+    SessionId const slept = new_session();
+    loop.advance(Duration(6'000));
+    SessionId const used = new_session();
+    loop.advance(Duration(5'000));
+    EXPECT_EQ(runner->resident(), 1U);  // `used`
+    EXPECT_GT(runner->resident_bytes(), 0U);
+    EXPECT_EQ(ask(slept, Change{"woken", {}, {}, {}}), "applied");
+    EXPECT_EQ(runner->resident(), 2U);
+    loop.advance(Duration(11'000));
+    EXPECT_EQ(runner->resident(), 0U);
+    EXPECT_EQ(runner->resident_bytes(), 0U);
+    EXPECT_EQ(ask(used, Change{"woken too", {}, {}, {}}), "applied");
+}
+
+TEST_F(Resident, ManyOldSessions_AreAllReleased) {
+    runner->start();
+    for (int i = 0; i < 600; ++i) (void)new_session();
+    EXPECT_EQ(runner->resident(), 600U);
+    loop.advance(Duration(12'000));
+    EXPECT_EQ(runner->resident(), 0U);
+}
+
+TEST_F(Resident, OldSessionThatAReaderHolds_StaysUntilItIsReleased) {
+    runner->start();
+    SessionId const session = new_session();
+    std::shared_ptr<Lane> held;
+    runner->read_lane(session, [&held](Result<std::shared_ptr<Lane>> lane) { held = *lane; });
+    loop.run();
+    ASSERT_TRUE(held);
+    loop.advance(Duration(25'000));
+    EXPECT_EQ(runner->resident(), 1U);
+    held.reset();
+    loop.advance(Duration(12'000));
+    EXPECT_EQ(runner->resident(), 0U);
+}
+
 TEST_F(Resident, DeletedOrUnknownSession_IsReleasedAtOnce) {
     for (int i = 0; i < 10; ++i) {
         SessionId const session = new_session();

@@ -317,6 +317,9 @@ TEST_F(CallbacksTest, ZeroInTheSettings_IsRefusedByName) {
     settings.callback_threads = 0;
     refused("callback_threads");
     settings.callback_threads = 1;
+    settings.resident_time = Duration(0);
+    refused("resident_time");
+    settings.resident_time = Duration(1);
     settings.agents[0].step_limit = 0;
     refused("step_limit");
     settings.agents[0].step_limit = 1;

@@ -51,6 +51,7 @@ Result<void> check_numbers(Settings const& settings) {
     };
     if (settings.tool_threads == 0) return refuse("tool_threads");
     if (settings.callback_threads == 0) return refuse("callback_threads");
+    if (settings.resident_time < Duration(1)) return refuse("resident_time");
     for (AgentSettings const& agent : settings.agents) {
         std::string const who = "agent '" + agent.name + "': ";
         if (agent.step_limit == 0) return refuse(who + "step_limit");
@@ -88,6 +89,7 @@ Runtime::Engine::Engine(Settings settings, runtime::OpenedStore store)
           {.threads = {.threads = settings_.tool_threads,
                        .threads_max = settings_.tool_threads_max},
            .runner = {.resident_max = settings_.resident_sessions,
+                      .resident_time = settings_.resident_time,
                       .completed_after = settings_.completed_after},
            .text = [this](SessionId session, port::Delta const& delta) { text(session, delta); }}) {
 }

@@ -123,6 +123,9 @@ Result<Connection> Connection::open(std::filesystem::path const& file, Options c
     sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    // Otherwise SQLite plans a statement again whenever its values change, because with other
+    // values a partial index could become of use. Ours name the conditions of their indexes.
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_ENABLE_QPSG, 1, nullptr);
     auto const set = connection.run(
         "PRAGMA mmap_size=0; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
         "PRAGMA cache_size=-" +
@@ -177,6 +180,13 @@ Result<void> Connection::prepare(std::span<char const* const> statements) {
         statements_.push_back(std::move(*statement));
     }
     return {};
+}
+
+int Connection::plans_again() const {
+    int times = 0;
+    for (auto const& statement : statements_)
+        times += sqlite3_stmt_status(statement.get(), SQLITE_STMTSTATUS_REPREPARE, 0);
+    return times;
 }
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle()) == 0; }

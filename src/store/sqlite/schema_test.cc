@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -23,6 +24,14 @@ std::string bytes_of(std::filesystem::path const& file) {
 std::string tables_of(TestDirectory const& directory) {
     return directory.text(
         "SELECT group_concat(sql, ';' ORDER BY name) FROM sqlite_schema WHERE sql IS NOT NULL");
+}
+
+// The parameters are written ?1 to ?9.
+int parameters_of(std::string_view sql) {
+    int most = 0;
+    for (std::size_t at = sql.find('?'); at < sql.size(); at = sql.find('?', at + 1))
+        most = std::max(most, sql.at(at + 1) - '0');
+    return most;
 }
 
 TEST(Schema, Statements_NeitherScanNorSort) {
@@ -46,6 +55,22 @@ TEST(Schema, Statements_NeitherScanNorSort) {
             EXPECT_THAT(step, Not(HasSubstr("AUTOMATIC"))) << statements[i];
         }
     }
+}
+
+TEST(Schema, Reads_WithOtherValues_ArePlannedOnce) {
+    TestDirectory const directory;
+    ASSERT_TRUE(SqliteStore::open(directory.path()));
+    auto connection = directory.connect();
+    auto const statements = read_statements();
+    ASSERT_TRUE(connection.prepare(statements));
+    for (std::int64_t const value : {1, 2, 3}) {
+        for (std::size_t i = 0; i < statements.size(); ++i) {
+            auto query = connection.query(i);
+            for (int n = parameters_of(statements[i]); n > 0; --n) query.bind(value);
+            ASSERT_TRUE(query.run()) << statements[i];
+        }
+    }
+    EXPECT_EQ(connection.plans_again(), 0);
 }
 
 TEST(Schema, NewerFile_IsRefusedUnchanged) {
