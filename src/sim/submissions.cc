@@ -30,8 +30,8 @@ bool says_open(Code code) {
 }  // namespace
 
 void Clients::on_event(SessionId, Event const& event) {
-    if (auto const* e = std::get_if<CallPaused>(&event.body)) deliver(e->pending, e->terms.reason);
-    if (auto const* e = std::get_if<GateAsked>(&event.body)) deliver(e->pending, e->terms.reason);
+    if (auto const* e = std::get_if<CallPaused>(&event.body)) deliver(e->pending, e->terms->reason);
+    if (auto const* e = std::get_if<GateAsked>(&event.body)) deliver(e->pending, e->terms->reason);
     if (auto const* e = std::get_if<CallInDoubt>(&event.body); e && e->question) {
         std::string const actions[] = {"run_again", "succeeded", "give_up", "unknown_action"};
         std::string const action = actions[world_.below(4)];

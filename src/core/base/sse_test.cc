@@ -6,7 +6,7 @@
 namespace dormouse {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Events as "id|name|data", fed in pieces of `piece` bytes.
 std::vector<std::string> parsed(std::string_view text, std::size_t piece) {

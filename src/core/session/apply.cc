@@ -160,7 +160,7 @@ struct Fold {
         call.kept = {};
         call.in_doubt = false;
         Pause pause{e.terms, e.deadline, event.at, event.seq, false};
-        if (e.terms.poll_every) pause.poll_at = event.at + *e.terms.poll_every;
+        if (e.terms->poll_every) pause.poll_at = event.at + *e.terms->poll_every;
         pause.polled = event.seq;
         wait(call, std::move(pause));
     }
@@ -196,16 +196,16 @@ struct Fold {
     void operator()(Submitted const& e) const {
         Call& call = call_of(state, e.receipt.pending.call);
         // The next pause of the call follows.
-        bool const goes_on = e.what.approved && !call.spec.then.empty();
+        bool const goes_on = e.what->approved && !call.spec.then.empty();
         if (call.spec.ask != 0 && !goes_on)
-            add_permission(state, event.seq, call, e.what.approved, false);
+            add_permission(state, event.seq, call, e.what->approved, false);
         if (call.question && call.question->pending == e.receipt.pending)
             return close_question(call);
         if (!call.pause || call.pause->terms.continuation != Continuation::reentry) {
             return close_call(state, call.no, event.seq);
         }
         if (call.pause->by_gate) {
-            call.decision = e.what;
+            call.decision = *e.what;
         } else {
             resume(call, e.what);
         }

@@ -48,7 +48,7 @@ struct Create {
         PauseTerms terms;
         Json parts;  // the question as a message
     };
-    std::optional<Ask> ask = {};
+    OptionalIndirect<Ask> ask = {};
 };
 
 // The first command of a lane that was loaded under a new epoch. Resolves the intents of older

@@ -2,7 +2,8 @@
 // Events: the durable facts of a session. Its state is the fold of its events. Each struct is one
 // event type; its members are the fields of the public JSON (docs/reference/events.md). Events
 // refer to messages, turns and receipts by number (a message by the seq of the event that added
-// it); text ids are built only at the API boundary (dormouse/id.h).
+// it); text ids are built only at the API boundary (dormouse/id.h). Large members are stored apart:
+// an Event is as large as its largest alternative, and most events are small.
 
 #include "session/mail.h"
 #include "session/program.h"
@@ -122,7 +123,7 @@ struct ToolFailed {
 // The tool paused: the outcome of the call comes from outside.
 struct CallPaused {
     PendingId pending;
-    PauseTerms terms;
+    Indirect<PauseTerms> terms;
     std::optional<Time> deadline;
 };
 
@@ -130,7 +131,7 @@ struct CallPaused {
 struct GateAsked {
     PendingId pending;
     std::string gate;
-    PauseTerms terms;
+    Indirect<PauseTerms> terms;
     std::optional<Time> deadline;
 };
 
@@ -163,7 +164,7 @@ struct GateBack {
 // An outcome settled a pause. The receipt's seq is the seq of this event.
 struct Submitted {
     Receipt receipt;
-    Submission what;
+    Indirect<Submission> what;
 };
 
 // One of several required votes (AnswerTerms::need) on a pause.
@@ -172,7 +173,7 @@ struct Voted {
     Actor by;
     bool approved = false;
     Sha256 digest;
-    Submission what;
+    Indirect<Submission> what;
 };
 
 // Other people are asked: a person reassigned the call (`by`), or the deadline passed without an
@@ -382,7 +383,7 @@ struct MailSent {
 
 // A mail in the inbox. The next request to the model shows it as a user message.
 struct MailReceived {
-    Mail mail;
+    Indirect<Mail> mail;
     std::uint64_t number = 0;  // in this inbox, from 1 without gaps
     MailHold hold = MailHold::none;
     std::optional<Time> until = {};  // end of the hold, for MailHold::minute
@@ -458,10 +459,10 @@ struct AgentReplied {
 // client (call.ask is 0) in a session without an agent.
 struct AgentAsked {
     PendingId pending;
-    CallSpec spec;
+    Indirect<CallSpec> spec;
     std::uint32_t step = 0;
     Seq message = 0;  // message of the tool call; the seq of this event when it begins one
-    PauseTerms terms;
+    Indirect<PauseTerms> terms;
     std::optional<Time> deadline;
 };
 

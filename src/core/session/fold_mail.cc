@@ -62,20 +62,20 @@ void read_until(State& state, Seq view) {
 void receive_mail(State& state, Event const& event, MailReceived const& e) {
     state.mails = e.number;
     bool const wakes = e.hold == MailHold::none;
-    if (wakes && !one_wakes_already(state)) count_wake(state, e.mail.conversation, event.at);
-    Actor const by = e.mail.from ? Actor{ActorType::session, e.mail.from->text()} : e.mail.by;
-    state.inbox.push_back({e.mail.id,
+    if (wakes && !one_wakes_already(state)) count_wake(state, e.mail->conversation, event.at);
+    Actor const by = e.mail->from ? Actor{ActorType::session, e.mail->from->text()} : e.mail->by;
+    state.inbox.push_back({e.mail->id,
                            e.number,
                            event.seq,
                            e.hold,
                            e.until.value_or(Time()),
-                           {e.mail.conversation, e.mail.hops},
+                           {e.mail->conversation, e.mail->hops},
                            by,
-                           e.mail.expires});
+                           e.mail->expires});
     set_mail_timer(state);
     if (!wakes || !state.turn) return;
     raise(state.inbox.back(), *state.turn, event.seq);
-    if (e.mail.wake == Wake::always) state.turn->steered = true;
+    if (e.mail->wake == Wake::always) state.turn->steered = true;
 }
 
 void release_mail(State& state, Event const& event, MailReleased const& e) {

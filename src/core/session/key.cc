@@ -81,12 +81,14 @@ struct Changes {
     std::vector<PendingChange>& out;
 
     void operator()(CallPaused const& e) const {
-        open(e.pending, e.deadline, e.terms.external_ref);
+        open(e.pending, e.deadline, e.terms->external_ref);
     }
-    void operator()(GateAsked const& e) const { open(e.pending, e.deadline, e.terms.external_ref); }
+    void operator()(GateAsked const& e) const {
+        open(e.pending, e.deadline, e.terms->external_ref);
+    }
     void operator()(AgentAsked const& e) const {
-        out.push_back({e.pending, std::nullopt, e.spec.tool, event.at, e.deadline, event.seq, 0,
-                       e.terms.external_ref});
+        out.push_back({e.pending, std::nullopt, e.spec->tool, event.at, e.deadline, event.seq, 0,
+                       e.terms->external_ref});
     }
     void operator()(CallInDoubt const& e) const {
         open(e.pending, e.deadline);

@@ -65,10 +65,10 @@ struct Call {
     CallPhase phase = CallPhase::ready;
     std::uint32_t gates_passed = 0;
     // The answer to the gate's pause, until the gate decides.
-    std::optional<Submission> decision = {};
-    std::optional<Submission> resumed = {};  // the answer to the tool's own pause
-    Json kept = {};                          // with `resumed`: PauseTerms::state of that pause
-    Generation generation = 0;               // of the newest pendingID
+    OptionalIndirect<Submission> decision = {};
+    OptionalIndirect<Submission> resumed = {};  // the answer to the tool's own pause
+    Json kept = {};                             // with `resumed`: PauseTerms::state of that pause
+    Generation generation = 0;                  // of the newest pendingID
     // Of the open run or pause; its generation can be older than that of a question.
     PendingId pending = {};
     std::uint32_t attempt = 0;
@@ -76,7 +76,7 @@ struct Call {
     Time created{};
     Time started{};
     Seq outstanding_since = 0;  // gating or running: seq in the id of its effect
-    std::optional<Pause> pause = {};
+    OptionalIndirect<Pause> pause = {};
     bool in_doubt = false;  // A crash cut an attempt off. Stays set while the tool runs again.
     std::optional<Question> question = {};
     std::vector<Vote> votes = {};

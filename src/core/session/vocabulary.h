@@ -8,6 +8,7 @@
 #include <dormouse/time.h>
 #include <dormouse/vocabulary.h>
 
+#include "base/indirect.h"
 #include "base/sha256.h"
 
 #include <cstdint>
@@ -197,7 +198,7 @@ struct CallSpec {
     // Set when the call cannot run (unknown tool, invalid arguments): the error for the model.
     std::optional<std::string> refused = {};
     // Set when starting the tool does nothing but pause: the pause is written with the start.
-    std::optional<PauseTerms> at_once = {};
+    OptionalIndirect<PauseTerms> at_once = {};
     // Set for a permission that the external agent asks for: its number in that attempt, from 1.
     // `model_id` is then the agent's own id of its tool call.
     std::uint32_t ask = 0;

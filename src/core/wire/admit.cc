@@ -21,6 +21,9 @@ template <class Visit> struct Fields {
     template <class T> void of(std::string_view name, std::optional<T>& value) const {
         if (value) of(name, *value);
     }
+    template <class T> void of(std::string_view name, OptionalIndirect<T>& value) const {
+        if (value) of(name, *value);
+    }
     template <class T> void of(std::string_view name, std::vector<T>& values) const {
         for (T& value : values) of(name, value);
     }
@@ -171,7 +174,7 @@ private:
         of(row.name, value.*row.member);
     }
     template <class S, class T> void part_of(Inline<S, T> const& row, S& value) const {
-        all(rows<T>, value.*row.member);
+        all(rows<typename Inline<S, T>::Value>, value_of(value.*row.member));
     }
     template <class S, class When, class... Parts>
     void part_of(Only<When, Parts...> const& some, S& value) const {

@@ -48,8 +48,8 @@ struct LineOf {
         Line line(session, event);
         line.receipt(e.receipt);
         if (e.receipt.kind == SubmissionKind::decision)
-            line.more().member("approved", e.what.approved);
-        if (e.what.rule) line.more().member("rule", numbered_id("rul_", session, event.seq));
+            line.more().member("approved", e.what->approved);
+        if (e.what->rule) line.more().member("rule", numbered_id("rul_", session, event.seq));
         return line.take();
     }
     // Gates that decide for themselves are no decisions of people.

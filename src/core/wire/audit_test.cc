@@ -12,8 +12,8 @@ using namespace dormouse::session;
 std::string line_of(bool approved, SubmissionKind kind) {
     Submitted submitted;
     submitted.receipt.kind = kind;
-    submitted.what.kind = kind;
-    submitted.what.approved = approved;
+    submitted.what->kind = kind;
+    submitted.what->approved = approved;
     return audit_line(SessionId(), {5, {}, 1, {}, submitted}).value_or("");
 }
 

@@ -175,14 +175,14 @@ inline constexpr auto rows<GateBack> =
 template <>
 inline constexpr auto rows<Submitted> =
     std::tuple(ReceiptRow(), Inline(&Submitted::what),
-               Derived([](Submitted& e) { e.what.digest = e.receipt.digest; }));
+               Derived([](Submitted& e) { e.what->digest = e.receipt.digest; }));
 
 template <>
 inline constexpr auto rows<Voted> =
     std::tuple(PauseId(&Voted::pending),
                nested("vote", field("by", &Voted::by), field("approved", &Voted::approved),
                       field("digest", &Voted::digest)),
-               Inline(&Voted::what), Derived([](Voted& e) { e.what.digest = e.digest; }));
+               Inline(&Voted::what), Derived([](Voted& e) { e.what->digest = e.digest; }));
 
 template <>
 inline constexpr auto rows<DeadlineNear> =

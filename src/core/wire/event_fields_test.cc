@@ -98,7 +98,9 @@ private:
     template <class S, class T, class F, class D> void of(Row<S, T, F, D> const& row) {
         property(row.name, Schema<F>::text(), row.required);
     }
-    template <class S, class T> void of(Inline<S, T> const&) { add(rows<T>); }
+    template <class S, class T> void of(Inline<S, T> const&) {
+        add(rows<typename Inline<S, T>::Value>);
+    }
     template <class When, class... Row> void of(Only<When, Row...> const& some) {
         always_ = false;
         add(some.list);

@@ -59,10 +59,17 @@ template <class T> struct Form;
 
 template <class T> inline constexpr bool is_optional = false;
 template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T> inline constexpr bool is_optional<OptionalIndirect<T>> = true;
 template <class T> struct Inner {
     using Type = T;
 };
 template <class T> struct Inner<std::optional<T>> {
+    using Type = T;
+};
+template <class T> struct Inner<OptionalIndirect<T>> {
+    using Type = T;
+};
+template <class T> struct Inner<Indirect<T>> {
     using Type = T;
 };
 
@@ -77,6 +84,9 @@ template <class T> [[nodiscard]] bool is_default(T const& value) {
         return value == T{};
     }
 }
+
+template <class T> [[nodiscard]] T& value_of(T& value) { return value; }
+template <class T> [[nodiscard]] T& value_of(Indirect<T>& value) { return *value; }
 
 struct TypeDefault {};
 
@@ -130,7 +140,7 @@ template <class S, class T, class F, class D> struct Row {
 template <class F = void, class S, class T, class D = TypeDefault>
 [[nodiscard]] constexpr auto field(std::string_view name, T S::* member, D fallback = {}) {
     static_assert(!is_optional<T>);
-    using Shape = std::conditional_t<std::is_void_v<F>, Form<T>, F>;
+    using Shape = std::conditional_t<std::is_void_v<F>, Form<typename Inner<T>::Type>, F>;
     return Row<S, T, Shape, D>{name, member, true, fallback};
 }
 template <class F = void, class S, class T, class D = TypeDefault>
@@ -166,12 +176,14 @@ void read_choice(std::variant<E...>& to, std::size_t index, Members& from,
 
 // The fields of a struct member, without an object around them.
 template <class S, class T> struct Inline {
+    using Value = typename Inner<T>::Type;
+
     T S::* member;
     void write(json::Writer& out, S const& from, FieldContext const& context) const {
-        write_all(rows<T>, out, from.*member, context);
+        write_all(rows<Value>, out, static_cast<Value const&>(from.*member), context);
     }
     void read(Members& from, S& to, FieldContext const& context) const {
-        read_all(rows<T>, from, to.*member, context);
+        read_all(rows<Value>, from, value_of(to.*member), context);
     }
 };
 template <class S, class T> Inline(T S::*) -> Inline<S, T>;

@@ -56,10 +56,10 @@ void write_outcome(json::Writer& out, Event::Body const& body) {
     if (auto const* const e = std::get_if<Cancelled>(&body); e && !e->reason.empty())
         return (void)out.member("error", "cancelled: " + e->reason);
     if (!settled) return (void)out.member("error", "cancelled");
-    switch (settled->what.kind) {
+    switch (settled->what->kind) {
         case SubmissionKind::result: return write_result(out, settled->what);
         case SubmissionKind::decision: return write_decision(out, settled->what);
-        default: out.member("error", settled->what.error);
+        default: out.member("error", settled->what->error);
     }
 }
 
@@ -100,10 +100,10 @@ std::string outcome_of(Event::Body const& body, Receipt const& receipt) {
     if (receipt.kind == SubmissionKind::cancel) word = "Cancelled";
     if (receipt.kind == SubmissionKind::error) word = "Failed";
     if (receipt.kind == SubmissionKind::decision && settled)
-        word = settled->what.approved ? "Approved" : "Denied";
+        word = settled->what->approved ? "Approved" : "Denied";
     std::string out = word + " by " + who(receipt.by) + " at " + utc_minute(receipt.at);
-    if (settled && !settled->what.reason.empty())
-        out += ": " + cut_with_mark(settled->what.reason, reason_shown);
+    if (settled && !settled->what->reason.empty())
+        out += ": " + cut_with_mark(settled->what->reason, reason_shown);
     return out;
 }
 

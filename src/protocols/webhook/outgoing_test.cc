@@ -30,7 +30,7 @@ protected:
     [[nodiscard]] wire::RecordPtr paused(Seq seq) const {
         CallPaused body;
         body.pending = pending;
-        body.terms.reason = PauseReason::approval;
+        body.terms->reason = PauseReason::approval;
         return event(seq, std::move(body));
     }
     [[nodiscard]] wire::RecordPtr submitted(Seq seq) const {

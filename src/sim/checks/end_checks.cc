@@ -78,10 +78,10 @@ void count_posts(Durable const& durable, Sent& sent, Findings& findings) {
             if (auto const* e = std::get_if<MailSent>(&event.body)) {
                 for (MailTarget const& to : e->to) sent.try_emplace({{id, event.seq}, to.session});
             } else if (auto const* e = std::get_if<MailReceived>(&event.body)) {
-                ++sent[{e->mail.id, id}];
-                Seq& last = newest[e->mail.id.session];
-                if (e->mail.id.seq <= last) findings.add("mail: it came out of order");
-                last = e->mail.id.seq;
+                ++sent[{e->mail->id, id}];
+                Seq& last = newest[e->mail->id.session];
+                if (e->mail->id.seq <= last) findings.add("mail: it came out of order");
+                last = e->mail->id.seq;
             } else if (auto const* e = std::get_if<MailBounced>(&event.body)) {
                 ++sent[{{id, e->mail}, e->to.session}];
             }

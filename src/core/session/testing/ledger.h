@@ -111,7 +111,7 @@ private:
         reentry_.erase(e.pending);
     }
     void read(Event const&, CallPaused const& e) {
-        if (e.terms.continuation == Continuation::reentry) reentry_.insert(e.pending);
+        if (e.terms->continuation == Continuation::reentry) reentry_.insert(e.pending);
     }
     void read(Event const&, GateAsked const& e) { reentry_.insert(e.pending); }
     void read(Event const&, CallInDoubt const& e) {

@@ -66,11 +66,11 @@ protected:
     // The error of the newest call that has ended.
     static std::string error_in(Decision const& d) {
         if (auto const e = first<ToolFinished>(d); e.call != 0) return e.error;
-        return first<Submitted>(d).what.error;
+        return first<Submitted>(d).what->error;
     }
     static std::string output_in(Decision const& d) {
         if (auto const e = first<ToolFinished>(d); e.call != 0) return std::string(e.output.text());
-        return std::string(first<Submitted>(d).what.output.text());
+        return std::string(first<Submitted>(d).what->output.text());
     }
     template <class Kind> static std::vector<Kind> sent(Decision const& d) {
         std::vector<Kind> out;

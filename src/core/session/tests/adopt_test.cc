@@ -166,7 +166,7 @@ TEST_F(AdoptTest, Succeeded_SettlesWithThePersonsOutput) {
     auto const d = submit(question(), verdict("succeeded", R"({"url":"https://example.org"})"));
     EXPECT_EQ(types(d), "submitted submitted model_requested");
     EXPECT_EQ(all<Submitted>(d)[1].receipt.pending, run_);
-    EXPECT_EQ(all<Submitted>(d)[1].what.output.text(), R"({"url":"https://example.org"})");
+    EXPECT_EQ(all<Submitted>(d)[1].what->output.text(), R"({"url":"https://example.org"})");
     EXPECT_EQ(said(submit(run_, result("late"))), "conflict");
 }
 

@@ -282,9 +282,9 @@ TEST_F(MailTest, MailOfAPerson_IsSentOnceByItsKey) {
     Decision const first_time = given.when(TakeMail{note});
     EXPECT_EQ(types(first_time), "mail_received turn_started model_requested");
     MailReceived const received = first<MailReceived>(first_time);
-    EXPECT_EQ(received.mail.id, (MailId{given.id, first_time.events[0].seq}));
-    EXPECT_EQ(received.mail.by, given.by);
-    EXPECT_FALSE(received.mail.from);
+    EXPECT_EQ(received.mail->id, (MailId{given.id, first_time.events[0].seq}));
+    EXPECT_EQ(received.mail->by, given.by);
+    EXPECT_FALSE(received.mail->from);
     given.idem_key = "k";
     given.idem_digest = "d";
     EXPECT_EQ(said(given.when(TakeMail{note})), "duplicate");

@@ -50,7 +50,7 @@ TEST_F(PollTest, Result_SettlesTheCall) {
     auto const d = polled(1, Done{quoted("live"), "T", {}});
     EXPECT_EQ(types(d), "submitted model_requested");
     EXPECT_EQ(first<Submitted>(d).receipt.via, "poll");
-    EXPECT_EQ(first<Submitted>(d).what.output, quoted("live"));
+    EXPECT_EQ(first<Submitted>(d).what->output, quoted("live"));
     EXPECT_EQ(due(), 0U);
 }
 
@@ -58,8 +58,8 @@ TEST_F(PollTest, FailedJob_SettlesTheCall) {
     polls();
     now += every;
     auto const d = polled(1, Failed{"it broke"});
-    EXPECT_EQ(first<Submitted>(d).what.kind, SubmissionKind::error);
-    EXPECT_EQ(first<Submitted>(d).what.error, "it broke");
+    EXPECT_EQ(first<Submitted>(d).what->kind, SubmissionKind::error);
+    EXPECT_EQ(first<Submitted>(d).what->error, "it broke");
 }
 
 TEST_F(PollTest, Failures_BackOff) {

@@ -284,7 +284,7 @@ TEST(Program, Approval_UsedOnceAfterADeath_AsksAgainAfterTheNext) {
     (void)given.later(Duration(2'000));
     Decision const again = given.asks(1);
     EXPECT_EQ(types(again), "agent_asked");
-    EXPECT_NE(first<AgentAsked>(again).terms.message.find("may have run already"),
+    EXPECT_NE(first<AgentAsked>(again).terms->message.find("may have run already"),
               std::string::npos);
     EXPECT_EQ(given.broken(), "");
 }
@@ -299,7 +299,7 @@ TEST(Program, Approval_SentBeforeTheDeath_AsksAgainAndSaysSo) {
     EXPECT_TRUE(agent_context(given.state).turn.permissions[0].told);
     Decision const again = given.asks(1);
     EXPECT_EQ(types(again), "agent_asked");
-    EXPECT_NE(first<AgentAsked>(again).terms.message.find("may have run already"),
+    EXPECT_NE(first<AgentAsked>(again).terms->message.find("may have run already"),
               std::string::npos);
     EXPECT_EQ(types(given.submit(given.pending(2), decision(true))), "submitted");
     EXPECT_EQ(given.broken(), "");
@@ -329,7 +329,7 @@ TEST(Program, Approval_OfAnotherToolWithTheSameInput_AsksAgainAndSaysSo) {
     given.shown = "delete it";
     Decision const other = given.asks(1);
     EXPECT_EQ(types(other), "agent_asked");
-    std::string const& message = first<AgentAsked>(other).terms.message;
+    std::string const& message = first<AgentAsked>(other).terms->message;
     EXPECT_NE(message.find("does not apply: this request may differ"), std::string::npos);
     EXPECT_EQ(message.find("may have run already"), std::string::npos) << "it was dead";
     given.shown = "look at it";
@@ -344,7 +344,7 @@ TEST(Program, Approval_SentForAnotherTool_SaysItMayHaveRun) {
     (void)given.submit(given.pending(1), decision(true));
     (void)given.restart();
     given.shown = "delete it";
-    std::string const message = first<AgentAsked>(given.asks(1)).terms.message;
+    std::string const message = first<AgentAsked>(given.asks(1)).terms->message;
     EXPECT_NE(message.find("does not apply: this request may differ"), std::string::npos);
     EXPECT_NE(message.find("may have run already"), std::string::npos);
 }
@@ -361,7 +361,7 @@ TEST(Program, Approval_WithoutShownDigest_FitsNoLaterRequest) {
         Decision const again = given.asks(1);
         EXPECT_EQ(types(again), "agent_asked") << now;
         EXPECT_NE(
-            first<AgentAsked>(again).terms.message.find("does not apply: this request may differ"),
+            first<AgentAsked>(again).terms->message.find("does not apply: this request may differ"),
             std::string::npos);
         EXPECT_EQ(given.broken(), "");
     }

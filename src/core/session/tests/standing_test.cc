@@ -78,7 +78,7 @@ TEST_F(StandingTest, Approval_MakesTheRuleThatThePersonChose) {
     EXPECT_EQ(made.by, by);
     EXPECT_EQ(made.expires, made.at + Duration(60'000));
     EXPECT_TRUE(d.answer->rule);
-    EXPECT_EQ(first<Submitted>(d).what.rule->match, std::vector<std::string>{"to"});
+    EXPECT_EQ(first<Submitted>(d).what->rule->match, std::vector<std::string>{"to"});
 }
 
 TEST_F(StandingTest, RepeatedApproval_MakesNoSecondRule) {

@@ -236,9 +236,9 @@ TEST_F(TaskTest, FailedRun_ErrorWithQuotes_HasTheCanonicalDigest) {
     with_task();
     (void)tool_asks(blocking(TaskAsk::What::output, task_id_of(1)));
     Decision const d = ends(1, 1, "", FinishReason::error, "no \"a\\b\"\n");
-    EXPECT_EQ(first<Submitted>(d).what.error, "no \"a\\b\"\n");
+    EXPECT_EQ(first<Submitted>(d).what->error, "no \"a\\b\"\n");
     EXPECT_EQ(first<Submitted>(d).receipt.digest, sha256(R"({"error":"no \"a\\b\"\n"})"));
-    EXPECT_EQ(first<Submitted>(d).what.digest, sha256(R"({"error":"no \"a\\b\"\n"})"));
+    EXPECT_EQ(first<Submitted>(d).what->digest, sha256(R"({"error":"no \"a\\b\"\n"})"));
 }
 
 TEST_F(TaskTest, EndedRun_EscapedResult_HasTheCanonicalDigest) {

@@ -139,7 +139,7 @@ TEST_F(TimeTest, OnDeadlineDone_IsTheTimersResult) {
     EXPECT_EQ(what_class(), "waiting");
     auto const d = later(Duration(60'000));
     EXPECT_EQ(types(d), "submitted model_requested");
-    EXPECT_EQ(first<Submitted>(d).what.output, quoted("done"));
+    EXPECT_EQ(first<Submitted>(d).what->output, quoted("done"));
     EXPECT_EQ(first<Submitted>(d).receipt.status, CallStatus::completed);
     EXPECT_EQ(first<Submitted>(d).receipt.digest, result("done").digest);
     EXPECT_EQ(archive.receipts.at(asked).via, "runtime");

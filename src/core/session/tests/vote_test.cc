@@ -56,7 +56,7 @@ TEST_F(VoteTest, OneDenial_Settles) {
     auto const d = votes("bob", false);
     EXPECT_EQ(said(d), "applied");
     EXPECT_EQ(types(d), "voted submitted");
-    EXPECT_FALSE(first<Submitted>(d).what.approved);
+    EXPECT_FALSE(first<Submitted>(d).what->approved);
     EXPECT_FALSE(find_effect<AskGate>()->decision->approved);
     EXPECT_EQ(said(votes("cleo", true)), "conflict");
 }

@@ -183,17 +183,17 @@ struct HistoryFold {
         CallView& call = h.calls_.at(e.receipt.pending.call);
         if (pause.terms.continuation == Continuation::reentry) return edit(call, pause, e.what);
         settle(call.no);
-        if (e.what.kind == SubmissionKind::decision && !e.what.approved) {
+        if (e.what->kind == SubmissionKind::decision && !e.what->approved) {
             call.error = ErrorReason::denied;
-            call.error_text = e.what.reason.empty() ? "denied" : "denied: " + e.what.reason;
+            call.error_text = e.what->reason.empty() ? "denied" : "denied: " + e.what->reason;
             return;
         }
-        call.output = e.what.output;
-        call.title = e.what.title;
-        call.metadata = e.what.metadata;
-        if (e.what.kind != SubmissionKind::error) return;
+        call.output = e.what->output;
+        call.title = e.what->title;
+        call.metadata = e.what->metadata;
+        if (e.what->kind != SubmissionKind::error) return;
         call.error = ErrorReason::failed;
-        call.error_text = e.what.error;
+        call.error_text = e.what->error;
     }
     void operator()(Voted const& e) const {
         if (PauseView* pause = find(e.pending))
@@ -312,7 +312,7 @@ struct HistoryFold {
     }
     void operator()(MailReceived const& e) const {
         MessageView& message = notice(mail_parts(e.mail));
-        message.by = e.mail.from ? Actor{ActorType::session, e.mail.from->text()} : e.mail.by;
+        message.by = e.mail->from ? Actor{ActorType::session, e.mail->from->text()} : e.mail->by;
         message.mail = event.seq;
         h.mails_.emplace(event.seq, MailView{e, event.at});
     }
@@ -358,7 +358,7 @@ struct HistoryFold {
     }
     void operator()(AgentAsked const& e) const {
         MessageView& message = program_message(e.message, event.turn);
-        message.by_program = e.spec.ask != 0;
+        message.by_program = e.spec->ask != 0;
         CallView call;
         call.no = e.pending.call;
         call.turn = event.turn;
@@ -367,21 +367,21 @@ struct HistoryFold {
         call.spec = e.spec;
         call.started = event.seq;
         call.started_at = event.at;
-        call.inputs.emplace_back(event.seq, e.spec.input);
+        call.inputs.emplace_back(event.seq, e.spec->input);
         h.calls_.emplace(call.no, std::move(call));
         open(e.pending, e.terms, e.deadline, "");
-        if (e.spec.ask == 0) {  // of a client: there is no agent that describes it
+        if (e.spec->ask == 0) {  // of a client: there is no agent that describes it
             message.calls.push_back(e.pending.call);
             return;
         }
-        AgentToolView& tool = agent_tool(e.spec.model_id, message);
+        AgentToolView& tool = agent_tool(e.spec->model_id, message);
         tool.asked = e.pending.call;
-        if (tool.title.empty()) tool.title = e.terms.message;
+        if (tool.title.empty()) tool.title = e.terms->message;
         // Some agents describe a tool call only in their permission request.
         bool const known = json::View(tool.body)["input"].exists();
-        if (known || e.spec.input.is_null()) return;
+        if (known || e.spec->input.is_null()) return;
         json::Writer asked;
-        asked.begin_object().member("input", e.spec.input).end_object();
+        asked.begin_object().member("input", e.spec->input).end_object();
         tool.body = joined_members(tool.body, asked.json());
     }
     template <class Other> void operator()(Other const&) const {}

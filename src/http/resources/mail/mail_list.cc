@@ -167,7 +167,7 @@ void show_handed(std::shared_ptr<Asking> const& a, Snapshot const& snapshot,
                  wire::MailView const& mail) {
     a->mail = mail.what.mail;
     State const& state = snapshot.lane->state();
-    Fate fate{{state.id, mail.what.mail.to_alias}};
+    Fate fate{{state.id, mail.what.mail->to_alias}};
     read_delivery(fate, state, a->mail.id);
     if (mail.expired) fate.status = "expired";
     a->fates.push_back(std::move(fate));
@@ -222,7 +222,7 @@ void get_mail(Api& api, ExchangePtr const& x) {
                           }
                           auto const handed = history.mails().find(id.seq);
                           bool const own =
-                              handed != history.mails().end() && handed->second.what.mail.id == id;
+                              handed != history.mails().end() && handed->second.what.mail->id == id;
                           if (!own) return x->fail(missing(snapshot->lane->state(), id.seq));
                           show_handed(a, *snapshot, handed->second);
                       });

@@ -62,9 +62,9 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
 void Metrics::note(Event const& event) {
     ++events_[std::string(type_name(event.body))];
     if (auto const* paused = std::get_if<CallPaused>(&event.body)) {
-        ++paused_[std::string(session::text(paused->terms.reason))];
+        ++paused_[std::string(session::text(paused->terms->reason))];
     } else if (auto const* asked = std::get_if<GateAsked>(&event.body)) {
-        ++paused_[std::string(session::text(asked->terms.reason))];
+        ++paused_[std::string(session::text(asked->terms->reason))];
     } else if (auto const* submitted = std::get_if<Submitted>(&event.body)) {
         settled(submitted->receipt.status);
     } else if (auto const* expired = std::get_if<Expired>(&event.body)) {

@@ -20,17 +20,17 @@ struct EventLine {
     void operator()(CallPaused const& event) const {
         log.info("call paused", {{"sessionID", session},
                                  {"pendingID", event.pending.text()},
-                                 {"reason", text(event.terms.reason)}});
+                                 {"reason", text(event.terms->reason)}});
     }
     void operator()(GateAsked const& event) const {
         log.info("call paused", {{"sessionID", session},
                                  {"pendingID", event.pending.text()},
-                                 {"reason", text(event.terms.reason)}});
+                                 {"reason", text(event.terms->reason)}});
     }
     void operator()(AgentAsked const& event) const {
         log.info("call paused", {{"sessionID", session},
                                  {"pendingID", event.pending.text()},
-                                 {"reason", text(event.terms.reason)}});
+                                 {"reason", text(event.terms->reason)}});
     }
     void operator()(AgentAttached const& event) const {
         log.info("agent attached",

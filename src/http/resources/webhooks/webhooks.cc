@@ -182,9 +182,9 @@ void Webhooks::appended(std::string const& project, std::vector<wire::RecordPtr>
     if (kept_.empty()) return;
     for (wire::RecordPtr const& record : records) {
         auto const* const paused = std::get_if<CallPaused>(&record->event.body);
-        if (!paused || paused->terms.external_ref.empty()) continue;
+        if (!paused || paused->terms->external_ref.empty()) continue;
         // Posted, because the append is still being released.
-        Place const place{project, paused->terms.external_ref};
+        Place const place{project, paused->terms->external_ref};
         services_.loop.post(scope_.guard([this, place] { offer(place); }));
     }
 }

@@ -348,7 +348,7 @@ TEST_F(Cuts, UnreadMailBeforeTheCut_IsKept) {
     wire::History history(session);
     for (wire::RecordPtr const& record : records) history.add(*record);
     ASSERT_TRUE(history.mails().contains(then.inbox[0].seq));
-    EXPECT_EQ(history.mails().at(then.inbox[0].seq).what.mail.text, "read me later");
+    EXPECT_EQ(history.mails().at(then.inbox[0].seq).what.mail->text, "read me later");
     auto const view = wire::model_view(history, now.head);
     EXPECT_TRUE(std::ranges::any_of(view.messages, [](ViewMessage const& one) {
         return one.parts.text().find("read me later") != std::string::npos;

@@ -71,7 +71,8 @@ protected:
     [[nodiscard]] std::string inbox(SessionId session) {
         std::string out;
         auto const mails = history(session).mails();
-        for (auto const& [seq, mail] : mails) out += (out.empty() ? "" : " ") + mail.what.mail.text;
+        for (auto const& [seq, mail] : mails)
+            out += (out.empty() ? "" : " ") + mail.what.mail->text;
         return out;
     }
     [[nodiscard]] std::size_t rows() {

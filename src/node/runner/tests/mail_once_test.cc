@@ -58,7 +58,7 @@ protected:
     [[nodiscard]] std::size_t received(std::string const& text) {
         auto const mails = history(bob).mails();
         return static_cast<std::size_t>(std::ranges::count_if(
-            mails, [&](auto const& mail) { return mail.second.what.mail.text == text; }));
+            mails, [&](auto const& mail) { return mail.second.what.mail->text == text; }));
     }
 
     SessionId const alice;

@@ -167,7 +167,7 @@ TEST_F(TaskRunnerTest, BlockingCall_ReturnsTheChildsLastText) {
     expect_all_well(0);
     auto const settled = all_of<Submitted>(parent);
     ASSERT_EQ(settled.size(), 1u);
-    EXPECT_EQ(settled[0].what.output, Json::trusted("\"well\""));
+    EXPECT_EQ(settled[0].what->output, Json::trusted("\"well\""));
 }
 
 TEST_F(TaskRunnerTest, AgentAsATool_ReturnsItsTextAndItsSessionEnds) {
