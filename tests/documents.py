@@ -42,7 +42,7 @@ from dormouse import BINARY, ROOT, environment, wait_for
 PAGES = ['README.md', 'docs/tutorial.md', 'docs/how-to/*.md']
 NEEDS = ['bash', 'curl', 'jq', 'python3']
 PATIENCE_S = 20
-BLOCK_LIMIT_S = 60
+BLOCK_LIMIT_S = 180  # some install npm packages beside other tests
 FENCE = re.compile(r'^([ ]*)```(\w*)[ ]*$')
 MARK = re.compile(r'^[ ]*<!-- test: (\w+) ?(.*?) -->[ ]*$')
 MARKS = ('status', 'background', 'file', 'append', 'says', 'until', 'skip')
