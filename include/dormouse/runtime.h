@@ -143,6 +143,22 @@ struct NewSession {
     std::string by = "program";  // who asks, for the journal and the authorizer; also below
 };
 
+// A call that the program makes itself: people, or a job outside, settle it, and no agent works for
+// it. It is the only call of its session, which completes with it.
+struct Question {
+    std::string text;  // Markdown, for people; must not be empty; at most 16 KiB
+    // approval: settled by decide(); user_input and tool_result: by submit() or fail().
+    PauseReason kind = PauseReason::approval;
+    std::string tool = "ask";  // letters, digits, "_", ".", ":", "/" and "-"; at most 128 bytes
+    Json arguments = {};       // what is asked about: an object of at most 64 KiB, or null
+    Json schema = {};  // JSON Schema of the result, at most 32 KiB, or null; not with approval
+    // Without `message` and `state`: `text` is the message, and no tool continues.
+    PauseOptions options = {};
+    std::string project = "default";
+    std::string key = {};  // as in NewSession; the same key returns the same call
+    std::string by = "program";
+};
+
 struct PromptOptions {
     // While a turn is open; `reject` fails with session_busy. nullopt: the message answers the one
     // open question, if there is one; else queue.
@@ -328,6 +344,12 @@ public:
     // text that is not UTF-8 or too long), too_large, idempotency_mismatch, session_gone.
     [[nodiscard]] Result<SessionId> create(NewSession session);
     void create(NewSession session, Completion<SessionId> done);
+
+    // Asks people, or registers a job outside, and returns the id under which the answer comes;
+    // call() has it. The authorizer is asked for create_session. Errors: bad_value, too_large,
+    // idempotency_mismatch, session_gone.
+    [[nodiscard]] Result<PendingId> ask(Question question);
+    void ask(Question question, Completion<PendingId> done);
 
     // Sends a message of the user. Errors: bad_value (empty or not UTF-8), too_large, wrong_state,
     // queue_full, session_busy, ambiguous (several open questions), idempotency_mismatch, and those

@@ -17,25 +17,14 @@ Continuation continuation(Await const& await) {
 }
 
 session::PauseTerms terms_of(Declaration const& declared, Paused paused) {
-    PauseOptions& options = paused.options;
-    session::PauseTerms terms;
+    session::PauseTerms terms = pause_terms(std::move(paused.options));
     terms.reason = reason(paused.await);
     terms.continuation = continuation(paused.await);
     terms.placeholder = std::move(paused.placeholder);
-    terms.message = std::move(options.message);
-    terms.form = std::move(options.form);
     // A schema applies only if the result is the call's output. If the tool re-enters, it checks
     // the result itself.
     if (terms.continuation == Continuation::tool_response) terms.schema = declared.result_schema;
-    terms.external_ref = std::move(options.ref);
-    terms.timeout = options.without_end ? Duration::max() : options.within;
-    terms.estimated = options.estimated ? options.estimated : declared.estimated;
-    terms.answer.from = std::move(options.answerers);
-    terms.answer.need = options.need;
-    terms.state = std::move(options.state);
-    terms.metadata = std::move(options.metadata);
-    terms.webhook_url = std::move(options.webhook_url);
-    terms.webhook_secret = std::move(options.webhook_secret);
+    if (!terms.estimated) terms.estimated = declared.estimated;
     return terms;
 }
 
@@ -88,6 +77,22 @@ agent::ToolResult result_of(Declaration const& declared, RawOutcome outcome) {
 }
 
 }  // namespace
+
+session::PauseTerms pause_terms(PauseOptions options) {
+    session::PauseTerms terms;
+    terms.message = std::move(options.message);
+    terms.form = std::move(options.form);
+    terms.external_ref = std::move(options.ref);
+    terms.timeout = options.without_end ? Duration::max() : options.within;
+    terms.estimated = options.estimated;
+    terms.answer.from = std::move(options.answerers);
+    terms.answer.need = options.need;
+    terms.state = std::move(options.state);
+    terms.metadata = std::move(options.metadata);
+    terms.webhook_url = std::move(options.webhook_url);
+    terms.webhook_secret = std::move(options.webhook_secret);
+    return terms;
+}
 
 Result<agent::Tool> make_agent_tool(ToolPtr tool) {
     if (!tool) return fail(Code::bad_value, "there is no tool");

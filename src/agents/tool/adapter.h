@@ -10,4 +10,8 @@ namespace dormouse::tools {
 // Errors: bad_value, for an invalid declaration.
 [[nodiscard]] Result<agent::Tool> make_agent_tool(ToolPtr tool);
 
+// The terms of a pause with these options, for people or a job outside. `reason` and
+// `continuation` are not set.
+[[nodiscard]] session::PauseTerms pause_terms(PauseOptions options);
+
 }  // namespace dormouse::tools

@@ -20,11 +20,10 @@
 
 namespace dormouse {
 
-namespace {
+using runtime::asker;
 
-// Scopes the program's key to one caller and one kind of request.
-runner::Asker asker(std::string const& by, std::string_view what, std::string const& key,
-                    std::string_view content) {
+runner::Asker runtime::asker(std::string const& by, std::string_view what, std::string const& key,
+                             std::string_view content) {
     runner::Asker out{{session::ActorType::token, by}};
     if (key.empty()) return out;
     auto const scope = sha256("library\n" + by + "\n" + std::string(what) + "\n" + key);
@@ -33,6 +32,8 @@ runner::Asker asker(std::string const& by, std::string_view what, std::string co
     out.idem_digest = hex(std::span(digest).first(16));
     return out;
 }
+
+namespace {
 
 // A name that is written to journals.
 bool is_label(std::string_view name) { return !name.empty() && valid_utf8(name); }

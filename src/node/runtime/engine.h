@@ -15,6 +15,13 @@
 
 namespace dormouse {
 
+namespace runtime {
+// Scopes the program's key to one caller and one kind of request. `content` is everything that a
+// repeated request must have in common with the first.
+[[nodiscard]] runner::Asker asker(std::string const& by, std::string_view what,
+                                  std::string const& key, std::string_view content);
+}  // namespace runtime
+
 class Runtime::Engine {
 public:
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(Settings settings);
@@ -30,6 +37,7 @@ public:
 
     // On the loop.
     void create(NewSession const& session, runtime::Reply<SessionId> reply);
+    void ask(Question const& question, runtime::Reply<PendingId> reply);
     void prompt(SessionId session, std::string const& text, PromptOptions const& options,
                 runtime::Reply<Accepted> reply);
     void submit(runtime::Entering what, runtime::Reply<Submitted> reply);

@@ -67,6 +67,16 @@ void Runtime::create(NewSession session, Completion<SessionId> done) {
                             std::move(done));
 }
 
+Result<PendingId> Runtime::ask(Question question) {
+    return engine_->block<PendingId>([e = engine_.get(), question = std::move(question)](
+                                         auto reply) { e->ask(question, std::move(reply)); });
+}
+void Runtime::ask(Question question, Completion<PendingId> done) {
+    engine_->run<PendingId>([e = engine_.get(), question = std::move(question)](
+                                auto reply) { e->ask(question, std::move(reply)); },
+                            std::move(done));
+}
+
 Result<Accepted> Runtime::prompt(SessionId session, std::string text, PromptOptions options) {
     return engine_->block<Accepted>([e = engine_.get(), session, text = std::move(text),
                                      options = std::move(options)](auto reply) {
