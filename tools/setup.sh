@@ -131,7 +131,7 @@ unpack_programs() {
   (cd "$folder" && apt-get download "${unpacked[@]}") >>"$log" 2>&1 </dev/null || apt_failed
   for deb in "$folder"/*.deb; do dpkg-deb --extract "$deb" "$folder/root"; done
   mkdir -p "$programs"/bin
-  cp "$folder"/root/usr/sbin/nginx "$folder"/root/usr/sbin/haproxy "$folder"/root/usr/bin/promtool \
+  cp "$folder"/root/usr/sbin/{nginx,haproxy} "$folder"/root/usr/bin/{prometheus,promtool} \
     "$programs"/bin/
   mkdir -p "$programs"/usr/include
   cp -r "$folder"/root/usr/include/boost "$programs"/usr/include/
@@ -148,7 +148,8 @@ if [ -n "$mode${need_sqlite-}" ] && ! command -v npm >/dev/null; then missing+=(
 case $mode in
   test | ci)
     cmp -s tools/node/package.sha512 "$programs/package.sha512" || fetch_node
-    [ "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ] ||
+    [[ -x $programs/bin/prometheus &&
+      "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ]] ||
       unpack_programs
     ;;
 esac
