@@ -67,6 +67,12 @@ SERVER = (
           'resident_bytes bounds idle sessions; LimitAS= of the service bounds everything.',
           {'process_resident_memory_bytes': '3e9x180'},
           {'process_resident_memory_bytes': '1e9x180'}),
+    Alert('DormouseFilesNearLimit', f'process_open_fds{{{JOB}}} / process_max_fds > 0.8',
+          'warning', '15m', 'A server has nearly as many files open as it may.',
+          'See dormouse_http_connections and dormouse_http_streams. Raise LimitNOFILE= of the '
+          'service, or ulimit -n.',
+          {'process_open_fds': '900x180', 'process_max_fds': '1024x180'},
+          {'process_open_fds': '800x180', 'process_max_fds': '1024x180'}),
     Alert('DormouseConnectionsRefused',
           'increase(dormouse_http_connections_refused_total[15m]) > 0', 'warning', '0m',
           'Connections are turned away at the limit.',
@@ -102,6 +108,21 @@ STORE = (
           'free space, or delete with dormouse retention.',
           {'dormouse_append_errors_total{code="store_full"}': '_x170 1x10'},
           {'dormouse_append_errors_total{code="store_full"}': STILL}),
+    Alert('DormouseDiskNearlyFull',
+          f'dormouse_disk_free_bytes{{{JOB}}} / dormouse_disk_size_bytes < 0.1', 'warning', '10m',
+          'Less than a tenth of the disk with the data directory is free.',
+          'Delete old sessions (dormouse retention --dry-run first), move the directory, or '
+          'enlarge the disk. Freed pages are used again; the file does not shrink.',
+          {'dormouse_disk_free_bytes': '9x180', 'dormouse_disk_size_bytes': '100x180'},
+          {'dormouse_disk_free_bytes': '11x180', 'dormouse_disk_size_bytes': '100x180'}),
+    Alert('DormouseDiskFullSoon',
+          f'predict_linear(dormouse_disk_free_bytes{{{JOB}}}[1h], 4 * 3600) < 0 '
+          'and dormouse_disk_free_bytes offset 30m', 'critical', '15m',
+          'At this rate the disk with the data directory is full within 4 hours.',
+          'Compare dormouse_database_bytes: if it does not grow, something else fills the disk. '
+          'A full disk stops the server; nothing that was acknowledged is lost.',
+          {'dormouse_disk_free_bytes': '300000-1000x180'},
+          {'dormouse_disk_free_bytes': '900000-1000x180'}),
     Alert('DormouseSlowCommits', p99('dormouse_commit_seconds') + ' > 0.5', 'warning', '15m',
           'One commit in a hundred takes over half a second.',
           'The disk is slow to sync, or shared with something busy. Every acknowledgement waits '
@@ -202,6 +223,22 @@ SESSIONS = (
 )
 
 WORK = (
+    Alert('DormouseDeliveriesFail',
+          share('dormouse_deliveries_total{outcome=~"failed|given_up"}',
+                'dormouse_deliveries_total') + ' > 0.5', 'warning',
+          '15m', 'Most attempts to deliver webhooks and notifications fail.',
+          'GET /api/deliveries has the answer of each receiver. The server repeats an attempt for '
+          'over a day; people may not know that they are asked.',
+          {'dormouse_deliveries_total{outcome="failed"}': '0+6x180',
+           'dormouse_deliveries_total{outcome="delivered"}': '0+4x180'},
+          {'dormouse_deliveries_total{outcome="failed"}': '0+4x180',
+           'dormouse_deliveries_total{outcome="delivered"}': '0+6x180'}),
+    Alert('DormouseDeadLetters', 'increase(dormouse_deliveries_total{outcome="given_up"}[15m]) > 0',
+          'warning', '0m', 'A webhook or a notification was given up.',
+          'GET /api/deliveries?state=dead lists them. Repair the receiver, then send them again '
+          'from there.',
+          {'dormouse_deliveries_total{outcome="given_up"}': GROWING},
+          {'dormouse_deliveries_total{outcome="given_up"}': STILL}),
     Alert('DormouseInDoubt', grew('dormouse_events_total{type="in_doubt"}'), 'warning', '0m',
           'It is unknown what a tool did when its server ended.',
           'dormouse doctor lists these calls, with the command that answers each: check whether it '
