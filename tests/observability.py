@@ -13,7 +13,8 @@ import tempfile
 import urllib.parse
 
 import metrics as metrics_tests
-from dormouse import ROOT, Case, Server, leave_out, main, wait_for
+from dormouse import ROOT, Case, Server, leave_out, main, run, wait_for
+from stored import STORE
 
 sys.path.insert(0, str(ROOT / 'tools'))
 import alerts  # noqa: E402
@@ -32,6 +33,7 @@ EMPTY = {
     'dormouse_fenced_total': 'the server is alone',
     'dormouse_append_errors_total': 'the store refused nothing',
     'dormouse_cost_total': 'the demo model has no price',
+    **({'dormouse_database_bytes': 'PostgreSQL has it'} if STORE != 'sqlite' else {}),
 }
 
 # These depend on the machine that runs the tests, too.
@@ -152,6 +154,14 @@ class OfFiles(Case):
                 self.assertTrue(names)
                 self.assertLessEqual(names, set(described()) | OF_PROMETHEUS)
                 self.assertTrue(alert.action.endswith(('.', '?')))
+
+    def test_commands_and_metrics_of_advice_exist(self):
+        commands = set(re.findall(r'^  ([a-z]+) +[A-Z]', run('--help').stdout, re.M))
+        for alert in alerts.ALL:
+            named = set(re.findall(r'\bdormouse ([a-z]+)', alert.action))
+            self.assertLessEqual(named, commands, alert.name)
+            read = set(re.findall(r'\b(?:dormouse|process)_\w+', alert.action))
+            self.assertLessEqual(read, set(described()), alert.name)
 
     def test_alerts_fire_and_are_quiet(self):
         needs('promtool')

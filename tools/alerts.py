@@ -209,7 +209,7 @@ SESSIONS = (
           share('dormouse_calls_settled_total{status="expired"}', 'dormouse_calls_settled_total',
                 '1h') + ' > 0.1', 'warning', '15m',
           'Over 10 % of the calls end because nobody answered in time.',
-          'Are notifications delivered (GET /api/deliveries), and are deadlines long enough for '
+          'Are notifications delivered (dormouse deliveries), and are deadlines long enough for '
           'the people who answer?',
           {'dormouse_calls_settled_total{status="expired"}': '0+20x180',
            'dormouse_calls_settled_total{status="completed"}': '0+80x180'},
@@ -217,7 +217,7 @@ SESSIONS = (
            'dormouse_calls_settled_total{status="completed"}': '0+95x180'}),
     Alert('DormouseMailBounced', grew('dormouse_events_total{type="mail_bounced"}'), 'warning',
           '0m', 'Mail between sessions could not be delivered and went back to its sender.',
-          'dormouse doctor lists it: the receiver was deleted, its inbox is full or it is '
+          'dormouse sent lists it: the receiver was deleted, its inbox is full or it is '
           'unreadable.', {'dormouse_events_total{type="mail_bounced"}': '_x170 1x10'},
           {'dormouse_events_total{type="mail_bounced"}': STILL}),
 )
@@ -227,7 +227,7 @@ WORK = (
           share('dormouse_deliveries_total{outcome=~"failed|given_up"}',
                 'dormouse_deliveries_total') + ' > 0.5', 'warning',
           '15m', 'Most attempts to deliver webhooks and notifications fail.',
-          'GET /api/deliveries has the answer of each receiver. The server repeats an attempt for '
+          'dormouse deliveries has the answer of each receiver. The server repeats an attempt for '
           'over a day; people may not know that they are asked.',
           {'dormouse_deliveries_total{outcome="failed"}': '0+6x180',
            'dormouse_deliveries_total{outcome="delivered"}': '0+4x180'},
@@ -235,8 +235,8 @@ WORK = (
            'dormouse_deliveries_total{outcome="delivered"}': '0+6x180'}),
     Alert('DormouseDeadLetters', 'increase(dormouse_deliveries_total{outcome="given_up"}[15m]) > 0',
           'warning', '0m', 'A webhook or a notification was given up.',
-          'GET /api/deliveries?state=dead lists them. Repair the receiver, then send them again '
-          'from there.',
+          'dormouse deliveries --state dead lists them. Repair the receiver, then send each again '
+          'with --retry.',
           {'dormouse_deliveries_total{outcome="given_up"}': GROWING},
           {'dormouse_deliveries_total{outcome="given_up"}': STILL}),
     Alert('DormouseInDoubt', grew('dormouse_events_total{type="in_doubt"}'), 'warning', '0m',
