@@ -66,18 +66,19 @@ def names_in(expression):
 
 
 class Prometheus:
-    """Debian's Prometheus, which scrapes one server with its token."""
+    """Debian's Prometheus, which scrapes a server, and one beside it, with its token."""
 
     def __init__(self, server):
         self.own = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-prometheus-'))
         token = pathlib.Path(server.directory, 'token')
+        ports = [one.port for one in (server, server.beside) if one]
         config = {
             'global': {'scrape_interval': '250ms', 'scrape_timeout': '250ms'},
             'rule_files': [str(RULES)],
             'scrape_configs': [{
                 'job_name': 'dormouse', 'authorization': {'credentials_file': str(token)},
                 'scrape_interval': '250ms', 'scrape_timeout': '250ms',
-                'static_configs': [{'targets': [f'127.0.0.1:{server.port}']}]}],
+                'static_configs': [{'targets': [f'127.0.0.1:{port}' for port in ports]}]}],
         }
         (self.own / 'prometheus.yml').write_text(json.dumps(config))
         with open(self.own / 'log', 'wb') as log:
