@@ -2,11 +2,14 @@
 """GET /metrics and the log: what is counted, that Prometheus can read it, and that neither contains
 an id in a wrong place, or a secret."""
 import json
+import os
+import pathlib
 import re
 import shutil
 import subprocess
 
 from dormouse import Case, Client, main, wait_for
+from webhooks_out import Sent
 
 LINE = re.compile(r'([a-z_]+)(?:\{(.*)\})? (\S+)')
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
@@ -150,6 +153,69 @@ class Metrics(MetricsCase):
         text = self.scrape()
         for word in ('ses_', 'pnd_', 'req_', 'secret', 'SECRET', self.server.token, 'nowhere'):
             self.assertNotIn(word, text)
+
+
+class Usage(MetricsCase):
+    def setUp(self):
+        self.configured("""
+[[model]]
+id = "main"
+kind = "scripted"
+input_price = 2
+output_price = 10.5
+currency = "EUR"
+[[agent]]
+id = "ops"
+model = "main"
+""")
+
+    def test_tokens_and_cost_are_counted_by_agent_and_model(self):
+        session = self.server.create('hello', agent='ops')['id']
+        self.assertStatus(self.server.prompt(session, 'and again'), 200)
+        usage = self.server.at_rest(session)['usage']
+        spent = {'agent': 'ops', 'model': 'main'}
+        for kind in ('input', 'output'):
+            self.assertGreater(usage[f'{kind}Tokens'], 0)
+            self.assertEqual(self.value('dormouse_tokens_total', kind=kind, **spent),
+                             usage[f'{kind}Tokens'])
+        self.assertAlmostEqual(self.value('dormouse_cost_total', currency='EUR', **spent) * 1e6,
+                               usage['cost']['EUR'])
+
+    def test_disk_and_files_are_those_of_the_system(self):
+        values, folder = self.values(), pathlib.Path(self.server.directory)
+        space = os.statvfs(folder)
+        self.assertEqual(values['dormouse_disk_size_bytes', ()], space.f_blocks * space.f_frsize)
+        free = values['dormouse_disk_free_bytes', ()]
+        self.assertTrue(0 < free <= space.f_blocks * space.f_frsize, free)
+        limits = pathlib.Path(f'/proc/{self.server.process.pid}/limits').read_text()
+        [allowed] = re.findall(r'^Max open files +(\d+)', limits, re.M)
+        self.assertEqual(values['process_max_fds', ()], int(allowed))
+        if not self.server.store:
+            files = [folder / name for name in ('dormouse.db', 'dormouse.db-wal')]
+            self.assertEqual(values['dormouse_database_bytes', ()],
+                             sum(file.stat().st_size for file in files))
+
+
+class Deliveries(Sent, MetricsCase):
+    def counts(self):
+        values = self.values()
+        return [values['dormouse_deliveries_total', (('outcome', word),)]
+                for word in ('delivered', 'failed', 'given_up')] + [
+                    values[f'dormouse_deliveries_{word}', ()] for word in ('waiting', 'given_up')]
+
+    def deliver(self, status):
+        self.receiver.answer = lambda received: status
+        _, pending = self.job()
+        self.assertStatus(self.server.result(pending, 1), 200)
+
+    def test_deliveries_are_counted_by_how_they_end(self):
+        self.assertEqual(self.counts(), [0, 0, 0, 0, 0])
+        self.deliver(200)
+        wait_for(lambda: self.counts() == [1, 0, 0, 0, 0], what='a delivery')
+        self.deliver(500)
+        wait_for(lambda: self.counts() == [1, 1, 0, 1, 0], what='a failure')
+        self.deliver(410)
+        wait_for(lambda: self.counts() == [1, 1, 1, 1, 1], what='one that was given up')
 
 
 class Log(MetricsCase):

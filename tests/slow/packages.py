@@ -130,6 +130,24 @@ class OfTheSingleFile(unittest.TestCase):
 
 
 class OfDebian(unittest.TestCase):
+    def test_packages_built_twice_are_identical(self):
+        if 'DORMOUSE_TEST_PACKAGES' not in os.environ:
+            self.skipTest('takes minutes: run it with DORMOUSE_TEST_PACKAGES=1')
+        folder, before = ROOT / 'build/release/packages', os.umask(0o022)
+        self.addCleanup(os.umask, before)
+        run('packaging/build', 'deb')
+        first = digests(folder)
+        self.assertEqual(len(first), 2)
+        # Again with another umask and later, from a program that is linked and texts that are
+        # printed again; what cpack copies to is new as well.
+        os.umask(0o077)
+        release = ROOT / 'build/release'
+        shutil.rmtree(release / '_CPack_Packages')
+        for made in (release / 'dormouse', *release.glob('deb/**/*.gz')):
+            made.unlink()
+        run('packaging/build', 'deb')
+        self.assertEqual(digests(folder), first)
+
     def test_package_is_installed_used_upgraded_and_removed(self):
         if 'DORMOUSE_TEST_PACKAGES' not in os.environ:
             self.skipTest('takes minutes: run it with DORMOUSE_TEST_PACKAGES=1')

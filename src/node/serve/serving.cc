@@ -7,6 +7,7 @@
 #include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/webhooks/webhooks.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::serve {
@@ -76,6 +77,11 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
                   {{"code", info(error.code).text}, {"why", error.detail}});
     });
     metrics_.models = [&node] { return node.models(); };
+    metrics_.model_of = [&node](std::string const& agent) {
+        auto const agents = node.catalogue.agents();
+        auto const at = std::ranges::find(agents, agent, &port::AgentEntry::id);
+        return at == agents.end() ? std::string() : at->model;
+    };
     metrics_.shared_with = [&node]() -> std::optional<http::Metrics::SharedWith> {
         auto* const nodes = node.shared_nodes();
         if (!nodes) return std::nullopt;
@@ -193,7 +199,10 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     webhook::Pump::Options options = settings.webhooks;
     options.sharing = sharing();
     if (settings.push) options.push = push_options(*settings.push);
+    options.delivered = [this] { metrics_.delivery_ended(http::Metrics::DeliveryEnd::delivered); };
     options.failed = [this](port::OutboxRow const& row, std::string const& why, bool last) {
+        using End = http::Metrics::DeliveryEnd;
+        metrics_.delivery_ended(last ? End::given_up : End::failed);
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),

@@ -91,6 +91,7 @@ public:
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
         std::function<void(port::OutboxRow const&, std::string const&, bool)> failed = {};
+        std::function<void()> delivered = {};  // called for each message that was accepted
     };
     // Everything in `world` outlives this.
     Pump(World world, Options options);

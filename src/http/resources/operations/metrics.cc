@@ -1,12 +1,16 @@
 #include "http/resources/operations/metrics.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
+
+// Longer than a message waits for its next attempt.
+constexpr Duration longest_wait{30LL * 24 * 3'600'000};
 
 double seconds(Duration time) { return static_cast<double>(time.count()) / 1'000; }
 
@@ -47,7 +51,7 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
     Time settled_at{};
     for (wire::RecordPtr const& record : records) {
         Event const& event = record->event;
-        note(event);
+        note(state.agent, event);
         if (settles(event.body)) {
             settled = true;
             settled_at = event.at;
@@ -59,7 +63,7 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
     }
 }
 
-void Metrics::note(Event const& event) {
+void Metrics::note(std::string const& agent, Event const& event) {
     ++events_[std::string(type_name(event.body))];
     if (auto const* paused = std::get_if<CallPaused>(&event.body)) {
         ++paused_[std::string(session::text(paused->terms->reason))];
@@ -73,7 +77,21 @@ void Metrics::note(Event const& event) {
         if (cancelled->receipt) settled(cancelled->receipt->status);
     } else if (auto const* failed = std::get_if<ModelFailed>(&event.body)) {
         ++model_failures_[failed->retry_at ? 1 : 0];
+    } else if (auto const* model = std::get_if<ModelReplied>(&event.body)) {
+        spent(agent, model->usage);
+    } else if (auto const* external = std::get_if<AgentReplied>(&event.body)) {
+        spent(agent, external->usage);
     }
+}
+
+void Metrics::spent(std::string const& agent, Usage const& usage) {
+    auto at = spent_.find(agent);
+    if (at == spent_.end()) {
+        bool const named = spent_.size() < agents_max;
+        at = named ? spent_.emplace(agent, Spent{model_of(agent), {}}).first
+                   : spent_.try_emplace("other").first;
+    }
+    at->second.usage = sum(at->second.usage, usage);
 }
 
 void Metrics::submitted(Result<Answer> const& answer) {
@@ -118,7 +136,28 @@ Result<Metrics::Stored> Metrics::ask(port::Store& store, Time now) {
     if (!due) return std::unexpected(std::move(due.error()));
     auto next = store.next_due();
     if (!next) return std::unexpected(std::move(next.error()));
-    return Stored{*pending, due->size(), *next};
+    auto waiting = store.due_by_target(now + longest_wait, {}, deliveries_max, deliveries_max);
+    if (!waiting) return std::unexpected(std::move(waiting.error()));
+    auto given_up = store.count_given_up(now + Duration(1), deliveries_max);
+    if (!given_up) return std::unexpected(std::move(given_up.error()));
+    return Stored{*pending, due->size(), *next, waiting->size(), *given_up};
+}
+
+Metrics::Disk Metrics::disk_of(std::string const& directory) {
+    Disk out;
+    if (directory.empty()) return out;
+    std::error_code error;
+    auto const space = std::filesystem::space(directory, error);
+    if (!error) {
+        out.free = space.available;
+        out.size = space.capacity;
+    }
+    auto const file = std::filesystem::path(directory) / "dormouse.db";
+    auto const database = std::filesystem::file_size(file, error);
+    if (error) return out;
+    auto const log = std::filesystem::file_size(file.string() + "-wal", error);
+    out.database = database + (error ? 0 : log);
+    return out;
 }
 
 }  // namespace dormouse::http

@@ -36,6 +36,9 @@ public:
     void committed(std::span<port::AppendResult const> results, Duration time) override;
     void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
     void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
+    // One attempt to deliver an outgoing message. `failed`: there will be another one.
+    enum class DeliveryEnd : std::uint8_t { delivered, failed, given_up };
+    void delivery_ended(DeliveryEnd end) { ++deliveries_[static_cast<std::size_t>(end)]; }
 
     // ---- read at a scrape
     using ModelLoad = port::ModelLoad;
@@ -45,6 +48,10 @@ public:
         std::uint64_t refused = 0;
     };
     std::function<std::vector<ModelLoad>()> models = [] { return std::vector<ModelLoad>(); };
+    // The model of an agent; empty: it has none. Called once for each agent.
+    std::function<std::string(std::string const&)> model_of = [](std::string const&) {
+        return std::string();
+    };
     // Of a store that several processes share.
     struct SharedWith {
         std::size_t nodes = 0;      // with this one
@@ -61,13 +68,27 @@ public:
         port::OpenPending pending;
         std::size_t outstanding = 0;
         std::optional<Time> next_wake;
+        std::uint64_t deliveries_waiting = 0;
+        std::uint64_t deliveries_given_up = 0;
+    };
+    // Of the file system with the data directory; nullopt: unknown.
+    struct Disk {
+        std::optional<std::uint64_t> free, size;
+        std::optional<std::uint64_t> database;  // nullopt: there is none
+    };
+    // What a scrape asks outside the loop.
+    struct Asked {
+        std::optional<Stored> stored = {};  // nullopt: the store does not answer
+        Disk disk = {};
     };
     static constexpr std::uint32_t pending_max = 10'000;
     static constexpr std::uint32_t outstanding_max = 1'000;
+    static constexpr std::uint32_t deliveries_max = 1'000;
     [[nodiscard]] static Result<Stored> ask(port::Store& store, Time now);
-    // `stored` is nullopt while the store does not answer; its gauges are then omitted.
-    [[nodiscard]] std::string text(runner::Runner const& runner,
-                                   std::optional<Stored> const& stored) const;
+    // Asks the file system; it may block. `directory` is empty: there is none.
+    [[nodiscard]] static Disk disk_of(std::string const& directory);
+    // Omits the gauges of what did not answer.
+    [[nodiscard]] std::string text(runner::Runner const& runner, Asked const& asked) const;
 
 private:
     using Counts = std::map<std::string, std::uint64_t, std::less<>>;
@@ -77,18 +98,27 @@ private:
         return out;
     }
 
-    void note(session::Event const& event);
+    void note(std::string const& agent, session::Event const& event);
+    void spent(std::string const& agent, session::Usage const& usage);
     void settled(session::CallStatus status) { ++settled_[std::string(session::text(status))]; }
     void write_runner(Exposition& out, runner::Runner const& runner) const;
     void write_stored(Exposition& out, Stored const& stored, Time now) const;
     void write_calls(Exposition& out) const;
     void write_work(Exposition& out) const;
+    void write_usage(Exposition& out) const;
+    void write_deliveries(Exposition& out, std::optional<Stored> const& stored) const;
     void write_store(Exposition& out) const;
     void write_http(Exposition& out) const;
     void write_nodes(Exposition& out) const;
     void write_process(Exposition& out) const;
 
-    static constexpr std::size_t tools_max = 100;  // names of tools; further ones count as "other"
+    struct Spent {
+        std::string model;
+        session::Usage usage;
+    };
+
+    // Names of tools, and of agents; further ones count as "other".
+    static constexpr std::size_t tools_max = 100, agents_max = 100;
     static constexpr std::array<double, 14> latency_bounds{.001, .002, .005, .01, .025, .05, .1,
                                                            .25,  .5,   1,    2.5, 5,    10,  30};
     static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
@@ -105,6 +135,8 @@ private:
     std::array<std::uint64_t, 2> model_failures_{};                       // [1]: will be retried
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
     std::map<std::string, bool> tool_names_;
+    std::map<std::string, Spent> spent_;  // by agent
+    std::array<std::uint64_t, words_of<DeliveryEnd>.size()> deliveries_{};
     std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
     std::uint64_t appends_ = 0;
     std::uint64_t moved_ = 0;  // appends that another one preceded

@@ -2,11 +2,14 @@
 
 #include <sys/resource.h>
 #include <unistd.h>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 // Writes GET /metrics, family by family.
 namespace dormouse::http {
+
+using session::Usage;
 
 namespace {
 
@@ -33,6 +36,23 @@ std::uint64_t open_files() {
     return count;
 }
 
+std::uint64_t open_files_max() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
+void write_disk(Exposition& out, Metrics::Disk const& disk) {
+    if (disk.free)
+        out.gauge("dormouse_disk_free_bytes", "Free on the file system of the data directory")
+            .sample(*disk.free);
+    if (disk.size)
+        out.gauge("dormouse_disk_size_bytes", "Size of the file system of the data directory")
+            .sample(*disk.size);
+    if (disk.database)
+        out.gauge("dormouse_database_bytes", "SQLite's file and its log").sample(*disk.database);
+}
+
 double cpu_seconds() {
     rusage used{};
     ::getrusage(RUSAGE_SELF, &used);
@@ -46,7 +66,8 @@ std::uint64_t flag(bool yes) { return yes ? 1 : 0; }
 
 }  // namespace
 
-std::string Metrics::text(runner::Runner const& runner, std::optional<Stored> const& stored) const {
+std::string Metrics::text(runner::Runner const& runner, Asked const& asked) const {
+    auto const& stored = asked.stored;
     Exposition out;
     out.gauge("dormouse_store_answers", "1 while the store answers")
         .sample(flag(stored.has_value()));
@@ -58,7 +79,10 @@ std::string Metrics::text(runner::Runner const& runner, std::optional<Stored> co
     write_runner(out, runner);
     write_calls(out);
     write_work(out);
+    write_usage(out);
+    write_deliveries(out, stored);
     write_store(out);
+    write_disk(out, asked.disk);
     write_http(out);
     write_process(out);
     return out.take();
@@ -134,6 +158,41 @@ void Metrics::write_work(Exposition& out) const {
         out.sample(std::uint64_t{one.waiting}, {{"model", one.model}});
 }
 
+void Metrics::write_usage(Exposition& out) const {
+    out.counter(
+        "dormouse_tokens_total",
+        "Tokens of replies; cached and cache_written ones are input, reasoning ones output");
+    for (auto const& [agent, spent] : spent_) {
+        Usage const& usage = spent.usage;
+        for (auto const& [kind, count] :
+             {std::pair("input", usage.input_tokens), std::pair("output", usage.output_tokens),
+              std::pair("cached", usage.cached_tokens),
+              std::pair("cache_written", usage.cache_written_tokens),
+              std::pair("reasoning", usage.reasoning_tokens)})
+            out.sample(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)),
+                       {{"agent", agent}, {"model", spent.model}, {"kind", kind}});
+    }
+    out.counter("dormouse_cost_total", "Cost of replies, in units of the currency");
+    for (auto const& [agent, spent] : spent_)
+        for (auto const& [currency, micros] : spent.usage.cost)
+            out.sample(static_cast<double>(micros) / 1e6,
+                       {{"agent", agent}, {"model", spent.model}, {"currency", currency}});
+}
+
+void Metrics::write_deliveries(Exposition& out, std::optional<Stored> const& stored) const {
+    out.counter("dormouse_deliveries_total",
+                "Attempts to deliver webhooks and notifications, by how they ended");
+    for (std::size_t end = 0; end < deliveries_.size(); ++end)
+        out.sample(deliveries_[end], {{"outcome", words_of<DeliveryEnd>[end]}});
+    if (!stored) return;
+    out.gauge("dormouse_deliveries_waiting",
+              "Deliveries that wait, also for another attempt; counting ends at 1000")
+        .sample(stored->deliveries_waiting);
+    out.gauge("dormouse_deliveries_given_up",
+              "Deliveries that were given up and are kept; counting ends at 1000")
+        .sample(stored->deliveries_given_up);
+}
+
 void Metrics::write_store(Exposition& out) const {
     out.counter("dormouse_appends_total", "Appends that became durable").sample(appends_);
     out.counter("dormouse_appends_moved_total",
@@ -178,6 +237,7 @@ void Metrics::write_process(Exposition& out) const {
         .sample(seconds_of(start_));
     out.gauge("process_resident_memory_bytes", "Resident memory").sample(resident_bytes());
     out.gauge("process_open_fds", "Open file descriptors").sample(open_files());
+    out.gauge("process_max_fds", "How many it may open").sample(open_files_max());
     out.counter("process_cpu_seconds_total", "User and system CPU time").sample(cpu_seconds());
 }
 

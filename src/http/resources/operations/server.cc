@@ -50,17 +50,20 @@ void get_tools(Api& api, ExchangePtr const& x) {
 
 // Answers even if the store does not: that is when metrics are needed.
 void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
-    auto question = [now = services.runner.now()](port::Store& store) {
-        return Metrics::ask(store, now);
+    auto question = [now = services.runner.now(), directory = services.facts.data](
+                        port::Store& store) -> Result<Metrics::Asked> {
+        auto stored = Metrics::ask(store, now);
+        return Metrics::Asked{stored ? std::optional(*stored) : std::nullopt,
+                              Metrics::disk_of(directory)};
     };
-    port::ask(
-        services.journal, std::move(question),
-        [&metrics = services.metrics, &runner = services.runner,
-         responder = std::move(responder)](Result<Metrics::Stored> stored) {
-            auto const known = stored ? std::optional(*stored) : std::nullopt;
-            responder->reply(
-                {200, "text/plain; version=0.0.4; charset=utf-8", {}, metrics.text(runner, known)});
-        });
+    port::ask(services.journal, std::move(question),
+              [&metrics = services.metrics, &runner = services.runner,
+               responder = std::move(responder)](Result<Metrics::Asked> asked) {
+                  responder->reply({200,
+                                    "text/plain; version=0.0.4; charset=utf-8",
+                                    {},
+                                    metrics.text(runner, asked ? *asked : Metrics::Asked{})});
+              });
 }
 
 void get_metrics(Api& api, ExchangePtr const& x) { answer_metrics(api.services(), x->responder); }
