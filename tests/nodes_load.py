@@ -3,6 +3,7 @@ a random server, and what kill_under_load.py checks holds whatever happens to se
 """
 import collections
 import contextlib
+import itertools
 import pathlib
 import random
 import sys
@@ -98,12 +99,14 @@ class Writer(load.Writer):
 
 
 class Run(load.Run):
-    """The load on some servers, and what must hold at its end."""
+    """The load on some servers, and what must hold at its end. `first`: its sessions are numbered
+    from there, so that several runs use other names."""
 
-    def __init__(self, servers, seed=None):
+    def __init__(self, servers, seed=None, first=1):
         self.seed = random.SystemRandom().randrange(2**31) if seed is None else seed
         super().__init__(0, self.seed, AnyOf(servers))
         self.servers = servers
+        self.world.numbers = itertools.count(first)
 
     @contextlib.contextmanager
     def clients(self):
@@ -134,6 +137,12 @@ class Run(load.Run):
             self.read_journal(followed)
             if followed.journal[: len(follower.shown)] != follower.shown:
                 self.world.fail(f'a reader was shown what is not in the journal: {followed.id}')
+
+    def ask_again(self):
+        """Also what is no longer among the newest: no cycle limits how much is asked for."""
+        for session in [session for session in self.world.sessions if session.id is None]:
+            load.ask_create(self.world, self.server.client, session, 5)
+        super().ask_again()
 
     def settle(self, call, shown):
         with contextlib.suppress(*NO_ANSWER):  # then it is settled in the next round
