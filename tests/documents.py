@@ -6,7 +6,7 @@ usage: documents.py [PAGE…]   default: README.md, docs/tutorial.md, docs/how-t
 
 A page is run from top to bottom by one bash, in a folder of its own that looks like a checkout
 (`./run`, `build/release/dormouse`), with a home of its own, and free ports in the place of 3676
-and 8017.
+and of the others in PORTS. Root runs PostgreSQL's programs as another user.
 
 - A ```sh block is run. A command in it that ends with another status than 0 must be announced.
 - A ```text block whose fence is the next one is its output: ids, times and ports are masked,
@@ -19,7 +19,8 @@ and 8017.
     <!-- test: append NAME -->    it is put at the end of that file
     <!-- test: says A | B -->     its output has these, in this order
     <!-- test: until TEXT -->     it is run again until its output has TEXT, and all that the page
-                                  shows below it, for 20 s at most
+                                  shows below it, for 40 s at most
+    <!-- test: needs PROGRAM… --> without these the page is skipped
     <!-- test: skip REASON -->    it is not run, or not compared; counted and listed at the end
 - Blocks of other languages are for reading.
 """
@@ -36,18 +37,20 @@ import tempfile
 import urllib.error
 import urllib.request
 
+import postgres
 import pytest
 from dormouse import BINARY, ROOT, environment, wait_for
 
 PAGES = ['README.md', 'docs/tutorial.md', 'docs/how-to/*.md']
 NEEDS = ['bash', 'curl', 'jq', 'python3']
-PATIENCE_S = 20
+PATIENCE_S = 40
 BLOCK_LIMIT_S = 180  # some install npm packages beside other tests
 FENCE = re.compile(r'^([ ]*)```(\w*)[ ]*$')
 MARK = re.compile(r'^[ ]*<!-- test: (\w+) ?(.*?) -->[ ]*$')
-MARKS = ('status', 'background', 'file', 'append', 'says', 'until', 'skip')
+MARKS = ('status', 'background', 'file', 'append', 'says', 'until', 'needs', 'skip')
 ADDRESS = re.compile(r'\b(127\.0\.0\.1|localhost):3676\b')
-SERVICE = re.compile(r'\b8017\b')  # the port of a service that a page makes
+# Of a service that a page makes; of servers and databases.
+PORTS = re.compile(r'\b(8017|368[123]|543[34])\b')
 MASKS = [
     (re.compile(r'\b(ses|pnd|trn|msg|prt|rcp|req)_[A-Za-z0-9_-]{6,}'), r'\1_ID'),
     (re.compile(r'127\.0\.0\.1:\d+'), 'ADDRESS'),
@@ -60,9 +63,15 @@ MASKS = [
     (re.compile(r'"idem":"[0-9a-f.]+"'), '"idem":"KEY"'),
 ]
 # `serve` without an address listens on the page's port, so that pages can run beside anything.
+# setpriv: PostgreSQL refuses root.
+AS_POSTGRES = '''#!/bin/sh
+exec setpriv --reuid=postgres --regid=postgres --clear-groups '%s' "$@"
+'''
 WRAPPER = '''#!/bin/bash
 [ $# -gt 0 ] || set -- serve
-if [ "$1" = serve ]; then shift; set -- serve --listen 127.0.0.1:%d "$@"; fi
+if [ "$1" = serve ] && [[ "$*" != *--listen* ]]; then
+  shift; set -- serve --listen 127.0.0.1:%d "$@"
+fi
 exec '%s' "$@"
 '''
 EACH = '''trap 'echo $? >> "$BLOCKS/status"' ERR
@@ -129,6 +138,14 @@ def difference(shown, came):
         indented(lines)
 
 
+def require_programs(names):
+    for name in names:
+        if name == 'initdb':
+            postgres.needed()
+        elif not shutil.which(name):
+            pytest.skip(f'not installed: {name}')
+
+
 def require(pieces, output):
     at = 0
     for piece in pieces:
@@ -161,7 +178,8 @@ class Shell:
 
     def __init__(self):
         self.own = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-page-'))
-        self.port, self.service, self.count, self.process = free_port(), free_port(), 0, None
+        self.port, self.count, self.process = free_port(), 0, None
+        self.ports = {'3676': self.port}  # by what the page calls it
         self.blocks = self.own / 'blocks'
         checkout, home = self.own / 'dormouse', self.own / 'home'
         for folder in (self.blocks, checkout / 'build/release', home):
@@ -169,7 +187,7 @@ class Shell:
         for name in ('run', 'build/release/dormouse'):
             (checkout / name).write_text(WRAPPER % (self.port, os.path.abspath(BINARY)))
             (checkout / name).chmod(0o755)
-        path = f'{checkout}/build/release:{os.environ["PATH"]}'
+        path = f'{checkout}/build/release:{self.add_postgres(checkout)}{os.environ["PATH"]}'
         self.process = subprocess.Popen(
             ['bash', '--norc'],
             cwd=checkout,
@@ -179,6 +197,20 @@ class Shell:
             text=True, start_new_session=True)
         self.type('set -E\n')
 
+    def add_postgres(self, checkout):
+        """Returns the beginning of PATH with PostgreSQL's programs, or nothing without them."""
+        programs = postgres.programs()
+        if not programs or os.geteuid() != 0:
+            return f'{programs}:' if programs else ''
+        mine = self.own / 'postgres'
+        mine.mkdir()
+        for program in programs.iterdir():
+            (mine / program.name).write_text(AS_POSTGRES % program)
+            (mine / program.name).chmod(0o755)
+        self.own.chmod(0o755)
+        checkout.chmod(0o777)
+        return f'{mine}:'
+
     def type(self, text):
         self.process.stdin.write(text)
         self.process.stdin.flush()
@@ -187,7 +219,12 @@ class Shell:
         return pathlib.Path(f'/proc/{self.process.pid}/cwd').resolve()
 
     def here(self, text):
-        return SERVICE.sub(str(self.service), ADDRESS.sub(f'127.0.0.1:{self.port}', text))
+        return PORTS.sub(self.port_of, ADDRESS.sub(f'127.0.0.1:{self.port}', text))
+
+    def port_of(self, named):
+        if named[0] not in self.ports:
+            self.ports[named[0]] = free_port()
+        return str(self.ports[named[0]])
 
     def run(self, text, background=False):
         """Returns its output, and the statuses other than 0; neither for a block in the background.
@@ -257,6 +294,8 @@ class Page:
     def run(self):
         text = (ROOT / self.name).read_text()
         blocks = blocks_of(text)
+        for block in blocks:
+            require_programs(block.marks.get('needs', '').split())
         shell = Shell()
         try:
             if re.search(r'\bclients/(python|typescript)\b', text):
@@ -300,11 +339,10 @@ class Page:
         self.ran += 1
         if 'background' in block.marks:
             shell.run(block.text, background=True)
-            if re.search(r'\bserve\b|\./run\b', block.text):
+            if port := block.marks['background']:
+                shell.wait(lambda: listens(shell.ports[port]), PATIENCE_S)
+            elif re.search(r'\bserve\b|\./run\b', block.text):
                 shell.wait(shell.ready, PATIENCE_S)
-            if block.marks['background']:
-                port = int(shell.here(block.marks['background']))
-                shell.wait(lambda: listens(port), PATIENCE_S)
             self.output = ''
             return
         until, seen = block.marks.get('until', ''), []

@@ -288,7 +288,7 @@ class Server(Stored):
     def kill(self, after=0):
         """Sends SIGKILL, like a power failure for the process."""
         if after:
-            time.sleep(after)  # the moment of the crash is what is tested
+            lasts(after)
         if self.beside:
             self.beside.kill()
         self.process.kill()
@@ -485,6 +485,11 @@ class Case(unittest.TestCase):
         for name, value in members.items():
             self.assertEqual(problem[name], value, name)
         return problem
+
+
+def lasts(seconds):
+    """Waits. Only for faults: their moment, or how long they last, is what is tested."""
+    time.sleep(seconds)  # a fault
 
 
 def wait_for(is_true, seconds=20, what='it'):

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Several servers on one database: any of them answers any request, each thing is done once, and
 the others continue what a killed one did."""
+import time
+
 from dormouse import Client, Server, main, run, wait_for
 from rules import CONFIG as RULES
 from store_postgres import PROGRAM, Database
 from tools_by_config import Service
 from webhook_peers import WHSEC, Receiver
+from wrong_clock import clock_set_to
 
 CONFIG = '''
 [store]
@@ -136,6 +139,32 @@ class Nodes(Database):
             server.create('deploy A')
         done = run('verify', '--store', self.url())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class Clocks(Database):
+    """Servers whose machines have the wrong time."""
+
+    def server_at(self, minutes):
+        return self.server(env=clock_set_to(minutes * 60))
+
+    def test_time_is_that_of_the_database(self):
+        ahead, behind, right = self.server_at(10), self.server_at(-10), self.server()
+        session = behind.create('deploy A and B within 5m')['id']
+        calls = right.open_calls(session)
+        self.assertEqual(len(calls), 2, 'no deadline has come')
+        for call in calls:
+            minutes_left = (call['timeout'] / 1000 - time.time()) / 60
+            self.assertAlmostEqual(minutes_left, 5, delta=1)
+        for server, call in zip((ahead, behind), calls):
+            self.assertEqual(server.result(call['id'], 'live').status, 200)
+        due = behind.create('deploy C within 500ms')['id']
+        wait_for(lambda: not ahead.open_calls(due), 20, 'its deadline')
+        said = [server.tail() for server in (ahead, behind)]
+        self.assertIn(" s ahead of the database's", said[0])
+        self.assertIn(" s behind the database's", said[1])
+        for server in (ahead, behind, right):
+            server.at_rest(session)
+            self.assertEqual(server.term(), 0)
 
 
 class Sent(Database):

@@ -93,25 +93,35 @@ class Program:
 
 
 class Cluster(Program):
-    """A running server. `options` are added to postgresql.conf; `primary`: it is its standby."""
+    """A running server. `options` are added to postgresql.conf; `primary`: it is its standby;
+    `on`: a folder for the tables, its log is elsewhere; `port`: else a free one."""
 
-    def __init__(self, *options, primary=None):
+    def __init__(self, *options, primary=None, on=None, port=None):
         super().__init__()
-        self.data = f'{self.folder}/data'
+        self.port = port or self.port
+        self.data = f'{on or self.folder}/data'
+        if on and self.user:
+            os.chown(on, self.user.pw_uid, self.user.pw_gid)
         if primary:
             self._run('pg_basebackup', '-d', primary.url(), '-D', self.data, '-R', '--no-sync',
                       '-c', 'fast')
+            self.configure(*options)
             return self.start()
         self._run('initdb', '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C',
-                  '--no-sync', '-D', self.data)
-        with open(f'{self.data}/postgresql.conf', 'a') as file:
-            file.write('\n'.join([
-                "listen_addresses = '127.0.0.1'", 'fsync = off', 'max_connections = 200',
-                'shared_buffers = 64MB', *options, '']))
+                  '--no-sync', '--waldir', f'{self.folder}/wal', '-D', self.data)
+        self.configure("listen_addresses = '127.0.0.1'", 'fsync = off', 'max_connections = 200',
+                       'shared_buffers = 64MB', *options)
         # A role of this name needs its password; all others need none.
         hba = pathlib.Path(self.data, 'pg_hba.conf')
         hba.write_text('host all locked all scram-sha-256\n' + hba.read_text())
         self.start()
+
+    def configure(self, *options, file='postgresql.conf'):
+        """Adds to its configuration; a server that runs reads it again."""
+        with open(f'{self.data}/{file}', 'a') as to:
+            to.write('\n'.join([*options, '']))
+        if self.process:
+            self.process.send_signal(signal.SIGHUP)
 
     def start(self):
         self._start('system is ready to accept', self.bin / 'postgres', '-D', self.data, '-p',

@@ -103,6 +103,8 @@ class World:
 class Writer(threading.Thread):
     """A client that does random things until the server is gone."""
 
+    new_max = NEW_PER_WRITER
+
     def __init__(self, world, server, seed, stop):
         super().__init__()
         self.world, self.stop = world, stop
@@ -111,6 +113,15 @@ class Writer(threading.Thread):
         self.new = 0
 
     def run(self):
+        try:
+            while not self.stop.is_set():
+                self.act()
+        except Exception as error:  # of the test itself; it must not pass in silence
+            self.world.fail(f'{type(error).__name__}: {error}')
+        finally:
+            self.client.close()
+
+    def act(self):
         acts = [
             (self.create, 3),
             (self.prompt, 2),
@@ -120,19 +131,17 @@ class Writer(threading.Thread):
             (self.cancel_turn, 0.3),
             (self.delete, 0.1),
         ]
-        weights = [weight for _, weight in acts]
         try:
-            while not self.stop.is_set():
-                self.draw.choices(acts, weights)[0][0]()
-        except NO_ANSWER:
-            pass  # killed: requests in progress stay unknown
-        except Exception as error:  # of the test itself; it must not pass in silence
-            self.world.fail(f'{type(error).__name__}: {error}')
-        finally:
-            self.client.close()
+            self.draw.choices([act for act, _ in acts], [weight for _, weight in acts])[0]()
+        except NO_ANSWER:  # requests in progress stay unknown
+            self.unanswered()
+
+    def unanswered(self):
+        """Killed: it is not asked again."""
+        self.stop.set()
 
     def create(self):
-        if self.new >= NEW_PER_WRITER:
+        if self.new >= self.new_max:
             return
         self.new += 1
         number = next(self.world.numbers)
@@ -311,11 +320,11 @@ class Follower(threading.Thread):
 
 
 class Run:
-    def __init__(self, cycles, seed):
+    def __init__(self, cycles, seed, server=None):
         self.cycles = cycles
         self.draw = random.Random(seed)
         self.world = World()
-        self.server = Server()
+        self.server = server or Server()
         self.early_kills = 0
 
     def cycle(self):

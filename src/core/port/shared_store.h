@@ -81,7 +81,7 @@ public:
                                                                Time now, Time until) = 0;
 
     // Called by the reader. As FeedStore::feed() of all projects, without what this process has
-    // appended.
+    // appended. `gone` also if the store fell back to an earlier state since the last call.
     [[nodiscard]] virtual Result<FeedPage> others(std::uint64_t after, std::size_t max_bytes) = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "base/check.h"
 
 #include <sys/random.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +17,18 @@ Time SystemClock::now() const {
 
 Duration SystemClock::monotonic() const {
     return std::chrono::floor<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+Duration boot_time() {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    return Duration(std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000);
+}
+
+Time MovableClock::now() const {
+    auto const at_boot = at_boot_.load();
+    if (at_boot == own) return machine_.now() + ahead();
+    return from_ms(at_boot) + boot_time() + ahead();
 }
 
 Random SystemEntropy::random() {

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace dormouse::io {
 
@@ -16,18 +18,28 @@ public:
     [[nodiscard]] Duration monotonic() const override;
 };
 
-// The machine's clock plus what advance() has added: zero except in tests. Any thread.
+// The time since the machine started, also while it slept. Nobody sets this clock. Any thread.
+[[nodiscard]] Duration boot_time();
+
+// The machine's clock, or another one that it follows, plus what advance() has added: zero except
+// in tests. Any thread.
 class MovableClock final : public port::Clock {
 public:
-    [[nodiscard]] Time now() const override { return machine_.now() + ahead(); }
+    [[nodiscard]] Time now() const override;
     [[nodiscard]] Duration monotonic() const override { return machine_.monotonic() + ahead(); }
+    // From now on the wall time is that of a clock which showed `at_boot` when boot_time() was 0,
+    // whatever the machine's clock is set to.
+    void follow(Time at_boot) { at_boot_ = to_ms(at_boot); }
     // REQUIRES: by >= 0. Call AsioLoop::run_due() afterwards for a loop's timers.
     void advance(Duration by) { ahead_ += by.count(); }
 
 private:
+    static constexpr std::int64_t own = std::numeric_limits<std::int64_t>::min();
+
     [[nodiscard]] Duration ahead() const { return Duration(ahead_.load()); }
 
     SystemClock machine_;
+    std::atomic<std::int64_t> at_boot_ = own;  // of the clock it follows, in ms
     std::atomic<Duration::rep> ahead_ = 0;
 };
 

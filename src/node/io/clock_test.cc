@@ -24,6 +24,25 @@ TEST(SystemClock, Clock_CountsForwardFromTheUnixEpoch) {
     }
 }
 
+TEST(MovableClock, FollowedClock_IsTheWallTime) {
+    constexpr Duration hour{3'600'000};
+    MovableClock clock;
+    SystemClock const machine;
+    auto const own = clock.now();
+    EXPECT_LT(own - machine.now(), hour);
+    auto const other = from_ms(1'000'000'000'000);
+    clock.follow(other - boot_time());
+    auto const followed = clock.now();
+    EXPECT_GE(followed, other - Duration(1));
+    EXPECT_LT(followed, other + hour);
+    clock.advance(hour);
+    EXPECT_GE(clock.now(), other + hour - Duration(1));
+    clock.follow(other + 3 * hour - boot_time());
+    EXPECT_GE(clock.now(), other + 4 * hour - Duration(1)) << "stays moved";
+    EXPECT_LT(clock.now(), other + 5 * hour);
+    EXPECT_LT(clock.monotonic() - machine.monotonic(), 2 * hour) << "only moved";
+}
+
 TEST(SystemEntropy, Values_NeverRepeat) {
     SystemEntropy first;
     SystemEntropy second;

@@ -15,7 +15,6 @@ using namespace dormouse::session;
 
 namespace {
 constexpr Duration unreadable_every{60'000};  // delay for parked_ entries without a gate
-
 }  // namespace
 
 Runner::Runner(World world, Options options, Observer& observer)
@@ -157,7 +156,9 @@ void Runner::fenced() {
 }
 
 void Runner::forget_memory() {
-    for (auto const& [id, lane] : lanes_) lane->forget_state();
+    auto const resident = lanes_;  // a tick may end one
+    for (auto const& [id, lane] : resident) lane->forget_state();
+    for (auto const& [id, lane] : resident) appended_elsewhere(id);
 }
 
 bool Runner::attends(SessionId session, Time until) const {

@@ -154,7 +154,7 @@ public:
     // Another process has appended to this session: what memory holds of it is outdated. Its
     // watchers are woken, and what is outstanding continues if this process drives it.
     void appended_elsewhere(SessionId session);
-    // What memory holds of sessions may be outdated: each is read again when it is needed.
+    // As appended_elsewhere(), of any session that memory holds.
     void forget_memory();
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;

@@ -16,7 +16,8 @@ public:
     struct Listener {
         // Another process has made this append. In the order of the feed, none is left out.
         std::function<void(port::FeedRow const&)> appended;
-        // More was appended than the feed keeps: nothing that memory holds of sessions counts.
+        // More was appended than the feed keeps, or the feed begins again at an earlier place:
+        // nothing that memory holds of sessions counts.
         std::function<void()> lost;
         // Whether somebody waits here for what others append.
         std::function<bool()> awaited;

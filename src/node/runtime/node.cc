@@ -10,10 +10,16 @@ Node::Shared::Shared(Node& node)
             node.shared_config),
       follower(node.world.loop, node.journal, *node.shared_store) {}
 
+// Before anything of the node asks for the time.
+World& Node::following(World& world, std::optional<Time> at_boot) {
+    if (at_boot) world.clock.follow(*at_boot);
+    return world;
+}
+
 Node::Node(World& outside, OpenedStore opened, Settings settings)
     : text_(std::move(settings.text)),
       end_hold_(std::move(opened.release)),
-      world(outside),
+      world(following(outside, opened.clock_at_boot)),
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       shared_store(opened.shared),
@@ -85,8 +91,9 @@ void Node::start(std::function<void()> lost) {
 }
 
 void Node::start_shared() {
-    shared->nodes.start(
-        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { heard(beat); }});
+    shared->nodes.start({[this] { runner.fenced(); },
+                         [this](port::Beat const& beat) { heard(beat); },
+                         [this](Time at_boot) { world.clock.follow(at_boot); }});
     shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
                             [this] { runner.forget_memory(); },
                             [this] { return !attached || attached->awaited(); }});

@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ namespace dormouse::runtime {
 
 // What models and tools use outside the node. Outlives the registry that holds them.
 struct World {
-    io::MovableClock clock;  // only tests move it (io/clock_control.h)
+    // Follows the clock of a shared store; only tests move it (io/clock_control.h).
+    io::MovableClock clock;
     io::AsioLoop loop{clock};
     io::SystemEntropy entropy;
     io::CurlHttpClient http{loop};
@@ -106,6 +108,7 @@ private:
         Follower follower;
     };
 
+    [[nodiscard]] static World& following(World& world, std::optional<Time> at_boot);
     [[nodiscard]] static runner::Options with_store(runner::Options options, Node& node);
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();

@@ -26,9 +26,14 @@ void SharedNodes::start(Listener listener) {
 void SharedNodes::drain() { self_.draining = true; }
 
 void SharedNodes::beat() {
-    auto const ask = [this, self = self_] { return world_.store.beat(self); };
-    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<port::Beat> beat) {
-        answered(epoch, sent, std::move(beat));
+    auto const ask = [this, self = self_]() -> Result<Heard> {
+        auto const sent = clock_();
+        auto beat = world_.store.beat(self);
+        if (!beat) return std::unexpected(std::move(beat.error()));
+        return Heard{*std::move(beat), sent, clock_()};
+    };
+    on_thread(ask, [this, epoch = self_.epoch, sent = clock_()](Result<Heard> heard) {
+        answered(epoch, sent, std::move(heard));
         wait(clock_());
     });
 }
@@ -50,20 +55,23 @@ void SharedNodes::wait(Duration since) {
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the
 // next one begins to watch them again.
-void SharedNodes::answered(Epoch epoch, Duration sent, Result<port::Beat> beat) {
-    if (!beat || epoch != self_.epoch) return;
-    if (!beat->taken) {
+void SharedNodes::answered(Epoch epoch, Duration sent, Result<Heard> heard) {
+    if (!heard) return;
+    port::Beat const& beat = heard->beat;
+    listener_.measured(store_clock_.measured(heard->sent, heard->received, beat.clock));
+    if (epoch != self_.epoch) return;
+    if (!beat.taken) {
         members_.fenced();
         return listener_.fenced();
     }
-    table_ = beat->nodes;
+    table_ = beat.nodes;
     std::vector<Membership::Node> table;
     for (port::NodeRow const& row : table_) table.push_back({row.epoch, row.counter, row.draining});
     for (auto const& silent : members_.arrived(epoch, sent, clock_(), table)) {
         auto const row = std::ranges::find(table_, silent.epoch, &port::NodeRow::epoch);
         if (row != table_.end()) remove(*row);
     }
-    listener_.heard(*beat);
+    listener_.heard(beat);
 }
 
 void SharedNodes::remove(port::NodeRow const& silent) {

@@ -8,6 +8,7 @@
 #include "port/shared_store.h"
 #include "port/world.h"
 #include "runner/membership.h"
+#include "runner/store_clock.h"
 #include "runtime/sole_owner.h"
 
 #include <functional>
@@ -22,6 +23,8 @@ public:
         std::function<void()> fenced;
         // A heartbeat had an answer.
         std::function<void(port::Beat const&)> heard;
+        // What the store's clock showed when `clock` was 0, at each heartbeat.
+        std::function<void(Time)> measured;
     };
 
     struct World {
@@ -32,9 +35,9 @@ public:
     };
 
     // All in `world` outlive this, and no job runs on its thread any more when this is destroyed.
-    // `config`: see port::NodeRow.
+    // `config`: see port::NodeRow. `clock` is also asked on the thread.
     SharedNodes(World world, Epoch epoch, std::string config,
-                std::function<Duration()> clock = boot_time)
+                std::function<Duration()> clock = io::boot_time)
         : world_(world),
           clock_(std::move(clock)),
           self_{.epoch = epoch, .config = std::move(config)} {}
@@ -64,11 +67,18 @@ public:
     [[nodiscard]] std::uint64_t fenced() const { return fenced_; }
 
 private:
+    // A heartbeat's answer, and between which times it was asked for.
+    struct Heard {
+        port::Beat beat;
+        Duration sent{};
+        Duration received{};
+    };
+
     // Runs `ask`, which returns a Result, on the thread; then `use` with it on the loop.
     template <class Ask, class Use> void on_thread(Ask ask, Use use);
     void beat();
     void wait(Duration since);
-    void answered(Epoch epoch, Duration sent, Result<port::Beat> beat);
+    void answered(Epoch epoch, Duration sent, Result<Heard> heard);
     void remove(port::NodeRow const& silent);
 
     static constexpr Duration rejoin_again{1'000};
@@ -79,6 +89,7 @@ private:
     port::SharedStore::Self self_;
     Listener listener_ = {};
     runner::Membership members_;
+    runner::StoreClock store_clock_;
     std::vector<port::NodeRow> table_;
     std::uint64_t removed_ = 0;
     std::uint64_t fenced_ = 0;

@@ -17,7 +17,7 @@ public:
     [[nodiscard]] Result<port::Beat> beat(Self const& self) override {
         selves.push_back(self);
         if (away) return fail(Code::store_unavailable, "away");
-        port::Beat out{.taken = table.contains(self.epoch)};
+        port::Beat out{.taken = table.contains(self.epoch), .clock = clock};
         for (auto const& [epoch, counter] : table)
             out.nodes.push_back({.epoch = epoch, .counter = counter});
         return out;
@@ -44,6 +44,7 @@ public:
     std::vector<Self> selves;  // one for each heartbeat
     bool away = false;
     bool changed = false;  // once
+    Time clock = from_ms(1'800'000'000'000);
 };
 
 // Runs each job when the loop runs.
@@ -66,7 +67,8 @@ private:
 class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
-        nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heard; }});
+        nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heard; },
+                     [this](Time at_zero) { measured.push_back(at_zero); }});
         loop.run();
     }
     void pass(int seconds) { loop.advance(Duration(1'000) * seconds); }
@@ -78,6 +80,7 @@ protected:
     SharedNodes nodes{{loop, journal, store, thread}, 7, "0a", [this] { return loop.now; }};
     int fenced = 0;
     int heard = 0;
+    std::vector<Time> measured;
 };
 
 TEST_F(SharedNodesTest, Heartbeats_AreSentEachSecond) {
@@ -95,6 +98,15 @@ TEST_F(SharedNodesTest, Heartbeats_AreSentEachSecond) {
     nodes.drain();
     pass(1);
     EXPECT_TRUE(store.selves.back().draining);
+}
+
+TEST_F(SharedNodesTest, ClockOfTheStore_IsMeasuredAtEachHeartbeat) {
+    auto const first = loop.now;
+    start();
+    store.clock += Duration(5'000);
+    pass(1);
+    EXPECT_EQ(measured, (std::vector{from_ms(1'800'000'000'000) - first,
+                                     from_ms(1'800'000'004'000) - first}));
 }
 
 TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {

@@ -1,7 +1,5 @@
 #include "runtime/sole_owner.h"
 
-#include <time.h>
-
 #include <utility>
 
 namespace dormouse::runtime {
@@ -12,12 +10,6 @@ constexpr Duration ask_every{1'000};
 constexpr Duration trust{4'000};  // how long a good answer counts
 
 }  // namespace
-
-Duration boot_time() {
-    timespec now{};
-    ::clock_gettime(CLOCK_BOOTTIME, &now);
-    return Duration(std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000);
-}
 
 void SoleOwner::start(std::function<void()> lost) {
     lost_ = std::move(lost);

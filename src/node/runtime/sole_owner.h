@@ -2,15 +2,13 @@
 // Of a store that other processes could take over, and that this process uses alone while it lives.
 
 #include "base/scope.h"
+#include "io/clock.h"
 #include "port/nodes.h"
 #include "port/world.h"
 
 #include <functional>
 
 namespace dormouse::runtime {
-
-// The time since the machine started, also while it slept.
-[[nodiscard]] Duration boot_time();
 
 // On the loop. Asks the store each second whether this process still owns it.
 class SoleOwner final : public port::Nodes {
@@ -19,7 +17,8 @@ public:
     using Ask = std::function<void(std::function<void(Result<void>)> answer)>;
 
     // `loop` outlives this. Without `ask`, no other process can take the store over.
-    SoleOwner(port::Loop& loop, Epoch epoch, Ask ask, std::function<Duration()> clock = boot_time)
+    SoleOwner(port::Loop& loop, Epoch epoch, Ask ask,
+              std::function<Duration()> clock = io::boot_time)
         : loop_(loop), epoch_(epoch), ask_(std::move(ask)), clock_(std::move(clock)) {}
 
     // Begins to ask. `lost` is called once, when another process has taken over: nothing can be

@@ -1,5 +1,7 @@
 #include "runtime/stores.h"
 
+#include "io/clock.h"
+#include "runner/store_clock.h"
 #include "store/memory/memory_store.h"
 #include "store/postgres/address.h"
 #include "store/postgres/postgres_store.h"
@@ -25,11 +27,14 @@ std::string host_name() {
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-// The processes with another configuration, by epoch.
+// The processes with another configuration, by epoch. `at_boot`: see OpenedStore.
 Result<std::map<Epoch, port::NodeRow>> different(port::SharedStore& store,
-                                                 port::SharedStore::Self const& self) {
+                                                 port::SharedStore::Self const& self,
+                                                 std::optional<Time>& at_boot) {
+    auto const sent = io::boot_time();
     auto const beat = store.beat(self);
     if (!beat) return std::unexpected(beat.error());
+    at_boot = runner::StoreClock().measured(sent, io::boot_time(), beat->clock);
     std::map<Epoch, port::NodeRow> out;
     for (port::NodeRow const& row : beat->nodes)
         if (row.epoch != self.epoch && row.config != self.config) out.emplace(row.epoch, row);
@@ -38,12 +43,13 @@ Result<std::map<Epoch, port::NodeRow>> different(port::SharedStore& store,
 
 // A session may continue in any process that shares its store, so all must have its agent. A
 // process that was killed leaves its row, whose counter stands still.
-Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self const& self) {
-    auto const first = different(store, self);
+Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self const& self,
+                              std::optional<Time>& at_boot) {
+    auto const first = different(store, self, at_boot);
     if (!first) return std::unexpected(first.error());
     for (int second = 0; !first->empty() && second < watch_s; ++second) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        auto const now = different(store, self);
+        auto const now = different(store, self, at_boot);
         if (!now) return std::unexpected(now.error());
         for (auto const& [epoch, row] : *now) {
             auto const before = first->find(epoch);
@@ -68,11 +74,13 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto warnings = (*opened)->warnings();
     port::SharedStore* const shared = choice.shared ? opened->get() : nullptr;
+    std::optional<Time> at_boot;
     if (shared) {
-        auto const same = refuse_different(*shared, {(*opened)->epoch(), {}, choice.config});
+        auto const same =
+            refuse_different(*shared, {(*opened)->epoch(), {}, choice.config}, at_boot);
         if (!same) return std::unexpected(same.error());
     }
-    return OpenedStore{*std::move(opened), shared, choice.config, std::move(warnings)};
+    return OpenedStore{*std::move(opened), shared, choice.config, at_boot, std::move(warnings)};
 }
 
 }  // namespace

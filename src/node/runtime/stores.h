@@ -27,8 +27,10 @@ struct StoreChoice {
 
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
-    port::SharedStore* shared = nullptr;     // the same store, if other processes use it too
-    std::string config = {};                 // as chosen
+    port::SharedStore* shared = nullptr;  // the same store, if other processes use it too
+    std::string config = {};              // as chosen
+    // Of a shared database: what its clock showed when io::boot_time() was 0.
+    std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator
     // Not empty: the store is a restored copy that holds. Ends that for later starts; blocks.
     std::function<Result<void>()> release = {};

@@ -1,5 +1,6 @@
 #include "runtime/stores.h"
 
+#include "io/clock.h"
 #include "store/postgres/testing/test_server.h"
 
 #include <gmock/gmock.h>
@@ -28,6 +29,20 @@ TEST_F(StoresOnPostgres, ClockFarAhead_IsAWarning) {
         {.place = server().fresh_url(), .relaxed = true, .now = now + std::chrono::minutes(3)});
     ASSERT_TRUE(opened) << opened.error().detail;
     EXPECT_THAT(opened->warnings, testing::ElementsAre(HasSubstr("ahead of the database's")));
+}
+
+TEST_F(StoresOnPostgres, SharedDatabase_ItsClockIsMeasured) {
+    auto const url = server().fresh_url();
+    auto const before = io::boot_time();
+    auto const opened = open_store({.place = url, .relaxed = true, .shared = true});
+    ASSERT_TRUE(opened) << opened.error().detail;
+    ASSERT_TRUE(opened->clock_at_boot);
+    auto const clock = opened->shared->beat({opened->store->epoch()}).value().clock;
+    EXPECT_LE(*opened->clock_at_boot + before, clock);
+    EXPECT_GE(*opened->clock_at_boot + io::boot_time(), clock - Duration(1'000));
+    auto const alone = open_store({.place = server().fresh_url(), .relaxed = true});
+    ASSERT_TRUE(alone) << alone.error().detail;
+    EXPECT_FALSE(alone->clock_at_boot);
 }
 
 TEST_F(StoresOnPostgres, ServerThatLosesResults_IsRefused) {

@@ -69,16 +69,33 @@ public:
     MigrationLock(MigrationLock const&) = delete;
     MigrationLock& operator=(MigrationLock const&) = delete;
 
-    Answer<void> take() {
-        Call call{"SELECT pg_advisory_lock(hashtext('dormouse'), hashtext($1))"};
-        call.parameters.text(schema_);
-        auto const done = connection_.run(call, step_wait);
-        if (!done) return std::unexpected(done.error());
+    // The limits count in this transaction alone; the lock lasts as long as the connection.
+    Result<void> take(Connection::Wait wait) {
+        std::array calls{Call{limits_sql},
+                         Call{"SELECT pg_advisory_lock(hashtext('dormouse'), hashtext($1))"}};
+        calls[0].parameters.text(std::to_string(wait.count()));
+        calls[1].parameters.text(schema_);
+        auto const done = connection_.run(calls, wait + look_wait);
+        if (!done && done.error().state == lock_not_available) return late(wait);
+        if (!done) return std::unexpected(done.error().error);
         taken_ = true;
         return {};
     }
 
 private:
+    static constexpr char limits_sql[] =
+        "SELECT set_config('lock_timeout', $1, true), set_config('statement_timeout', '0', true)";
+    static constexpr std::string_view lock_not_available = "55P03";
+
+    [[nodiscard]] std::unexpected<Error> late(Connection::Wait wait) const {
+        auto const s = std::chrono::ceil<std::chrono::seconds>(wait).count();
+        return fail(Code::store_unavailable,
+                    "Another process has been changing the schema " + quoted(schema_) + " for " +
+                        std::to_string(s) +
+                        " s: start again when it has ended, or end its connection "
+                        "(pg_stat_activity lists it as dormouse/…)");
+    }
+
     Connection& connection_;
     std::string const& schema_;
     bool taken_ = false;
@@ -225,11 +242,11 @@ Result<void> check_server(ServerFacts const& server, bool relaxed) {
 }
 
 Result<void> migrate(Connection& connection, std::string const& schema,
-                     std::span<char const* const> steps) {
+                     std::span<char const* const> steps, Connection::Wait lock_wait) {
     if (auto const allowed = check_rights(connection, schema); !allowed) return allowed;
     if (auto const allowed = check_tables_rights(connection, schema); !allowed) return allowed;
     MigrationLock lock(connection, schema);
-    if (auto const taken = lock.take(); !taken) return std::unexpected(taken.error().error);
+    if (auto taken = lock.take(lock_wait); !taken) return taken;
     return take_steps(connection, schema, steps);
 }
 

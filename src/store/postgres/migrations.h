@@ -38,9 +38,11 @@ struct ServerFacts {
 // Creates the schema, or takes the migrations that it misses; one process at a time, one
 // transaction each. Refuses other tables under our names (wrong_state), a missing privilege
 // (wrong_state, with the GRANT) and a schema of a newer release (newer_format), which stay
-// unchanged. REQUIRES: the schema's name is in a-z, 0-9 and _.
+// unchanged. Waits up to `lock_wait` for another process that migrates, whatever the connection's
+// lock_timeout is; then store_unavailable. REQUIRES: the schema's name is in a-z, 0-9 and _.
 [[nodiscard]] Result<void> migrate(Connection& connection, std::string const& schema,
-                                   std::span<char const* const> steps);
+                                   std::span<char const* const> steps,
+                                   Connection::Wait lock_wait = std::chrono::seconds(60));
 
 // Whether the schema has the format of this release. Errors: not_found (it has no store),
 // wrong_state (an older format, or other tables under our names), newer_format.

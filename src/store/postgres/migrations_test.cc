@@ -137,6 +137,59 @@ TEST_F(PostgresMigrations, TwoProcessesAtOnce_TakeEachStepOnce) {
     EXPECT_EQ(format(one), static_cast<std::int64_t>(migrations().size()));
 }
 
+// Holds the lock that a process has while it migrates.
+class OtherProcess {
+public:
+    OtherProcess(Connection connection, std::string const& schema)
+        : connection_(std::move(connection)) {
+        Call lock{"SELECT pg_advisory_lock(hashtext('dormouse'), hashtext($1))"};
+        lock.parameters.text(schema);
+        EXPECT_TRUE(connection_.run(lock, seconds(5)));
+    }
+    // Until a process waits for the lock.
+    void wait_for_another() {
+        Call const look{
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"};
+        wait_while([&] {
+            auto const rows = connection_.run(look, seconds(5));
+            return !rows || rows->integer(0, 0) == 0;
+        });
+    }
+    void end() { connection_.close(); }
+
+private:
+    Connection connection_;
+};
+
+TEST_F(PostgresMigrations, OtherProcessTakesLongerThanLockTimeout_IsWaitedFor) {
+    auto connection = in_schema();
+    ASSERT_TRUE(connection.script("SET lock_timeout TO '1ms'", seconds(5)));
+    OtherProcess other(in_schema(), schema_);
+    Result<void> done = fail(Code::internal, "not run");
+    {
+        std::jthread const thread([&] { done = migrate(connection, schema_, migrations()); });
+        other.wait_for_another();
+        auto looking = in_schema();
+        EXPECT_TRUE(looking.run(Call{"SELECT pg_sleep(0.05)"}, seconds(5)));
+        other.end();
+    }
+    EXPECT_TRUE(done) << done.error().detail;
+    auto const left = connection.run(Call{"SELECT current_setting('lock_timeout')"}, seconds(5));
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->text(0, 0), "1ms") << "as before for what follows";
+}
+
+TEST_F(PostgresMigrations, OtherProcessDoesNotEnd_IsNamedAsTheReason) {
+    auto connection = in_schema();
+    OtherProcess const other(in_schema(), schema_);
+    auto const done = migrate(connection, schema_, migrations(), std::chrono::milliseconds(20));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::store_unavailable);
+    EXPECT_THAT(done.error().detail, HasSubstr("Another process has been changing the schema"));
+    EXPECT_THAT(done.error().detail, HasSubstr('"' + schema_ + '"'));
+    EXPECT_TRUE(connection.is_open());
+}
+
 TEST_F(PostgresMigrations, NewerFormat_IsRefusedAndStays) {
     auto connection = in_schema();
     ASSERT_TRUE(migrate(connection, schema_, migrations()));

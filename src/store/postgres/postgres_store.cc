@@ -381,8 +381,7 @@ Result<port::FeedPage> PostgresStore::feed(port::Projects const& projects, std::
 Result<std::uint64_t> PostgresStore::feed_head() { return reader_->feed_head(); }
 
 Result<port::FeedPage> PostgresStore::others(std::uint64_t after, std::size_t max_bytes) {
-    auto const own = writer_ ? std::optional(writer_->slot()) : std::nullopt;
-    return reader_->feed(port::Projects::all(), after, max_bytes, own);
+    return reader_->others(after, max_bytes, writer_ ? writer_->slot() : -1);
 }
 
 Result<std::vector<port::SessionRow>> PostgresStore::all_sessions(std::uint64_t after,

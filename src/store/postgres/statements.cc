@@ -62,6 +62,10 @@ constexpr auto writes = in_order<Write>({
     "o.attempts,"                                                                         \
     " o.last_status, o.last_error, o.delivered, o.sum, o.data "
 #define POST_SENDER " JOIN sessions s ON s.no = o.no "
+// Of the database's history: another one after the promotion of a standby.
+#define TIMELINE                                \
+    "CASE WHEN pg_is_in_recovery() THEN 0 ELSE" \
+    " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END"
 #define GIVEN_UP \
     " state > 1 AND next_at < $1 AND created < $1 AND kind <> 'session' AND kind <> 'held'"
 
@@ -202,7 +206,7 @@ constexpr auto reads = in_order<Read>({
      " coalesce((SELECT max(n) FROM (SELECT n FROM feed WHERE n > $1 AND n <= $2 ORDER BY n"
      "   LIMIT $3) x), 0),"
      " greatest((SELECT max(n) FROM feed WHERE n <= $2), least($2, (SELECT value FROM meta"
-     "   WHERE name = 'feed_floor')))"},
+     "   WHERE name = 'feed_floor'))), " TIMELINE},
     // $4: the projects, or NULL. $5: bytes. $6: the slot of a writer whose entries are left out, or
     // -1. The last column: the frame was removed by retention, not lost.
     {Read::feed,
@@ -218,7 +222,7 @@ constexpr auto reads = in_order<Read>({
      " WHERE before < $5 ORDER BY n"},
     {Read::feed_head,
      "SELECT greatest((SELECT max(n) FROM feed WHERE n <= $1::bigint), least($1,"
-     " (SELECT value FROM meta WHERE name = 'feed_floor')))"},
+     " (SELECT value FROM meta WHERE name = 'feed_floor'))), " TIMELINE},
     {Read::due_messages,
      POST_COLUMNS "FROM posts o" POST_SENDER "WHERE o.state = 0 AND o.kind = $1 AND o.next_at <= $2"
                   " ORDER BY o.next_at, o.no, o.seq, o.n LIMIT $3"},

@@ -189,6 +189,22 @@ TEST_F(TwoRunners, AppendedElsewhere_WakesWhoWatchesHere) {
     lane->unwatch(watch);
 }
 
+// As when the feed does not tell what was appended.
+TEST_F(TwoRunners, MemoryForgotten_WakesWhoWatchesHere) {
+    begin({job(), plain()});
+    std::shared_ptr<Lane> lane;
+    b.runner->read_lane(session, [&](auto const& found) { lane = found.value(); });
+    loop.run();
+    Seq seen = 0;
+    auto const watch = lane->watch([&] { seen = lane->state().head; });
+    a.effects.finish_at(0, PauseTerms());
+    loop.run();
+    b.runner->forget_memory();
+    loop.run();
+    EXPECT_EQ(seen, stored().head);
+    lane->unwatch(watch);
+}
+
 TEST_F(TwoRunners, AppendedElsewhere_NobodyWatches_IsReadWhenNeeded) {
     begin({job()});
     std::weak_ptr<Lane> resident;

@@ -101,6 +101,10 @@ public:
                                               std::size_t max_bytes,
                                               std::optional<std::int64_t> without = {});
     [[nodiscard]] Result<std::uint64_t> feed_head();
+    // As feed() of all projects without the entries of a slot; -1: of all. `gone` also if another
+    // database has taken over since the last call, or since the first feed_head().
+    [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after, std::size_t max_bytes,
+                                                std::int64_t own_slot);
     // Fails with wrong_state if the process of this epoch was removed.
     [[nodiscard]] Result<void> ping(Epoch epoch);
 
@@ -130,6 +134,7 @@ private:
     Session session_;
     std::int64_t lock_;
     Connection::Wait call_wait_;
+    std::int64_t timeline_ = 0;  // of the database, when others() was last called; 0: never
     bool sole_;
     bool holds_view_ = false;
     std::uint64_t owned_ = 1;  // the connection that holds the lock, counted as made()

@@ -76,7 +76,21 @@ Result<std::uint64_t> Reader::feed_head() {
     if (!until) return std::unexpected(until.error());
     Call call{sql(Read::feed_head)};
     call.parameters.integer(*until);
-    return number(call);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (timeline_ == 0) timeline_ = rows->integer(0, 1);
+    return static_cast<std::uint64_t>(rows->integer(0, 0));
+}
+
+// A standby that was promoted may lack the newest entries: then their numbers are used again, and
+// the numbers that a process has read are not places in this feed.
+Result<port::FeedPage> Reader::others(std::uint64_t after, std::size_t max_bytes,
+                                      std::int64_t own_slot) {
+    auto const before = timeline_;
+    auto page = feed(port::Projects::all(), after, max_bytes, own_slot);
+    if (page && before != 0 && timeline_ != before)
+        return port::FeedPage{.next = after, .gone = true};
+    return page;
 }
 
 Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_t after,
@@ -103,6 +117,7 @@ Result<port::FeedPage> Reader::feed(port::Projects const& projects, std::uint64_
     };
     port::FeedPage page;
     page.next = after;
+    if (without) timeline_ = (*found)[0].integer(0, 3);
     page.gone = after > 0 && after < bound(0);
     if (page.gone || after >= bound(2)) return page;
     page.next = std::max(bound(1), after);
