@@ -210,7 +210,8 @@ class IndexRedis(RedisCase):
 
 class IndexRedisStart(Case):
     def setUp(self):
-        pass
+        self.server = Server(start=False)
+        self.addCleanup(self.server.clean)
 
     def refused(self, *words):
         done = run('serve', '--no-config', '--data', '/nonexistent/x', '--index', *words)
@@ -247,16 +248,29 @@ class IndexRedisStart(Case):
             wait_for(lambda: self.server.get('/api/doctor')['indexes'][0]['state'] == 'failed',
                      what='the failure')
 
-    def test_password_comes_from_the_environment(self):
-        redis = Redis('--requirepass', 's3cret')
+    def with_password(self, password):
+        """Returns a server that uses this password for a Redis whose password is `s3cret`."""
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            port = free.getsockname()[1]
+        redis = Redis('--requirepass', 's3cret', '--port', str(port), '--bind', '127.0.0.1')
         self.addCleanup(redis.clean)
-        url = f'redis://:s3cret@127.0.0.1:1/0'
-        server = self.configured('[store]\nindex_url_env = "REDIS_URL"\n', REDIS_URL=url)
-        wait_for(lambda: server.get('/api/doctor')['indexes'][0]['state'] == 'failed',
-                 what='the failure')
-        self.assertNotIn(b's3cret', server.get('/api/doctor').raw)
+        return self.configured('[store]\nindex_url_env = "REDIS_URL"\n',
+                               REDIS_URL=f'redis://:{password}@127.0.0.1:{port}/0')
+
+    def reaches(self, server, state):
+        wait_for(lambda: server.get('/api/doctor')['indexes'][0]['state'] == state, what=state)
+
+    def test_password_comes_from_the_environment(self):
+        server = self.with_password('s3cret')
+        self.reaches(server, 'current')
         self.assertNotIn('s3cret', server.log.read_text())
-        self.assertNotIn(b's3cret', server.get('/api/server').raw)
+
+    def test_wrong_password_is_not_shown(self):
+        server = self.with_password('wr0ng')
+        self.reaches(server, 'failed')
+        for shown in (server.get('/api/doctor').raw.decode(), server.log.read_text(),
+                      server.get('/metrics').raw.decode()):
+            self.assertNotIn('wr0ng', shown)
 
 
 if __name__ == '__main__':

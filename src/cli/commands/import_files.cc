@@ -188,8 +188,13 @@ Outcome<std::string> FilesImport::send(std::string const& id, std::string const&
         return now;
     }
     auto const code = code_of(reply.error());
-    bool const refused = code == "bad_value" || code == "too_large" || code == "session_gone" ||
-                         code == "idempotency_mismatch" || code == "not_found";
+    // The time until the deadline is another one, or the session has more calls by now.
+    if (code == "idempotency_mismatch") {
+        ++known_;
+        return std::string();
+    }
+    bool const refused =
+        code == "bad_value" || code == "too_large" || code == "session_gone" || code == "not_found";
     if (!refused) return std::unexpected(reply.error());
     name("not imported (" + reply.error().what + ")", id);
     return std::string();
