@@ -69,6 +69,12 @@ target_include_directories(postgresql SYSTEM INTERFACE ${PostgreSQL_INCLUDE_DIRS
 link_outside(postgresql SINGLE ${DORMOUSE_ARCHIVES}/libpq.a ${ssl_archives} m
                         OTHER ${PostgreSQL_LIBRARIES})
 
+find_path(HIREDIS_INCLUDE_DIR hiredis/hiredis.h REQUIRED)
+find_library(HIREDIS_LIBRARY hiredis REQUIRED)
+add_library(hiredis INTERFACE)
+target_include_directories(hiredis SYSTEM INTERFACE ${HIREDIS_INCLUDE_DIR})
+link_outside(hiredis SINGLE ${system_libraries}/libhiredis.a OTHER ${HIREDIS_LIBRARY})
+
 find_path(QRENCODE_INCLUDE_DIR qrencode.h REQUIRED)
 find_library(QRENCODE_LIBRARY qrencode REQUIRED)
 add_library(qrencode INTERFACE)

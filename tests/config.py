@@ -272,7 +272,7 @@ class Serve(Started):
         self.assertIn('cannot be read', self.refused(DORMOUSE_CONFIG=none))
 
     def test_keys_of_a_later_release_are_refused_by_name(self):
-        path = self.write('[store]\nindex = []\n')
+        path = self.write('[limits]\ninbox = 1\n')
         self.assertIn('comes with a later release', self.refused('--config', path))
 
     def test_configured_agents_replace_the_demo(self):
@@ -397,7 +397,7 @@ class Tools(Started):
 
     def test_unsupported_settings_are_reported_with_their_line(self):
         for text, line, what in (
-            ('[store]\nindex = []\n', 2, '[store]: index'),
+            ('[limits]\ninbox = 1\n', 2, '[limits]: inbox'),
         ):
             path = self.write(text)
             refused = self.dm('config', 'check', path, exits=2).stderr

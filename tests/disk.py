@@ -23,6 +23,20 @@ def mount(*arguments):
     return subprocess.run(['mount', *arguments], capture_output=True, text=True)
 
 
+def mount_ended(place):
+    subprocess.run(['umount', '-l', str(place)], check=True)
+
+
+def fill(path):
+    """Makes a file that takes all space."""
+    with open(path, 'wb', buffering=0) as file:
+        try:
+            while True:
+                file.write(b'x' * 4096)
+        except OSError:
+            pass
+
+
 class Disk(Case):
     def setUp(self):
         self.place = tempfile.mkdtemp(prefix='dormouse-disk-')
@@ -33,18 +47,13 @@ class Disk(Case):
         self.addCleanup(self.server.clean)
 
     def unmount(self):
-        subprocess.run(['umount', '-l', self.place], check=True)
+        mount_ended(self.place)
         shutil.rmtree(self.place)
 
     def fill(self):
         """Fills the disk."""
         self.ballast = pathlib.Path(self.place, 'ballast')
-        with open(self.ballast, 'wb', buffering=0) as file:
-            try:
-                while True:
-                    file.write(b'x' * 4096)
-            except OSError:
-                pass
+        fill(self.ballast)
 
     def until_refused(self):
         """Sends prompts until one is refused; returns the accepted ones and the refusal."""
@@ -116,6 +125,40 @@ class Disk(Case):
         self.assertEqual(mount('-o', 'remount,rw', self.place).returncode, 0)
         self.server.start()
         self.assertEqual(len(self.server.open_calls(session)), 1)
+
+
+class DiskOfAnIndex(Case):
+    """Only the folder of the files of --index files is on the small disk."""
+
+    def setUp(self):
+        self.server = Server('--store', 'sqlite', '--index', 'files', start=False)
+        self.addCleanup(self.server.clean)
+        self.place = pathlib.Path(self.server.directory, 'storage')
+        self.place.mkdir(parents=True, mode=0o700)
+        mounted = mount('-t', 'tmpfs', '-o', f'size={ROOM}', 'none', str(self.place))
+        self.assertEqual(mounted.returncode, 0, mounted)
+        self.addCleanup(mount_ended, self.place)
+        self.server.start()
+
+    def index(self):
+        (index,) = self.server.get('/api/doctor')['indexes']
+        return index
+
+    def test_store_continues_and_the_index_catches_up(self):
+        ballast = self.place / 'ballast'
+        fill(ballast)
+        sessions = [self.server.create('deploy A')['id'] for _ in range(5)]
+        calls = [self.server.open_calls(session)[0]['id'] for session in sessions]
+        wait_for(lambda: self.index()['state'] == 'failed', what='the failure')
+        self.assertIn('No space left', self.index()['why'])
+        self.assertStatus(self.server.result(calls[0], 'live'), 200)
+        self.assertEqual(self.server.get('/readyz').status, 200)
+        ballast.unlink()
+        self.server.advance(31)
+        files = [self.place / 'pending_tool' / f'{call}.json' for call in calls]
+        wait_for(lambda: self.index()['state'] == 'current', what='a current index')
+        wait_for(lambda: '"completed"' in files[0].read_text(), what='the settled call')
+        self.assertTrue(all('"waiting"' in file.read_text() for file in files[1:]))
 
 
 def mounts():

@@ -292,6 +292,7 @@ DOCTOR = {
     'store': maybe(str),
     'nodes': list,
     'others': list,
+    'indexes': list,
     'queues': dict,
 }
 

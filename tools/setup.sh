@@ -23,17 +23,18 @@ fail() { printf 'set-up failed: %s\n' "$*" >&2; exit 1; }
 packages=(g++ cmake ninja-build ccache python3 libboost1.81-dev libfmt-dev libspdlog-dev
           libcli11-dev libvalijson-dev librapidcheck-dev libgtest-dev libgmock-dev libbenchmark-dev
           libssl-dev libjemalloc-dev libtomlplusplus-dev libcurl4-openssl-dev
-          libqrencode-dev libutf8proc-dev libre2-dev libpq-dev)
+          libqrencode-dev libutf8proc-dev libre2-dev libpq-dev libhiredis-dev)
 # procps to iproute2: what a minimal Debian does not have and scripts expect.
 test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python3-pip python3-venv
                python3-yaml
                curl jq openssl pkg-config bubblewrap chromium-headless-shell
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
-               liblua5.3-0 libopentracing-c-wrapper0 libpcre2-8-0 libsystemd0)
+               liblua5.1-0 liblua5.3-0 liblzf1 libatomic1 libopentracing-c-wrapper0
+               libpcre2-8-0 libsystemd0)
 ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin postgresql
              pgbouncer ruby valgrind)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
-unpacked=(nginx haproxy prometheus libboost1.74-dev)
+unpacked=(nginx haproxy prometheus redis-tools libboost1.74-dev)
 programs=build/programs
 sqlite=build/sqlite
 log=build/setup.log
@@ -146,6 +147,9 @@ unpack_programs() {
   mkdir -p "$programs"/bin
   cp "$folder"/root/usr/sbin/{nginx,haproxy} "$folder"/root/usr/bin/{prometheus,promtool} \
     "$programs"/bin/
+  # Debian's redis-server is a link to this program of another package.
+  cp "$folder"/root/usr/bin/redis-check-rdb "$programs"/bin/redis-server
+  cp "$folder"/root/usr/bin/redis-cli "$programs"/bin/
   mkdir -p "$programs"/usr/include
   cp -r "$folder"/root/usr/include/boost "$programs"/usr/include/
   printf '%s\n' "${unpacked[@]}" >"$have"

@@ -5,6 +5,7 @@
 #include "app/external_agents.h"
 #include "app/foreign_servers.h"
 #include "app/grant_file.h"
+#include "app/indexes.h"
 #include "app/observe.h"
 #include "app/oidc.h"
 #include "app/programs.h"
@@ -66,7 +67,7 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
                          config::Store& store) {
     server.listen = options.listen.value_or(server.listen);
     if (options.store) {
-        store = {.url = *options.store};
+        store = {.url = *options.store, .indexes = std::move(store.indexes)};
         if (auto right = check_store_flag(store); !right) return right;
     }
     if (options.public_url) {
@@ -78,6 +79,8 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     auto const add = [](auto& list, auto const& more) {
         list.insert(list.end(), more.begin(), more.end());
     };
+    if (auto right = check_indexes(options.indexes); !right) return right;
+    add(store.indexes, options.indexes);
     add(server.allowed_hosts, options.allowed_hosts);
     add(server.allowed_origins, options.allowed_origins);
     return {};
@@ -209,8 +212,8 @@ public:
     // `world`, `reserve` and `manager` outlive this.
     Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
            cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
-           runtime::OpenedStore opened, std::unique_ptr<io::TlsServer> tls,
-           http::WebFiles web_files)
+           runtime::OpenedStore opened, std::vector<IndexPlan> indexes,
+           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
         : world_(world),
           manager_(manager),
           options_(options),
@@ -227,7 +230,11 @@ public:
                   if (serving_) serving_->log().warn(what);
               },
               reports_to(node_.runner)),
-          starts_(data_directory(), node_.store->epoch(), world.clock.now()) {
+          starts_(data_directory(), node_.store->epoch(), world.clock.now()),
+          indexes_(
+              {world.loop, world.clock, node_.journal}, std::move(indexes),
+              [this] { return node_.nodes.leads(); },
+              [this](port::IndexStatus const& status) { report(status); }) {
         node_.registry = assemble(config_, means());
         foreign_.add_to(node_.registry);
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
@@ -238,6 +245,8 @@ public:
         settings.facts = facts();
         settings.reserve = &reserve;
         settings.foreign_sign_ins = &foreign_;
+        settings.indexes = [this] { return indexes_.status(); };
+        settings.appended = [this] { indexes_.appended(); };
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
         settings.released = [this](port::Fn<void()> then) { foreign_.start(std::move(then)); };
@@ -269,6 +278,7 @@ public:
         world_.loop.run();
         node_.threads.stop();
         node_.store_thread.stop();
+        indexes_.end();
         if (status_ == 0) starts_.end(world_.clock.now());
         return status_;
     }
@@ -277,6 +287,7 @@ private:
     void begin() {
         node_.start([this] { lost_store(); });
         serving_->start();
+        indexes_.start();
         starts_.keep(world_.loop, world_.clock);
         if (world_.clock_control)
             world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
@@ -359,6 +370,16 @@ private:
         };
         out.given_up_after = config_.retention.dead_deliveries_after;
         return out;
+    }
+
+    void report(port::IndexStatus const& index) {
+        using enum port::IndexState;
+        if (index.state == failed)
+            return serving_->log().warn("an index cannot be written; it is tried again",
+                                        {{"index", index.name}, {"why", index.why}});
+        serving_->log().info(
+            index.state == rebuilding ? "an index is made again" : "an index works again",
+            {{"index", index.name}});
     }
 
     void watch_validators() {
@@ -499,6 +520,7 @@ private:
     runtime::Node node_;
     mcp_client::Servers foreign_;
     io::Starts starts_;
+    Indexes indexes_;
     AddressFile address_file_{options_.data};
     bool stopping_ = false;
     int status_ = 0;
@@ -530,6 +552,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (!tls) return complain(tls.error());
     if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
         return complain(options.config, mistakes);
+    auto indexes = make_indexes(config->store, options.data);
+    if (!indexes) return complain(indexes.error());
     io::MemoryReserve reserve;  // first: what is created later may use it
     World world(config->limits);
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
@@ -546,7 +570,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (!secrets) return complain(secrets.error());
     int const listener = *socket ? (*socket)->socket.release() : -1;
     return Server(world, reserve, manager, options, *std::move(config), *secrets,
-                  *std::move(opened), *std::move(tls), web_files)
+                  *std::move(opened), *std::move(indexes), *std::move(tls), web_files)
         .run(listener);
 }
 

@@ -1,9 +1,11 @@
 #include "app/programs.h"
 
 #include "app/stores.h"
+#include "index/reading.h"
 #include "json/json.h"
 #include "runner/repair/verify.h"
 #include "runtime/stores.h"
+#include "store/files/file_index.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -75,16 +77,27 @@ Result<runner::VerifyReport> check_directory(std::string const& data) {
     return check(store::SqliteStore::open(data));
 }
 
+Result<void> rebuild_files(std::string const& data) {
+    auto const opened = store::SqliteStore::open(data);
+    if (!opened) return std::unexpected(opened.error());
+    store::FileIndex files(data);
+    return index::rebuild(**opened, files);
+}
+
+int complain(Error const& error) {
+    std::fprintf(stderr, "dormouse verify: %s\n", error.detail.c_str());
+    return info(error.code).exit;
+}
+
 }  // namespace
 
 int verify(cli::VerifyOptions const& options) {
     if (!options.backup.empty()) return verify_backup(options);
     auto const report =
         options.store ? check_database(*options.store) : check_directory(options.data);
-    if (!report) {
-        std::fprintf(stderr, "dormouse verify: %s\n", report.error().detail.c_str());
-        return info(report.error().code).exit;
-    }
+    if (!report) return complain(report.error());
+    if (options.rebuild)
+        if (auto const made = rebuild_files(options.data); !made) return complain(made.error());
     options.json ? print_json(*report) : print_text(*report);
     return report->findings.empty() ? 0 : 1;
 }

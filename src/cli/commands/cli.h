@@ -19,6 +19,7 @@ struct ServeOptions {
     // Values given here override the file; lists are added to those of the file.
     std::optional<std::string> listen;
     std::optional<std::string> store;  // sqlite | memory | postgres://…
+    std::vector<std::string> indexes;  // files | redis://…
     bool relaxed = false;              // accept a PostgreSQL server that can lose results
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
@@ -33,6 +34,7 @@ struct VerifyOptions {
     bool json = false;
     std::string backup = {};  // a backup, instead of the directory; empty: none
     std::string key = {};     // its key file; empty: none
+    bool rebuild = false;     // makes the file index of the directory again
 };
 
 struct BackupOptions {

@@ -130,7 +130,8 @@ Outcome<int> execute(Context const& context, VerifyArgs const& args) {
                                     .store = args.store,
                                     .json = context.global.json,
                                     .backup = args.backup,
-                                    .key = args.key});
+                                    .key = args.key,
+                                    .rebuild = args.rebuild});
 }
 
 Outcome<int> execute(Context const& context, BackupArgs const& args) {

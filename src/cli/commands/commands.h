@@ -122,6 +122,9 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
+// import_files.cc: `import files DIR`. `agent`: empty: each session's own.
+[[nodiscard]] Outcome<int> import_files(Context const& context, std::string const& folder,
+                                        std::string const& agent, bool dry_run);
 [[nodiscard]] Outcome<int> execute(Context const& context, ExportArgs const& args);
 
 // Runs the command, prints its failure, if any, and returns the exit status.

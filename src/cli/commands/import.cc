@@ -179,6 +179,11 @@ Outcome<void> check_agent(Context const& context, std::string const& agent) {
 }  // namespace
 
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
+    bool const files = args.from.size() == 2;
+    if (files && args.from.front() == "files")
+        return import_files(context, args.from.back(), args.agent, args.dry_run);
+    if (files) return failure(status::usage, "give one PATH, or: files DIR");
+    if (args.agent.empty()) return failure(status::usage, "--agent is required");
     std::optional<Client> client;
     if (args.dry_run) {
         if (auto const known = check_agent(context, args.agent); !known)
@@ -190,9 +195,10 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
         client.emplace(*std::move(connected));
     }
     Import import(context, client ? &*client : nullptr, args.agent);
-    auto const done = opencode::read(
-        args.path, {.session = [&](opencode::Session const& session) { import.take(session); },
-                    .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    auto const done =
+        opencode::read(args.from.front(),
+                       {.session = [&](opencode::Session const& session) { import.take(session); },
+                        .unreadable = [&](std::string const& what) { import.unreadable(what); }});
     if (import.stopped()) return std::unexpected(*import.stopped());
     if (!done) {
         bool const none = done.error().code == Code::not_found;

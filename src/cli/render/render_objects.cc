@@ -443,6 +443,18 @@ std::string others_text(json::View others) {
     return out;
 }
 
+std::string indexes_text(json::View indexes, Time now) {
+    std::string out;
+    indexes.elements([&](json::View index) {
+        out += "index     " + safe(index["name"]) + ": " + safe(index["state"]);
+        if (!index["why"].is_null()) out += ": " + safe(index["why"]);
+        if (auto const since = index["behindSince"].integer())
+            out += "; behind since " + ago(*since, now);
+        out += "\n";
+    });
+    return out;
+}
+
 std::string queues_text(json::View queues, Time now) {
     if (queues.kind() != json::Kind::object) return {};
     std::string out = "at work   " + counted(queues["outstanding"].integer_or(0), "session");
@@ -493,7 +505,7 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
                "\n    next: " + safe(one["next"]) + "\n";
     });
     return out + nodes_text(report["nodes"]) + others_text(report["others"]) +
-           queues_text(report["queues"], now);
+           indexes_text(report["indexes"], now) + queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

@@ -15,6 +15,7 @@
 #include "port/catalogue.h"
 #include "port/effects.h"
 #include "port/http.h"
+#include "port/index.h"
 #include "port/shared_store.h"
 #include "runner/lane/cut.h"
 #include "runner/mail_service.h"
@@ -82,6 +83,8 @@ struct Services {
     ServerFacts facts = {};
     std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
+    // The indexes beside the store. Empty: there are none.
+    std::function<std::vector<port::IndexStatus>()> indexes = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
 };

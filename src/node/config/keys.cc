@@ -478,7 +478,6 @@ constexpr std::string_view tables[] = {"server", "store", "limits", "retention",
 
 // Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {
-    {"store", "index"},
     {"limits", "inbox"},
 };
 

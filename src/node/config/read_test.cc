@@ -264,8 +264,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"McpOfBothKinds",
             "[[mcp]]\nname = \"ci\"\ncommand = [\"run\"]\nurl = \"http://127.0.0.1:1/mcp\"\n",
             "3: [[mcp]] ci: command is for a server with command; leave it out"},
-        Row{"LaterKey", "[store]\nindex = []\n",
-            "2: [store]: index comes with a later release; leave it out until then"},
+        Row{"LaterKey", "[limits]\ninbox = 1\n",
+            "2: [limits]: inbox comes with a later release; leave it out until then"},
         Row{"McpToolWithoutServer", agent + "tools = [\"mcp:files/*\"]\n",
             "7: [[agent]] a: tools names \"mcp:files/*\", which is not mcp:NAME:TOOL; write for "
             "example mcp:files:* for all tools of [[mcp]] files"},

@@ -102,7 +102,7 @@ Check check_word(Key const& key, std::string const& text) {
 // A password or key written into the file by mistake must not appear in a log.
 bool may_show(Form form, std::string_view text) {
     if (form == Form::variable || form == Form::variables) return false;
-    if (form == Form::store && text.contains("://")) return false;
+    if ((form == Form::store || form == Form::index) && text.contains("://")) return false;
     return !text.contains('@');
 }
 

@@ -13,6 +13,14 @@ inline constexpr Key store_rows[] = {
                              "The variable with a postgres:// URL, which may contain a password. "
                              "Then url has no meaning.")
         .like("DATABASE_URL"),
+    texts<&Store::indexes>("index", index_place,
+                           "What is written beside the store for other programs: \"files\", JSON "
+                           "files in the data directory; redis://HOST:PORT/DATABASE.")
+        .like(R"(["files"])"),
+    text<&Store::secret_index>("index_url_env", variable,
+                               "The variable with one more redis:// address, which may contain a "
+                               "password.")
+        .like("REDIS_URL"),
 };
 
 }  // namespace dormouse::config::rows

@@ -108,6 +108,12 @@ bool is_store(std::string_view text) {
     return database && !has_password(text);
 }
 
+// Whether the address can be read is for its layer to say. What is before an @ may be a password.
+bool is_index(std::string_view text) {
+    bool const address = text.starts_with("redis://") || text.starts_with("redis+unix://");
+    return text == "files" || (address && !text.contains('@'));
+}
+
 bool fits(Form form, std::string_view text) {
     switch (form) {
         case Form::id: return !text.empty() && made_of(text, "_.-");
@@ -116,6 +122,7 @@ bool fits(Form form, std::string_view text) {
         case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
         case Form::store: return is_store(text);
+        case Form::index: return is_index(text);
         case Form::issuer: return is_issuer(text);
         case Form::template_url: return wrong_url(text).empty();
         case Form::origin: return is_origin(text);
@@ -147,6 +154,11 @@ std::string_view advice(Form form) {
             return "write sqlite, memory or postgres://USER@HOST:PORT/DATABASE?schema=NAME; a "
                    "password is in the file that PGPASSFILE names, or the whole URL in the "
                    "variable that url_env names";
+        case Form::index:
+            return "write files, redis://HOST:PORT/DATABASE or redis+unix:///PATH (rediss:// is "
+                   "not "
+                   "supported); an address with a password is in the variable that index_url_env "
+                   "names";
         case Form::issuer:
             return "write an https URL without a query, for example \"https://id.example.org\"; "
                    "http only on this machine";

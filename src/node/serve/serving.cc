@@ -51,6 +51,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     : node_(node),
       options_(settings.http),
       public_url_(settings.gate.public_url),
+      appended_(std::move(settings.appended)),
       settled_(std::move(settings.settled)),
       failed_(std::move(settings.failed)),
       released_(std::move(settings.released)),
@@ -87,6 +88,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
         if (!nodes) return std::nullopt;
         return http::Metrics::SharedWith{nodes->table().size(), nodes->removed(), nodes->fenced()};
     };
+    if (settings.indexes) metrics_.indexes = settings.indexes;
     metrics_.connections = [this] {
         auto const counts = http_.counts();
         return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -121,6 +123,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .facts = facts_of(settings),
             .oidc = oidc_of(settings),
             .foreign_sign_ins = settings.foreign_sign_ins,
+            .indexes = settings.indexes,
             .release = [this](auto done) { release(std::move(done)); }};
 }
 

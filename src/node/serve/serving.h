@@ -12,6 +12,7 @@
 #include "io/http/http_client.h"
 #include "io/log.h"
 #include "io/memory_reserve.h"
+#include "port/index.h"
 #include "port/process.h"
 #include "runtime/node.h"
 #include "serve/memory_gate.h"
@@ -48,6 +49,10 @@ struct ServingSettings {
     // Runs the programs that notify people; null: none. Outlives the serving.
     port::Processes* processes = nullptr;
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
+    // The indexes beside the store. May be empty.
+    std::function<std::vector<port::IndexStatus>()> indexes = {};
+    // Called on the loop after an append, also of another process. May be empty.
+    std::function<void()> appended = {};
     // Called on the loop when an append has settled a pause. May be empty.
     std::function<void(session::Receipt const&)> settled = {};
     // Called on the loop after a sync failed: nothing is written any more. May be empty.
@@ -136,11 +141,15 @@ private:
     }
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         api_.appended(lane, records);
+        if (appended_) appended_();
         for (wire::RecordPtr const& record : records)
             if (auto const* receipt = session::receipt_in(record->event); receipt && settled_)
                 settled_(*receipt);
     }
-    void appended_elsewhere(port::FeedRow const& row) override { api_.appended_elsewhere(row); }
+    void appended_elsewhere(port::FeedRow const& row) override {
+        api_.appended_elsewhere(row);
+        if (appended_) appended_();
+    }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
     void posted() override {
@@ -160,6 +169,7 @@ private:
     http::HttpOptions const options_;
     std::string const public_url_;
     std::string address_url_;  // known once it listens
+    std::function<void()> const appended_;
     std::function<void(session::Receipt const&)> const settled_;
     std::function<void()> const failed_;
     std::function<void(port::Fn<void()>)> const released_;

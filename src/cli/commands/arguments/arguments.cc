@@ -81,6 +81,10 @@ void Grammar::add_programs() {
     s->add_option("--store", options.store,
                   "Store of the sessions: sqlite, memory, postgres://… (sqlite)")
         ->type_name("STORE");
+    s->add_option("--index", options.indexes,
+                  "Also write what other programs read: files (JSON files in the data directory), "
+                  "redis://…")
+        ->type_name("INDEX");
     s->add_flag("--relaxed", options.relaxed,
                 "Accept a PostgreSQL server that can lose acknowledged results");
     s->add_option("--ready-fd", options.ready_fd,
@@ -154,6 +158,9 @@ void Grammar::add_checks() {
         v->add_option("--backup", verify->backup, "A backup instead of the data directory")
             ->type_name("DIR")
             ->excludes(store);
+    v->add_flag("--rebuild", verify->rebuild, "Afterwards make the files of --index files again")
+        ->excludes(store)
+        ->excludes(backup);
     v->add_option("--key", verify->key, "Key of an encrypted backup")
         ->type_name("FILE")
         ->needs(backup);
@@ -239,15 +246,17 @@ void Grammar::add_faces() {
 
     auto const import = std::make_shared<ImportArgs>();
     auto* const i =
-        add("import", "Import sessions of opencode; those already imported stay unchanged",
-            "dormouse import ~/.local/share/opencode --agent ops --dry-run", import);
-    i->add_option("path", import->path,
-                  "opencode's data folder, its opencode.db, or a file of `opencode export`")
+        add("import", "Import sessions of opencode, or files of --index files; only what is new",
+            "dormouse import ~/.local/share/opencode --agent ops --dry-run\n"
+            "  dormouse import files /backup/dormouse",
+            import);
+    i->add_option("path", import->from,
+                  "opencode's data folder, its opencode.db, or a file of `opencode export`; or: "
+                  "files DIR")
         ->type_name("PATH")
+        ->expected(1, 2)
         ->required();
-    i->add_option("-a,--agent", import->agent, "Agent that continues them")
-        ->type_name("AGENT")
-        ->required();
+    i->add_option("-a,--agent", import->agent, "Agent that continues them")->type_name("AGENT");
     i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
 }
 

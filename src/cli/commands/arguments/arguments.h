@@ -232,6 +232,7 @@ struct VerifyArgs {
     std::optional<std::string> store = {};
     std::string backup = {};  // a directory, instead of the data directory
     std::string key = {};
+    bool rebuild = false;  // the file index, after the checks
 };
 struct BackupArgs {
     std::string target = {};  // "-": standard output
@@ -285,8 +286,8 @@ struct AttachArgs {
 };
 // Imports sessions that another program has stored.
 struct ImportArgs {
-    std::string path = {};
-    std::string agent = {};  // the agent that continues them
+    std::vector<std::string> from = {};  // a path of opencode's; or "files" and a folder
+    std::string agent = {};              // the agent that continues them; empty: their own
     bool dry_run = false;
 };
 // Prints sessions as JSON lines.

@@ -315,6 +315,10 @@ std::vector<NeededSignIn> needed_sign_ins(Services const& services) {
     return out;
 }
 
+std::vector<port::IndexStatus> indexes_of(Services const& services) {
+    return services.indexes ? services.indexes() : std::vector<port::IndexStatus>();
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -331,6 +335,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),
                        .sign_ins = needed_sign_ins(d.api.services()),
+                       .indexes = indexes_of(d.api.services()),
                    }));
 }
 

@@ -2,6 +2,7 @@
 // The members of the answer of doctor (http/objects/fields.h).
 
 #include "http/objects/fields.h"
+#include "port/index.h"
 #include "port/meter.h"
 #include "port/shared_store.h"
 
@@ -82,6 +83,13 @@ inline constexpr auto rows<port::NodeRow> = object(
     field("url", &port::NodeRow::url), field("release", &port::NodeRow::release),
     field("startedAt", &port::NodeRow::started), field("draining", &port::NodeRow::draining));
 
+template <>
+inline constexpr auto rows<port::IndexStatus> = object(
+    "", "", field("name", &port::IndexStatus::name), field("state", &port::IndexStatus::state),
+    field("why", or_null(&port::IndexStatus::why), "Why it failed; else null."),
+    field("behindSince", &port::IndexStatus::behind_since,
+          "When the oldest append that it lacks was made; null: it lacks none."));
+
 struct DoctorAnswer {
     Ref<FoundByKind> found;
     std::uint64_t looked_at = 0;
@@ -94,6 +102,7 @@ struct DoctorAnswer {
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
     std::vector<NeededSignIn> sign_ins = {};
+    std::vector<port::IndexStatus> indexes = {};
 };
 
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
@@ -136,6 +145,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
     field("others", &DoctorAnswer::others, "The other processes that share the store."),
+    field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
     field("held", &DoctorAnswer::held,
           "The store is a restored copy that holds: nothing is started until it is released."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),

@@ -75,6 +75,7 @@ std::string Metrics::text(runner::Runner const& runner, Asked const& asked) cons
         out.gauge("dormouse_store_info", "1; the label names the store")
             .sample(std::uint64_t{1}, {{"store", store_name_}});
     write_nodes(out);
+    write_indexes(out, runner.now());
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);
@@ -230,6 +231,26 @@ void Metrics::write_nodes(Exposition& out) const {
         .sample(shared->removed);
     out.counter("dormouse_fenced_total", "How often the others took this process for gone")
         .sample(shared->fenced);
+}
+
+void Metrics::write_indexes(Exposition& out, Time now) const {
+    auto const all = indexes();
+    if (all.empty()) return;
+    out.gauge("dormouse_index_up", "Whether the index works: 1, or 0 while it fails");
+    for (auto const& one : all)
+        out.sample(std::uint64_t{one.state != port::IndexState::failed}, {{"index", one.name}});
+    out.gauge("dormouse_index_behind_seconds",
+              "How long the oldest append that the index lacks has waited; 0: it lacks none");
+    for (auto const& one : all) {
+        Duration const behind = std::max(Duration(0), now - one.behind_since.value_or(now));
+        out.sample(static_cast<double>(behind.count()) / 1'000, {{"index", one.name}});
+    }
+    out.counter("dormouse_index_documents_total", "Documents written to the index");
+    for (auto const& one : all) out.sample(one.documents, {{"index", one.name}});
+    out.counter("dormouse_index_rebuilds_total", "How often the index was made again");
+    for (auto const& one : all) out.sample(one.rebuilds, {{"index", one.name}});
+    out.counter("dormouse_index_failures_total", "Attempts to write the index that failed");
+    for (auto const& one : all) out.sample(one.failures, {{"index", one.name}});
 }
 
 void Metrics::write_process(Exposition& out) const {

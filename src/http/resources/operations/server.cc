@@ -10,6 +10,7 @@
 #include "wire/names.h"
 #include "wire/post_json.h"
 
+#include <algorithm>
 #include <map>
 
 // The server itself: health, agents, tools, explain.
@@ -19,6 +20,16 @@ using namespace dormouse::session;
 
 void get_health(Api&, ExchangePtr const& x) { x->json(200, R"({"ok":true})"); }
 
+namespace {
+
+// A failing index delays nobody.
+bool indexes_settled(Services const& services) {
+    if (!services.indexes) return true;
+    return std::ranges::all_of(services.indexes(), &port::IndexStatus::settled);
+}
+
+}  // namespace
+
 void get_ready(Api& api, ExchangePtr const& x) {
     runner::Runner const& runner = api.services().runner;
     if (runner.failed())
@@ -26,6 +37,8 @@ void get_ready(Api& api, ExchangePtr const& x) {
     if (runner.draining()) return x->fail({Code::draining, "The server is stopping."});
     if (!runner.recovered())
         return x->fail({Code::recovering, "The server is still reading outstanding work."});
+    if (!indexes_settled(api.services()))
+        return x->fail({Code::recovering, "An index is still being written."});
     api.readiness().answer(x);
 }
 

@@ -24,8 +24,16 @@ Result<void> add_records(port::JournalStore& store, SessionId session, Seq from,
     return {};
 }
 
+Snapshot snapshot_of(std::shared_ptr<Lane> lane) {
+    Snapshot out{std::move(lane), wire::History(SessionId())};
+    out.history = wire::History(out.lane->id());
+    for (wire::RecordPtr const& record : out.lane->recent()) out.history.add(*record);
+    return out;
+}
+
+}  // namespace
+
 // The call was made an unknown number of events before it paused, so growing ranges are read.
-// `base`: the journal up to this event is gone.
 Result<wire::History> read_call(port::JournalStore& store, PendingId const& pending, Seq base,
                                 Seq head) {
     auto const row = store.pending(pending.session, pending.call, pending.generation);
@@ -46,15 +54,6 @@ Result<wire::History> read_call(port::JournalStore& store, PendingId const& pend
     if (!rest) return std::unexpected(rest.error());
     return history;
 }
-
-Snapshot snapshot_of(std::shared_ptr<Lane> lane) {
-    Snapshot out{std::move(lane), wire::History(SessionId())};
-    out.history = wire::History(out.lane->id());
-    for (wire::RecordPtr const& record : out.lane->recent()) out.history.add(*record);
-    return out;
-}
-
-}  // namespace
 
 void read_history(Runner& runner, SessionId session, SnapshotFn done) {
     read_history_from(runner, session, 1, std::move(done));

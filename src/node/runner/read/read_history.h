@@ -18,6 +18,11 @@ using SnapshotFn = port::Fn<void(Result<Snapshot>)>;
 void read_history(Runner& runner, SessionId session, SnapshotFn done);
 void read_history_from(Runner& runner, SessionId session, Seq from, SnapshotFn done);
 
+// Blocks. The part of a history that one pending call needs, without the call if it is not stored
+// any more. `base`: the journal up to this event is gone; `head`: its newest event.
+[[nodiscard]] Result<wire::History> read_call(port::JournalStore& store, PendingId const& pending,
+                                              Seq base, Seq head);
+
 // What one pending call needs: the events that made it, what was submitted for it, and the step
 // that consumed its outcome.
 void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,

@@ -1,0 +1,224 @@
+#include "index/follower.h"
+
+#include "base/enum_words.h"
+#include "runner/testing/runner_fixture.h"
+#include "store/memory/memory_store.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+namespace dormouse::index {
+namespace {
+
+using port::IndexState;
+using ::testing::HasSubstr;
+using Journal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
+
+// Keeps documents in memory, as durably as a test wants.
+class FakeIndex final : public port::Index {
+public:
+    [[nodiscard]] std::string_view name() const override { return "fake"; }
+    [[nodiscard]] Result<std::string> open() override {
+        ++opens;
+        if (broken) return fail(Code::store_full, "the disk is full");
+        return position;
+    }
+    [[nodiscard]] Result<void> begin_rebuild() override {
+        calls.clear();
+        sessions.clear();
+        position.clear();
+        return {};
+    }
+    [[nodiscard]] Result<void> apply(port::IndexBatch const& batch) override {
+        if (broken) return fail(Code::store_full, "the disk is full");
+        ++batches;
+        for (auto const& call : batch.calls) calls[call.id] = call.text;
+        for (auto const& session : batch.sessions) sessions[session.id] = session.text;
+        for (auto const& gone : batch.deleted) {
+            sessions.erase(gone.id);
+            std::erase_if(calls, [&](auto const& one) { return one.first.session == gone.id; });
+        }
+        position = batch.position;
+        unflushed_ = true;
+        return {};
+    }
+    [[nodiscard]] Result<void> flush() override {
+        ++flushes;
+        unflushed_ = false;
+        return {};
+    }
+    [[nodiscard]] bool unflushed() const override { return unflushed_; }
+
+    std::map<PendingId, std::string> calls;
+    std::map<SessionId, std::string> sessions;
+    std::string position;
+    bool broken = false;
+    int opens = 0, batches = 0, flushes = 0;
+
+private:
+    bool unflushed_ = false;
+};
+
+class TestWorkers final : public port::Workers {
+public:
+    explicit TestWorkers(port::Loop& loop) : loop_(loop) {}
+    std::stop_source run(port::Fn<void(std::stop_token)> job, port::Fn<void(bool)> done) override {
+        loop_.post([job = std::move(job), done = std::move(done)]() mutable {
+            job({});
+            done(true);
+        });
+        return {};
+    }
+
+private:
+    port::Loop& loop_;
+};
+
+class IndexFollowerTest : public runner::testing::RunnerTestOn<Journal> {
+protected:
+    void follow() {
+        follower.reset();
+        follower = std::make_unique<Follower>(
+            Follower::World{loop, clock, journal, workers}, index,
+            Follower::Options{.writes = [this] { return writes; },
+                              .changed =
+                                  [this](port::IndexStatus const& status) {
+                                      reports.emplace_back(word_of(status.state));
+                                  }});
+        follower->start();
+        loop.run();
+    }
+    void appended() {
+        follower->appended();
+        loop.advance(Follower::gather);
+    }
+    [[nodiscard]] IndexState state() const { return follower->status().state; }
+
+    TestWorkers workers{loop};
+    FakeIndex index;
+    bool writes = true;
+    std::vector<std::string> reports;
+    std::unique_ptr<Follower> follower;
+};
+
+TEST_F(IndexFollowerTest, FirstStart_WritesEverything) {
+    SessionId const waiting = waiting_session(Duration(1'000'000));
+    follow();
+    EXPECT_EQ(state(), IndexState::current);
+    EXPECT_TRUE(follower->status().settled);
+    ASSERT_EQ(index.calls.size(), 1U);
+    EXPECT_THAT(index.calls.begin()->second, HasSubstr(R"("status":"waiting")"));
+    EXPECT_THAT(index.sessions.at(waiting),
+                HasSubstr(R"("type":"waiting_async","pendingID":"pnd_)"));
+}
+
+TEST_F(IndexFollowerTest, Appends_AreOneBatch) {
+    follow();
+    int const before = index.batches;
+    (void)waiting_session(Duration(1'000'000));
+    (void)waiting_session(Duration(1'000'000));
+    appended();
+    EXPECT_EQ(index.batches, before + 1);
+    EXPECT_EQ(index.calls.size(), 2U);
+    EXPECT_EQ(index.sessions.size(), 2U);
+    EXPECT_EQ(follower->status().behind_since, std::nullopt);
+}
+
+TEST_F(IndexFollowerTest, Restart_ContinuesAtThePosition) {
+    follow();
+    (void)waiting_session(Duration(1'000'000));
+    appended();
+    follower.reset();
+    (void)waiting_session(Duration(1'000'000));
+    follow();
+    EXPECT_EQ(follower->status().rebuilds, 0U);
+    EXPECT_EQ(index.calls.size(), 2U);
+}
+
+TEST_F(IndexFollowerTest, PositionOfAnotherStore_MeansRebuild) {
+    (void)waiting_session(Duration(1'000'000));
+    Position other{1, 1, SessionId::make(7, {1}), {}};
+    index.position = other.text();
+    follow();
+    EXPECT_EQ(follower->status().rebuilds, 1U);
+    EXPECT_EQ(index.calls.size(), 1U);
+}
+
+TEST_F(IndexFollowerTest, StoreThatLostItsEnd_MeansRebuild) {
+    SessionId const session = waiting_session(Duration(1'000'000));
+    auto end = end_of_feed(*journal.store).value();
+    EXPECT_EQ(end.session, session);
+    EXPECT_TRUE(has(*journal.store, end).value());
+    auto longer = end;
+    ++longer.next;
+    EXPECT_FALSE(has(*journal.store, longer).value());
+    auto changed = end;
+    changed.stamp = static_cast<port::Stamp>(1);
+    EXPECT_FALSE(has(*journal.store, changed).value());
+}
+
+TEST_F(IndexFollowerTest, IndexFails_IsReportedOnceAndCatchesUp) {
+    follow();
+    reports.clear();
+    index.broken = true;
+    (void)waiting_session(Duration(1'000'000));
+    appended();
+    EXPECT_EQ(state(), IndexState::failed);
+    EXPECT_EQ(follower->status().why, "the disk is full");
+    loop.advance(Duration(300'000));
+    EXPECT_GT(follower->status().failures, 5U);
+    EXPECT_LT(follower->status().failures, 20U) << "the pauses grow";
+    EXPECT_EQ(reports, std::vector<std::string>{"failed"});
+    index.broken = false;
+    loop.advance(Follower::retry_max);
+    EXPECT_EQ(state(), IndexState::current);
+    EXPECT_EQ(index.calls.size(), 1U);
+    EXPECT_EQ(reports, (std::vector<std::string>{"failed", "current"}));
+}
+
+TEST_F(IndexFollowerTest, DeletedSession_IsRemoved) {
+    SessionId const session = waiting_session(Duration(1'000'000));
+    follow();
+    (void)ask(session, session::Delete{});
+    appended();
+    EXPECT_TRUE(index.calls.empty());
+    EXPECT_TRUE(index.sessions.empty());
+}
+
+TEST_F(IndexFollowerTest, Flush_ComesLaterAndOnce) {
+    follow();
+    loop.advance(Follower::flush_after);
+    int const before = index.flushes;
+    for (int i = 0; i < 5; ++i) {
+        (void)waiting_session(Duration(1'000'000));
+        appended();
+    }
+    EXPECT_EQ(index.flushes, before);
+    loop.advance(Follower::flush_after);
+    EXPECT_EQ(index.flushes, before + 1);
+}
+
+TEST_F(IndexFollowerTest, Standby_WritesNothingUntilItIsItsTurn) {
+    writes = false;
+    (void)waiting_session(Duration(1'000'000));
+    follow();
+    EXPECT_EQ(state(), IndexState::standby);
+    EXPECT_TRUE(follower->status().settled);
+    EXPECT_EQ(index.opens, 0);
+    writes = true;
+    loop.advance(Follower::look_every);
+    EXPECT_EQ(state(), IndexState::current);
+    EXPECT_EQ(index.calls.size(), 1U);
+}
+
+TEST(IndexPosition, Text_IsReadAgain) {
+    Position const all{7, 6, SessionId::make(3, {9}),
+                       static_cast<port::Stamp>(0xfedc'ba98'7654'3210)};
+    EXPECT_EQ(Position::parse(all.text()), all);
+    for (std::string const bad : {"", "1", "1.2.3", "1.2.3.ses_x", "-1.2.3.x", "1.2.g.x"})
+        EXPECT_EQ(Position::parse(bad), std::nullopt) << bad;
+}
+
+}  // namespace
+}  // namespace dormouse::index
