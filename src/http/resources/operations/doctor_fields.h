@@ -88,7 +88,8 @@ inline constexpr auto rows<port::IndexStatus> = object(
     "", "", field("name", &port::IndexStatus::name), field("state", &port::IndexStatus::state),
     field("why", or_null(&port::IndexStatus::why), "Why it failed; else null."),
     field("behindSince", &port::IndexStatus::behind_since,
-          "When the oldest append that it lacks was made; null: it lacks none."));
+          "When the oldest append that it lacks was made, in milliseconds since the Unix epoch; "
+          "null: it lacks none."));
 
 struct DoctorAnswer {
     Ref<FoundByKind> found;
