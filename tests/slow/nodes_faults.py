@@ -136,6 +136,7 @@ class OfServers(Faults):
     def count_nodes(self):
         return int(self.database.run('SELECT count(*) FROM nodes', schema=self.schema)[0][0])
 
+    @long
     def test_frozen_server(self):
         def freeze():
             server = random.choice(self.servers)
@@ -267,6 +268,7 @@ class OfNetwork(Faults):
 
 
 class OfDatabase(Faults):
+    @long
     def test_database_crashes(self):
         def crash():
             self.database.stop()
