@@ -50,7 +50,7 @@ MARK = re.compile(r'^[ ]*<!-- test: (\w+) ?(.*?) -->[ ]*$')
 MARKS = ('status', 'background', 'file', 'append', 'says', 'until', 'needs', 'skip')
 ADDRESS = re.compile(r'\b(127\.0\.0\.1|localhost):3676\b')
 # Of a service that a page makes; of servers and databases.
-PORTS = re.compile(r'\b(8017|368[123]|543[34])\b')
+PORTS = re.compile(r'\b(8017|368[123]|543[34]|6379)\b')
 MASKS = [
     (re.compile(r'\b(ses|pnd|trn|msg|prt|rcp|req)_[A-Za-z0-9_-]{6,}'), r'\1_ID'),
     (re.compile(r'127\.0\.0\.1:\d+'), 'ADDRESS'),
