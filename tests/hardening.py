@@ -16,6 +16,7 @@ LIBRARIES = {
     'libcurl.so',
     'libfmt.so',
     'libgcc_s.so',
+    'libhiredis.so',
     'libm.so',
     'libpq.so',
     'libqrencode.so',

@@ -181,7 +181,7 @@ class OfAServer(Case):
     @classmethod
     def setUpClass(cls):
         needs('prometheus')
-        cls.shared = Server()
+        cls.shared = Server('--index', 'files')
         cls.addClassCleanup(cls.shared.clean)
         cls.work(cls.shared)
         cls.prometheus = Prometheus(cls.shared)

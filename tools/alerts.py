@@ -142,6 +142,18 @@ STORE = (
           'Its sessions continue elsewhere. See GET /api/nodes for the one that is missing, and '
           'start it again. A server that is stopped with SIGTERM does not count.',
           {'dormouse_nodes_removed_total': GROWING}, {'dormouse_nodes_removed_total': STILL}),
+    Alert('DormouseIndexFailing', 'dormouse_index_up == 0', 'warning', '5m',
+          'An index for other programs cannot be written; the programs see old data.',
+          'dormouse doctor says why: a full disk, a folder that is not writable, a Redis that is '
+          'gone. Nothing is lost: the index catches up when that is repaired.',
+          {'dormouse_index_up{index="files"}': '0x180'},
+          {'dormouse_index_up{index="files"}': '1x180'}),
+    Alert('DormouseIndexBehind', 'dormouse_index_behind_seconds > 60', 'warning', '10m',
+          'An index for other programs is more than a minute behind.',
+          'Its disk or its Redis is slower than the work, or it is being made again '
+          '(dormouse_index_rebuilds_total). The server itself waits for neither.',
+          {'dormouse_index_behind_seconds{index="files"}': '90x180'},
+          {'dormouse_index_behind_seconds{index="files"}': '0x90 30x90'}),
 )
 
 SESSIONS = (
