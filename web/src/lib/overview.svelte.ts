@@ -26,6 +26,7 @@ interface Found {
   pendingID?: string;
   why: string;
 }
+type Index = Doctor['indexes'][number];
 const FINDINGS = ['inDoubt', 'stuck', 'orphaned', 'unreadable', 'blocked', 'notAsking'] as const;
 type Finding = (typeof FINDINGS)[number];
 const title = (id: string): string => sessions.get(id)?.title ?? 'a session';
@@ -60,6 +61,16 @@ const needOfDelivery = (one: Delivery): Need => ({
   button: 'Open',
 });
 
+/** Nothing is lost: the index catches up by itself once its place works again. */
+const needOfIndex = (one: Index): Need => ({
+  kind: 'fail',
+  icon: 'file',
+  title: `The index ${one.name} cannot be written`,
+  text: one.why ?? 'It is tried again by itself.',
+  to: '/operate/nodes',
+  button: 'Servers',
+});
+
 class Overview {
   mail = $state(0);
   dead = $state(0);
@@ -74,14 +85,19 @@ class Overview {
   /** More deliveries were given up than were counted. */
   deadMore = $state(false);
 
+  /** Indexes beside the store that could not be written. A server of an earlier release has none. */
+  private failing = $derived((this.doctor?.indexes ?? []).filter((one) => one.state === 'failed'));
   /** What needs a person, as the overview lists it. */
   needs = $derived.by((): Need[] => [
     ...FINDINGS.flatMap((name) => this.listOf(name).map((one) => needOf(name, one))),
+    ...this.failing.map(needOfIndex),
     ...this.deliveries.slice(0, DEAD_SHOWN).map(needOfDelivery),
   ]);
   /** How many things that are: the number of the heading, and of the navigation. */
   needed = $derived(
-    FINDINGS.reduce((sum, name) => sum + (this.doctor?.counts[name] ?? 0), 0) + this.dead,
+    FINDINGS.reduce((sum, name) => sum + (this.doctor?.counts[name] ?? 0), 0) +
+      this.failing.length +
+      this.dead,
   );
   more = $derived(this.deadMore || this.needed > this.needs.length);
 

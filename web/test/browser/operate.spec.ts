@@ -31,6 +31,30 @@ test('overview and navigation count the same things, with dead letters and the d
   await expect(page).toHaveURL(/\/operate\/deliveries\?state=dead/);
 });
 
+test('index that cannot be written needs a person', async ({ page, server }) => {
+  await page.route('**/api/doctor*', async (route) => {
+    const doctor = await (await route.fetch()).json();
+    const indexes = [
+      {
+        name: 'files',
+        state: 'failed',
+        why: 'index.json: No space left on device',
+        behindSince: 1,
+      },
+      { name: 'redis', state: 'current', why: null, behindSince: null },
+    ];
+    await route.fulfill({ json: { ...doctor, indexes } });
+  });
+  await signIn(page, server, '/operate');
+  await shows(page, '1 thing needs a person');
+  const row = page.locator('.nr', { hasText: 'The index files cannot be written' });
+  await shows(row, 'No space left on device');
+  await expect(page.locator('.nav a[href="/operate"] .n')).toHaveText('1');
+  await accessible(page, 'overview with a failing index');
+  await row.getByRole('link', { name: 'Servers' }).click();
+  await expect(page).toHaveURL(/\/operate\/nodes/);
+});
+
 test('repair looks first and says what it found', async ({ page, server }) => {
   await server.create('hello');
   await signIn(page, server, '/operate');
