@@ -68,7 +68,7 @@ const needOfIndex = (one: Index): Need => ({
   title: `The index ${one.name} cannot be written`,
   text: one.why ?? 'It is tried again by itself.',
   to: '/operate/nodes',
-  button: 'Servers',
+  button: 'Nodes',
 });
 
 class Overview {

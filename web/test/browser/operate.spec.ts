@@ -51,7 +51,7 @@ test('index that cannot be written needs a person', async ({ page, server }) => 
   await shows(row, 'No space left on device');
   await expect(page.locator('.nav a[href="/operate"] .n')).toHaveText('1');
   await accessible(page, 'overview with a failing index');
-  await row.getByRole('link', { name: 'Servers' }).click();
+  await row.getByRole('link', { name: 'Nodes' }).click();
   await expect(page).toHaveURL(/\/operate\/nodes/);
 });
 
