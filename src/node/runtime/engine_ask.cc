@@ -4,28 +4,15 @@
 #include "runner/read/read_history.h"
 #include "runtime/engine.h"
 #include "tool/adapter.h"
+#include "wire/asked.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 // Calls that the program makes itself (session::Create::Ask).
 namespace dormouse {
 
 namespace {
-
-constexpr std::size_t text_max = std::size_t{16} << 10;
-constexpr std::size_t arguments_max = std::size_t{64} << 10;
-constexpr std::size_t schema_max = std::size_t{32} << 10;
-
-bool is_tool(std::string_view name) {
-    constexpr std::size_t bytes_max = 128;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.:/-";
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
-}
 
 Result<void> refuse(std::string detail) { return fail(Code::bad_value, std::move(detail)); }
 
@@ -33,7 +20,8 @@ Result<void> check_schema(Question const& question) {
     if (question.schema.is_null()) return {};
     if (question.kind == PauseReason::approval)
         return refuse("schema must be null with kind approval");
-    if (question.schema.size() > schema_max) return refuse("schema must be at most 32 KiB");
+    if (question.schema.size() > wire::asked::schema_max)
+        return refuse("schema must be at most 32 KiB");
     if (!json::check(question.schema.text())) return refuse("schema is not JSON");
     for (auto const& wrong : json::violations(question.schema, Json::trusted("{}")))
         if (wrong.pointer == "#") return refuse("schema: " + wrong.message);
@@ -61,14 +49,15 @@ Result<void> check(Question const& question) {
                                PauseReason::tool_result};
     if (question.text.find_first_not_of(" \t\r\n") == std::string::npos)
         return refuse("text must not be empty");
-    if (question.text.size() > text_max) return refuse("text must be at most 16 KiB");
+    if (question.text.size() > wire::asked::text_max) return refuse("text must be at most 16 KiB");
     if (std::ranges::find(kinds, question.kind) == kinds.end())
         return refuse("kind must be approval, user_input or tool_result");
-    if (!is_tool(question.tool)) return refuse("tool must match [A-Za-z0-9_.:/-]{1,128}");
+    if (!wire::asked::is_tool(question.tool))
+        return refuse("tool must match " + std::string(wire::asked::tool_pattern));
     bool const object = question.arguments.is_null() || question.arguments.text().starts_with('{');
     if (!object || !json::check(question.arguments.text()))
         return refuse("arguments must be a JSON object or null");
-    if (question.arguments.size() > arguments_max)
+    if (question.arguments.size() > wire::asked::arguments_max)
         return refuse("arguments must be at most 64 KiB");
     if (auto fits = check_schema(question); !fits) return fits;
     return check_options(question);

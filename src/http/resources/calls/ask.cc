@@ -3,9 +3,9 @@
 #include "http/resources/calls/handlers.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
+#include "wire/asked.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 // A call that a client makes: people or a job outside settle it, and no agent works for it. It is
@@ -16,18 +16,7 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t arguments_max = std::size_t{64} << 10;
-constexpr std::size_t schema_max = std::size_t{32} << 10;
 constexpr std::string_view default_tool = "ask";
-
-bool is_tool(std::string_view name) {
-    constexpr std::size_t bytes_max = 128;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.:/-";
-        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
-}
 
 PauseReason read_reason(Body& body) {
     std::string const kind = body.string_or_empty("kind");
@@ -40,10 +29,12 @@ PauseReason read_reason(Body& body) {
 CallSpec read_spec(Body& body) {
     CallSpec spec;
     spec.tool = body.string("tool").value_or(std::string(default_tool));
-    if (!is_tool(spec.tool)) body.refuse("tool", "must match [A-Za-z0-9_.:/-]{1,128}");
+    if (!wire::asked::is_tool(spec.tool))
+        body.refuse("tool", "must match " + std::string(wire::asked::tool_pattern));
     auto const arguments = body.object("arguments");
     spec.input = arguments ? json::compact(arguments->copy()) : Json::trusted("{}");
-    if (spec.input.size() > arguments_max) body.refuse("arguments", "must be at most 64 KiB");
+    if (spec.input.size() > wire::asked::arguments_max)
+        body.refuse("arguments", "must be at most 64 KiB");
     spec.input_digest = sha256(json::canonical(spec.input));
     return spec;
 }
@@ -78,7 +69,8 @@ void read_schema(Body& body, PauseTerms& terms) {
     if (!given) return;
     if (!terms.schema.is_null()) return body.refuse("schema", "must not be given with choices");
     terms.schema = json::compact(given->copy());
-    if (terms.schema.size() > schema_max) return body.refuse("schema", "must be at most 32 KiB");
+    if (terms.schema.size() > wire::asked::schema_max)
+        return body.refuse("schema", "must be at most 32 KiB");
     for (json::Violation const& violation : json::violations(terms.schema, Json::trusted("{}"))) {
         if (violation.pointer == "#") return body.refuse("schema", violation.message);
     }
