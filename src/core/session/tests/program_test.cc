@@ -329,7 +329,7 @@ TEST(Program, Approval_OfAnotherToolWithTheSameInput_AsksAgainAndSaysSo) {
     given.shown = "delete it";
     Decision const other = given.asks(1);
     EXPECT_EQ(types(other), "agent_asked");
-    std::string const& message = first<AgentAsked>(other).terms->message;
+    std::string const message = first<AgentAsked>(other).terms->message;
     EXPECT_NE(message.find("does not apply: this request may differ"), std::string::npos);
     EXPECT_EQ(message.find("may have run already"), std::string::npos) << "it was dead";
     given.shown = "look at it";
