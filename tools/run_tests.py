@@ -21,7 +21,7 @@ import sys
 import xml.etree.ElementTree as xml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-UNIT_LIMIT_S = 1_200  # the simulator under a sanitizer, beside other work
+UNIT_LIMIT_S = 2_400  # the simulator under a sanitizer, beside other work
 # Most tests wait most of the time.
 AT_ONCE = (os.cpu_count() or 1) + 1
 
