@@ -44,8 +44,8 @@ Indexes::One::One(World world, std::unique_ptr<port::Index> made, index::Followe
       workers(threads, world.loop),
       follower({world.loop, world.clock, world.journal, workers}, *index, std::move(options)) {}
 
-Indexes::Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> leads,
-                 std::function<void(port::IndexStatus const&)> changed) {
+Indexes::Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> const& leads,
+                 std::function<void(port::IndexStatus const&)> const& changed) {
     for (IndexPlan& plan : plans) {
         index::Follower::Options options{.changed = changed};
         if (plan.shared) options.writes = leads;

@@ -36,8 +36,8 @@ public:
     };
     // All outlive this. `leads`: whether this process does what one does for all. `changed`: see
     // index::Follower::Options.
-    Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> leads,
-            std::function<void(port::IndexStatus const&)> changed);
+    Indexes(World world, std::vector<IndexPlan> plans, std::function<bool()> const& leads,
+            std::function<void(port::IndexStatus const&)> const& changed);
 
     void start();
     void appended();
