@@ -1,5 +1,6 @@
 // import files: what `serve --index files` wrote, as new sessions and calls.
 
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/commands/commands.h"
 
@@ -183,7 +184,7 @@ Outcome<std::string> FilesImport::send(std::string const& id, std::string const&
     auto const reply = client_->post_as("import-files-" + id, target, body);
     if (reply) {
         if (reply->status == 200) ++known_;
-        auto const now = member(reply->body, made);
+        auto now = member(reply->body, made);
         context_.out << id << "  " << escape_for_terminal(now) << '\n';
         return now;
     }
