@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-struct redisContext;
+struct redisContext;  // NOLINT(readability-identifier-naming): the name is hiredis's
 
 namespace dormouse::store::redis {
 
