@@ -78,7 +78,7 @@ class Faults(unittest.TestCase):
         for _ in range(count):
             with self.traffic.load():
                 lasts(random.uniform(0.3, 0.8))
-                # Jobs that take longer than usual take longer after a fault too.
+                # A machine on which jobs take long now needs long after a fault, too.
                 self.slack = 10 * continues(self.servers, time.monotonic(), RESTART_LIMIT_S)
                 self.working = [session.id for session in self.traffic.living()[-20:]]
                 since, servers = fault()
@@ -210,7 +210,7 @@ class OfNetwork(Faults):
         self.repeat(times(100), cut, within=BACK_S)
         self.repeat(times(17, quick=2), lose, within=BACK_S)  # of twelve answers each
         lost = sum(proxy.lost for proxy in self.proxies)
-        self.assertGreaterEqual(lost, times(200, quick=8), 'so many answers were lost')
+        self.assertGreaterEqual(lost, times(200, quick=8), 'the proxy dropped fewer answers')
         self.assertEqual(self.traffic.unanswered(), 0, 'the clients notice nothing')
         self.assertEqual(self.removed(), 0)
         self.end()

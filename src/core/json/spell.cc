@@ -105,7 +105,7 @@ void append_quoted(std::string& out, std::string_view text) {
     if (p == end) {  // nearly all texts: room is made once
         std::size_t const before = out.size();
         std::size_t const after = before + text.size() + 2;
-        // The size that it gets is the capacity with some libraries.
+        // Some libraries pass the capacity as the size.
         out.resize_and_overwrite(after, [&](char* buffer, std::size_t /*size*/) {
             buffer[before] = '"';
             std::copy(run, end, buffer + before + 1);
