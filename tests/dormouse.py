@@ -96,7 +96,20 @@ class Answer:
         return f'{self.status} {self.raw[:600]!r}'
 
 
-class Client:
+class Verbs:
+    """The short forms of call(method, path, body, headers)."""
+
+    def get(self, path, **headers):
+        return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
+
+    def post(self, path, body=NOTHING, **headers):
+        return self.call('POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()})
+
+    def delete(self, path):
+        return self.call('DELETE', path)
+
+
+class Client(Verbs):
     """One keep-alive connection. A call without an answer raises and is never repeated here."""
 
     def __init__(self, port, token, timeout=70):
@@ -134,15 +147,6 @@ class Client:
     def waits(self):
         """Returns true if nothing has arrived yet."""
         return not select.select([self.connection.sock], [], [], 0)[0]
-
-    def get(self, path, **headers):
-        return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
-
-    def post(self, path, body=NOTHING, **headers):
-        return self.call('POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()})
-
-    def delete(self, path):
-        return self.call('DELETE', path)
 
     def close(self):
         self.connection.close()

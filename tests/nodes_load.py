@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / 'slow'))
 import kill_under_load as load  # noqa: E402
-from dormouse import NOTHING, Client, Server, wait_for  # noqa: E402
+from dormouse import Client, Server, Verbs, wait_for  # noqa: E402
 from kill_under_load import NO_ANSWER  # noqa: E402
 
 PATIENCE_S = 60  # until a request has an answer after a fault
@@ -23,7 +23,7 @@ class Unavailable(ConnectionError):
     """A 503 as it must be: the request may be repeated."""
 
 
-class AnyClient:
+class AnyClient(Verbs):
     """A client of all servers: each call goes to one that is drawn, as a proxy without memory may
     do. 503 counts as no answer."""
 
@@ -51,15 +51,6 @@ class AnyClient:
         assert int(answer.headers['Retry-After']) >= 1, answer.headers
         self.refusals[answer['code']] += 1
         raise Unavailable(repr(answer))
-
-    def get(self, path, **headers):
-        return self.call('GET', path, headers={k.replace('_', '-'): v for k, v in headers.items()})
-
-    def post(self, path, body=NOTHING, **headers):
-        return self.call('POST', path, body, {k.replace('_', '-'): v for k, v in headers.items()})
-
-    def delete(self, path):
-        return self.call('DELETE', path)
 
     def close(self):
         for client in self.clients.values():
