@@ -12,7 +12,7 @@ import unittest
 
 import npm
 import yaml
-from dormouse import BINARY, ROOT, Server, environment, leave_out, main
+from dormouse import BINARY, ROOT, Server, environment, leave_out, main, wait_for
 
 CHART = ROOT / 'packaging/helm/dormouse'
 CHECKER = pathlib.Path(__file__).resolve().parent / 'charts'
@@ -195,12 +195,17 @@ class OfAServer(unittest.TestCase):
         self.assertEqual(container['args'][-1], '--insecure')
         server = Server('--config', str(self.config(objects)), '--insecure')
         self.addCleanup(server.clean)
+        server.client.token = None
+
+        def answered(path, headers):
+            return server.call('GET', path, headers=headers).status == 200
+
         for name in ('startupProbe', 'livenessProbe', 'readinessProbe'):
             probe = container[name]['httpGet']
             headers = {one['name']: one['value'].replace('3676', str(server.port))
                        for one in probe['httpHeaders']}
-            server.client.token = None
-            self.assertEqual(server.call('GET', probe['path'], headers=headers).status, 200, name)
+            # /readyz is 503 until the server has recovered: Kubernetes asks again, too.
+            wait_for(functools.partial(answered, probe['path'], headers), what=name)
         refused = server.call('GET', '/api/agents', headers={'Host': '10.1.2.3:3676'})
         self.assertEqual(refused.status, 421, refused)
         for host in ('prod-dormouse:3676', 'prod-dormouse.agents.svc.cluster.local:3676'):

@@ -152,7 +152,7 @@ class DiskOfAnIndex(Case):
         wait_for(lambda: self.index()['state'] == 'failed', what='the failure')
         self.assertIn('No space left', self.index()['why'])
         self.assertStatus(self.server.result(calls[0], 'live'), 200)
-        self.assertEqual(self.server.get('/readyz').status, 200)
+        wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         ballast.unlink()
         self.server.advance(31)
         files = [self.place / 'pending_tool' / f'{call}.json' for call in calls]

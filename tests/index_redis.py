@@ -191,7 +191,7 @@ class IndexRedis(RedisCase):
         _, other = self.waiting('deploy B')
         wait_for(lambda: self.state()['state'] == 'failed', what='the failure')
         self.assertStatus(self.server.result(call['id'], 'live'), 200)
-        self.assertEqual(self.server.get('/readyz').status, 200)
+        wait_for(lambda: self.server.get('/readyz').status == 200, what='readiness')
         self.redis.start()
         self.server.advance(31)
         self.seen(other)

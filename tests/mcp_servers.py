@@ -298,6 +298,7 @@ class Questions(Servers):
         self.assertStatus(self.server.post(f'/api/tasks/{self.asked}/cancel'), 204)
         wait_for(lambda: 'answered {"action": "cancel"}' in self.log(), 20, 'the answer')
         wait_for(lambda: 'cancelled' in self.log(), 20, 'the cancellation')
+        self.assertIn('was cancelled', self.outcome(self.asked))
         expires = self.call('ask')
         self.waiting()
         self.server.advance(3601)
