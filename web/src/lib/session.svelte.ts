@@ -85,9 +85,8 @@ export class LiveSession {
     if (this.until !== null) return;
     this.keeping ??= setTimeout(() => {
       this.keeping = null;
-      const { id, session, calls, before } = this;
+      const { id, session, events, calls, before } = this;
       if (!session || !me.signedIn) return;
-      const events = $state.snapshot(this.events) as Event[];
       void offline.keep({ id, at: Date.now(), session, events, calls, before });
     }, 1000);
   }
