@@ -3,12 +3,12 @@
 
 #include "json/json.h"
 #include "json/spell.h"
-#include "json/swar.h"
 
 #include "base/text/text.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 namespace dormouse::json {
 
@@ -23,29 +23,25 @@ char const* skip_spaces(char const* p, char const* end) {
     return p;
 }
 
-char const* find_quote_or_backslash(char const* p, char const* end) {
-    while (end - p >= 8) {
-        EightBytes const eight(p);
-        std::size_t const first = EightBytes::first(eight.equal('"') | eight.equal('\\'));
-        p += first;
-        if (first < 8) {
-            return p;
-        }
-    }
-    while (p < end && *p != '"' && *p != '\\') {
-        ++p;
-    }
-    return p;
+// The first `c` from `p` on, `end` if there is none. memchr reads many bytes in one step.
+char const* find(char const* p, char const* end, char c) {
+    auto const* const found = std::memchr(p, c, static_cast<std::size_t>(end - p));
+    return found ? static_cast<char const*>(found) : end;
 }
 
-// From the opening quote at `p` to after the closing one.
+// From the opening quote at `p` to after the closing one. Each byte is looked at twice at most.
 char const* skip_string(char const* p, char const* end) {
     ++p;
-    while ((p = find_quote_or_backslash(p, end)) < end) {
-        if (*p == '"') {
-            return p + 1;
+    char const* quote = find(p, end, '"');
+    while (quote < end) {
+        char const* const backslash = find(p, quote, '\\');
+        if (backslash == quote) {
+            return quote + 1;
         }
-        p += std::min<std::ptrdiff_t>(2, end - p);
+        p = std::min(backslash + 2, end);
+        if (p > quote) {
+            quote = find(p, end, '"');
+        }
     }
     return end;
 }

@@ -377,41 +377,46 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
     port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
 }
 
-void Runner::read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
-    read_page(session, from, false, std::move(done));
+void Runner::read_page(SessionId session, Seq from, std::size_t bytes,
+                       port::Fn<void(Result<Read>)> done) {
+    read_page(session, from, bytes, false, std::move(done));
+}
+
+void Runner::read_event(SessionId session, Seq seq, port::Fn<void(Result<Read>)> done) {
+    read_page(session, seq, 1, false, std::move(done));
 }
 
 void Runner::read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done) {
-    read_page(session, from, true, std::move(done));
+    read_page(session, from, page_bytes, true, std::move(done));
 }
 
-void Runner::read_page(SessionId session, Seq from, bool events,
+void Runner::read_page(SessionId session, Seq from, std::size_t bytes, bool skip,
                        port::Fn<void(Result<Read>)> done) {
-    read_lane(session, [this, session, from, events,
+    read_lane(session, [this, session, from, bytes, skip,
                         done = std::move(done)](Result<std::shared_ptr<Lane>> lane) mutable {
         if (!lane) return done(std::unexpected(std::move(lane.error())));
-        if (events) from = std::max(from, (*lane)->state().base.through + 1);
+        if (skip) from = std::max(from, (*lane)->state().base.through + 1);
         Seq const head = (*lane)->state().head;
         auto const& recent = (*lane)->recent();
         bool const covered = from > head || (!recent.empty() && recent.front()->event.seq <= from);
-        if (!covered) return read_stored_page(session, from, head, std::move(done));
+        if (!covered) return read_stored_page(session, from, head, bytes, std::move(done));
         Read page{*lane, {}};
-        std::size_t bytes = 0;
+        std::size_t read = 0;
         for (wire::RecordPtr const& record : recent) {
             if (record->event.seq < from) continue;
-            if (bytes >= page_bytes) break;
-            bytes += record->data.size();
+            if (read >= bytes) break;
+            read += record->data.size();
             page.records.push_back(record);
         }
         done(std::move(page));
     });
 }
 
-void Runner::read_stored_page(SessionId session, Seq from, Seq head,
+void Runner::read_stored_page(SessionId session, Seq from, Seq head, std::size_t bytes,
                               port::Fn<void(Result<Read>)> done) {
     CHECK(from <= head);
-    auto question = [session, from, head](port::JournalStore& store) {
-        return read_some_records(store, session, from, head, page_bytes);
+    auto question = [session, from, head, bytes](port::JournalStore& store) {
+        return read_some_records(store, session, from, head, bytes);
     };
     auto use = [this, session,
                 done = std::move(done)](Result<std::vector<wire::RecordPtr>> read) mutable {

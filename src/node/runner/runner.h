@@ -130,10 +130,13 @@ public:
         std::vector<wire::RecordPtr> records;
     };
     void read(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
-    // Reads the first of these records: about `page_bytes` of them, at least one if there is one.
-    static constexpr std::size_t page_bytes = std::size_t{256} << 10;
-    void read_page(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
-    // The same for readers that page through events: skips what retention has removed
+    // Reads the first of these records: those of about `bytes`, at least one if there is one.
+    static constexpr std::size_t page_bytes = std::size_t{256} << 10;  // the most that is useful
+    void read_page(SessionId session, Seq from, std::size_t bytes,
+                   port::Fn<void(Result<Read>)> done);
+    // The record of one event: the first one read, if the session has it.
+    void read_event(SessionId session, Seq seq, port::Fn<void(Result<Read>)> done);
+    // A page of `page_bytes` for readers that page through events: skips what retention has removed
     // (State::base).
     void read_events(SessionId session, Seq from, port::Fn<void(Result<Read>)> done);
 
@@ -261,8 +264,11 @@ private:
                  port::Fn<void(Result<Read>)> done);
     void read_stored(SessionId session, Seq next, Seq head, std::vector<wire::RecordPtr> records,
                      port::Fn<void(Result<Read>)> done);
-    void read_page(SessionId session, Seq from, bool events, port::Fn<void(Result<Read>)> done);
-    void read_stored_page(SessionId session, Seq from, Seq head, port::Fn<void(Result<Read>)> done);
+    // `skip`: begins after what retention has removed.
+    void read_page(SessionId session, Seq from, std::size_t bytes, bool skip,
+                   port::Fn<void(Result<Read>)> done);
+    void read_stored_page(SessionId session, Seq from, Seq head, std::size_t bytes,
+                          port::Fn<void(Result<Read>)> done);
     void read_nothing(SessionId session, Seq next, port::Fn<void(Result<Read>)> done);
     [[nodiscard]] Incoming make(session::Command::Body body, Asker asker);
     void enter(SessionId session, Incoming incoming, Reply reply);

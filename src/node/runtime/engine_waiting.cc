@@ -88,7 +88,7 @@ void Runtime::Engine::artifact(SessionId session, Seq seq, runtime::Reply<Artifa
     auto missing = [] {
         return dormouse::fail(Code::not_found, "This event of the session names no artifact.");
     };
-    node_.runner.read_page(
+    node_.runner.read_event(
         session, seq,
         [this, session, seq, missing,
          reply = std::move(reply)](Result<runner::Runner::Read> read) mutable {

@@ -161,7 +161,7 @@ void answer_question(Api& api, ExchangePtr const& x, Question const& question,
 // The event of the receipt names its call.
 void explain_receipt(Api& api, ExchangePtr const& x, Question const& question) {
     Seq const seq = question.receipt->number;
-    api.services().runner.read_page(
+    api.services().runner.read_event(
         question.session, seq, [&api, x, question, seq](Result<runner::Runner::Read> read) {
             if (!read) return x->fail(read.error());
             bool const found = !read->records.empty() && read->records.front()->event.seq == seq;

@@ -152,11 +152,11 @@ void answer_artifact(Api& api, ExchangePtr const& x, NumberedId const& id,
 void get_artifact(Api& api, ExchangePtr const& x) {
     auto const id = parse_numbered("art_", x->params[0]);
     if (!id) return x->fail(not_found());
-    api.services().runner.read_page(id->session, id->number,
-                                    [&api, x, id = *id](Result<runner::Runner::Read> read) {
-                                        if (!read) return x->fail(read.error());
-                                        answer_artifact(api, x, id, *read);
-                                    });
+    api.services().runner.read_event(id->session, id->number,
+                                     [&api, x, id = *id](Result<runner::Runner::Read> read) {
+                                         if (!read) return x->fail(read.error());
+                                         answer_artifact(api, x, id, *read);
+                                     });
 }
 
 }  // namespace dormouse::http

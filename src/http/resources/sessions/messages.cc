@@ -16,6 +16,9 @@ using namespace dormouse::session;
 
 namespace {
 
+// Of the journal for each item, in the first read: a short message and the events around it.
+constexpr std::size_t item_bytes = 1024;
+
 struct HistoryPage {
     Api& api;
     ExchangePtr x;
@@ -24,6 +27,7 @@ struct HistoryPage {
     std::size_t copied = 0;  // copied messages of the fork already shown
     Seq from = 1;            // first event of the page
     Seq next = 1;            // the next event to read
+    std::size_t bytes = 0;   // of the journal, in the next read
     wire::History history;
     bool at_end = false;
     // Returns true if the page has all that it shows; called with the state after each read.
@@ -33,8 +37,10 @@ struct HistoryPage {
 using HistoryPagePtr = std::shared_ptr<HistoryPage>;
 
 void read_on(HistoryPagePtr const& page) {
+    std::size_t const bytes = page->bytes;
+    page->bytes = std::min(2 * bytes, runner::Runner::page_bytes);
     page->api.services().runner.read_page(
-        page->id, page->next, [page](Result<runner::Runner::Read> read) {
+        page->id, page->next, bytes, [page](Result<runner::Runner::Read> read) {
             if (!read) return page->x->fail(read.error());
             State const& state = read->lane->state();
             if (page->next > state.head + 1)
@@ -76,8 +82,18 @@ HistoryPagePtr begin(Api& api, ExchangePtr const& x) {
         x->fail(*query.error);
         return nullptr;
     }
-    return std::make_shared<HistoryPage>(
-        HistoryPage{api, x, *id, limit, copied, from, from, wire::History(*id), false, {}, {}});
+    return std::make_shared<HistoryPage>(HistoryPage{api,
+                                                     x,
+                                                     *id,
+                                                     limit,
+                                                     copied,
+                                                     from,
+                                                     from,
+                                                     limit * item_bytes,
+                                                     wire::History(*id),
+                                                     false,
+                                                     {},
+                                                     {}});
 }
 
 // An open call shows everything up to its newest pause.
