@@ -130,7 +130,7 @@ void Lane::take_up_state(LoadedSession read) {
     driver_ = read.driver;
     known_ = {};
     if (read.lost) drop_lost_effects();
-    snapshot_seq_ = read.snapshot_seq;
+    snapshots_.loaded(read.snapshot_bytes, read.tail_bytes);
     wake_known_ = read.wake_known;
     stored_wake_ = read.wake_at;
     stored_turn_ = read.turn;
@@ -416,12 +416,8 @@ void Lane::send(Draft draft) {
     append.claims_alias = claims_alias(draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
     if (append.after == 0) append.create_key = create_key_;
-    bool const old = state.head - snapshot_seq_ > snapshot_every;
-    if (!append.erase && (old || append.base)) {
-        append.snapshot =
-            port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
-        snapshot_seq_ = state.head;
-    }
+    snapshots_.appended(append.frame.bytes.size());
+    if (!append.erase && (snapshots_.due() || append.base)) add_snapshot(append);
     stored_wake_ = append.wake_at;
     stored_turn_ = row_turn(state);
     wake_known_ = true;
@@ -454,9 +450,13 @@ void Lane::rebuild_rows(port::Append& append) {
     }
     append.keys.insert(append.keys.end(), rows.keys.begin(), rows.keys.end());
     append.row = session_row(*state_);
+    add_snapshot(append);
+}
+
+void Lane::add_snapshot(port::Append& append) {
     append.snapshot =
         port::SnapshotRow{state_->head, wire::snapshot_format, wire::write_state(*state_)};
-    snapshot_seq_ = state_->head;
+    snapshots_.taken(append.snapshot->state.size());
 }
 
 void Lane::committed(port::AppendResult durable) {

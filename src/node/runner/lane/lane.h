@@ -14,6 +14,7 @@
 #include "port/nodes.h"
 #include "runner/lane/freshness.h"
 #include "runner/lane/journal_writer.h"
+#include "runner/lane/snapshot_plan.h"
 #include "runner/read/reading.h"
 #include "runner/rules.h"
 #include "runner/submission_check.h"
@@ -197,6 +198,7 @@ private:
     [[nodiscard]] bool must_write_driver() const;
     [[nodiscard]] bool repairs() const;
     void rebuild_rows(port::Append& append);
+    void add_snapshot(port::Append& append);
     void loaded(Result<LoadedSession> loaded);
     void take_up_state(LoadedSession loaded);
     // Runs a step. If memory runs out, it ends as if the store had failed: forget().
@@ -262,7 +264,6 @@ private:
     static constexpr std::size_t recent_max = 512;  // plus an eighth, so that few appends trim it
     // as weighed by weight_of()
     static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;
-    static constexpr std::uint64_t snapshot_every = 256;
     // So often the same requests are decided again because other appends came first.
     static constexpr std::uint32_t moved_max = 8;
 
@@ -297,7 +298,7 @@ private:
     std::vector<port::RuleUse> rule_uses_;     // in the append in progress
     std::vector<port::OutboxRow> sending_;     // outbox messages of the append in progress
     bool cut_ = false;                         // the append in progress cuts the history
-    Seq snapshot_seq_ = 0;
+    SnapshotPlan snapshots_;
     std::optional<Time> stored_wake_;             // what the store holds …
     bool wake_known_ = false;                     // … if that is known
     std::optional<port::TurnState> stored_turn_;  // in the session's row; nullopt: not known

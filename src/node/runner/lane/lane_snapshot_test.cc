@@ -1,6 +1,9 @@
+#include "runner/lane/snapshot_plan.h"
 #include "runner/testing/lane_fixture.h"
 #include "store/memory/memory_store.h"
 #include "wire/state_json.h"
+
+#include <algorithm>
 
 // Snapshots are a cache of the fold: used if readable, never required.
 namespace dormouse::runner {
@@ -12,10 +15,13 @@ using LaneTest = testing::LaneTestOn<testing::TestJournal<store::MemoryStore, st
 
 class LaneSnapshot : public LaneTest {
 protected:
-    // A session with `count` events.
+    void change(int number) {
+        (void)ask(Change{"title " + std::to_string(number) + std::string(400, '.'), {}, {}, {}});
+    }
+    // A session with `count` events; 300 of them are more than the journal before a snapshot.
     void live_long(int count) {
         (void)create();
-        for (int i = 1; i < count; ++i) (void)ask(Change{"title " + std::to_string(i), {}, {}, {}});
+        for (int i = 1; i < count; ++i) change(i);
     }
     store::MemoryDisk::Session& on_disk() { return host.store.disk->sessions.at(1); }
     [[nodiscard]] std::size_t snapshots_sent() const {
@@ -25,17 +31,49 @@ protected:
     }
 };
 
-TEST_F(LaneSnapshot, Snapshot_IsWrittenEvery256Events) {
-    live_long(256);
-    EXPECT_EQ(snapshots_sent(), 0U);
-    (void)ask(Change{"one more", {}, {}, {}});
-    EXPECT_EQ(snapshots_sent(), 1U);
-    EXPECT_EQ(on_disk().snapshot->seq, 257U);
+TEST_F(LaneSnapshot, Snapshot_IsWrittenByTheBytesOfTheJournal) {
+    live_long(600);
+    std::size_t since = 0;
+    std::size_t newest = 0;
+    for (port::Append const& append : host.store.sent) {
+        since += append.frame.bytes.size();
+        EXPECT_EQ(
+            append.snapshot.has_value(),
+            since > std::max(SnapshotPlan::journal_min, SnapshotPlan::journal_factor * newest))
+            << append.after;
+        if (!append.snapshot) continue;
+        EXPECT_EQ(append.snapshot->seq, append.after + append.frame.count);
+        newest = append.snapshot->state.size();
+        since = 0;
+    }
+    EXPECT_GE(snapshots_sent(), 2U);
     EXPECT_EQ(on_disk().snapshot->format, wire::snapshot_format);
-    for (int i = 0; i < 256; ++i) (void)ask(Change{"more " + std::to_string(i), {}, {}, {}});
-    EXPECT_EQ(snapshots_sent(), 1U);
-    (void)ask(Change{"and one", {}, {}, {}});
+}
+
+TEST_F(LaneSnapshot, AfterALoad_TheBytesSinceTheSnapshotCount) {
+    live_long(200);
+    auto const before = snapshots_sent();
+    EXPECT_EQ(before, 1U);
+    for (int i = 0; i < 200 && snapshots_sent() == before; ++i) {
+        reopen();
+        change(i);
+    }
     EXPECT_EQ(snapshots_sent(), 2U);
+}
+
+TEST(SnapshotPlan, LargeState_IsWrittenLessOften) {
+    SnapshotPlan plan;
+    std::size_t const large = SnapshotPlan::journal_min;
+    plan.taken(large);
+    plan.appended(SnapshotPlan::journal_factor * large);
+    EXPECT_FALSE(plan.due());
+    plan.appended(1);
+    EXPECT_TRUE(plan.due());
+    plan.taken(0);
+    plan.appended(SnapshotPlan::journal_min);
+    EXPECT_FALSE(plan.due());
+    plan.appended(1);
+    EXPECT_TRUE(plan.due());
 }
 
 TEST_F(LaneSnapshot, LoadFromSnapshot_RestoresTheState) {
@@ -43,8 +81,9 @@ TEST_F(LaneSnapshot, LoadFromSnapshot_RestoresTheState) {
     State const before = host.lane->state();
     auto const read = read_session(*host.store.store, id);
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->snapshot_seq, 257U);
-    EXPECT_EQ(read->tail.size(), 43U);  // only the records after the snapshot
+    Seq const newest = on_disk().snapshot->seq;
+    EXPECT_EQ(read->snapshot_seq, newest);
+    EXPECT_EQ(read->tail.size(), 300U - newest);  // only the records after the snapshot
     EXPECT_TRUE(read->state == before);
     reopen();
     (void)ask(Tick{});
@@ -57,7 +96,7 @@ TEST_F(LaneSnapshot, AfterALoad_ModelSeesTheWholeSession) {
     (void)ask(prompt("the very first"));
     host.work.reply();
     host.loop.run();
-    for (int i = 0; i < 300; ++i) (void)ask(Change{"title " + std::to_string(i), {}, {}, {}});
+    for (int i = 0; i < 300; ++i) change(i);
     reopen();
     (void)ask(prompt("the newest"));
     ASSERT_EQ(host.work.asked.size(), 1U);

@@ -115,6 +115,7 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
         if (state && state->head == loaded->snapshot->seq && check_sound(*state)) {
             out.state = std::move(*state);
             out.snapshot_seq = loaded->snapshot->seq;
+            out.snapshot_bytes = loaded->snapshot->state.size();
         }
     }
     auto frames = std::move(loaded->tail);
@@ -129,6 +130,7 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
         if (*base) out.state = **std::move(base);
     }
     for (port::Frame const& frame : frames) {
+        out.tail_bytes += frame.bytes.size();
         auto records = wire::unpack(session, frame.first, frame.bytes);
         if (!records) return std::unexpected(std::move(records.error()));
         for (wire::RecordPtr& record : *records) {

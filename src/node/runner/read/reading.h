@@ -20,6 +20,8 @@ namespace dormouse::runner {
 struct LoadedSession {
     session::State state;
     Seq snapshot_seq = 0;
+    std::size_t snapshot_bytes = 0;  // 0: there is none that can be read
+    std::size_t tail_bytes = 0;      // of the journal, to which `tail` belongs
     std::vector<wire::RecordPtr>
         tail;             // from the snapshot (or the start) to the head, without gaps
     port::Stamp stamp{};  // of the newest frame
