@@ -45,7 +45,11 @@ test.describe('on a phone', () => {
     const session = await server.create(undefined, { agentID: 'writer' });
     await signIn(page, server, `/sessions/${session.id}`);
     const take = button(page, 'Take a picture');
-    const picture = { name: 'image.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') };
+    const picture = {
+      name: 'image.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(PIXEL, 'base64'),
+    };
     // A camera may call each picture the same.
     for (const count of [1, 2]) {
       const [chooser] = await Promise.all([page.waitForEvent('filechooser'), take.tap()]);
@@ -93,7 +97,7 @@ test('files are dropped and pasted, and text is pasted as text', async ({ page, 
 test.describe('while a turn is open', () => {
   const choose = async (page: Page, mode: string): Promise<void> => {
     await page.getByLabel('How it is sent: Queue').click();
-    await button(page, mode).click();
+    await page.locator('.cmp').getByRole('button', { name: mode }).click();
   };
   const send = async (page: Page, text: string): Promise<void> => {
     await message(page).fill(text);
