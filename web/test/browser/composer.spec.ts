@@ -152,7 +152,7 @@ test.describe('while a turn is open', () => {
     const { items } = await server.api.ok<Events>('GET', path);
     const inputs = items.filter((one) => one.type === 'input_received');
     expect(inputs.map((one) => one.data.when ?? 'queue')).toEqual(['queue', 'steer']);
-    await once(page, 'be quick');
+    await expect(page.locator('.msg').getByText('be quick', { exact: true })).toHaveCount(1);
   });
 });
 
