@@ -440,7 +440,7 @@ class Teams(Notified):
     more = TEAMS
 
     def test_failure_inside_an_answer_of_success_is_tried_again(self):
-        failure = b'Webhook message delivery failed: Microsoft Teams endpoint returned HTTP error 429'
+        failure = b'Webhook message delivery failed: endpoint returned HTTP error 429'
         answers = [(200, {}, b'1'), (200, {}, failure), (429, {'Retry-After': '64'}, b'')]
         self.receiver.answer = lambda got: answers.pop()
         self.ask()
