@@ -157,3 +157,18 @@ test('time that is tapped is said exactly', async ({ page, server }) => {
   await page.locator('.dh time').tap();
   await expect(toast).toHaveText(EXACT);
 });
+
+test('call is claimed and released on a phone', async ({ page, server }) => {
+  const session = await server.create('approve A');
+  const call = await server.openCall(session.id);
+  await signIn(page, server, `/?open=${call.id}`);
+  const more = page.locator('summary[aria-label^=More]');
+  await more.tap();
+  await button(page, 'Claim').tap();
+  await shows(page, 'Claimed for 10 minutes.');
+  expect((await server.call(call.id)).status).toBe('processing');
+  await more.tap();
+  await button(page, 'Release').tap();
+  await shows(page, 'Released.');
+  expect((await server.call(call.id)).status).toBe('waiting');
+});
