@@ -423,8 +423,34 @@ class Telegram(Notified):
         self.assertIn('Approved by first', body['text'])
 
 
+    def test_limit_in_the_body_is_respected(self):
+        limited = {'ok': False, 'error_code': 429, 'description': 'Too Many Requests',
+                   'parameters': {'retry_after': 64}}
+        taken = {'ok': True, 'result': {'message_id': 7, 'chat': {'id': -1001}}}
+        answers = [(200, {}, taken), (429, {}, limited)]
+        self.receiver.answer = lambda got: answers.pop()
+        self.ask()
+        first = self.failed()
+        self.assertGreaterEqual(first['nextAt'], first['time']['created'] + 60_000)
+        self.server.advance(70)
+        self.in_state('delivered')
+
+
 class Teams(Notified):
     more = TEAMS
+
+    def test_failure_inside_an_answer_of_success_is_tried_again(self):
+        failure = b'Webhook message delivery failed: endpoint returned HTTP error 429'
+        answers = [(200, {}, b'1'), (200, {}, failure), (429, {'Retry-After': '64'}, b'')]
+        self.receiver.answer = lambda got: answers.pop()
+        self.ask()
+        first = self.failed()
+        self.assertGreaterEqual(first['nextAt'], first['time']['created'] + 60_000)
+        self.server.advance(70)
+        eventually(lambda: self.deliveries()[-1]['attempts'] == 2, 'the second attempt')
+        self.assertIn('Teams did not take', self.deliveries()[-1]['lastError'])
+        self.server.advance(3600)
+        self.in_state('delivered')
 
     def test_card_is_sent_once(self):
         self.receiver.answer = lambda got: (202, {}, b'')
@@ -449,6 +475,31 @@ class Ntfy(Notified):
         self.assertEqual(body['click'], f'https://dm.example.org/a/{call["id"]}')
         self.assertEqual(self.receiver.received[0]['headers']['authorization'], 'Bearer ' + SECRET)
         self.assertIn('Ship <!here> & A?', body['message'])
+        self.assertNotIn('sequence_id', body)
+        self.in_state('delivered')
+        # Its outcome replaces it, without a sound.
+        self.assertStatus(self.server.decide(call, True), 200)
+        _, (_, path, body) = self.sent(2)
+        self.assertEqual((path, body['topic'], body['sequence_id']), ('/hook/', SECRET, 'x'))
+        self.assertIn('Approved by first', body['title'])
+        self.assertEqual(body['priority'], 2)
+
+    def test_limit_is_tried_again_and_a_refused_message_is_not(self):
+        answers = [
+            (400, {}, {'code': 40009, 'http': 400, 'error': 'invalid request'}),
+            (200, {}, {'id': 'x', 'event': 'message'}),
+            (429, {'Retry-After': '64'}, {'code': 42901, 'http': 429, 'error': 'limit reached'}),
+        ]
+        self.receiver.answer = lambda got: answers.pop()
+        self.ask()
+        first = self.failed()
+        self.assertIn('limit reached', first['lastError'])
+        self.assertGreaterEqual(first['nextAt'], first['time']['created'] + 60_000)
+        self.server.advance(70)
+        self.in_state('delivered')
+        self.ask()
+        (dead,) = self.in_state('dead')
+        self.assertIn('invalid request', dead['lastError'])
 
 
 if __name__ == '__main__':

@@ -186,6 +186,26 @@ describe('conversation', () => {
     for (const event of rest) folder.add(event);
     expect(folder.view.draft).toBeNull();
   });
+  it('prompt_of_the_open_turn_is_not_queued', () => {
+    const folder = new Folder();
+    const event = (seq: number, type: string, data: object): void =>
+      folder.add({ seq, type, at: seq, turnID: 'turn_1', data } as unknown as Event);
+    const prompt = (seq: number, turn: number, when: string): void =>
+      event(seq, 'input_received', { messageID: `m${seq}`, turn, when, parts: [] });
+    prompt(1, 1, 'queue');
+    event(2, 'turn_started', {});
+    prompt(3, 1, 'steer');
+    prompt(4, 1, 'interrupt');
+    prompt(5, 2, 'queue');
+    prompt(6, 2, 'steer'); // an external agent takes it in its next turn
+    expect(folder.view.messages.map((one) => one.queued)).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
   it('draft_pieces_with_an_offset_show_once', () => {
     const folder = new Folder();
     const delta = (text: string, offset: number): Event =>

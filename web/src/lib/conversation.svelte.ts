@@ -226,12 +226,13 @@ export class Folder {
       name: actor(text(data, 'by')) || text(data, 'source') || 'user',
       at: event.at,
       seq: event.seq,
-      queued: this.view.turnStarted !== null,
+      // What steers or interrupts is of the turn that is open.
+      queued: this.view.turnStarted !== null && (number(data, 'turn') ?? Infinity) > this.view.turn,
       blocks: [],
     };
     for (const [index, part] of array(data, 'parts').entries())
       this.part(message, `${id}-${index}`, part);
-    if (text(data, 'when') === 'steer' || text(data, 'answers') !== null) message.queued = false;
+    if (text(data, 'answers') !== null) message.queued = false;
     this.view.messages.push(message);
   }
 

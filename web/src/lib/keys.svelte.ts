@@ -38,6 +38,8 @@ class Keys {
       return;
     const target = event.target as HTMLElement;
     if (target.closest('input, textarea, select, [contenteditable], dialog, [role=dialog]')) return;
+    // Enter presses what has the focus.
+    if (event.key === 'Enter' && target.closest('a, button, summary, [role=button]')) return;
     const chord = this.first && Date.now() - this.first.at < CHORD ? this.first.key : null;
     this.first = null;
     for (const shortcut of this.all) {

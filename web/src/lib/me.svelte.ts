@@ -22,6 +22,8 @@ class Me implements Person {
   choices = $state.raw<string[]>([]);
   /** False once the server has refused: the page leads to the sign-in. */
   signedIn = $state(true);
+  /** True once the server has said who is signed in: until then it may be another person than before. */
+  known = $state(false);
   keys = $state<boolean>(load('keys', true));
   compact = $state<boolean>(load('compact', false));
 
@@ -50,7 +52,9 @@ class Me implements Person {
   }
 
   know(answer: Answer): void {
-    // Another person, or the page ended before it had removed everything.
+    if (this.name !== null && this.name !== answer.name) return void this.replace(answer.name);
+    this.known = true;
+    // The page ended before it had removed everything.
     if (this.name !== answer.name) void this.forgetSessions();
     this.name = answer.name;
     this.role = answer.role;
@@ -62,6 +66,14 @@ class Me implements Person {
     save('projects', answer.projects);
     const first = answer.projects?.[0];
     if (first && !answer.projects?.includes(this.project)) this.choose(first);
+  }
+
+  /** Another person has signed in: nothing that was typed or kept here is theirs. */
+  private async replace(name: string): Promise<void> {
+    forget();
+    save('name', name);
+    await this.forgetSessions();
+    location.reload();
   }
 
   private async readChoices(): Promise<void> {

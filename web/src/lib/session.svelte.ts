@@ -132,8 +132,13 @@ export class LiveSession {
     this.earlier = true;
     try {
       const last = this.before;
-      this.before = Math.max(this.session?.historyAfter ?? 0, last - FIRST);
-      this.show([...(await this.read(this.before, last)), ...this.events]);
+      const first = Math.max(this.session?.historyAfter ?? 0, last - FIRST);
+      const events = await this.read(first, last);
+      // The journal does not have what a model is writing.
+      const draft = this.view?.draft ?? null;
+      this.before = first;
+      this.show([...events, ...this.events]);
+      this.folder.view.draft = draft;
     } catch (error) {
       me.refused(error);
     } finally {

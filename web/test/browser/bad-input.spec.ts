@@ -10,6 +10,9 @@ test('addresses that lead nowhere say what to do', async ({ page, server }) => {
   for (const [path, seen] of [
     ['/sessions/ses_AAAAAAE', 'does not exist'],
     ['/sessions/%3Cb%3E', 'does not exist'],
+    ['/sessions/%25', 'does not exist'],
+    ['/sessions/ses_AAAAAAE?at=-1', 'does not exist'],
+    ['/?open=%25', 'does not exist'],
     ['/?open=pnd_x', 'does not exist'],
     ['/a/pnd_AAAAAAEXinbjDe5WMEYhEA_1_1_KGoT7YAtRkJgFqZeEhOjiw', 'the link is incomplete'],
     ['/nowhere', 'The link is incomplete'],

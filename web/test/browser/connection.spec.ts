@@ -60,6 +60,9 @@ test('prompt written offline is kept and sent once under one key', async ({ page
   await shows(page, 'sends when connected');
   await page.getByLabel('Message', { exact: true }).fill('a draft');
   // It survives a reload of the page, which comes from the browser's cache.
+  await page.reload();
+  await shows(page, 'sends when connected');
+  await expect(page.getByLabel('Message', { exact: true })).toHaveValue('a draft');
   await server.start();
   await shows(page, 'You said: written offline', 60_000);
   await expect(page.getByText('sends when connected')).toHaveCount(0);
@@ -165,4 +168,32 @@ test('tabs share one stream and the next one continues it', async ({ page, serve
   await expect(list.getByText('The first session')).toHaveCount(1);
   await expect(list.getByText('The second session')).toHaveCount(1);
   expect(await textOf(second)).not.toContain('Connection lost');
+});
+
+test('what one person typed is not sent or shown for the next one', async ({ page, server }) => {
+  const session = await server.create('before');
+  const address = `${server.url}/sessions/${session.id}`;
+  await signIn(page, server, `/sessions/${session.id}`);
+  await shows(page, 'You said: before');
+  await server.kill();
+  await page.getByLabel('Message', { exact: true }).fill('of alice, queued');
+  await button(page, 'Send').click();
+  await shows(page, 'sends when connected');
+  await page.getByLabel('Message', { exact: true }).fill('of alice, a draft');
+  await page.goto('about:blank');
+  await server.start();
+  // Alice has not signed out: her sign-in was replaced.
+  await signIn(page, server, '/you', 'bob', 'operate');
+  await shows(page, 'bob');
+  await page.goto(address);
+  await shows(page, 'You said: before');
+  await expect(page.getByLabel('Message', { exact: true })).toHaveValue('');
+  await expect(page.getByText('sends when connected')).toHaveCount(0);
+  await page.getByLabel('Message', { exact: true }).fill('of bob');
+  await button(page, 'Send').click();
+  await shows(page, 'You said: of bob');
+  expect(await textOf(page)).not.toContain('of alice');
+  expect((await server.api.call('GET', `/api/sessions/${session.id}/messages`)).text).not.toContain(
+    'of alice',
+  );
 });

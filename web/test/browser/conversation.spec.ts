@@ -267,6 +267,20 @@ test('what comes while the reader is above waits behind a count', async ({ page,
   await expect(page.locator('.jump')).toHaveCount(0);
 });
 
+test('long outcome of a tool is shown whole when asked for', async ({ page, server }) => {
+  const session = await server.create('deploy shop');
+  const call = await server.openCall(session.id);
+  await server.result(call.id, `${'line of a log\n'.repeat(1000)}the last line`);
+  await server.atRest(session.id);
+  await signIn(page, server, `/sessions/${session.id}`);
+  const card = page.locator('.tc');
+  await card.locator('summary').click();
+  await expect(card).not.toContainText('the last line');
+  await button(card, 'Show all 14,013 characters').click();
+  await expect(card.locator('.out')).toContainText('the last line');
+  await accessible(page, 'a long outcome');
+});
+
 test.describe('tool that makes files', () => {
   test.use({ config: 'tools = ["artifact_emit"]\n' });
   const PIXEL =

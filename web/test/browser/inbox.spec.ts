@@ -254,6 +254,14 @@ test('claimed call is read only for others until it is released', async ({
   await expect(button(theirs, 'Approve…')).toBeEnabled();
 });
 
+test('list that is empty says how many sessions sleep', async ({ page, server }) => {
+  for (const name of ['shop', 'blog']) await server.create(`deploy ${name}`);
+  await signIn(page, server, '/?for=mine');
+  await shows(page, 'Nothing waits for you');
+  await shows(page, '2 sessions sleep.');
+  await accessible(page, 'an empty list');
+});
+
 test('job gets its result by hand', async ({ page, server }) => {
   const session = await server.create('deploy shop');
   await signIn(page, server, '/?for=jobs');

@@ -115,3 +115,59 @@ test('keyboard alone writes a prompt', async ({ page, server }) => {
   await page.keyboard.press('Control+Enter');
   await shows(page, 'You said: hello there');
 });
+
+test('keys of the timeline do what the list of shortcuts says', async ({ page, server }) => {
+  const session = await server.create('deploy shop');
+  await server.result((await server.openCall(session.id)).id, { version: 2 });
+  await server.api.ok('POST', `/api/sessions/${session.id}/prompt?wait=20`, {
+    text: 'deploy blog',
+  });
+  await signIn(page, server, `/sessions/${session.id}/timeline`);
+  const picture = page.getByRole('group', { name: 'Picture of the session' });
+  await expect(picture).toBeVisible();
+  const details = page.getByLabel('Details');
+  await expect(details).toContainText('blog');
+  await page.keyboard.press('ArrowLeft');
+  await expect(details).toContainText('shop');
+  await page.keyboard.press('ArrowRight');
+  await expect(details).toContainText('blog');
+  await page.keyboard.press('Enter');
+  await expect(details).toBeFocused();
+  const width = async (): Promise<number> =>
+    (await picture.locator('svg').first().boundingBox())?.width ?? 0;
+  const before = await width();
+  await page.keyboard.press('+');
+  await expect.poll(width).toBeGreaterThan(before);
+  await page.keyboard.press('0');
+  await expect.poll(width).toBe(before);
+  // Enter presses the button that has the focus, and follows the link.
+  const scale = page.getByRole('button', { name: 'To scale' });
+  await scale.focus();
+  await page.keyboard.press('Enter');
+  await expect(scale).toHaveAttribute('aria-pressed', 'true');
+  await page.getByRole('link', { name: 'Mail', exact: true }).last().focus();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(`${server.url}/sessions/${session.id}/mail`);
+  await page.keyboard.press('[');
+  await page.keyboard.press('[');
+  await expect(page).toHaveURL(`${server.url}/sessions/${session.id}/calls`);
+  await page.keyboard.press('u');
+  await expect(page).toHaveURL(`${server.url}/sessions`);
+});
+
+test('single letters can be switched off', async ({ page, server }) => {
+  await server.create('approve A');
+  await signIn(page, server, '/you');
+  await page.getByLabel('Single letters are shortcuts').uncheck();
+  await page.goto(server.url);
+  await shows(page, 'Approve…');
+  for (const key of ['a', 'd', 'x', '?']) await page.keyboard.press(key);
+  await expect(page.locator('dialog')).toHaveCount(0);
+  await expect(page.getByText('1 marked')).toHaveCount(0);
+  await page.goto(`${server.url}/you`);
+  await page.getByLabel('Single letters are shortcuts').check();
+  await page.goto(server.url);
+  await shows(page, 'Approve…');
+  await page.keyboard.press('a');
+  await shows(page, 'Run this once?');
+});

@@ -136,3 +136,39 @@ test('mail and tasks of a session are begun by touch', async ({ page, server }) 
   await shows(page, 'Sent to 1 session.');
   await shows(page.locator('.ml'), 'Hello from a phone');
 });
+
+test('time that is tapped is said exactly', async ({ page, server }) => {
+  const session = await server.create('approve A');
+  const call = await server.openCall(session.id);
+  await signIn(page, server, `/?open=${call.id}`);
+  const EXACT = /\w{3}, \d+ \w{3,4} \d{4}(,| at) \d\d:\d\d:\d\d \S+/;
+  const toast = page.locator('.toast').last();
+  for (const [path, within] of [
+    [`/?open=${call.id}`, '.meta'],
+    [`/sessions/${session.id}`, '.nm'],
+    [`/sessions/${session.id}`, '.night'],
+  ] as const) {
+    await page.goto(server.url + path);
+    await page.locator(`${within} time`).first().tap();
+    await expect(toast, within).toHaveText(EXACT);
+  }
+  await server.decide(call, true);
+  await page.goto(`${server.url}/?open=${call.id}`);
+  await page.locator('.dh time').tap();
+  await expect(toast).toHaveText(EXACT);
+});
+
+test('call is claimed and released on a phone', async ({ page, server }) => {
+  const session = await server.create('approve A');
+  const call = await server.openCall(session.id);
+  await signIn(page, server, `/?open=${call.id}`);
+  const more = page.locator('summary[aria-label^=More]');
+  await more.tap();
+  await button(page, 'Claim').tap();
+  await shows(page, 'Claimed for 10 minutes.');
+  expect((await server.call(call.id)).status).toBe('processing');
+  await more.tap();
+  await button(page, 'Release').tap();
+  await shows(page, 'Released.');
+  expect((await server.call(call.id)).status).toBe('waiting');
+});

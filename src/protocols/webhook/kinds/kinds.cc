@@ -30,7 +30,7 @@ Service const* service_of(Notice const& notice) {
 bool can_change(Notice const& notice) {
     using enum NotifyKind;
     return notice.kind == slack_bot || notice.kind == discord || notice.kind == telegram ||
-           notice.kind == web_push;
+           notice.kind == ntfy || notice.kind == web_push;
 }
 
 ServiceReply read_reply(Service const& service, int status, std::string_view body, bool is_change) {

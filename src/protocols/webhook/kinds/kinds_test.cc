@@ -239,6 +239,23 @@ TEST(Kinds, Ntfy_PublishesToTheTopic) {
         "the service answered 429: limit reached");
 }
 
+TEST(Kinds, Ntfy_Outcome_ReplacesTheQuestionWithoutASound) {
+    EXPECT_EQ(reply(NotifyKind::ntfy, 200, R"({"id":"sPs71M8A2T"})").reference, "sPs71M8A2T");
+    auto const odd = reply(NotifyKind::ntfy, 200, R"({"id":"../x"})");
+    EXPECT_TRUE(odd.taken);
+    EXPECT_EQ(odd.reference, "");
+    EXPECT_TRUE(can_change(target_of(NotifyKind::ntfy)));
+    auto it = asked();
+    it.outcome = "Approved by alice";
+    auto const made = request(NotifyKind::ntfy, it, "sPs71M8A2T");
+    EXPECT_EQ(made.method, "POST");
+    json::View const body(made.body);
+    EXPECT_EQ(body["sequence_id"].string_or(""), "sPs71M8A2T");
+    EXPECT_EQ(body["title"].string_or(""), "Approved by alice");
+    EXPECT_EQ(body["priority"].integer().value_or(0), 2);
+    EXPECT_FALSE(body["message"].string_or("").contains("until"));
+}
+
 TEST(Kinds, LongTexts_FitEveryService) {
     auto it = asked();
     it.question = std::string(4'000, 'q');
