@@ -564,6 +564,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .relaxed = options.relaxed,
                                        .now = world.clock.now(),
                                        .shared = shares_store(*config),
+                                       .signal = store_signal(config->store),
                                        .config = names_digest(*config)});
     if (!opened) return complain(opened.error());
     auto secrets = load_secrets(options.data, *config, *opened);

@@ -47,6 +47,10 @@ bool shares_store(config::Config const& config) {
            });
 }
 
+port::Signal store_signal(config::Store const& store) {
+    return store.signal == config::StoreSignal::poll ? port::Signal::poll : port::Signal::notify;
+}
+
 std::string names_digest(config::Config const& config) {
     std::set<std::string> names;
     for (config::Agent const& agent : config.agents) names.insert("agent " + agent.id);

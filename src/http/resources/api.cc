@@ -119,7 +119,7 @@ runner::Asker Exchange::asker() const {
 
 Api::Api(Services services)
     : services_(services),
-      streams_(std::make_unique<Streams>(services.runner)),
+      streams_(std::make_unique<Streams>(services.runner, services.loop, services.say)),
       feed_streams_(
           std::make_unique<FeedStreams>(services.loop, services.journal, services.runner)),
       waits_(std::make_unique<Waits>(services_)),
@@ -165,8 +165,11 @@ void Api::appended_elsewhere(port::FeedRow const& row) {
     auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
     if (!records) return;
     changes_->note(row.session, row.project, *records, services_.runner.now());
+    streams_->appended(row.session, *records);
     webhooks_->appended(row.project, *records);
 }
+
+void Api::said(Epoch from, std::string_view text) { streams_->said(from, text); }
 
 bool Api::awaited() const {
     return streams_->count() > 0 || feed_streams_->count() > 0 || changes_->watched() ||

@@ -85,6 +85,8 @@ struct Services {
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
     // The indexes beside the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
+    // Says something to the other processes that use the store. Empty: there are none.
+    std::function<void(std::string_view)> say = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
 };
@@ -137,6 +139,8 @@ public:
     void appended_elsewhere(port::FeedRow const& row);
     // Whether somebody waits here for what is appended.
     [[nodiscard]] bool awaited() const;
+    // Another process that uses the store said this.
+    void said(Epoch from, std::string_view text);
     // A heartbeat of this process, whose epoch is `self`, brought this.
     void heard(port::Beat const& beat, Epoch self);
     // The other processes that use the store, at the newest heartbeat.

@@ -1,5 +1,6 @@
 #include "http/streams/drafts.h"
 
+#include "base/text/utf8.h"
 #include "http/objects/objects.h"
 #include "json/json.h"
 
@@ -31,17 +32,51 @@ std::string Drafts::add(SessionId session, AskModel const& ask, port::Delta cons
     }
     Part& part = part_of(draft, delta);
     std::string out = frame(session, ask, part, part.end, delta.text);
-    part.end += delta.text.size();
+    keep(draft, part, delta.text);
+    return out;
+}
+
+// Adds the text to the newest part.
+void Drafts::keep(Draft& draft, Part& part, std::string_view text) {
+    part.end += text.size();
     if (!draft.whole) {
         draft.parts.erase(draft.parts.begin(), draft.parts.end() - 1);
-        return out;
+        return;
     }
-    part.text += delta.text;
-    draft.bytes += delta.text.size();
+    part.text += text;
+    draft.bytes += text.size();
     draft.whole = draft.bytes <= bytes_max;
     if (!draft.whole) {
         for (Part& each : draft.parts) each.text = {};
     }
+}
+
+// What lies before the piece and is not here is durable.
+std::string Drafts::mirror(SessionId session, Piece const& piece) {
+    AskModel const ask{.turn = piece.of.turn, .step = piece.of.step, .attempt = piece.of.attempt};
+    Draft& draft = drafts_[session];
+    if (draft.writer == Writer::here && writing_of(draft).same_request(piece.of)) return {};
+    if (draft.ask != ask) {
+        draft = {};
+        draft.ask = ask;
+        draft.writer = Writer::elsewhere;
+    }
+    draft.updates = piece.of.updates;
+    if (!draft.parts.empty() && draft.parts.back().number > piece.part) return {};
+    if (draft.parts.empty() || draft.parts.back().number < piece.part)
+        draft.parts.push_back({piece.part, piece.kind, piece.call, piece.tool, piece.offset, {}});
+    draft.begun = std::max(draft.begun, piece.part + 1);
+    Part& part = draft.parts.back();
+    std::size_t const known = part.end - std::min(part.end, piece.offset);
+    if (known >= piece.text.size()) return {};
+    if (piece.offset > part.end) {
+        draft.bytes -= part.text.size();
+        part.text = {};
+        part.end = piece.offset;
+    }
+    std::string_view const text = std::string_view(piece.text).substr(known);
+    std::string out = frame(session, ask, part, part.end, text);
+    keep(draft, part, text);
     return out;
 }
 
@@ -79,6 +114,7 @@ void Drafts::appended(SessionId session, std::vector<wire::RecordPtr> const& rec
             return;
         }
         auto const* const update = std::get_if<AgentUpdate>(&body);
+        if (update && update->attempt > 0) found->second.updates = update->number;
         if (!update || update->what.kind != NewsKind::message || !found->second.whole) continue;
         json::View(update->what.body).elements([&](json::View part) {
             bool const thought = part["type"].string_or("") == "reasoning";
@@ -97,6 +133,41 @@ std::string Drafts::so_far(SessionId session, TurnNo turn) const {
         out += frame(session, found->second.ask, part, part.end - part.text.size(), part.text);
     }
     return out;
+}
+
+Writing Drafts::writing_of(Draft const& draft) {
+    return {draft.ask.turn, draft.ask.step, draft.ask.attempt, draft.updates};
+}
+
+std::optional<Writing> Drafts::writing(SessionId session) const {
+    auto const found = drafts_.find(session);
+    if (found == drafts_.end()) return std::nullopt;
+    return writing_of(found->second);
+}
+
+std::optional<Piece> Drafts::next(SessionId session, DraftPlace& place, std::size_t bytes) const {
+    auto const found = drafts_.find(session);
+    if (found == drafts_.end()) return std::nullopt;
+    Draft const& draft = found->second;
+    if (!draft.whole || draft.writer == Writer::elsewhere) return std::nullopt;
+    Writing const of = writing_of(draft);
+    bool const same = place.of.same_request(of);
+    place.of = of;
+    if (!same) place = {.of = of};
+    for (Part const& part : draft.parts) {
+        if (part.number < place.part) continue;
+        std::size_t const begin = part.end - part.text.size();
+        std::size_t const offset =
+            part.number == place.part ? std::max(begin, place.offset) : begin;
+        if (offset >= part.end) continue;
+        auto const text = cut_utf8(std::string_view(part.text).substr(offset - begin), bytes);
+        place.part = part.number;
+        place.offset = offset + text.size();
+        if (text.empty()) return std::nullopt;
+        return Piece{of,        0,         part.number, part.kind,
+                     part.call, part.tool, offset,      std::string(text)};
+    }
+    return std::nullopt;
 }
 
 bool Drafts::whole(SessionId session) const {

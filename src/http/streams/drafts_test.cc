@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 namespace dormouse::http {
 namespace {
 
@@ -95,6 +97,115 @@ TEST_F(DraftsTest, SoFar_DraftTooLong_IsEmptyAndOffsetsContinue) {
     ask.step = 2;
     (void)add(Kind::text, "a");
     EXPECT_EQ(so_far(), "text@0:a ");
+}
+
+// What one process writes, at the readers of another one.
+class MirroredTest : public DraftsTest {
+protected:
+    // Takes over what follows, in pieces of at most so many bytes.
+    std::string take_over(std::size_t bytes = 1'000) {
+        std::string out;
+        while (auto const piece = drafts.next(session, place, bytes))
+            out += offset_of(mirror.mirror(session, *piece));
+        return out;
+    }
+    [[nodiscard]] std::string mirrored() const { return offset_of(mirror.so_far(session, 1)); }
+
+    Drafts mirror;
+    DraftPlace place;
+};
+
+TEST_F(MirroredTest, Pieces_AreTheSameParts) {
+    add(Kind::reasoning, "hm");
+    add(Kind::text, "Hi");
+    EXPECT_EQ(take_over(), "reasoning@0:hm text@0:Hi ");
+    EXPECT_EQ(take_over(), "");
+    add(Kind::text, " you");
+    EXPECT_EQ(take_over(), "text@2: you ");
+    EXPECT_EQ(mirror.so_far(session, 1), drafts.so_far(session, 1));
+    EXPECT_EQ(mirror.writing(session), drafts.writing(session));
+}
+
+TEST_F(MirroredTest, Pieces_SplitNoCharacter) {
+    add(Kind::text, "aüü");
+    EXPECT_EQ(take_over(2), "text@0:a text@1:ü text@3:ü ");
+}
+
+TEST_F(MirroredTest, FromTheBeginningAgain_OnlyWhatIsNewIsSent) {
+    add(Kind::reasoning, "hm");
+    add(Kind::text, "Hi");
+    take_over();
+    add(Kind::text, " you");
+    place = {};
+    EXPECT_EQ(take_over(), "text@2: you ");
+    place = {};
+    EXPECT_EQ(take_over(), "");
+}
+
+TEST_F(MirroredTest, PartIsDurable_OnlyTheRestIsTakenOver) {
+    add(Kind::text, "one");
+    take_over();
+    add(Kind::text, " two");
+    durable_message(R"([{"type":"text","text":"one t"}])");
+    EXPECT_EQ(drafts.writing(session)->updates, 1U);
+    EXPECT_EQ(take_over(), "text@5:wo ");
+    EXPECT_EQ(mirrored(), "text@5:wo ");
+}
+
+TEST_F(MirroredTest, NextRequest_BeginsAgain) {
+    add(Kind::text, "one");
+    take_over();
+    ask.step = 2;
+    add(Kind::text, "two");
+    EXPECT_EQ(take_over(), "text@0:two ");
+    EXPECT_EQ(mirrored(), "text@0:two ");
+}
+
+TEST_F(MirroredTest, TooLong_NothingFollows) {
+    add(Kind::text, std::string(Drafts::bytes_max, 'x'));
+    while (drafts.next(session, place, 100'000)) {}
+    add(Kind::text, "x");
+    EXPECT_FALSE(drafts.next(session, place, 100));
+    DraftPlace begin;
+    EXPECT_FALSE(drafts.next(session, begin, 100));
+}
+
+TEST_F(MirroredTest, OwnDraft_TakesNoPieceAndIsNotTakenFromAMirror) {
+    add(Kind::text, "one");
+    auto const piece = drafts.next(session, place, 100);
+    ASSERT_TRUE(piece);
+    std::ignore = mirror.mirror(session, *piece);
+    DraftPlace begin;
+    EXPECT_FALSE(mirror.next(session, begin, 100));
+    add(Kind::text, " two");
+    EXPECT_EQ(drafts.mirror(session, *piece), "");
+    EXPECT_EQ(so_far(), "text@0:one two ");
+}
+
+TEST(PieceTest, Written_IsReadBack) {
+    auto const session = SessionId::parse("ses_0000000000000000000001").value_or(SessionId{});
+    Piece const piece{.of = {1, 2, 3, 4},
+                      .n = 5,
+                      .part = 6,
+                      .kind = Kind::input,
+                      .call = 7,
+                      .tool = "deploy",
+                      .offset = 8,
+                      .text = std::string("\0 \" ü", 6)};
+    auto const back = read_piece(write_piece(session, piece));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->session, session);
+    EXPECT_EQ(back->piece, piece);
+}
+
+TEST(PieceTest, SomethingElse_IsNoPiece) {
+    for (auto const* const text :
+         {"", "{}", "[", R"({"session":"ses_1","turn":1})",
+          R"({"session":"ses_0000000000000000000001","turn":-1,"step":1,"attempt":1,"updates":0,)"
+          R"("n":0,"part":0,"kind":"text","offset":0,"text":"x"})",
+          R"({"session":"ses_0000000000000000000001","turn":1,"step":1,"attempt":1,"updates":0,)"
+          R"("n":0,"part":0,"kind":"song","offset":0,"text":"x"})"})
+        EXPECT_FALSE(read_piece(text)) << text;
 }
 
 }  // namespace

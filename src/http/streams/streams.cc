@@ -3,9 +3,32 @@
 #include "http/objects/objects.h"
 #include "json/json.h"
 
+#include <limits>
+#include <utility>
+
 namespace dormouse::http {
 
 using namespace dormouse::session;
+
+namespace {
+
+// What the session is writing, or wrote last.
+Writing writing_of(State const& state) {
+    constexpr auto all = std::numeric_limits<std::uint32_t>::max();
+    if (state.turn)
+        return {state.turn->no, state.turn->step, state.turn->attempt, state.turn->program.updates};
+    return {state.last_turn ? state.last_turn->no : 0, all, all, all};
+}
+
+bool is_writing(State const& state) { return state.turn && state.turn->request; }
+
+}  // namespace
+
+Streams::Streams(runner::Runner& runner, port::Loop& loop,
+                 std::function<void(std::string_view)> say)
+    : runner_(runner),
+      relay_(say ? std::make_unique<Relay>(Relay::World{loop, drafts_, std::move(say)}) : nullptr) {
+}
 
 void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_ptr<EventStream> out,
                    bool objects) {
@@ -15,7 +38,9 @@ void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_pt
     reader->cursor = after;
     reader->head = reader->lane->state().head;
     reader->objects = objects;
-    readers_.emplace(reader->lane->id(), reader);
+    SessionId const session = reader->lane->id();
+    readers_.emplace(session, reader);
+    if (relay_ && readers_.count(session) == 1) relay_->opened(session);
     std::weak_ptr<Reader> const weak = reader;
     auto const again = scope_.guard([this, weak] {
         if (auto const self = weak.lock()) pump(self);
@@ -31,6 +56,7 @@ void Streams::open(std::shared_ptr<runner::Lane> lane, Seq after, std::shared_pt
 void Streams::pump(ReaderPtr const& reader) {
     if (reader->reading || !reader->lane || !reader->lane->loaded()) return;
     auto const lane = reader->lane;  // the reader may leave while it receives
+    if (relay_) follow_others(*lane);
     auto const& recent = lane->recent();
     // A lane loaded from a snapshot has no recent records until its next append.
     Seq const newest = recent.empty() ? reader->head : recent.back()->event.seq;
@@ -46,6 +72,17 @@ void Streams::pump(ReaderPtr const& reader) {
         send(reader, *recent[i], shared_frame(*reader->lane, recent[i]));
     }
     go_live(reader);
+}
+
+// The lane may have read that what another process wrote is durable.
+void Streams::follow_others(runner::Lane const& lane) {
+    relay_->caught_up(lane.id());
+    auto const draft = drafts_.writing(lane.id());
+    if (!draft) return;
+    State const& state = lane.state();
+    Writing const here = writing_of(state);
+    bool const ended = !is_writing(state) || !here.same_request(*draft);
+    if (ended && *draft <= here) drafts_.erase(lane.id());
 }
 
 // The reader has all events: sends the draft so far, and from now on each piece of it.
@@ -140,6 +177,7 @@ void Streams::close(ReaderPtr const& reader) {
         break;
     }
     lane->unwatch(reader->watch);
+    if (relay_ && !readers_.contains(lane->id())) relay_->closed(lane->id());
 }
 
 std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lane,
@@ -160,7 +198,35 @@ std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lan
 }
 
 void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
-    auto const bytes = std::make_shared<std::string const>(drafts_.add(session, ask, delta));
+    send_live(session, drafts_.add(session, ask, delta));
+    if (relay_) relay_->added(session);
+}
+
+void Streams::said(Epoch from, std::string_view text) {
+    if (!relay_) return;
+    relay_->said(from, text,
+                 [this](SessionId session, Piece const& piece) { return take(session, piece); });
+}
+
+// A piece leaves after the events before it, and not after the durable reply.
+Relay::Taken Streams::take(SessionId session, Piece const& piece) {
+    using Taken = Relay::Taken;
+    auto const reader = readers_.find(session);
+    if (reader == readers_.end()) return Taken::done;
+    runner::Lane const& lane = *reader->second->lane;
+    if (!lane.loaded()) return Taken::early;
+    Writing const here = writing_of(lane.state());
+    if (!here.same_request(piece.of)) return here < piece.of ? Taken::early : Taken::done;
+    if (!is_writing(lane.state())) return Taken::done;
+    if (here.updates != piece.of.updates)
+        return here.updates < piece.of.updates ? Taken::early : Taken::stale;
+    send_live(session, drafts_.mirror(session, piece));
+    return Taken::done;
+}
+
+void Streams::send_live(SessionId session, std::string frame) {
+    if (frame.empty()) return;
+    auto const bytes = std::make_shared<std::string const>(std::move(frame));
     auto const [first, last] = readers_.equal_range(session);
     std::vector<ReaderPtr> live;  // slow readers leave while they receive
     for (auto it = first; it != last; ++it) {

@@ -5,19 +5,25 @@
 
 #include "base/scope.h"
 #include "http/streams/drafts.h"
+#include "http/streams/relay.h"
 #include "http/transport/http.h"
 #include "runner/runner.h"
 #include "wire/journal/history.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace dormouse::http {
 
 class Streams {
 public:
-    explicit Streams(runner::Runner& runner) : runner_(runner) {}
+    // All outlive this. `say` says something to the other processes that use the store; empty:
+    // there are none.
+    Streams(runner::Runner& runner, port::Loop& loop, std::function<void(std::string_view)> say);
 
     // Sends what follows `after` until the reader disconnects or the session is deleted. `objects`:
     // adds the current object of each event; the session is read for each batch.
@@ -26,6 +32,8 @@ public:
     // Sends provisional text to the session's readers; it is not in the journal and has no id. A
     // reader receives it from the beginning of the draft, after the events before it.
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta);
+    // Another process said this.
+    void said(Epoch from, std::string_view text);
     // These records are durable: removes them from the draft.
     void appended(SessionId session, std::vector<wire::RecordPtr> const& records) {
         drafts_.appended(session, records);
@@ -46,6 +54,9 @@ private:
     using ReaderPtr = std::shared_ptr<Reader>;
 
     void pump(ReaderPtr const& reader);
+    void follow_others(runner::Lane const& lane);
+    [[nodiscard]] Relay::Taken take(SessionId session, Piece const& piece);
+    void send_live(SessionId session, std::string frame);
     void go_live(ReaderPtr const& reader);
     void send(ReaderPtr const& reader, wire::Record const& record,
               std::shared_ptr<std::string const> frame);
@@ -67,6 +78,7 @@ private:
     runner::Runner& runner_;
     std::unordered_multimap<SessionId, ReaderPtr> readers_;
     Drafts drafts_;
+    std::unique_ptr<Relay> relay_;  // null: no other process uses the store
     // The newest frames by record, shared between the readers of a session.
     std::map<wire::Record const*, std::pair<wire::RecordPtr, std::shared_ptr<std::string const>>>
         frames_;

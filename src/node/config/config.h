@@ -53,9 +53,13 @@ struct Server {
     friend bool operator==(Server const&, Server const&) = default;
 };
 
+// How servers with one database hear what the others do, besides by asking it.
+enum class StoreSignal : std::uint8_t { notify, poll };
+
 struct Store {
-    std::string url = "sqlite";               // "memory", or of a PostgreSQL database
-    std::optional<Secret> secret_url = {};    // instead of `url`; it may contain a password
+    std::string url = "sqlite";             // "memory", or of a PostgreSQL database
+    std::optional<Secret> secret_url = {};  // instead of `url`; it may contain a password
+    StoreSignal signal = StoreSignal::notify;
     std::vector<std::string> indexes = {};    // "files", or the address of a Redis server
     std::optional<Secret> secret_index = {};  // one more address; it may contain a password
     friend bool operator==(Store const&, Store const&) = default;

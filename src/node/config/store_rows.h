@@ -13,6 +13,11 @@ inline constexpr Key store_rows[] = {
                              "The variable with a postgres:// URL, which may contain a password. "
                              "Then url has no meaning.")
         .like("DATABASE_URL"),
+    word<&Store::signal>("signal", "notify, poll",
+                         "How several servers on one PostgreSQL database hear what the others do: "
+                         "\"notify\", they also notify each other; \"poll\", they only ask the "
+                         "database, and text of a reply that another server's model is writing "
+                         "does not arrive before the reply."),
     texts<&Store::indexes>("index", index_place,
                            "What is written beside the store for other programs: \"files\", JSON "
                            "files in the data directory; redis://HOST:PORT/DATABASE.")

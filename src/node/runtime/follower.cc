@@ -24,6 +24,11 @@ void Follower::heard(std::uint64_t newest) {
     if (newest > next_) read();
 }
 
+void Follower::moved() {
+    again_ = reading_;
+    read();
+}
+
 void Follower::poll() {
     if (listener_.awaited()) read();
     loop_.after(awaited_every, scope_.guard([this] { poll(); }));
@@ -49,7 +54,7 @@ void Follower::take(Result<port::FeedPage> page) {
     }
     next_ = page->next;
     for (port::FeedRow const& row : page->rows) listener_.appended(row);
-    if (page->more) read();
+    if (std::exchange(again_, false) || page->more) read();
 }
 
 }  // namespace dormouse::runtime

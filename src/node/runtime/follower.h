@@ -31,6 +31,8 @@ public:
     void start(Listener listener);
     // The feed has this number: a heartbeat brought it.
     void heard(std::uint64_t newest);
+    // Another process says that it has appended.
+    void moved();
 
     // How often the feed is read while somebody waits.
     static constexpr Duration awaited_every{100};
@@ -51,6 +53,7 @@ private:
     std::uint64_t next_ = 0;  // everything up to this number has been read
     bool started_ = false;    // next_ is known
     bool reading_ = false;
+    bool again_ = false;  // moved while it was being read
     Scope scope_;
 };
 

@@ -16,7 +16,6 @@ class TestFeed final : public AgreeingStore {
 public:
     [[nodiscard]] Result<port::Beat> beat(Self const& /*self*/) override { return port::Beat{}; }
     [[nodiscard]] Result<bool> remove(port::NodeRow const& /*seen*/) override { return false; }
-    [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override { return false; }
     [[nodiscard]] Result<Epoch> join() override { return Epoch{0}; }
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t /*max_bytes*/) override {
@@ -74,6 +73,17 @@ TEST_F(FollowerTest, SomebodyWaits_FeedIsReadOften) {
     feed.newest = 1;
     loop.advance(Follower::awaited_every);
     EXPECT_EQ(seen, std::vector<std::uint64_t>{1});
+}
+
+TEST_F(FollowerTest, Moved_FeedIsReadAtOnceAndAgainIfItMovesMeanwhile) {
+    start();
+    feed.newest = 1;
+    follower.moved();
+    follower.moved();
+    follower.moved();
+    loop.run();
+    EXPECT_EQ(seen, std::vector<std::uint64_t>{1});
+    EXPECT_EQ(feed.reads, 2);
 }
 
 TEST_F(FollowerTest, StoreAway_NothingIsLeftOut) {

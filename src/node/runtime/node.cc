@@ -6,8 +6,10 @@ namespace dormouse::runtime {
 
 Node::Shared::Shared(Node& node)
     : thread(threads, node.world.loop),
+      signal_thread(signal_threads, node.world.loop),
       nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch(),
             node.shared_config),
+      signals({node.world.loop, *node.shared_store, signal_thread}),
       follower(node.world.loop, node.journal, *node.shared_store) {}
 
 // Before anything of the node asks for the time.
@@ -91,9 +93,14 @@ void Node::start(std::function<void()> lost) {
 }
 
 void Node::start_shared() {
-    shared->nodes.start({[this] { runner.fenced(); },
-                         [this](port::Beat const& beat) { heard(beat); },
-                         [this](Time at_boot) { world.clock.follow(at_boot); }});
+    shared->nodes.start(
+        {[this] { runner.fenced(); }, [this](port::Beat const& beat) { heard(beat); },
+         [this](std::string_view said) { shared->signals.heard(nodes.epoch(), said); },
+         [this](Time at_boot) { world.clock.follow(at_boot); }});
+    shared->signals.start({[this] { shared->follower.moved(); },
+                           [this](Epoch from, std::string_view text) {
+                               if (attached) attached->said(from, text);
+                           }});
     shared->follower.start({[this](port::FeedRow const& row) { appended_elsewhere(row); },
                             [this] { runner.forget_memory(); },
                             [this] { return !attached || attached->awaited(); }});
@@ -102,6 +109,10 @@ void Node::start_shared() {
 void Node::heard(port::Beat const& beat) {
     shared->follower.heard(beat.feed);
     if (attached) attached->heard(beat, nodes.epoch());
+}
+
+void Node::say(std::string_view text) {
+    if (has_others()) shared->signals.say(nodes.epoch(), text);
 }
 
 void Node::appended_elsewhere(port::FeedRow const& row) {

@@ -15,6 +15,7 @@
 #include "runtime/ending_effects.h"
 #include "runtime/follower.h"
 #include "runtime/shared_nodes.h"
+#include "runtime/signals.h"
 #include "runtime/sole_owner.h"
 #include "runtime/stores.h"
 
@@ -50,6 +51,8 @@ public:
     [[nodiscard]] virtual bool awaited() const = 0;
     // A heartbeat of this process, whose epoch is `self`, brought this. Only of a shared store.
     virtual void heard(port::Beat const& beat, Epoch self) = 0;
+    // Another process that shares the store said this with Node::say().
+    virtual void said(Epoch from, std::string_view text) = 0;
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
     [[nodiscard]] virtual std::string callback_url(PendingId const& pending) const = 0;
     // See runner::Options::outgoing.
@@ -93,6 +96,9 @@ public:
         return agent::model_loads(registry, effects.models());
     }
 
+    // On the loop: says this to the other processes that share the store, which may not hear it.
+    // REQUIRES: text.size() <= Signals::text_max.
+    void say(std::string_view text);
     // The processes that share the store; null: this one uses it alone.
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
 
@@ -100,11 +106,17 @@ private:
     // What takes part with other processes that use the store.
     struct Shared {
         explicit Shared(Node& node);
-        ~Shared() { threads.stop(); }  // its jobs use the nodes
+        ~Shared() {  // their jobs use the nodes
+            threads.stop();
+            signal_threads.stop();
+        }
 
         io::ToolThreads threads{{.threads = 1, .name = "heartbeat"}};
+        io::ToolThreads signal_threads{{.threads = 1, .name = "signal"}};
         io::ThreadWorkers thread;
+        io::ThreadWorkers signal_thread;
         SharedNodes nodes;
+        Signals signals;
         Follower follower;
     };
 
@@ -114,6 +126,7 @@ private:
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
     void heard(port::Beat const& beat);
+    [[nodiscard]] bool has_others() const { return shared && shared->nodes.table().size() > 1; }
     void appended_elsewhere(port::FeedRow const& row);
 
     void delta(SessionId session, session::AskModel const& ask, port::Delta const& delta) override {
@@ -122,6 +135,7 @@ private:
     }
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         if (attached) attached->appended(lane, records);
+        if (has_others()) shared->signals.moved(nodes.epoch());
     }
     void posted() override {
         if (attached) attached->posted();

@@ -40,17 +40,29 @@ void SharedNodes::beat() {
 
 // Until the next heartbeat is due, or something was changed that it brings.
 void SharedNodes::wait(Duration since) {
-    auto const answer = std::make_shared<Result<bool>>(false);
-    auto job = [this, answer](std::stop_token const& token) {
+    using Said = Result<std::vector<std::string>>;
+    auto const said = std::make_shared<Said>();
+    Duration const limit = std::max(Duration(0), since + Membership::beat_every - clock_());
+    auto job = [this, said, limit](std::stop_token const& token) {
         std::stop_callback const ended(token, [this] { world_.store.end_wait(); });
-        *answer = world_.store.wait_for_change(Membership::beat_every);
+        *said = world_.store.hear(limit);
     };
-    auto done = [this, answer, since](bool /*ran*/) {
-        Duration const apart = answer->value_or(false) ? beat_apart : Membership::beat_every;
-        Duration const left = std::max(Duration(0), since + apart - clock_());
-        world_.loop.after(left, scope_.guard([this] { beat(); }));
-    };
+    auto done = [this, said, since](bool /*ran*/) { took(*said, since); };
     std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));
+}
+
+// An empty text: a heartbeat brings the change.
+void SharedNodes::took(Result<std::vector<std::string>> const& said, Duration since) {
+    bool changed = false;
+    bool const some = said && !said->empty();
+    for (std::string const& text : said.value_or(std::vector<std::string>())) {
+        changed = changed || text.empty();
+        if (!text.empty()) listener_.said(text);
+    }
+    Duration const now = clock_();
+    Duration const due = since + (changed ? beat_apart : Membership::beat_every);
+    if (some && !changed && due > now) return wait(since);
+    world_.loop.after(std::max(Duration(0), due - now), scope_.guard([this] { beat(); }));
 }
 
 // An answer that took longer than the gap between heartbeats says nothing about the others: the

@@ -12,6 +12,8 @@
 #include "runtime/sole_owner.h"
 
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::runtime {
@@ -23,6 +25,8 @@ public:
         std::function<void()> fenced;
         // A heartbeat had an answer.
         std::function<void(port::Beat const&)> heard;
+        // A process that uses the store, perhaps this one, said this.
+        std::function<void(std::string_view)> said;
         // What the store's clock showed when `clock` was 0, at each heartbeat.
         std::function<void(Time)> measured;
     };
@@ -78,6 +82,7 @@ private:
     template <class Ask, class Use> void on_thread(Ask ask, Use use);
     void beat();
     void wait(Duration since);
+    void took(Result<std::vector<std::string>> const& said, Duration since);
     void answered(Epoch epoch, Duration sent, Result<Heard> heard);
     void remove(port::NodeRow const& silent);
 

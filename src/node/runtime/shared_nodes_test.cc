@@ -27,8 +27,9 @@ public:
         if (same) table.erase(seen.epoch);
         return same;
     }
-    [[nodiscard]] Result<bool> wait_for_change(Duration /*limit*/) override {
-        return std::exchange(changed, false);
+    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override {
+        limits.push_back(limit);
+        return std::exchange(said, {});
     }
     [[nodiscard]] Result<Epoch> join() override {
         if (away) return fail(Code::store_unavailable, "away");
@@ -43,7 +44,8 @@ public:
     std::map<Epoch, std::uint64_t> table{{7, 0}};
     std::vector<Self> selves;  // one for each heartbeat
     bool away = false;
-    bool changed = false;  // once
+    std::vector<std::string> said;  // once
+    std::vector<Duration> limits;   // of each hear()
     Time clock = from_ms(1'800'000'000'000);
 };
 
@@ -68,6 +70,7 @@ class SharedNodesTest : public ::testing::Test {
 protected:
     void start() {
         nodes.start({[this] { ++fenced; }, [this](port::Beat const&) { ++heard; },
+                     [this](std::string_view text) { said.emplace_back(text); },
                      [this](Time at_zero) { measured.push_back(at_zero); }});
         loop.run();
     }
@@ -80,6 +83,7 @@ protected:
     SharedNodes nodes{{loop, journal, store, thread}, 7, "0a", [this] { return loop.now; }};
     int fenced = 0;
     int heard = 0;
+    std::vector<std::string> said;
     std::vector<Time> measured;
 };
 
@@ -114,7 +118,7 @@ TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {
     EXPECT_EQ(heard, 1);
     pass(1);
     EXPECT_EQ(heard, 2);
-    store.changed = true;
+    store.said = {""};
     pass(1);
     EXPECT_EQ(heard, 3);
     loop.advance(Duration(20));
@@ -123,6 +127,19 @@ TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {
     EXPECT_EQ(heard, 4);
     loop.advance(Duration(100));
     EXPECT_EQ(heard, 5);
+}
+
+TEST_F(SharedNodesTest, WhatIsSaid_IsHeardAndNoHeartbeatFollowsSooner) {
+    start();
+    pass(1);
+    store.said = {"one", "two"};
+    pass(1);
+    EXPECT_EQ(said, (std::vector<std::string>{"one", "two"}));
+    EXPECT_EQ(heard, 3);
+    ASSERT_EQ(store.limits.size(), 4U) << "and listens on";
+    EXPECT_EQ(store.limits[3], Duration(1'000));
+    loop.advance(Duration(900));
+    EXPECT_EQ(heard, 3);
 }
 
 TEST_F(SharedNodesTest, SilentProcess_IsRemoved) {

@@ -66,6 +66,7 @@ Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self 
 Result<OpenedStore> open_database(StoreChoice const& choice) {
     store::PostgresOptions options;
     options.sole = !choice.shared;
+    options.signal = choice.signal;
     options.relaxed = choice.relaxed;
     options.node = host_name();
     options.version = choice.release;

@@ -21,6 +21,7 @@ struct StoreChoice {
     bool relaxed = false;          // accept a server that can lose acknowledged results
     std::optional<Time> now = {};  // to compare with the server's clock
     bool shared = false;           // other processes may use the database too
+    port::Signal signal = port::Signal::notify;  // of a shared database
     // Of a shared database: digest in hex of what all processes must have in common.
     std::string config = {};
 };

@@ -124,7 +124,13 @@ http::Services Serving::services(ServingSettings const& settings) {
             .oidc = oidc_of(settings),
             .foreign_sign_ins = settings.foreign_sign_ins,
             .indexes = settings.indexes,
+            .say = saying(),
             .release = [this](auto done) { release(std::move(done)); }};
+}
+
+std::function<void(std::string_view)> Serving::saying() const {
+    if (!node_.shared_store) return {};
+    return [&node = node_](std::string_view text) { node.say(text); };
 }
 
 void Serving::release(port::Fn<void(Result<void>)> done) {

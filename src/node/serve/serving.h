@@ -131,6 +131,8 @@ private:
     [[nodiscard]] std::optional<webhook::Pump::Options::Sharing> sharing();
     [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
     void release(port::Fn<void(Result<void>)> done);
+    // Empty: no other process uses the store.
+    [[nodiscard]] std::function<void(std::string_view)> saying() const;
     [[nodiscard]] http::Services services(ServingSettings const& settings);
     [[nodiscard]] http::ServerFacts facts_of(ServingSettings const& settings) const;
     [[nodiscard]] std::shared_ptr<http::OidcSettings const> oidc_of(
@@ -152,6 +154,7 @@ private:
     }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
+    void said(Epoch from, std::string_view text) override { api_.said(from, text); }
     void posted() override {
         if (!node_.held()) pump_.wake();
     }

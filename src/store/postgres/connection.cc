@@ -32,14 +32,14 @@ bool wait_for(int socket, short events, Clock::time_point until) {
     }
 }
 
-// Whether there were some; all that libpq has read are taken.
-bool take_notifications(PGconn* raw) {
-    bool some = false;
+// The payloads of all that libpq has read.
+std::vector<std::string> take_notifications(PGconn* raw) {
+    std::vector<std::string> out;
     while (PGnotify* const one = PQnotifies(raw)) {
+        out.emplace_back(one->extra);
         PQfreemem(one);
-        some = true;
     }
-    return some;
+    return out;
 }
 
 std::string field(PGresult const* result, int name) {
@@ -248,17 +248,17 @@ Answer<Rows> Connection::run(Call const& call, Wait wait) {
     return std::move(all->front());
 }
 
-Answer<bool> Connection::notified(Wait wait, int wake) {
+Answer<std::vector<std::string>> Connection::notified(Wait wait, int wake) {
     if (!connection_) return std::unexpected(unavailable("PostgreSQL is not connected.", false));
     auto* const raw = connection_.get();
     auto const until = Clock::now() + wait;
     std::array<pollfd, 2> on{{{PQsocket(raw), POLLIN, 0}, {wake, POLLIN, 0}}};
     for (;;) {
-        if (take_notifications(raw)) return true;
+        if (auto said = take_notifications(raw); !said.empty()) return said;
         auto const left = std::max(Wait(0), std::chrono::ceil<Wait>(until - Clock::now()));
         int const ready = ::poll(on.data(), on.size(), static_cast<int>(left.count()));
         if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0 || on[1].revents != 0) return false;
+        if (ready <= 0 || on[1].revents != 0) return std::vector<std::string>();
         if (PQconsumeInput(raw) == 0) return std::unexpected(lose(Progress::failed));
     }
 }

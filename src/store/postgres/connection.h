@@ -79,9 +79,9 @@ public:
     // Runs statements without parameters, separated by semicolons, as one transaction.
     [[nodiscard]] Answer<void> script(std::string const& sql, Wait wait);
 
-    // Waits until the server notifies (LISTEN), at most for `wait`, or until `wake` can be read:
-    // then false.
-    [[nodiscard]] Answer<bool> notified(Wait wait, int wake);
+    // Waits until the server notifies (LISTEN), at most for `wait`, or until `wake` can be read.
+    // Returns the payloads that have come, oldest first.
+    [[nodiscard]] Answer<std::vector<std::string>> notified(Wait wait, int wake);
 
     [[nodiscard]] bool is_open() const { return connection_ != nullptr; }
     void close() { connection_.reset(); }

@@ -53,30 +53,31 @@ port::NodeRow node_row(Rows const& rows, int row) {
 
 }  // namespace
 
-Heartbeat::Heartbeat(Address const& address, std::string name)
+Heartbeat::Heartbeat(Address const& address, std::string name, port::Signal signal)
     : session_(address, std::move(name), Role::heartbeat),
+      signal_(signal),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
 Heartbeat::~Heartbeat() { ::close(wake_); }
 
-// Triggers on the tables notify the channel that is named after the schema (nodes.cc).
+// The channel is named after the schema. Triggers on tables notify it (nodes.cc), and Speaker.
 Result<void> Heartbeat::listen(Connection& connection) {
-    if (listens_ == session_.made()) return {};
+    if (signal_ == port::Signal::poll || listens_ == session_.made()) return {};
     auto const done = connection.script("LISTEN \"" + session_.address().schema + "\"", wait);
     if (!done) return std::unexpected(done.error().error);
     listens_ = session_.made();
     return {};
 }
 
-Result<bool> Heartbeat::wait_for_change(Duration limit) {
+Result<std::vector<std::string>> Heartbeat::hear(Duration limit) {
     auto const connection = this->connection();
     if (!connection) return std::unexpected(connection.error());
     if (auto done = listen(**connection); !done) return std::unexpected(std::move(done.error()));
-    auto const told = (*connection)->notified(limit, wake_);
-    if (!told) return std::unexpected(told.error().error);
-    return *told;
+    auto said = (*connection)->notified(limit, wake_);
+    if (!said) return std::unexpected(said.error().error);
+    return *std::move(said);
 }
 
 void Heartbeat::end_wait() const {

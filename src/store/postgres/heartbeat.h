@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace dormouse::store::postgres {
 
@@ -16,7 +17,7 @@ public:
     static constexpr std::chrono::seconds wait{2};
 
     // `name` is shown by pg_stat_activity.
-    Heartbeat(Address const& address, std::string name);
+    Heartbeat(Address const& address, std::string name, port::Signal signal);
     ~Heartbeat();
     Heartbeat(Heartbeat const&) = delete;
     Heartbeat& operator=(Heartbeat const&) = delete;
@@ -39,7 +40,7 @@ public:
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen);
 
     // See port::SharedStore.
-    [[nodiscard]] Result<bool> wait_for_change(Duration limit);
+    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit);
     void end_wait() const;
 
 private:
@@ -47,6 +48,7 @@ private:
     [[nodiscard]] Result<void> listen(Connection& connection);
 
     Session session_;
+    port::Signal const signal_;
     std::uint64_t owned_ = 0;    // which of the session's connections holds the lock of owner.h
     std::uint64_t listens_ = 0;  // which of the connections listens
     int const wake_;             // an eventfd that ends a wait

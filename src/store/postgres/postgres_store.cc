@@ -5,6 +5,7 @@
 #include "store/postgres/owner.h"
 #include "store/postgres/pooler.h"
 #include "store/postgres/reader/reader.h"
+#include "store/postgres/speaker.h"
 #include "store/postgres/writer/writer.h"
 
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct PostgresStore::Parts {
     std::uint64_t largest_number = 0;
     std::vector<std::string> warnings = {};
     std::unique_ptr<postgres::Heartbeat> heartbeat = {};
+    std::unique_ptr<postgres::Speaker> speaker = {};
 };
 
 PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
@@ -29,6 +31,7 @@ PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
       largest_number_(parts.largest_number),
       warnings_(std::move(parts.warnings)),
       heartbeat_(std::move(parts.heartbeat)),
+      speaker_(std::move(parts.speaker)),
       options_(std::move(options)) {}
 
 PostgresStore::~PostgresStore() = default;
@@ -79,7 +82,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     auto warnings = inspect(writing, reading, options);
     if (!warnings) return std::unexpected(std::move(warnings.error()));
     auto& live = *writing.open();
-    auto beating = std::make_unique<postgres::Heartbeat>(*address, name + "/heartbeat");
+    auto beating =
+        std::make_unique<postgres::Heartbeat>(*address, name + "/heartbeat", options.signal);
     auto const alone = use_schema(options.sole ? reading.open() : nullptr, *address, *beating);
     if (!alone) return std::unexpected(alone.error());
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
@@ -92,6 +96,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     Parts parts{.epoch = me->epoch, .warnings = std::move(*warnings)};
     auto const lock = catalogue->lock;
     if (!options.sole) parts.heartbeat = std::move(beating);
+    if (!options.sole && options.signal == port::Signal::notify)
+        parts.speaker = std::make_unique<postgres::Speaker>(*address, name + "/signal");
     parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
                                                       options.call_wait, options.sole);
     parts.writer = std::make_unique<postgres::Writer>(
@@ -138,9 +144,14 @@ Result<bool> PostgresStore::remove(port::NodeRow const& seen) {
     return std::unexpected(is_alone().error());
 }
 
-Result<bool> PostgresStore::wait_for_change(Duration limit) {
-    if (heartbeat_) return heartbeat_->wait_for_change(limit);
+Result<std::vector<std::string>> PostgresStore::hear(Duration limit) {
+    if (heartbeat_) return heartbeat_->hear(limit);
     return std::unexpected(is_alone().error());
+}
+
+Result<void> PostgresStore::say(std::span<std::string const> texts) {
+    if (!speaker_ || texts.empty()) return {};
+    return speaker_->say(texts);
 }
 
 void PostgresStore::end_wait() {

@@ -21,6 +21,7 @@ namespace dormouse::store {
 namespace postgres {
 class Heartbeat;
 class Reader;
+class Speaker;
 class Writer;
 }  // namespace postgres
 
@@ -30,8 +31,9 @@ struct PostgresOptions {
     bool relaxed = false;
     // Use the schema alone: a second process is refused at open. False: several processes at once.
     bool sole = false;
-    std::string node = "node";  // names this process in the table `nodes`
-    std::string version = {};   // the release
+    port::Signal signal = port::Signal::notify;  // between several processes
+    std::string node = "node";                   // names this process in the table `nodes`
+    std::string version = {};                    // the release
     // The time of this machine, to compare with the server's; nullopt: do not compare.
     std::optional<Time> now = {};
     // How long a call may take, and how long a writer tries to reconnect after a lost call.
@@ -56,8 +58,9 @@ public:
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] Result<port::Beat> beat(Self const& self) override;
     [[nodiscard]] Result<bool> remove(port::NodeRow const& seen) override;
-    [[nodiscard]] Result<bool> wait_for_change(Duration limit) override;
+    [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override;
     void end_wait() override;
+    [[nodiscard]] Result<void> say(std::span<std::string const> texts) override;
     [[nodiscard]] Result<Epoch> join() override;
     // The next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;
@@ -178,6 +181,7 @@ private:
     std::uint64_t largest_number_;  // when it was opened
     std::vector<std::string> const warnings_;
     std::unique_ptr<postgres::Heartbeat> heartbeat_;  // null: a view, or a sole owner
+    std::unique_ptr<postgres::Speaker> speaker_;      // null: the same, or nothing is said
     PostgresOptions const options_;
 };
 

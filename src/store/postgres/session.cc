@@ -1,7 +1,20 @@
 #include "store/postgres/session.h"
 
+#include <string_view>
+
 namespace dormouse::store::postgres {
 namespace {
+
+// A standby need not confirm a heartbeat. What a speaker commits is not stored.
+std::string_view commit_of(Role role) {
+    switch (role) {
+        case Role::heartbeat: return "SET synchronous_commit TO local;";
+        case Role::speaker: return "SET synchronous_commit TO off;";
+        case Role::writer:
+        case Role::reader: break;
+    }
+    return {};
+}
 
 // A reader's call is one transaction with one view of the data. Every query has an index, whose
 // order it needs. These settings make the planner choose it: it does not know the size of a table
@@ -18,9 +31,7 @@ std::string settings_of(Role role, std::string const& schema) {
         return path +
                "SET default_transaction_isolation TO 'repeatable read';"
                "SET default_transaction_read_only TO on; SET statement_timeout TO '10s'";
-    // A standby need not confirm a heartbeat.
-    auto const commit = role == Role::heartbeat ? "SET synchronous_commit TO local;" : "";
-    return path + commit +
+    return path + std::string(commit_of(role)) +
            "SET default_transaction_isolation TO 'read committed'; SET lock_timeout TO '2s';"
            "SET statement_timeout TO '10s'; SET idle_in_transaction_session_timeout TO '5s';"
            "SET client_connection_check_interval TO '1s';"

@@ -10,7 +10,7 @@
 
 namespace dormouse::store::postgres {
 
-enum class Role : std::uint8_t { writer, reader, heartbeat };
+enum class Role : std::uint8_t { writer, reader, heartbeat, speaker };
 
 class Session {
 public:

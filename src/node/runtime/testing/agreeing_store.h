@@ -18,7 +18,11 @@ public:
                                                              Time /*until*/) override {
         return std::vector(keys.begin(), keys.end());
     }
+    [[nodiscard]] Result<std::vector<std::string>> hear(Duration /*limit*/) override {
+        return std::vector<std::string>();
+    }
     void end_wait() override {}
+    [[nodiscard]] Result<void> say(std::span<std::string const> /*texts*/) override { return {}; }
 };
 
 }  // namespace dormouse::runtime

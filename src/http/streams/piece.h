@@ -1,0 +1,57 @@
+#pragma once
+// Pieces of a reply that is still being written, as processes with one store tell them each other.
+
+#include <dormouse/error.h>
+#include <dormouse/id.h>
+
+#include "port/effects.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dormouse::http {
+
+// Which reply is being written, and how much of it is durable: requests in the order in which a
+// session makes them.
+struct Writing {
+    TurnNo turn = 0;
+    std::uint32_t step = 0;
+    std::uint32_t attempt = 0;
+    std::uint32_t updates = 0;  // of an external agent, that are durable
+    friend auto operator<=>(Writing const&, Writing const&) = default;
+    [[nodiscard]] bool same_request(Writing const& other) const {
+        return turn == other.turn && step == other.step && attempt == other.attempt;
+    }
+};
+
+struct Piece {
+    Writing of;
+    std::uint64_t n = 0;   // counts the pieces; 0: the first of all that is not durable
+    std::size_t part = 0;  // of the draft, from 0
+    port::Delta::Kind kind{};
+    std::uint32_t call = 0;  // as in port::Delta
+    std::string tool = {};
+    std::size_t offset = 0;  // bytes of the part before it
+    std::string text = {};
+    friend bool operator==(Piece const&, Piece const&) = default;
+};
+
+struct DraftPlace {
+    Writing of = {};
+    std::size_t part = 0;
+    std::size_t offset = 0;
+};
+
+// As one line of JSON.
+[[nodiscard]] std::string write_piece(SessionId session, Piece const& piece);
+struct SessionPiece {
+    SessionId session;
+    Piece piece;
+};
+// nullopt: it is something else.
+[[nodiscard]] std::optional<SessionPiece> read_piece(std::string_view text);
+
+}  // namespace dormouse::http

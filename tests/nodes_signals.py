@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""What servers with one database tell each other at once: changed tokens, appended events, text
+that a model is still writing. The same arrives later when the database's notifications are lost,
+and with signal = "poll"."""
+import http.server
+import threading
+
+from dormouse import Client, Events, lasts, main, wait_for
+from postgres_proxy import Proxy
+from store_postgres import Database
+from streamed import CONFIG as MODEL
+from streamed import PIECES, TEXT, Provider
+
+LATE_S = 20  # long after all that a poll brings
+POLL = '[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "poll"\n'
+
+
+class Pair(Database):
+    """Two servers; the second one reaches the database through a proxy."""
+
+    def setUp(self):
+        super().setUp()
+        self.proxy = Proxy(self.database.port)
+        self.addCleanup(self.proxy.close)
+
+    def start(self, notified=True):
+        self.proxy.unnotified = not notified
+        self.a = self.server()
+        self.b = self.server(store=self.proxy.url(self.url()) + '&sslmode=disable')
+        self.addCleanup(self.end)
+
+    def start_polling(self):
+        self.a, self.b = (self.configured(POLL % self.url()) for _ in range(2))
+        self.addCleanup(self.end)
+
+    def end(self):
+        for server in (self.a, self.b):
+            self.assertEqual(server.term(), 0)
+
+
+
+class Access(Pair):
+    def made(self, **more):
+        made = self.a.post('/api/tokens', {'name': 'ci', 'role': 'read', **more})
+        self.assertEqual(made.status, 201, made)
+        return made['secret'], made['token']['id']
+
+    def status(self, server, token):
+        client = Client(server.port, token)
+        self.addCleanup(client.close)
+        return client.get('/api/projects/default/sessions').status
+
+    def knows(self, server, name):
+        wait_for(lambda: any(one['name'] == name for one in server.items('/api/tokens')),
+                 LATE_S, f'the token {name}')
+
+    def check_revocation(self):
+        session = self.a.create('deploy A')['id']
+        token, name = self.made()
+        self.knows(self.b, 'ci')  # a refused token would count as an attack
+        self.assertEqual(self.status(self.b, token), 200)
+        paths = [f'/api/sessions/{session}/events', '/api/events']
+        streams = [Events(self.b, path, token=token) for path in paths]
+        for stream in streams:
+            self.assertEqual(stream.status, 200, stream.head)
+        self.assertEqual(self.a.delete(f'/api/tokens/{name}').status, 204)
+        for stream in streams:
+            with stream:
+                bye = [frame for frame in stream.rest() if frame.event == 'bye']
+                self.assertEqual([frame.data for frame in bye], [{'reason': 'revoked'}])
+        for server in (self.a, self.b):
+            self.assertEqual(self.status(server, token), 401)
+
+    def test_revoked_token_ends_its_streams_on_the_other(self):
+        self.start()
+        self.check_revocation()
+
+    def test_revocation_without_notifications(self):
+        self.start(notified=False)
+        self.check_revocation()
+
+    def test_revocation_by_polling(self):
+        self.start_polling()
+        self.check_revocation()
+
+    def test_link_is_spent_once_by_whom_asks_first(self):
+        self.start()
+        link = self.a.post('/api/links', {'name': 'alice', 'role': 'answer'})
+        code = link['url'].split('#')[1]
+        self.knows(self.b, 'alice')
+        statuses = []
+        def spend(server):
+            client = Client(server.port, None)
+            statuses.append(client.post('/sign-in', {'code': code}).status)
+            client.close()
+        threads = [threading.Thread(target=spend, args=(server,))
+                   for server in (self.a, self.b) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(statuses.count(200), 1, statuses)
+        self.assertLessEqual(set(statuses), {200, 401, 409})
+
+
+class Feed(Pair):
+    def check_events(self):
+        """What A appends wakes each kind of reader on B."""
+        session = self.a.create('deploy A')['id']
+        call, = self.b.open_calls(session)
+        head = self.b.session(session)['seq']
+        with Events(self.b, f'/api/sessions/{session}/events', head) as one, \
+                Events(self.b, '/api/events') as all_of_them:
+            self.assertEqual(self.a.result(call['id'], 'live').status, 200)
+            for stream in (one, all_of_them):
+                stream.until(lambda f: f.event == 'turn_ended' or 'turn_ended' in str(f.data))
+        since = self.b.get('/api/pending').headers['Dormouse-As-Of']
+        waiting = self.b.new_client()
+        self.addCleanup(waiting.close)
+        waiting.begin(f'/api/pending?changedSince={since}&wait=50')
+        other = self.a.create('deploy B')['id']
+        call, = self.a.open_calls(other)
+        self.assertEqual([one['id'] for one in waiting.end()['items']], [call['id']])
+        self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+        self.a.at_rest(other)
+
+    def test_event_reaches_readers_on_the_other(self):
+        self.start()
+        self.check_events()
+
+    def test_event_without_notifications(self):
+        self.start(notified=False)
+        self.check_events()
+
+    def test_event_by_polling(self):
+        self.start_polling()
+        self.check_events()
+
+    def test_nobody_listens_or_notifies_by_polling(self):
+        self.start_polling()
+        self.a.create('deploy A')
+        listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+        signalling = ("SELECT count(*) FROM pg_stat_activity WHERE "
+                      "application_name LIKE 'dormouse/%/signal'")
+        own = f" AND query LIKE '%{self.schema}%'"
+        self.assertEqual(self.sql(listening + own), [['0']])
+        self.assertEqual(self.sql(signalling + own), [['0']])
+
+
+class Text(Pair):
+    """A model writes for A; the readers are on B."""
+
+    def setUp(self):
+        super().setUp()
+        self.provider = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Provider)
+        self.provider.daemon_threads = True
+        threading.Thread(target=self.provider.serve_forever, daemon=True).start()
+        self.addCleanup(self.provider.shutdown)
+        self.tickets = threading.Semaphore(0)
+        self.provider.wait = lambda: self.tickets.acquire(timeout=LATE_S)
+
+    def start(self, notified=True, signal='notify'):
+        self.proxy.unnotified = not notified
+        text = MODEL % self.provider.server_port + f'[store]\nsignal = "{signal}"\nurl = "%s"\n'
+        url = self.url()
+        env = {'MOCK_KEY': 'sk-mock'}
+        self.a = self.configured(text % url, env=env)
+        self.b = self.configured(text % (self.proxy.url(url) + '&sslmode=disable'), env=env)
+        self.addCleanup(self.end)
+        # Only then does A know that there is another one.
+        wait_for(lambda: len(self.a.get('/api/nodes')['items']) == 2, LATE_S, 'B at A')
+        self.session = self.a.create()['id']
+
+    def reader(self):
+        events = Events(self.b, f'/api/sessions/{self.session}/events')
+        self.addCleanup(events.close)
+        self.assertEqual(events.status, 200, events.head)
+        return events
+
+    def delta(self, reader):
+        return reader.until(lambda f: f.event == 'delta')[-1].data
+
+    def write(self, pieces):
+        for _ in range(pieces):
+            self.tickets.release()
+
+    def check_rest(self, reader, text):
+        """The reader, who has this much, gets what follows once, perhaps not up to the end, and
+        then the durable reply."""
+        frames = reader.until(lambda f: f.event == 'turn_ended')
+        text = text.encode()
+        for delta in [f.data for f in frames if f.event == 'delta']:
+            self.assertEqual(delta['offset'], len(text), 'bytes of UTF-8')
+            text += delta['text'].encode()
+        self.assertTrue(TEXT.startswith(text.decode()), text)
+        kinds = [f.event for f in frames]
+        self.assertNotIn('delta', kinds[kinds.index('model_replied'):])
+
+    def test_text_reaches_readers_on_the_other(self):
+        self.start()
+        early = self.reader()
+        self.a.prompt(self.session, 'go', wait=0)
+        first = self.delta(early)
+        self.assertEqual((first['offset'], first['text'], first['kind']), (0, PIECES[0], 'text'))
+        own = Events(self.a, f'/api/sessions/{self.session}/events')
+        self.addCleanup(own.close)
+        self.assertEqual(self.delta(own)['partID'], first['partID'], 'the same as on A')
+        self.write(1)
+        second = self.delta(early)
+        self.assertEqual((second['offset'], second['text']), (len(PIECES[0]), PIECES[1]))
+        late = self.reader()
+        draft = self.delta(late)
+        self.assertEqual((draft['offset'], draft['text']), (0, PIECES[0] + PIECES[1]))
+        self.write(len(PIECES))
+        for reader in (early, late):
+            self.check_rest(reader, PIECES[0] + PIECES[1])
+
+    def test_first_reader_joins_in_mid_turn(self):
+        self.start()
+        self.a.prompt(self.session, 'go', wait=0)
+        self.write(1)
+        with Events(self.a, f'/api/sessions/{self.session}/events') as own:
+            own.until(lambda f: f.event == 'delta' and PIECES[1] in f.data['text'])
+        for _ in range(2):  # the second one comes after the first has left
+            reader = self.reader()
+            self.assertEqual(self.delta(reader)['text'], PIECES[0] + PIECES[1])
+            reader.close()
+        reader = self.reader()
+        self.assertEqual(self.delta(reader)['text'], PIECES[0] + PIECES[1])
+        self.write(len(PIECES))
+        self.check_rest(reader, PIECES[0] + PIECES[1])
+
+    def test_lost_pieces_come_again(self):
+        self.start()
+        reader = self.reader()
+        self.a.prompt(self.session, 'go', wait=0)
+        self.delta(reader)
+        own = Events(self.a, f'/api/sessions/{self.session}/events')
+        self.addCleanup(own.close)
+        self.proxy.unnotified = True
+        self.write(1)
+        own.until(lambda f: f.event == 'delta' and PIECES[1] in f.data['text'])
+        lasts(0.2)  # until it is lost: A says it within 50 ms
+        self.proxy.unnotified = False
+        self.write(1)
+        text = PIECES[0]
+        while len(text) < len(''.join(PIECES[:3])):
+            delta = self.delta(reader)
+            self.assertEqual(delta['offset'], len(text.encode()))
+            text += delta['text']
+        self.write(len(PIECES))
+        self.check_rest(reader, text)
+
+    def check_reply_without_text(self):
+        reader = self.reader()
+        self.a.prompt(self.session, 'go', wait=0)
+        self.write(len(PIECES))
+        frames = reader.until(lambda f: f.event == 'turn_ended')
+        self.assertNotIn('delta', [f.event for f in frames])
+        self.assertEqual(self.b.said(self.session), TEXT)
+
+    def test_reply_without_notifications(self):
+        self.start(notified=False)
+        self.check_reply_without_text()
+
+    def test_reply_by_polling(self):
+        self.start(signal='poll')
+        self.check_reply_without_text()
+
+
+if __name__ == '__main__':
+    main()
