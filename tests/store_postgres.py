@@ -192,6 +192,46 @@ class Refused(Database):
         server.finish()
 
 
+class DemoOfNodes(unittest.TestCase):
+    """Servers are killed on a database that loses nothing."""
+
+    def setUp(self):
+        self.database = postgres.Cluster('fsync = on')
+        self.addCleanup(self.database.end)
+        self.store = self.database.url()
+
+    def demo(self, *arguments):
+        return run('demo', *arguments, timeout=150)
+
+    def schemas(self):
+        return self.database.run("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'dormouse%'")
+
+    def test_one_of_three_is_killed(self):
+        ended = self.demo('--nodes', '3', '--store', self.store)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        lines = ended.stdout.splitlines()
+        for said in ('server 3, process', 'server 1 is killed', 'still waits', 'duplicate: true',
+                     '409 conflict', 'exactly one', '2 servers are listed', 'nothing was lost'):
+            self.assertIn(said, ended.stdout)
+        pids = [line.split('process ')[1].split(',')[0] for line in lines if ', process ' in line]
+        self.assertEqual([pid for pid in pids if pathlib.Path('/proc', pid).exists()], [])
+        removal = lines[-1].split("-c '")[1].rstrip("'")
+        self.assertEqual(self.schemas(), [['1']])
+        self.database.run(removal)
+        self.assertEqual(self.schemas(), [['0']])
+
+    def test_flags_that_do_not_fit(self):
+        for arguments, said in ((['--nodes', '3'], 'belong together'),
+                                (['--store', self.store], 'belong together'),
+                                (['--nodes', '1', '--store', self.store], 'range'),
+                                (['--nodes', '3', '--store', 'memory'], 'PostgreSQL'),
+                                (['--nodes', '3', '--store', self.store + '?schema=x'], 'own')):
+            ended = self.demo(*arguments)
+            self.assertEqual(ended.returncode, 2, ended)
+            self.assertIn(said, ended.stderr)
+        self.assertEqual(self.schemas(), [['0']])
+
+
 class Passwords(Database):
     """A password is nowhere but in a file of PostgreSQL's or in a variable."""
 

@@ -101,6 +101,7 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
     std::vector<std::string> words{"dormouse",   "serve",       "--no-config",
                                    "--listen",   "127.0.0.1:0", "--data",
                                    options.data, "--ready-fd",  std::to_string(write_end.get())};
+    words.insert(words.end(), options.more.begin(), options.more.end());
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -36,6 +36,7 @@ public:
         std::string program =
             "/proc/self/exe";  // must accept: serve --listen A --data DIR --ready-fd N
         std::string data;      // data directory; output goes to DIR/server.log
+        std::vector<std::string> more = {};  // further arguments of `serve`
         Duration ready_limit{30'000};
     };
 

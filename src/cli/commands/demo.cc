@@ -2,13 +2,10 @@
 
 #include "cli/client/child.h"
 #include "cli/commands/commands.h"
-#include "cli/render/story.h"
+#include "cli/commands/demo_nodes.h"
+#include "cli/commands/demo_story.h"
 
-#include "base/text/text.h"
-
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -16,65 +13,20 @@
 namespace dormouse::cli {
 namespace {
 
-constexpr std::string_view result = R"("result":{"title":"Deployed","output":{"status":"live",)"
-                                    R"("url":"https://preview-123.example.com"},"metadata":{}})";
-constexpr std::string_view other_result =
-    R"("result":{"title":"Deployed","output":{"status":"failed"},"metadata":{}})";
-
 class Demo {
 public:
-    Demo(Context const& context, std::string data) : context_(context), data_(std::move(data)) {}
+    Demo(Context const& context, std::string data) : story_(context), data_(std::move(data)) {}
     [[nodiscard]] Outcome<void> run();
 
 private:
     [[nodiscard]] Outcome<void> start();
-    [[nodiscard]] Outcome<void> fall_asleep();
     [[nodiscard]] Outcome<void> crash_and_return();
-    [[nodiscard]] Outcome<void> wake();
-    [[nodiscard]] Outcome<void> repeat();
-    [[nodiscard]] Outcome<void> contradict();
-    [[nodiscard]] Outcome<void> count();
 
-    // Prints one line with the time since the previous one.
-    void print_line(std::string const& text);
-    [[nodiscard]] Outcome<json::View> get(std::string const& target);
-    [[nodiscard]] Outcome<Reply> submit(std::string_view what);
-
-    Context const& context_;
+    DemoStory story_;
     std::string data_;
     std::optional<ChildServer> server_;
     std::optional<Client> client_;
-    Json last_;  // the document that get() returned a view of
-    std::string session_;
-    std::string pending_;
-    std::string digest_;
-    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
-
-std::unexpected<Failure> broken(std::string what) {
-    return failure(status::failed, "the check failed: " + std::move(what));
-}
-
-void Demo::print_line(std::string const& text) {
-    auto const now = std::chrono::steady_clock::now();
-    auto const ms = std::chrono::duration<double, std::milli>(now - since_).count();
-    since_ = now;
-    std::array<char, 32> time{};
-    std::snprintf(time.data(), time.size(), "%8.1f ms  ", ms);
-    context_.out << context_.style(Paint::dim, time.data()) << text << '\n' << std::flush;
-}
-
-Outcome<json::View> Demo::get(std::string const& target) {
-    auto reply = client_->get(target);
-    if (!reply) return std::unexpected(reply.error());
-    last_ = std::move(reply->body);
-    return json::View(last_);
-}
-
-Outcome<Reply> Demo::submit(std::string_view what) {
-    auto const body = "{\"pendingID\":" + json::quote(pending_) + "," + std::string(what) + "}";
-    return client_->post("/async-tool/result", Json::trusted(body));
-}
 
 Outcome<void> Demo::start() {
     ChildServer::Options options;
@@ -85,131 +37,38 @@ Outcome<void> Demo::start() {
     auto client = server_->client();
     if (!client) return std::unexpected(client.error());
     client_.emplace(*std::move(client));
-    return {};
-}
-
-Outcome<void> Demo::fall_asleep() {
-    auto const body = Json::trusted(R"({"agentID":"demo","prompt":{"text":"deploy A"}})");
-    auto const created = client_->post("/api/projects/default/sessions?wait=10", body, Keyed::yes);
-    if (!created) return std::unexpected(created.error());
-    session_ = json::View(created->body)["id"].string_or("");
-    auto const session = get("/api/sessions/" + session_ + "?wait=10");
-    if (!session) return std::unexpected(session.error());
-    auto const activity = (*session)["activity"];
-    pending_ = activity["pendingID"].string_or("");
-    if (activity["type"].string_or("") != "waiting_async" || pending_.empty())
-        return broken("the session does not sleep");
-    print_line("session " + escape_for_terminal(session_) + " was asked: deploy A");
-    print_line("it called deploy, which takes long, and sleeps: " + escape_for_terminal(pending_));
+    story_.ask(*client_);
     return {};
 }
 
 Outcome<void> Demo::crash_and_return() {
     auto const pid = std::to_string(server_->pid());
     server_->kill();
-    print_line("killed the server while it slept (SIGKILL, process " + pid + ")");
+    story_.print_line("killed the server while it slept (SIGKILL, process " + pid + ")");
     if (auto const up = start(); !up) return up;
-    print_line("started it again on the same data: " + server_->url());
-    auto const call = get("/async-tool/pending/" + pending_);
-    if (!call) return std::unexpected(call.error());
-    if ((*call)["status"].string_or("") != "waiting")
-        return broken("the call does not wait any more");
-    print_line("the call still waits");
-    return {};
-}
-
-Outcome<void> Demo::wake() {
-    auto const reply = submit(result);
-    if (!reply) return std::unexpected(reply.error());
-    json::View const answer(reply->body);
-    digest_ = answer["receipt"]["digest"].string_or("");
-    if (answer["outcome"].string_or("") != "applied" || digest_.empty())
-        return broken("the result was not applied");
-    print_line("the result came over HTTP: applied, receipt " + escape_for_terminal(digest_));
-    auto const session = get("/api/sessions/" + session_ + "?wait=10");
-    if (!session) return std::unexpected(session.error());
-    if ((*session)["activity"]["type"].string_or("") != "idle")
-        return broken("the session did not continue");
-    auto const messages = get("/api/sessions/" + session_ + "/messages");
-    if (!messages) return std::unexpected(messages.error());
-    std::string reply_text;
-    (*messages)["items"].elements([&](json::View message) {
-        if (message["role"].string_or("") != "assistant") return;
-        message["parts"].elements([&](json::View part) {
-            if (part["type"].string_or("") == "text") reply_text = part["text"].string_or("");
-        });
-    });
-    if (reply_text.find("https://preview-123.example.com") == std::string::npos)
-        return broken("the answer lacks the result");
-    print_line("the session woke and answered: " + escape_for_terminal(reply_text));
-    return {};
-}
-
-Outcome<void> Demo::repeat() {
-    auto const reply = submit(result);
-    if (!reply) return std::unexpected(reply.error());
-    json::View const answer(reply->body);
-    bool const same = answer["receipt"]["digest"].string_or("") == digest_;
-    if (!answer["duplicate"].boolean_or(false) || !same)
-        return broken("the repeated result was not a duplicate");
-    print_line("the same result again: acknowledged, duplicate: true, same receipt");
-    return {};
-}
-
-Outcome<void> Demo::contradict() {
-    auto const reply = submit(other_result);
-    if (reply || code_of(reply.error()) != "conflict")
-        return broken("another result was not refused");
-    auto const winner = json::View(reply.error().problem)["digest"].string_or("");
-    if (winner != digest_) return broken("the refusal names another digest");
-    print_line("another result: refused, 409 conflict, the first one stays");
-    return {};
-}
-
-Outcome<void> Demo::count() {
-    ConsumptionCount counting(pending_);
-    std::int64_t after = 0;
-    for (;;) {
-        auto const page =
-            get("/api/sessions/" + session_ + "/events?limit=200&after=" + std::to_string(after));
-        if (!page) return std::unexpected(page.error());
-        auto const items = (*page)["items"];
-        items.elements([&](json::View event) {
-            counting.add(event);
-            after = event["seq"].integer_or(after);
-        });
-        if (items.size() == 0 || (*page)["next"].is_null()) break;
-    }
-    auto const& seen = counting.result();
-    if (seen.settlements != 1)
-        return broken(std::to_string(seen.settlements) + " outcomes settled the call");
-    if (seen.steps_after != 1)
-        return broken(std::to_string(seen.steps_after) + " steps consumed the result");
-    if (seen.tool_starts != 1)
-        return broken("the tool was started " + std::to_string(seen.tool_starts) + " times");
-    if (seen.turns_ended != 1) return broken(std::to_string(seen.turns_ended) + " turns ended");
-    print_line(
-        "counted in the journal: started once, settled once, consumed by exactly one model step");
-    return {};
+    story_.print_line("started it again on the same data: " + server_->url());
+    return story_.still_waits();
 }
 
 Outcome<void> Demo::run() {
     auto step = start();
-    if (step) print_line("a server on a new data directory is ready: " + server_->url());
-    if (step) step = fall_asleep();
+    if (step) story_.print_line("a server on a new data directory is ready: " + server_->url());
+    if (step) step = story_.fall_asleep();
     if (step) step = crash_and_return();
-    if (step) step = wake();
-    if (step) step = repeat();
-    if (step) step = contradict();
-    if (step) step = count();
+    if (step) step = story_.apply();
+    if (step) step = story_.woke();
+    if (step) step = story_.repeat();
+    if (step) step = story_.contradict();
+    if (step) step = story_.count();
     if (step) step = server_->stop();
-    if (step) print_line("the server stopped gracefully (SIGTERM)");
+    if (step) story_.print_line("the server stopped gracefully (SIGTERM)");
     return step;
 }
 
 }  // namespace
 
 Outcome<int> execute(Context const& context, DemoArgs const& args) {
+    if (auto const fit = check_demo(args); !fit) return std::unexpected(fit.error());
     std::error_code error;
     auto const parent = context.global.data.empty()
                             ? std::filesystem::temp_directory_path(error).string()
@@ -219,6 +78,7 @@ Outcome<int> execute(Context const& context, DemoArgs const& args) {
     auto folder = TemporaryFolder::make(parent);
     if (!folder) return std::unexpected(folder.error());
     if (args.keep) folder->keep();
+    if (args.nodes) return demo_of_nodes(context, args, folder->path());
     auto const started = std::chrono::steady_clock::now();
     if (auto const ran = Demo(context, folder->path()).run(); !ran)
         return std::unexpected(ran.error());

@@ -21,7 +21,9 @@ struct ServeArgs {
     bool no_config = false;
 };
 struct DemoArgs {
-    bool keep = false;  // keep the data directory
+    bool keep = false;                   // keep the data directory
+    std::optional<unsigned> nodes = {};  // several servers
+    std::string store = {};              // their database
 };
 struct PromptArgs {
     std::string text;                // "-": standard input
