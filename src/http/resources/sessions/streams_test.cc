@@ -4,6 +4,8 @@
 #include "json/json.h"
 #include "runner/testing/runner_fixture.h"
 
+#include <algorithm>
+
 namespace dormouse::http {
 namespace {
 
@@ -57,7 +59,7 @@ std::vector<Seq> range(Seq from, Seq to) {
 
 class StreamsTest : public runner::testing::RunnerTestOn<Journal> {
 protected:
-    StreamsTest() : streams(*runner) {}
+    StreamsTest() : streams(*runner, loop, {}) {}
 
     std::shared_ptr<FakeStream> follow(SessionId session, Seq after = 0, bool slow = false) {
         auto const out = std::make_shared<FakeStream>();
@@ -140,7 +142,7 @@ TEST_F(StreamsTest, EventsDuringARead_AreSentExactlyOnce) {
 TEST_F(StreamsTest, StreamsEnded_PageIsRead_NothingIsSent) {
     SessionId const session = new_session();
     change(session, 700);
-    auto ending = std::make_unique<Streams>(*runner);
+    auto ending = std::make_unique<Streams>(*runner, loop, std::function<void(std::string_view)>());
     auto const reader = std::make_shared<FakeStream>();
     runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
         ending->open(*lane, 0, reader);
@@ -295,6 +297,80 @@ TEST_F(StreamsTest, Draft_ReaderJoinsInMidTurn_GetsItFromItsBeginning) {
     EXPECT_EQ(late->seqs().size() + 1, late->got.size());
     streams.delta(session, {turn, 1, 1, 5}, {Kind::text, "!"});
     EXPECT_EQ(draft_of(*late->got.back()), "text@5:! ");
+}
+
+// Readers at a process that does not write the reply.
+class StreamsElsewhereTest : public StreamsTest {
+protected:
+    StreamsElsewhereTest()
+        : there(*runner, loop, [this](std::string_view text) { said.emplace_back(text); }) {}
+
+    std::shared_ptr<FakeStream> read_there(SessionId session) {
+        auto const out = std::make_shared<FakeStream>();
+        runner->read_lane(session, [&](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (lane) there.open(*lane, 0, out);
+        });
+        loop.run();
+        return out;
+    }
+    void hear(SessionId session, Piece const& piece) { there.said(9, write_piece(session, piece)); }
+    static Piece piece(Writing of, std::uint64_t n, std::size_t offset, std::string text) {
+        return {.of = of, .n = n, .offset = offset, .text = std::move(text)};
+    }
+    // How often this process asked for the draft from its beginning.
+    [[nodiscard]] std::size_t asked() const {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            said, [](std::string const& text) { return text.starts_with("{\"again\""); }));
+    }
+
+    Streams there;
+    std::vector<std::string> said;
+};
+
+TEST_F(StreamsElsewhereTest, Pieces_ReachReadersAlsoThoseThatComeLater) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    auto const reader = read_there(session);
+    EXPECT_EQ(asked(), 1U);
+    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
+    EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hel ");
+    hear(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
+    EXPECT_EQ(draft_of(*reader->got.back()), "text@3:lo ");
+    auto const late = read_there(session);
+    EXPECT_EQ(draft_of(*late->got.back()), "text@0:Hello ");
+    EXPECT_EQ(asked(), 1U) << "a second reader needs nothing more";
+}
+
+TEST_F(StreamsElsewhereTest, PieceBeforeItsEvents_IsAskedForAfterThem) {
+    SessionId const session = new_session();
+    auto const reader = read_there(session);
+    auto const before = reader->got.size();
+    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hel"));
+    hear(session, piece({1, 1, 1, 0}, 1, 3, "lo"));
+    EXPECT_EQ(reader->got.size(), before);
+    EXPECT_EQ(asked(), 1U);
+    (void)ask(session, prompt("please"));
+    EXPECT_EQ(asked(), 2U);
+    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
+    EXPECT_EQ(draft_of(*reader->got.back()), "text@0:Hello ");
+}
+
+TEST_F(StreamsElsewhereTest, PieceOfAnEarlierRequest_IsNotSent) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    auto const reader = read_there(session);
+    auto const before = reader->got.size();
+    hear(session, piece({1, 1, 0, 0}, 0, 0, "old"));
+    EXPECT_EQ(reader->got.size(), before);
+    EXPECT_EQ(asked(), 1U);
+}
+
+TEST_F(StreamsElsewhereTest, NobodyReads_PieceIsDropped) {
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    hear(session, piece({1, 1, 1, 0}, 0, 0, "Hello"));
+    auto const reader = read_there(session);
+    EXPECT_EQ(reader->got.size(), reader->seqs().size());
 }
 
 TEST_F(StreamsTest, Draft_OfATurnThatEnded_IsNotSent) {
