@@ -37,5 +37,7 @@ int main(int argc, char** argv) {
     };
     return dormouse::cli::run(argc, argv,
                               {serve, dormouse::app::verify, dormouse::app::config,
-                               dormouse::app::backup, dormouse::app::restore, DORMOUSE_VERSION});
+                               dormouse::app::backup, dormouse::app::restore,
+                               dormouse::app::export_sessions, dormouse::app::import_sessions,
+                               DORMOUSE_VERSION});
 }

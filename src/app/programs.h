@@ -14,6 +14,8 @@ namespace dormouse::app {
 [[nodiscard]] int verify_backup(cli::VerifyOptions const& options);
 [[nodiscard]] int backup(cli::BackupOptions const& options);
 [[nodiscard]] int restore(cli::RestoreOptions const& options);
+[[nodiscard]] int export_sessions(cli::ExportOptions const& options);
+[[nodiscard]] int import_sessions(cli::ImportOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 
 }  // namespace dormouse::app

@@ -1,7 +1,7 @@
 #pragma once
 // The entry point of the command line. It reaches a server over HTTP only; main passes in the
 // programs that work on a data directory or a configuration directly (serve, verify, config,
-// backup, restore).
+// backup, restore, export, import).
 
 #include <functional>
 #include <optional>
@@ -51,6 +51,23 @@ struct RestoreOptions {
     bool json = false;
 };
 
+struct ExportOptions {
+    std::string data;                        // data directory, never empty; a server may use it
+    std::optional<std::string> store = {};   // a postgres:// URL, instead of the directory
+    std::string project = {};                // empty: all
+    std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
+};
+
+struct ImportOptions {
+    std::string data;                       // data directory, never empty
+    std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
+    std::string file;                       // "-": standard input
+    bool new_ids = false;
+    bool dry_run = false;
+    bool start = false;  // also sessions that a server continues at once
+    bool json = false;
+};
+
 struct ConfigOptions {
     std::string what;  // init, check or keys
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
@@ -64,6 +81,8 @@ struct Programs {
     std::function<int(ConfigOptions const&)> config;
     std::function<int(BackupOptions const&)> backup;
     std::function<int(RestoreOptions const&)> restore;
+    std::function<int(ExportOptions const&)> export_sessions;
+    std::function<int(ImportOptions const&)> import_sessions;
     std::string version;
 };
 

@@ -1,4 +1,4 @@
-// export: sessions as JSON lines, with their events and artifacts.
+// export: whole sessions from a store; with --events, events and artifacts from a server.
 
 #include "base/text/text.h"
 #include "base/url.h"
@@ -113,7 +113,9 @@ Outcome<std::vector<std::string>> named_ids(Context const& context, Client& clie
 
 }  // namespace
 
-Outcome<int> execute(Context const& context, ExportArgs const& args) {
+namespace {
+
+Outcome<int> export_events(Context const& context, ExportArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     auto const ids = named_ids(context, *client, args.sessions);
@@ -129,6 +131,24 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
     out.end();
     context.err << "exported " << out.sessions() << " sessions, " << out.events() << " events\n";
     return status::done;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, ExportArgs const& args) {
+    if (args.events && args.all_projects)
+        return failure(status::usage, "--events and --all-projects do not go together");
+    if (args.events) return export_events(context, args);
+    if (!context.global.server.empty())
+        return failure(status::usage, "export reads a store, not a server",
+                       "Name it by --data or --store; from a server: --events.");
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.export_sessions(
+        {.data = *std::move(directory),
+         .store = args.store,
+         .project = args.all_projects ? std::string() : context.global.project,
+         .sessions = args.sessions});
 }
 
 }  // namespace dormouse::cli

@@ -1,4 +1,4 @@
-// import: imports sessions of opencode.
+// import: sessions of an export, of opencode, or of an index.
 
 #include "base/sha256.h"
 #include "base/text/text.h"
@@ -6,7 +6,9 @@
 #include "cli/commands/commands.h"
 #include "opencode/source.h"
 
+#include <fstream>
 #include <ostream>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::cli {
@@ -178,8 +180,39 @@ Outcome<void> check_agent(Context const& context, std::string const& agent) {
 
 }  // namespace
 
+namespace {
+
+// An export says so at its beginning.
+bool is_export(std::string const& path) {
+    constexpr std::string_view begins = R"({"type":"export")";
+    if (path == "-") return true;
+    std::ifstream file(path, std::ios::binary);
+    std::string text(begins.size(), '\0');
+    return file.read(text.data(), static_cast<std::streamsize>(text.size())) && text == begins;
+}
+
+Outcome<int> import_export(Context const& context, ImportArgs const& args) {
+    if (!args.agent.empty())
+        return failure(status::usage, "--agent: the sessions of an export keep their agents");
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.import_sessions({.data = *std::move(directory),
+                                             .store = args.store,
+                                             .file = args.from.front(),
+                                             .new_ids = args.new_ids,
+                                             .dry_run = args.dry_run,
+                                             .start = args.start,
+                                             .json = context.global.json});
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
     bool const files = args.from.size() == 2;
+    if (!files && is_export(args.from.front())) return import_export(context, args);
+    if (args.store || args.new_ids || args.start)
+        return failure(status::usage,
+                       "--store, --new-ids and --start are for a file of `dormouse export`");
     if (files && args.from.front() == "files")
         return import_files(context, args.from.back(), args.agent, args.dry_run);
     if (files) return failure(status::usage, "give one PATH, or: files DIR");

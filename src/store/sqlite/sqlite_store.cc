@@ -80,6 +80,14 @@ template <class Work> auto unless_exhausted(Work work) -> decltype(work()) {
     }
 }
 
+Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
+
+// A view has no writer.
+template <class Work>
+Result<void> changed(std::unique_ptr<sqlite::Writer> const& writer, Work work) {
+    return writer ? unless_exhausted(std::move(work)) : is_view();
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(std::unique_ptr<sqlite::DataDirectory> directory,
@@ -123,14 +131,48 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
         new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }
 
-std::uint64_t SqliteStore::next_session_number() { return writer_->next_number(); }
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open_view(
+    std::filesystem::path const& directory) {
+    sqlite::use_process_memory();
+    if (auto const usable = check_library(); !usable) return std::unexpected(usable.error());
+    auto const file = directory / "dormouse.db";
+    std::error_code error;
+    if (!std::filesystem::exists(file, error))
+        return fail(Code::not_found,
+                    "dormouse.db not found in " + directory.string() + "; set --data DIR");
+    auto probe = Connection::open(file, {.busy_timeout_ms = SqliteOptions().busy_timeout_ms});
+    if (!probe) return std::unexpected(std::move(probe.error()));
+    auto const version = sqlite::version_of(*probe);
+    if (!version) return std::unexpected(version.error());
+    if (*version < sqlite::migrations().size())
+        return fail(Code::wrong_state,
+                    "dormouse.db has the format of an older release: start the server of this "
+                    "release once");
+    auto reading = open_reader(file, {});
+    if (!reading) return std::unexpected(std::move(reading.error()));
+    auto reader = std::make_unique<sqlite::Reader>(std::move(*reading), file.string());
+    if (auto held = reader->hold_view(); !held) return std::unexpected(std::move(held.error()));
+    auto const epoch = probe->integer("SELECT value FROM meta WHERE name = 'epoch'");
+    if (!epoch) return std::unexpected(epoch.error());
+    return std::unique_ptr<SqliteStore>(
+        new SqliteStore(nullptr, nullptr, std::move(reader), static_cast<Epoch>(*epoch)));
+}
+
+std::uint64_t SqliteStore::next_session_number() {
+    return writer_ ? writer_->next_number() : reader_->largest_number().value_or(0) + 1;
+}
+
+Result<void> SqliteStore::raise_epoch(Epoch least) {
+    return changed(writer_, [&] { return writer_->raise_epoch(least); });
+}
 
 std::vector<port::AppendResult> SqliteStore::commit(std::span<port::Append const> appends) {
-    return writer_->commit(appends);
+    if (writer_) return writer_->commit(appends);
+    return std::vector<port::AppendResult>(appends.size(), std::unexpected(is_view().error()));
 }
 
 Result<void> SqliteStore::update_messages(std::span<port::OutboxUpdate const> updates) {
-    return unless_exhausted([&] { return writer_->update_messages(updates); });
+    return changed(writer_, [&] { return writer_->update_messages(updates); });
 }
 
 Result<port::Loaded> SqliteStore::load(SessionId session) {
@@ -282,7 +324,7 @@ Result<std::optional<std::string>> SqliteStore::project_of(SessionId session) {
 }
 
 Result<void> SqliteStore::drop_delivered(Time until) {
-    return unless_exhausted([&] { return writer_->drop_delivered(until); });
+    return changed(writer_, [&] { return writer_->drop_delivered(until); });
 }
 
 Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limit) {
@@ -290,11 +332,11 @@ Result<std::uint64_t> SqliteStore::count_given_up(Time until, std::uint32_t limi
 }
 
 Result<void> SqliteStore::drop_given_up(Time until, std::uint32_t limit) {
-    return unless_exhausted([&] { return writer_->drop_given_up(until, limit); });
+    return changed(writer_, [&] { return writer_->drop_given_up(until, limit); });
 }
 
 Result<void> SqliteStore::trim_audit(std::uint64_t through, std::string const& line) {
-    return unless_exhausted([&] { return writer_->trim_audit(through, line); });
+    return changed(writer_, [&] { return writer_->trim_audit(through, line); });
 }
 
 Result<std::vector<port::SentRow>> SqliteStore::sent(SessionId session, CallNo call,
@@ -317,15 +359,15 @@ Result<std::vector<port::KeptRow>> SqliteStore::kept(std::uint32_t limit) {
 }
 
 Result<void> SqliteStore::keep(port::KeptRow const& row) {
-    return unless_exhausted([&] { return writer_->keep(row); });
+    return changed(writer_, [&] { return writer_->keep(row); });
 }
 
 Result<void> SqliteStore::drop_kept(std::span<Bits128 const> keys) {
-    return unless_exhausted([&] { return writer_->drop_kept(keys); });
+    return changed(writer_, [&] { return writer_->drop_kept(keys); });
 }
 
 Result<void> SqliteStore::change_tokens(port::TokenChange const& change) {
-    return unless_exhausted([&] { return writer_->change_tokens(change); });
+    return changed(writer_, [&] { return writer_->change_tokens(change); });
 }
 
 Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
@@ -333,7 +375,7 @@ Result<std::vector<port::TokenRow>> SqliteStore::tokens() {
 }
 
 Result<void> SqliteStore::change_devices(port::DeviceChange const& change) {
-    return unless_exhausted([&] { return writer_->change_devices(change); });
+    return changed(writer_, [&] { return writer_->change_devices(change); });
 }
 
 Result<std::vector<port::DeviceRow>> SqliteStore::devices() {
@@ -341,7 +383,7 @@ Result<std::vector<port::DeviceRow>> SqliteStore::devices() {
 }
 
 Result<void> SqliteStore::drop_rule(port::RuleDrop const& drop) {
-    return unless_exhausted([&] { return writer_->drop_rule(drop); });
+    return changed(writer_, [&] { return writer_->drop_rule(drop); });
 }
 
 Result<std::vector<port::RuleRow>> SqliteStore::rules() {
@@ -357,7 +399,7 @@ Result<std::vector<std::string>> SqliteStore::feed_and_audit_findings() {
 }
 
 Result<void> SqliteStore::ping() {
-    if (writer_->stopped())
+    if (writer_ && writer_->stopped())
         return fail(Code::fail_stop, "a write could not be made durable: reopen the store");
     return unless_exhausted([&] { return reader_->ping(); });
 }

@@ -41,7 +41,14 @@ public:
     // unchanged), store_unavailable, store_full, internal (damaged).
     [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
         std::filesystem::path const& directory, SqliteOptions const& options = {});
+    // Opens a directory beside the process that uses it: all reads have one view of the data, and
+    // every write fails. Changes nothing. Errors as in open(), and not_found (there is no store).
+    [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open_view(
+        std::filesystem::path const& directory);
     ~SqliteStore() override;
+
+    // The next open() gets an epoch above `least`. Called by the writer.
+    [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
     [[nodiscard]] std::uint64_t next_session_number() override;
@@ -142,8 +149,8 @@ private:
 
     // Constant after construction. The order matters: the reader is destroyed before the writer
     // checkpoints, and the lock is released last.
-    std::unique_ptr<sqlite::DataDirectory> directory_;  // null with a simulated file system
-    std::unique_ptr<sqlite::Writer> writer_;
+    std::unique_ptr<sqlite::DataDirectory> directory_;  // null: a simulated file system, or a view
+    std::unique_ptr<sqlite::Writer> writer_;            // null: a view
     std::unique_ptr<sqlite::Reader> reader_;
     Epoch epoch_;
 };

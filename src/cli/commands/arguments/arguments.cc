@@ -61,6 +61,7 @@ Grammar::Grammar(std::string const& version) {
     add_access();
     add_bench();
     add_faces();
+    add_import();
     add_export();
     add_shell();
 }
@@ -248,30 +249,51 @@ void Grammar::add_faces() {
                   "deadlines and receipts")
         ->type_name("NAME")
         ->excludes(of_session);
+}
 
+void Grammar::add_import() {
     auto const import = std::make_shared<ImportArgs>();
-    auto* const i =
-        add("import", "Import sessions of opencode, or files of --index files; only what is new",
-            "dormouse import ~/.local/share/opencode --agent ops --dry-run\n"
-            "  dormouse import files /backup/dormouse",
-            import);
+    auto* const i = add("import",
+                        "Import sessions: of an export, of opencode, or files of --index files",
+                        "dormouse import sessions.jsonl --data ./copy\n"
+                        "  dormouse import ~/.local/share/opencode --agent ops --dry-run\n"
+                        "  dormouse import files /backup/dormouse",
+                        import);
     i->add_option("path", import->from,
-                  "opencode's data folder, its opencode.db, or a file of `opencode export`; or: "
-                  "files DIR")
+                  "A file of `dormouse export`, or - for standard input; opencode's data folder, "
+                  "its opencode.db, or a file of `opencode export`; or: files DIR")
         ->type_name("PATH")
         ->expected(1, 2)
         ->required();
-    i->add_option("-a,--agent", import->agent, "Agent that continues them")->type_name("AGENT");
+    i->add_option("-a,--agent", import->agent, "Agent that continues foreign sessions")
+        ->type_name("AGENT");
     i->add_flag("--dry-run", import->dry_run, "Only report what would be imported");
+    i->add_option("--store", import->store,
+                  "Of an export: into postgres://… instead of the data directory; no server may "
+                  "use either meanwhile")
+        ->type_name("URL");
+    i->add_flag("--new-ids", import->new_ids,
+                "Of an export: give each session a new id, also in all that names it");
+    i->add_flag("--start", import->start,
+                "Of an export: do not hold; the next server continues what the sessions did");
 }
 
 void Grammar::add_export() {
     auto const args = std::make_shared<ExportArgs>();
-    auto* const e = add("export", "Sessions as JSON lines, with their events and artifacts",
-                        "dormouse export > sessions.jsonl\n  dormouse export ses_AAAAAAE", args);
+    auto* const e = add("export", "Whole sessions as JSON lines, also while a server runs",
+                        "dormouse export > sessions.jsonl\n"
+                        "  dormouse export ses_AAAAAAE --events --server https://example.org",
+                        args);
     e->add_option("session", args->sessions,
                   "Sessions (all of the project); a unique beginning is enough")
         ->type_name("SESSION");
+    auto* const store =
+        e->add_option("--store", args->store, "postgres://… instead of the data directory")
+            ->type_name("URL");
+    e->add_flag("--all-projects", args->all_projects, "Of all projects");
+    e->add_flag("--events", args->events,
+                "Only events and artifacts, from a server: for reading, not for import")
+        ->excludes(store);
 }
 
 void Grammar::add_shell() {

@@ -286,15 +286,22 @@ struct McpArgs {
 struct AttachArgs {
     std::string session = {};
 };
-// Imports sessions that another program has stored.
+// Imports sessions of an export, or that another program has stored.
 struct ImportArgs {
-    std::vector<std::string> from = {};  // a path of opencode's; or "files" and a folder
+    std::vector<std::string> from = {};  // an export, a path of opencode's; or "files" and a folder
     std::string agent = {};              // the agent that continues them; empty: their own
     bool dry_run = false;
+    // Of an export:
+    std::optional<std::string> store = {};
+    bool new_ids = false;
+    bool start = false;
 };
 // Prints sessions as JSON lines.
 struct ExportArgs {
     std::vector<std::string> sessions = {};  // empty: all of the project
+    std::optional<std::string> store = {};
+    bool all_projects = false;
+    bool events = false;  // for reading, from a server
 };
 struct PathsArgs {};
 struct StatusArgs {};

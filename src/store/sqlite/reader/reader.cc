@@ -234,6 +234,11 @@ Result<std::optional<SessionId>> Reader::find_created(Bits128 const& create_key)
     return *id;
 }
 
+Result<void> Reader::hold_view() {
+    auto const begun = connection_.run("BEGIN");
+    return begun ? ping() : begun;  // the view begins with the first read
+}
+
 Result<void> Reader::ping() {
     auto epoch = query(Read::ping);
     auto const row = epoch.next();

@@ -20,6 +20,9 @@ public:
     Reader(Connection connection, std::string file)
         : connection_(std::move(connection)), file_(std::move(file)) {}
 
+    // From now on all reads see the store as it is now.
+    [[nodiscard]] Result<void> hold_view();
+
     // See port::Store.
     [[nodiscard]] Result<port::Loaded> load(SessionId session);
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,

@@ -9,13 +9,15 @@
 namespace dormouse::store::sqlite {
 
 // A read transaction: all reads during its life see one state of the store. It also saves the
-// locking by each statement.
+// locking by each statement. Inside of a view it does nothing.
 class Reader::Transaction {
 public:
     explicit Transaction(Reader& reader)
-        : reader_(reader), begun_(reader.query(Read::begin).run()) {}
+        : reader_(reader),
+          own_(!reader.connection_.in_transaction()),
+          begun_(own_ ? reader.query(Read::begin).run() : Result<void>()) {}
     ~Transaction() {
-        if (begun_) std::ignore = reader_.query(Read::end).run();
+        if (own_ && begun_) std::ignore = reader_.query(Read::end).run();
     }
     Transaction(Transaction const&) = delete;
     Transaction& operator=(Transaction const&) = delete;
@@ -24,6 +26,7 @@ public:
 
 private:
     Reader& reader_;
+    bool const own_;
     Result<void> const begun_;
 };
 

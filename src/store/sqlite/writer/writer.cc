@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <new>
 #include <numeric>
+#include <string>
 
 namespace dormouse::store::sqlite {
 namespace {
@@ -150,6 +151,13 @@ Result<void> Writer::drop_delivered(Time until) {
 Result<void> Writer::drop_given_up(Time until, std::uint32_t limit) {
     return transact([&] {
         return query(Write::drop_given_up).bind(to_ms(until)).bind(std::int64_t{limit}).run();
+    });
+}
+
+Result<void> Writer::raise_epoch(Epoch least) {
+    return transact([&] {
+        return connection_.run("UPDATE meta SET value = max(value, " + std::to_string(least) +
+                               ") WHERE name = 'epoch'");
     });
 }
 

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+    [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
     // The next two may be called from another thread.
     [[nodiscard]] bool stopped() const {

@@ -1,0 +1,249 @@
+// dormouse export, and dormouse import of an export.
+#include "app/programs.h"
+
+#include "app/stores.h"
+#include "base/text/text.h"
+#include "io/clock.h"
+#include "json/json.h"
+#include "runner/transfer/export.h"
+#include "runner/transfer/import.h"
+#include "runtime/stores.h"
+#include "store/memory/memory_store.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/hold.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace dormouse::app {
+
+namespace {
+
+using StorePtr = std::unique_ptr<port::Store>;
+
+int complain(std::string_view command, Error const& error) {
+    std::fprintf(stderr, "dormouse %.*s: %s\n", static_cast<int>(command.size()), command.data(),
+                 error.detail.c_str());
+    return info(error.code).exit == 0 ? 1 : info(error.code).exit;
+}
+
+Result<void> check_url(std::string const& url) {
+    if (auto right = check_store_flag({.url = url}); !right) return right;
+    if (runtime::is_database(url)) return {};
+    return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
+}
+
+template <class Store> Result<StorePtr> pointer(Result<std::unique_ptr<Store>> opened) {
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    return StorePtr(*std::move(opened));
+}
+
+Result<StorePtr> open_view(cli::ExportOptions const& options) {
+    if (!options.store) return pointer(store::SqliteStore::open_view(options.data));
+    if (auto right = check_url(*options.store); !right)
+        return std::unexpected(std::move(right.error()));
+    return pointer(store::PostgresStore::open_view(*options.store));
+}
+
+Error not_written(int error) {
+    return {error == ENOSPC ? Code::store_full : Code::store_unavailable,
+            "cannot write to standard output: " + std::generic_category().message(error)};
+}
+
+Result<void> print_line(std::string line) {
+    line += '\n';
+    if (std::fwrite(line.data(), 1, line.size(), stdout) == line.size()) return {};
+    return std::unexpected(not_written(errno));
+}
+
+// What an import may do to the store that it writes.
+struct Target {
+    StorePtr store;
+    runner::ImportGuard guard;
+};
+
+Result<void> started_anyway() { return {}; }
+
+Result<Target> open_database(cli::ImportOptions const& options) {
+    if (auto right = check_url(*options.store); !right)
+        return std::unexpected(std::move(right.error()));
+    store::PostgresOptions how;
+    how.sole = true;
+    how.relaxed = true;  // it is said when a server starts
+    how.node = "import";
+    how.version = DORMOUSE_RELEASE;
+    auto opened = pointer(store::PostgresStore::open(*options.store, how));
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    Target out{*std::move(opened), {}};
+    out.guard.hold = [] {
+        return Result<void>(fail(Code::wrong_state,
+                                 "it has work to do, and a PostgreSQL store cannot hold: --start "
+                                 "lets the servers continue it"));
+    };
+    if (options.start) out.guard.hold = started_anyway;
+    out.guard.outlive = [](Epoch) {
+        return Result<void>(fail(Code::wrong_state,
+                                 "a tool or a model worked for it when it was exported: export it "
+                                 "again when it waits or rests"));
+    };
+    return out;
+}
+
+Result<Target> open_directory(cli::ImportOptions const& options) {
+    bool const there = std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db");
+    if (options.dry_run && !there) return Target{std::make_unique<store::MemoryStore>(), {}};
+    auto opened = store::SqliteStore::open(options.data);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto* const store = opened->get();
+    Target out{*std::move(opened), {}};
+    out.guard.outlive = [store](Epoch epoch) { return store->raise_epoch(epoch); };
+    out.guard.hold = [place = options.data]() -> Result<void> {
+        if (store::sqlite::is_held(place)) return {};
+        json::Writer why;
+        why.begin_object().member("imported", to_ms(io::SystemClock().now())).end_object();
+        return store::sqlite::write_hold(place, why.take() + "\n");
+    };
+    if (options.start) out.guard.hold = started_anyway;
+    return out;
+}
+
+// Reads lines without ever holding more than one of the largest size.
+class Lines {
+public:
+    explicit Lines(FILE* file) : file_(file) {}
+
+    Result<std::optional<runner::TransferLine>> next() {
+        runner::TransferLine out;
+        for (bool any = false;; any = true) {
+            if (at_ == size_ && !fill()) {
+                if (std::ferror(file_) != 0)
+                    return fail(Code::store_unavailable, "the file cannot be read: " +
+                                                             std::generic_category().message(errno));
+                if (!any) return std::nullopt;
+                return out;
+            }
+            std::string_view const rest(buffer_.data() + at_, size_ - at_);
+            auto const end = rest.find('\n');
+            auto const piece = rest.substr(0, end);
+            out.too_long =
+                out.too_long || out.text.size() + piece.size() > runner::transfer_line_bytes_max;
+            out.too_long ? out.text.clear() : void(out.text.append(piece));
+            at_ += piece.size();
+            if (end == std::string_view::npos) continue;
+            ++at_;
+            return out;
+        }
+    }
+
+private:
+    bool fill() {
+        at_ = 0;
+        size_ = std::fread(buffer_.data(), 1, buffer_.size(), file_);
+        return size_ > 0;
+    }
+
+    FILE* file_;
+    std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 20);
+    std::size_t at_ = 0;
+    std::size_t size_ = 0;
+};
+
+struct CloseFile {
+    void operator()(FILE* file) const {
+        if (file != stdin) std::fclose(file);
+    }
+};
+
+void print(cli::ImportOptions const& options, runner::ImportedSession const& session) {
+    bool const known = session.was.number() > 0;
+    if (options.json) {
+        json::Writer out;
+        out.begin_object();
+        out.member("was", known ? std::optional(session.was.text()) : std::nullopt);
+        out.member("id", known ? std::optional(session.now.text()) : std::nullopt);
+        out.member("before", session.before).member("holds", session.holds);
+        out.key("error");
+        session.error.empty() ? out.null() : out.value(session.error);
+        std::puts(out.end_object().take().c_str());
+        return;
+    }
+    std::string const was = known ? session.was.text() + ": " : "";
+    if (!session.error.empty()) {
+        std::fprintf(stderr, "not imported: %s%s\n", was.c_str(),
+                     escape_for_terminal(session.error).c_str());
+        return;
+    }
+    std::printf("%s%s%s\n", session.was.text().c_str(),
+                session.was == session.now ? "" : ("  " + session.now.text()).c_str(),
+                session.before ? "  there already" : "");
+}
+
+int conclude(cli::ImportOptions const& options, runner::ImportReport const& report) {
+    std::fprintf(stderr, "%s %llu sessions, there already %llu, refused %llu\n",
+                 options.dry_run ? "would import" : "imported",
+                 static_cast<unsigned long long>(report.imported),
+                 static_cast<unsigned long long>(report.before),
+                 static_cast<unsigned long long>(report.refused));
+    if (report.cut_off)
+        std::fprintf(stderr, "the file was cut off: its last line is missing\n");
+    if (report.holding > 0 && !options.start && !options.dry_run)
+        std::fprintf(stderr,
+                     "%llu have work to do, so %s holds: dormouse serve --data %s, then dormouse "
+                     "release\n",
+                     static_cast<unsigned long long>(report.holding), options.data.c_str(),
+                     options.data.c_str());
+    return report.refused > 0 || report.cut_off ? 1 : 0;
+}
+
+std::string user_name() {
+    auto const* const user = ::getpwuid(::getuid());
+    return user ? user->pw_name : std::to_string(::getuid());
+}
+
+}  // namespace
+
+int export_sessions(cli::ExportOptions const& options) {
+    auto const store = open_view(options);
+    if (!store) return complain("export", store.error());
+    runner::ExportChoice const choice{options.project, options.sessions, DORMOUSE_RELEASE,
+                                      io::SystemClock().now()};
+    auto const report = runner::export_sessions(**store, choice, print_line);
+    if (!report) return complain("export", report.error());
+    if (std::fflush(stdout) != 0) return complain("export", not_written(errno));
+    for (std::string const& one : report->left_out)
+        std::fprintf(stderr, "left out: %s\n", escape_for_terminal(one).c_str());
+    std::fprintf(stderr, "exported %llu sessions, %llu events\n",
+                 static_cast<unsigned long long>(report->sessions),
+                 static_cast<unsigned long long>(report->events));
+    return report->left_out.empty() ? 0 : 1;
+}
+
+int import_sessions(cli::ImportOptions const& options) {
+    std::unique_ptr<FILE, CloseFile> const file(
+        options.file == "-" ? stdin : std::fopen(options.file.c_str(), "rbe"));
+    if (!file)
+        return complain("import", {Code::not_found, options.file + ": " +
+                                                        std::generic_category().message(errno)});
+    auto target = options.store ? open_database(options) : open_directory(options);
+    if (!target) return complain("import", target.error());
+    Lines lines(file.get());
+    runner::ImportOptions const how{options.new_ids, options.dry_run, user_name(),
+                                    io::SystemClock().now()};
+    auto const report = runner::import_sessions(
+        *target->store, [&lines] { return lines.next(); }, how, target->guard,
+        [&](runner::ImportedSession const& session) { print(options, session); });
+    if (!report) return complain("import", report.error());
+    return conclude(options, *report);
+}
+
+}  // namespace dormouse::app

@@ -1,0 +1,302 @@
+#include "runner/transfer/place.h"
+
+#include "base/sha256.h"
+#include "json/json.h"
+#include "runner/lane/rows.h"
+#include "runner/read/reading.h"
+#include "runner/repair/rebuild.h"
+#include "session/key.h"
+#include "wire/state_json.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace dormouse::runner {
+
+using session::State;
+
+namespace {
+
+std::unexpected<Error> wrong(std::string what) { return fail(Code::bad_value, std::move(what)); }
+
+Bits128 cut(Sha256 const& digest) {
+    Bits128 out{};
+    std::copy_n(digest.begin(), out.size(), out.begin());
+    return out;
+}
+
+// The key of the request that created the session; see Runner::create().
+std::optional<Bits128> created_key(State const& state) {
+    std::string const& idem = state.created_idem;
+    if (idem.empty()) return std::nullopt;
+    return cut(sha256(state.project + "\n" + idem.substr(0, idem.find('.'))));
+}
+
+struct Folded {
+    Rebuilt rebuilt;
+    Seq base = 0;  // events up to it were removed; 0: none
+};
+
+Result<Folded> fold(Portable const& session) {
+    Journal journal;
+    journal.base.id = session.id;
+    auto base = read_base(session.id, session.frames);
+    if (!base) return std::unexpected(std::move(base.error()));
+    if (*base) journal.base = **std::move(base);
+    Seq next = session.frames.empty() ? 1 : session.frames.front().first;
+    if (journal.base.head == 0 && next != 1) return wrong("its journal begins with a later event");
+    for (port::Frame const& frame : session.frames) {
+        if (frame.first != next || frame.count == 0)
+            return wrong("event " + std::to_string(next) + " is missing");
+        next += frame.count;
+        auto records = wire::unpack(session.id, frame.first, frame.bytes);
+        if (!records) return std::unexpected(std::move(records.error()));
+        std::ranges::move(*records, std::back_inserter(journal.records));
+    }
+    auto rebuilt = rebuild(journal);
+    if (!rebuilt) return std::unexpected(std::move(rebuilt.error()));
+    if (rebuilt->state.head + 1 != next) return wrong("a frame has another number of events");
+    if (rebuilt->state.lifecycle == session::Lifecycle::deleted)
+        return wrong("its journal ends with its deletion");
+    return Folded{*std::move(rebuilt), journal.base.head};
+}
+
+// Rows that follow from the events must be those.
+Result<void> compare(Portable const& session, Folded const& folded) {
+    std::map<std::pair<CallNo, Generation>, port::PendingRow> pending;
+    for (port::PendingRow const& row : session.pending) {
+        if (std::max(row.paused, row.settled) > folded.rebuilt.state.head)
+            return wrong("a pending row names a later event");
+        pending[{row.call, row.generation}] = row;
+    }
+    for (auto const& [key, row] : folded.rebuilt.pending)
+        if (auto const found = pending.find(key); found == pending.end() || found->second != row)
+            return wrong("the row of call " + std::to_string(row.call) + " differs from its events");
+    std::map<std::string, Seq> keys;
+    for (port::KeyRow const& row : session.keys) {
+        if (row.seq > folded.rebuilt.state.head) return wrong("a key names a later event");
+        keys[row.key] = row.seq;
+    }
+    for (auto const& [key, seq] : folded.rebuilt.keys)
+        if (auto const found = keys.find(key); found == keys.end() || found->second != seq)
+            return wrong("a key of event " + std::to_string(seq) + " is missing");
+    for (auto const& [seq, artifact] : folded.rebuilt.artifacts) {
+        auto const found = session.artifacts.find(seq);
+        if (found == session.artifacts.end())
+            return wrong("the artifact of event " + std::to_string(seq) + " is missing");
+        if (artifact.digest != sha256(*found->second))
+            return wrong("the artifact of event " + std::to_string(seq) + " has another digest");
+    }
+    for (auto const& [seq, bytes] : session.artifacts)
+        if (!folded.rebuilt.artifacts.contains(seq))
+            return wrong("no event names the artifact " + std::to_string(seq));
+    return {};
+}
+
+class Placing {
+public:
+    Placing(port::Store& store, Portable session, SessionId was, ImportOptions const& options,
+            Folded folded)
+        : store_(store),
+          session_(std::move(session)),
+          was_(was),
+          options_(options),
+          folded_(std::move(folded)),
+          state_(folded_.rebuilt.state) {}
+
+    // Whether the store has this session already; an error if something of it is taken.
+    [[nodiscard]] Result<bool> there() {
+        auto const rows = store_.all_sessions(session_.id.number() - 1, 1);
+        if (!rows) return std::unexpected(rows.error());
+        bool const taken =
+            !rows->empty() && rows->front().id.number() == session_.id.number();
+        if (taken && rows->front().id != session_.id)
+            return fail(Code::conflict, "its number is that of " + rows->front().id.text() +
+                                            " here: import with --new-ids");
+        if (taken) return same_as(rows->front());
+        if (auto free = keys_are_free(); !free) return std::unexpected(std::move(free.error()));
+        return false;
+    }
+
+    [[nodiscard]] bool has_work() const {
+        return wake_at(state_).has_value() ||
+               std::ranges::any_of(session_.posts, [](port::OutboxRow const& post) {
+                   return post.state == port::OutboxState::pending &&
+                          post.kind != quarantined_kind;
+               });
+    }
+    [[nodiscard]] std::set<Epoch> epochs() const { return intent_epochs(state_); }
+
+    [[nodiscard]] Result<void> write() {
+        auto const appends = this->appends();
+        for (port::AppendResult const& result : store_.commit(appends))
+            if (!result) return std::unexpected(result.error());
+        return {};
+    }
+
+private:
+    // A row that says "deleted" and frames that match: an import that was cut off.
+    [[nodiscard]] Result<bool> same_as(port::SessionRow const& row) {
+        auto const newest = store_.newest(std::vector{session_.id});
+        if (!newest) return std::unexpected(newest.error());
+        Seq const head = newest->front().head;
+        auto const last = std::ranges::find_if(session_.frames, [&](port::Frame const& frame) {
+            return frame.first + frame.count - 1 == head;
+        });
+        bool const known = last != session_.frames.end() &&
+                           port::stamp_of(session_.id, *last) == newest->front().stamp;
+        if (row.status == "deleted" && known) {
+            begun_ = head;
+            if (auto free = keys_are_free(); !free) return std::unexpected(std::move(free.error()));
+            return false;
+        }
+        if (row.status == "deleted")
+            return fail(Code::conflict, "it was deleted here: import with --new-ids");
+        if (known && head == state_.head) return true;
+        return fail(Code::conflict,
+                    "it is here with other events: import with --new-ids for a copy");
+    }
+
+    [[nodiscard]] Result<void> keys_are_free() {
+        if (auto const key = created_key(state_)) {
+            auto const made = store_.find_created(*key);
+            if (!made) return std::unexpected(made.error());
+            if (*made && **made != session_.id)
+                return fail(Code::conflict, "the Idempotency-Key that it was created under is that "
+                                            "of " + (*made)->text() + " here");
+            has_created_ = made->has_value();
+        }
+        bool const ended = state_.lifecycle == session::Lifecycle::completed;
+        if (!state_.alias.empty() && !ended) {
+            auto const holder = store_.aliases(state_.project, state_.alias, 1);
+            if (!holder) return std::unexpected(holder.error());
+            if (!holder->empty())
+                return fail(Code::alias_taken, "its alias '" + state_.alias + "' is that of " +
+                                                   holder->front().id.text() +
+                                                   " here: change one of them");
+        }
+        for (port::OutboxRow const& post : session_.posts) {
+            if (!post.makes) continue;
+            auto const rows = store_.all_sessions(post.makes->number() - 1, 1);
+            if (!rows) return std::unexpected(rows.error());
+            if (!rows->empty() && rows->front().id.number() == post.makes->number())
+                return fail(Code::conflict, "the number of a session that it will make is taken: "
+                                            "import with --new-ids");
+        }
+        return {};
+    }
+
+    [[nodiscard]] port::SessionRow row(bool whole) const {
+        auto out = session_row(state_);
+        if (!whole) out.status = "deleted";  // nobody sees it before it is whole
+        if (!whole) out.alias.clear();
+        return out;
+    }
+
+    [[nodiscard]] port::Append append(port::Frame frame) const {
+        port::Append out;
+        out.session = session_.id;
+        out.epoch = store_.epoch();
+        out.after = frame.first - 1;
+        out.frame = std::move(frame);
+        out.wake_changed = false;
+        return out;
+    }
+
+    // One for each frame; the last one has all rows.
+    [[nodiscard]] std::vector<port::Append> appends() const {
+        std::vector<port::Append> out;
+        auto const& frames = session_.frames;
+        bool const based = folded_.base > 0;
+        if (based && begun_ == 0) add_place_of_base(out);
+        for (std::size_t i = based ? 1 : 0; i < frames.size(); ++i) {
+            if (frames[i].first + frames[i].count - 1 <= begun_) continue;
+            out.push_back(append(frames[i]));
+            if (based && i == 1) out.back().base = port::BaseRow{frames[0], 0, 0, {}, {}};
+        }
+        if (begun_ == 0) finish_first(out.front());
+        finish_last(out.back());
+        return out;
+    }
+
+    // Frames that the base then replaces, because a store takes one only in the place of others.
+    void add_place_of_base(std::vector<port::Append>& out) const {
+        port::Frame const& base = session_.frames.front();
+        if (base.first > 1)
+            out.push_back(append({1, static_cast<std::uint32_t>(base.first - 1), "[]"}));
+        out.push_back(append({base.first, base.count, "[]"}));
+    }
+
+    void finish_first(port::Append& append) const {
+        append.row = row(false);
+        bool const renamed = session_.id != was_;
+        if (auto const key = created_key(state_); key && !has_created_)
+            append.create_key = key;
+        else if (renamed && !key)
+            append.create_key = import_key(was_);
+    }
+
+    void finish_last(port::Append& last) const {
+        last.row = row(true);
+        last.claims_alias = !state_.alias.empty();
+        last.wake_at = wake_at(state_);
+        last.wake_changed = true;
+        last.pending = session_.pending;
+        last.keys = session_.keys;
+        last.secrets = session_.secrets;
+        last.posts = session_.posts;
+        last.rules = session_.rules;
+        for (auto const& [seq, bytes] : session_.artifacts) last.artifacts.push_back({seq, bytes});
+        last.snapshot = port::SnapshotRow{state_.head, wire::snapshot_format,
+                                          wire::write_state(state_)};
+        json::Writer line;
+        line.begin_object().member("type", "session_imported").member("at", to_ms(options_.at));
+        line.member("sessionID", session_.id.text()).member("seq", state_.head);
+        line.key("by").begin_object().member("type", "operator").member("name", options_.by);
+        line.end_object().member("from", was_.text());
+        last.audit.push_back(line.end_object().take());
+    }
+
+    port::Store& store_;
+    Portable session_;
+    SessionId was_;
+    ImportOptions const& options_;
+    Folded folded_;
+    State const& state_;
+    Seq begun_ = 0;             // an import that was cut off has written up to this event
+    bool has_created_ = false;  // the store knows the key of its creation
+};
+
+}  // namespace
+
+Bits128 import_key(SessionId was) { return cut(sha256("import\n" + was.text())); }
+
+Result<Placed> place(port::Store& store, Portable session, SessionId was,
+                     ImportOptions const& options, ImportGuard const& guard) {
+    if (session.frames.empty()) return wrong("it has no events");
+    auto folded = fold(session);
+    if (!folded) {
+        Error error = std::move(folded.error());
+        if (error.code == Code::internal) error.code = Code::bad_value;
+        return std::unexpected(std::move(error));
+    }
+    if (auto same = compare(session, *folded); !same)
+        return std::unexpected(std::move(same.error()));
+    if (folded->base > 0 && session.frames.size() < 2) return wrong("its newest event is missing");
+    Placing placing(store, std::move(session), was, options, *std::move(folded));
+    auto const there = placing.there();
+    if (!there) return std::unexpected(there.error());
+    Placed out{*there, placing.has_work()};
+    if (*there || options.dry_run) return out;
+    if (out.holds)
+        if (auto held = guard.hold(); !held) return std::unexpected(std::move(held.error()));
+    if (auto const epochs = placing.epochs(); !epochs.empty())
+        if (auto done = guard.outlive(*epochs.rbegin()); !done)
+            return std::unexpected(std::move(done.error()));
+    if (auto written = placing.write(); !written)
+        return std::unexpected(std::move(written.error()));
+    return out;
+}
+
+}  // namespace dormouse::runner
