@@ -1,16 +1,27 @@
 #!/usr/bin/env python3
-"""`dormouse export` prints sessions as JSON lines: every event, and the bytes of artifacts."""
+"""`dormouse export` prints whole sessions as JSON lines, beside the server that uses them, and
+`dormouse import` puts them into another store, which holds; bad lines change nothing. With --events
+a server prints every event and the bytes of artifacts, for reading."""
 import base64
 import json
+import os
+import pathlib
+import subprocess
 
-from dormouse import Case, main, run
+import postgres
+from dormouse import BINARY, Case, Server, environment, main, run, wait_for
 
 
-class Export(Case):
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Events(Case):
     def export(self, *sessions, status=0):
-        done = run('export', *sessions, '--data', self.server.directory, env={'DORMOUSE_URL': ''})
+        done = run('export', '--events', *sessions, '--data', self.server.directory,
+                   env={'DORMOUSE_URL': ''})
         self.assertEqual(done.returncode, status, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return lines_of(done.stdout)
 
     def test_export_has_all_events_and_artifacts(self):
         first = self.server.create('deploy A within 1h')['id']
@@ -35,6 +46,286 @@ class Export(Case):
         self.assertEqual([line['session']['id'] for line in one if line['type'] == 'session'],
                          [second])
         self.assertEqual(self.export('ses_zzzzzz', status=3), [])
+
+
+class Whole(Case):
+    arguments = ('--store', 'sqlite')
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.server.own)
+        self.file = self.folder / 'sessions.jsonl'
+
+    def export(self, *words, source=None, status=0):
+        place = source or ('--data', self.server.directory)
+        done = run('export', *words, *place)
+        self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr)
+        self.file.write_text(done.stdout)
+        return done
+
+    def imports(self, *options, to='copy', target=None, file=None, status=0, stdin=''):
+        place = target or ('--data', str(self.folder / to))
+        done = run('import', str(file or self.file), *options, *place, stdin=stdin)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def served(self, to='copy', *arguments):
+        server = Server('--store', 'sqlite', *arguments, directory=self.folder / to)
+        self.addCleanup(server.clean)
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
+        return server
+
+    def release(self, server):
+        done = run('--server', f'http://127.0.0.1:{server.port}', 'release',
+                   env={'DORMOUSE_TOKEN': server.token})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def sleeping(self, text='deploy A within 1h'):
+        session = self.server.create(text)['id']
+        (call,) = self.server.open_calls(session)
+        return session, call
+
+    def verified(self, to='copy'):
+        done = run('verify', '--data', str(self.folder / to))
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+class Between(Whole):
+    def test_sleeping_session_continues_in_a_copy_that_is_released(self):
+        session, call = self.sleeping()
+        other = self.server.create('deploy B within 1h')['id']
+        (late,) = self.server.open_calls(other)
+        output = 'x' * 1_200_000
+        self.assertStatus(self.server.result(late['id'], output), 200)
+        self.server.at_rest(other)
+        self.export()
+        done = self.imports()
+        self.assertEqual(done.stdout.split(), [session, other])
+        self.assertIn('holds', done.stderr)
+        self.verified()
+
+        copy = self.served()
+        self.assertTrue(copy.get('/api/doctor')['held'])
+        for one in (session, other):
+            self.assertEqual(copy.events(one), self.server.events(one))
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        copy.advance(7200)  # beyond the deadline
+        self.assertStatus(copy.result(late['id'], output), 200)  # the receipt is known
+        self.assertEqual([t['status'] for t in copy.turns(session)], ['running'])
+        self.release(copy)
+        copy.at_rest(session)
+        self.assertEqual(copy.said(session), 'deploy A: live')
+        self.server.prompt(other, 'hello')
+        copy.prompt(other, 'hello')
+        self.assertEqual(copy.said(other), self.server.said(other))
+        self.assertEqual(self.server.open_calls(session), [call], 'the original still waits')
+        copy.finish()
+
+    def test_tasks_mail_and_cut_histories_are_whole(self):
+        long = self.server.create('hello')['id']
+        for number in range(120):
+            self.server.prompt(long, f'hello {number}')
+        done = run('retention', '--messages', '100', '--session', long, '--server',
+                   f'http://127.0.0.1:{self.server.port}', env={'DORMOUSE_TOKEN': self.server.token})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_for(lambda: len(self.server.messages(long)) < 200, what='the cut')
+        self.export()
+        self.imports()
+        self.verified()
+        copy = self.served()
+        self.assertEqual(copy.messages(long), self.server.messages(long))
+        self.assertStatus(copy.prompt(long, 'still there'), 200)
+        copy.at_rest(long)
+
+    def test_repetition_changes_nothing_and_continued_sessions_are_named(self):
+        session, call = self.sleeping()
+        self.export()
+        self.imports()
+        self.assertIn('there already 1', self.imports().stderr)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        self.export()
+        self.assertIn('with other events', self.imports(status=1).stderr)
+
+    def test_new_ids_for_numbers_that_are_taken(self):
+        session, call = self.sleeping()
+        self.export()
+        self.imports(to='one')
+        two = Server('--store', 'sqlite', directory=self.folder / 'copy')
+        self.addCleanup(two.clean)
+        own = two.create('hello')['id']
+        two.term()
+        self.assertIn(f'its number is that of {own} here: import with --new-ids',
+                      self.imports(status=1).stderr)
+        was, now = self.imports('--new-ids').stdout.split()
+        self.assertEqual(was, session)
+        self.assertIn('there already 1', self.imports('--new-ids').stderr)
+        self.verified()
+        copy = self.served()
+        (waiting,) = copy.open_calls(now)
+        self.assertNotEqual(waiting['id'], call['id'])
+        self.assertNotIn(session[4:], json.dumps(copy.events(now)))
+        self.release(copy)
+        self.assertStatus(copy.result(waiting['id'], 'live'), 200)
+        copy.at_rest(now)
+        self.assertEqual(copy.said(now), 'deploy A: live')
+
+    def test_session_at_rest_does_not_hold(self):
+        self.server.create('hello')
+        self.export()
+        self.assertNotIn('holds', self.imports().stderr)
+        self.assertFalse(self.served().get('/api/doctor')['held'])
+
+    def test_interrupted_run_follows_its_crash_policy_whatever_the_epochs(self):
+        for _ in range(3):
+            self.server.restart()
+        session = self.server.create('deploy A within 1h')['id']
+        self.export()
+        self.imports('--start')
+        copy = self.served()
+        self.assertFalse(copy.get('/api/doctor')['held'])
+        (call,) = copy.open_calls(session)
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        copy.at_rest(session)
+        self.assertEqual(copy.said(session), 'deploy A: live')
+
+    def test_dry_run_writes_nothing(self):
+        self.sleeping()
+        self.export()
+        self.assertIn('would import 1', self.imports('--dry-run').stderr)
+        self.assertFalse((self.folder / 'copy').exists())
+
+    def test_alias_and_key_of_creation_that_are_in_use(self):
+        made = self.server.post('/api/projects/default/sessions',
+                                {'agentID': 'demo', 'alias': 'ops'}, **{'Idempotency-Key': 'k1'})
+        self.assertStatus(made, 201)
+        self.export()
+        other = Server('--store', 'sqlite', directory=self.folder / 'copy')
+        self.addCleanup(other.clean)
+        self.assertStatus(other.post('/api/projects/default/sessions',
+                                     {'agentID': 'demo', 'alias': 'ops'}), 201)
+        other.term()
+        self.assertIn("its alias 'ops' is that of ses_",
+                      self.imports('--new-ids', status=1).stderr)
+
+
+class Bad(Whole):
+    def setUp(self):
+        super().setUp()
+        self.sleeping()
+        self.server.create('hello')
+        self.export()
+        self.lines = self.file.read_text().splitlines()
+
+    def refused(self, lines, says, status=1, stored=1):
+        self.file.write_text('\n'.join(lines) + '\n')
+        done = self.imports(status=status)
+        self.assertIn(says, done.stderr)
+        self.assertEqual(len(done.stdout.split()), stored, done.stdout)
+        for file in (self.folder / 'copy').rglob('*'):
+            file.unlink()
+
+    def test_edited_lines_are_named_and_the_rest_is_imported(self):
+        frame = next(n for n, line in enumerate(self.lines) if '"type":"frame"' in line)
+        edited = list(self.lines)
+        edited[frame] = edited[frame].replace('deploy A', 'deploy Z')
+        self.refused(edited, 'the digest of the session\'s lines differs')
+        gone = list(self.lines)
+        del gone[frame]
+        self.refused(gone, 'another number of lines')
+        broken = list(self.lines)
+        broken[frame] = broken[frame][:40]
+        self.refused(broken, f'line {frame + 1}: it is not JSON')
+
+    def test_file_that_was_cut_off(self):
+        end = next(n for n, line in enumerate(self.lines) if 'session_end' in line)
+        self.refused(self.lines[:end + 3], 'the file was cut off')
+
+    def test_line_of_100_mb_is_refused_without_memory_for_it(self):
+        frame = next(n for n, line in enumerate(self.lines) if '"type":"frame"' in line)
+        long = list(self.lines)
+        long[frame] = '{"type":"frame","events":"' + 'x' * 100_000_000 + '"}'
+        self.refused(long, f'line {frame + 1}: it is longer than 67108864 bytes')
+
+    def test_other_files_and_formats(self):
+        newer = [self.lines[0].replace('"format":2', '"format":3'), *self.lines[1:]]
+        self.refused(newer, 'newer than this release reads (2)', status=1, stored=0)
+        old = [self.lines[0].replace('"format":2', '"format":1')]
+        self.refused(old, 'make it without --events', status=2, stored=0)
+        done = self.imports(file='-', status=2, stdin='{"type":"other"}\n')
+        self.assertIn('this is no export', done.stderr)
+
+    def test_server_that_runs_keeps_its_directory(self):
+        done = self.imports(target=('--data', self.server.directory), status=4)
+        self.assertIn('in use', done.stderr + done.stdout)
+
+
+class Killed(Whole):
+    def test_import_that_is_killed_has_whole_sessions_and_can_be_repeated(self):
+        made = []
+        for number in range(30):
+            made.append(self.server.create(f'deploy {number} within 1h', wait=0)['id'])
+        for session in made:
+            wait_for(lambda s=session: self.server.open_calls(s), what='calls')
+        self.export()
+        with open(self.file, encoding='utf-8') as file:
+            text = file.read().splitlines(keepends=True)
+        process = subprocess.Popen(
+            [BINARY, 'import', '-', '--data', str(self.folder / 'copy')], env=environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stdin.close)
+        process.stdin.writelines(text[:len(text) // 2])
+        process.stdin.flush()
+        wait_for(lambda: (self.folder / 'copy' / 'held').exists(), what='a first session')
+        process.kill()
+        process.wait()
+        self.verified()
+        self.imports()
+        self.verified()
+        copy = self.served()
+        self.assertTrue(copy.get('/api/doctor')['held'])
+        for session in made:
+            self.assertEqual(copy.events(session), self.server.events(session))
+
+
+class OnPostgres(Whole):
+    def setUp(self):
+        postgres.needed()
+        super().setUp()
+        self.database = postgres.cluster()
+        self.url = self.database.url('t_' + os.urandom(6).hex())
+
+    def shared(self):
+        server = Server('--store', self.url, '--relaxed', start=False)
+        server.store = None
+        self.addCleanup(server.clean)
+        return server.start()
+
+    def test_there_and_back(self):
+        session, call = self.sleeping()
+        other = self.server.create('hello')['id']
+        self.export()
+        done = self.imports(target=('--store', self.url), status=1)
+        self.assertIn('cannot hold', done.stderr)
+        self.assertEqual(done.stdout.split(), [other])
+        self.assertEqual(self.imports('--start', target=('--store', self.url)).stdout.split(),
+                         [session, other, 'there', 'already'])
+        checked = run('verify', '--store', self.url)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        server = self.shared()
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
+        self.assertEqual(server.events(session), self.server.events(session))
+        self.assertStatus(server.result(call['id'], 'live'), 200)
+        server.at_rest(session)
+        self.assertEqual(server.said(session), 'deploy A: live')
+        self.assertIn('in use', self.imports(target=('--store', self.url), status=4).stderr)
+
+        self.export(source=('--store', self.url))
+        self.imports(to='back')
+        self.verified('back')
+        back = self.served('back')
+        self.assertEqual(back.events(session), server.events(session))
 
 
 if __name__ == '__main__':

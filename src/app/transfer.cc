@@ -4,6 +4,7 @@
 #include "app/stores.h"
 #include "base/text/text.h"
 #include "io/clock.h"
+#include "io/fd.h"
 #include "json/json.h"
 #include "runner/transfer/export.h"
 #include "runner/transfer/import.h"
@@ -13,14 +14,18 @@
 #include "store/sqlite/hold.h"
 #include "store/sqlite/sqlite_store.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -120,24 +125,23 @@ Result<Target> open_directory(cli::ImportOptions const& options) {
 // Reads lines without ever holding more than one of the largest size.
 class Lines {
 public:
-    explicit Lines(FILE* file) : file_(file) {}
+    explicit Lines(int fd) : fd_(fd) {}
 
     Result<std::optional<runner::TransferLine>> next() {
         runner::TransferLine out;
         for (bool any = false;; any = true) {
-            if (at_ == size_ && !fill()) {
-                if (std::ferror(file_) != 0)
-                    return fail(Code::store_unavailable, "the file cannot be read: " +
-                                                             std::generic_category().message(errno));
-                if (!any) return std::nullopt;
-                return out;
+            if (at_ == size_) {
+                if (auto filled = fill(); !filled)
+                    return std::unexpected(std::move(filled.error()));
+                if (size_ == 0 && !any) return std::nullopt;
+                if (size_ == 0) return out;
             }
             std::string_view const rest(buffer_.data() + at_, size_ - at_);
             auto const end = rest.find('\n');
             auto const piece = rest.substr(0, end);
-            out.too_long =
-                out.too_long || out.text.size() + piece.size() > runner::transfer_line_bytes_max;
-            out.too_long ? out.text.clear() : void(out.text.append(piece));
+            if (out.text.size() + piece.size() > runner::transfer_line_bytes_max)
+                out = {.text = {}, .too_long = true};
+            if (!out.too_long) out.text.append(piece);
             at_ += piece.size();
             if (end == std::string_view::npos) continue;
             ++at_;
@@ -146,22 +150,22 @@ public:
     }
 
 private:
-    bool fill() {
+    Result<void> fill() {
         at_ = 0;
-        size_ = std::fread(buffer_.data(), 1, buffer_.size(), file_);
-        return size_ > 0;
+        ssize_t read = -1;
+        do {
+            read = ::read(fd_, buffer_.data(), buffer_.size());
+        } while (read < 0 && errno == EINTR);
+        size_ = static_cast<std::size_t>(std::max<ssize_t>(read, 0));
+        if (read >= 0) return {};
+        return fail(Code::store_unavailable,
+                    "the file cannot be read: " + std::generic_category().message(errno));
     }
 
-    FILE* file_;
+    int fd_;
     std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 20);
     std::size_t at_ = 0;
     std::size_t size_ = 0;
-};
-
-struct CloseFile {
-    void operator()(FILE* file) const {
-        if (file != stdin) std::fclose(file);
-    }
 };
 
 void print(cli::ImportOptions const& options, runner::ImportedSession const& session) {
@@ -229,14 +233,14 @@ int export_sessions(cli::ExportOptions const& options) {
 }
 
 int import_sessions(cli::ImportOptions const& options) {
-    std::unique_ptr<FILE, CloseFile> const file(
-        options.file == "-" ? stdin : std::fopen(options.file.c_str(), "rbe"));
-    if (!file)
+    bool const piped = options.file == "-";
+    io::Fd const opened(piped ? -1 : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!piped && opened.get() < 0)
         return complain("import", {Code::not_found, options.file + ": " +
                                                         std::generic_category().message(errno)});
     auto target = options.store ? open_database(options) : open_directory(options);
     if (!target) return complain("import", target.error());
-    Lines lines(file.get());
+    Lines lines(piped ? STDIN_FILENO : opened.get());
     runner::ImportOptions const how{options.new_ids, options.dry_run, user_name(),
                                     io::SystemClock().now()};
     auto const report = runner::import_sessions(

@@ -5,6 +5,7 @@
 #include "base/url.h"
 #include "cli/commands/commands.h"
 #include "opencode/source.h"
+#include "transcript/transcript.h"
 
 #include <fstream>
 #include <ostream>
@@ -48,7 +49,7 @@ Json first_of(Json const& body, std::vector<std::string> const& parts) {
     return out.member_raw("messages", parts.front()).end_object().json();
 }
 
-// Reads sessions one after the other and sends each under a key made from its id in opencode, so
+// Reads sessions one after the other and sends each under a key made from its id there, so
 // that an import can be repeated.
 class Import {
 public:
@@ -131,7 +132,7 @@ void Import::take(opencode::Session const& session) {
 // Sends the first request and the further parts. The server applies each part once, so that all can
 // be sent again.
 Outcome<Reply> Import::send(opencode::Session const& session, Json const& body) {
-    auto const key = "import-opencode-" + percent_encode(session.id);
+    auto const key = "import-" + session.program + "-" + percent_encode(session.id);
     auto const target = "/api/projects/" + percent_encode(context_.global.project) + "/import";
     auto const parts = parts_of(json::View(body)["messages"]);
     if (parts.size() == 1) return client_->post_as(key, target, body);
@@ -207,15 +208,45 @@ Outcome<int> import_export(Context const& context, ImportArgs const& args) {
 
 }  // namespace
 
+namespace {
+
+Outcome<void> read_all(std::vector<std::string> const& from, Import& import) {
+    auto const program = transcript::program_named(from.front());
+    for (std::size_t i = 1; program && i < from.size() && !import.stopped(); ++i) {
+        auto const read = transcript::read_file(*program, from[i]);
+        if (!read) {
+            import.unreadable(read.error().detail);
+            continue;
+        }
+        for (std::string const& line : read->left_out) import.unreadable(from[i] + ", " + line);
+        import.take(read->session);
+    }
+    if (program) return {};
+    auto const done =
+        opencode::read(from.front(),
+                       {.session = [&](opencode::Session const& session) { import.take(session); },
+                        .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    if (done || import.stopped()) return {};
+    bool const none = done.error().code == Code::not_found;
+    return failure(none ? status::not_found : status::usage, done.error().detail,
+                   "PATH is opencode's data folder (`opencode db path` shows it), its "
+                   "opencode.db, or a file of `opencode export`.");
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, ImportArgs const& args) {
-    bool const files = args.from.size() == 2;
+    bool const transcripts =
+        args.from.size() > 1 && transcript::program_named(args.from.front()).has_value();
+    bool const files = args.from.size() > 1 && !transcripts;
     if (!files && is_export(args.from.front())) return import_export(context, args);
     if (args.store || args.new_ids || args.start)
         return failure(status::usage,
                        "--store, --new-ids and --start are for a file of `dormouse export`");
-    if (files && args.from.front() == "files")
+    if (args.from.size() == 2 && args.from.front() == "files")
         return import_files(context, args.from.back(), args.agent, args.dry_run);
-    if (files) return failure(status::usage, "give one PATH, or: files DIR");
+    if (files) return failure(status::usage,
+                       "give one PATH, files DIR, or claude-code, codex or gemini and FILEs");
     if (args.agent.empty()) return failure(status::usage, "--agent is required");
     std::optional<Client> client;
     if (args.dry_run) {
@@ -228,17 +259,9 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
         client.emplace(*std::move(connected));
     }
     Import import(context, client ? &*client : nullptr, args.agent);
-    auto const done =
-        opencode::read(args.from.front(),
-                       {.session = [&](opencode::Session const& session) { import.take(session); },
-                        .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    auto const done = read_all(args.from, import);
     if (import.stopped()) return std::unexpected(*import.stopped());
-    if (!done) {
-        bool const none = done.error().code == Code::not_found;
-        return failure(none ? status::not_found : status::usage, done.error().detail,
-                       "PATH is opencode's data folder (`opencode db path` shows it), its "
-                       "opencode.db, or a file of `opencode export`.");
-    }
+    if (!done) return std::unexpected(done.error());
     return import.end();
 }
 

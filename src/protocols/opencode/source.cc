@@ -143,7 +143,7 @@ ImportBody import_body(Session const& session, std::string_view agent) {
     Files files;
     json::Writer out;
     out.begin_object().member("agentID", agent).member("title", session.title.substr(0, 200));
-    out.member("source", "opencode:" + session.id);
+    out.member("source", session.program + ":" + session.id);
     if (!session.directory.empty()) out.member("cwd", session.directory);
     out.key("messages").begin_array();
     for (Message const& message : session.messages) {

@@ -30,6 +30,7 @@ struct Session {
     std::string directory = {};
     std::int64_t created = 0;
     std::vector<Message> messages = {};  // oldest first
+    std::string program = "opencode";    // whose session it is
 };
 
 // Receives the results: the sessions one by one, and the names of what cannot be read.

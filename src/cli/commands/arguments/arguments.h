@@ -288,7 +288,7 @@ struct AttachArgs {
 };
 // Imports sessions of an export, or that another program has stored.
 struct ImportArgs {
-    std::vector<std::string> from = {};  // an export, a path of opencode's; or "files" and a folder
+    std::vector<std::string> from = {};  // a path; or a word and paths
     std::string agent = {};              // the agent that continues them; empty: their own
     bool dry_run = false;
     // Of an export:
