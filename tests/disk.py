@@ -109,6 +109,35 @@ class Disk(Case):
         self.ballast.unlink()
         self.server.start()
 
+    def test_import_and_export_on_a_full_disk(self):
+        sessions = [self.server.create('deploy A within 1h ' + 'x' * 200_000)['id']
+                    for _ in range(3)]
+        self.server.term()
+        file = pathlib.Path(self.place, 'sessions.jsonl')
+        whole = run('export', '--data', self.server.directory)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        self.fill()
+        with open(file, 'w', encoding='utf-8') as out:
+            ended = subprocess.run([BINARY, 'export', '--data', self.server.directory], stdout=out,
+                                   stderr=subprocess.PIPE, text=True, env=environment())
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn('No space left', ended.stderr)
+        self.ballast.unlink()
+        file.unlink()
+        copy = pathlib.Path(self.place, 'copy')
+        self.assertEqual(run('import', '-', '--data', copy, stdin='').returncode, 2)
+        self.fill()
+        full = run('import', '-', '--data', copy, stdin=whole.stdout)
+        self.assertNotEqual(full.returncode, 0)
+        self.assertTrue(full.stderr.strip())
+        self.ballast.unlink()
+        done = run('import', '-', '--data', copy, stdin=whole.stdout)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for session in sessions:
+            self.assertIn(session, done.stdout)
+        self.assertEqual(run('verify', '--data', copy).returncode, 0)
+        self.server.start()
+
     def test_read_only_directory_is_refused(self):
         session = self.server.create('deploy A')['id']
         self.server.term()

@@ -137,7 +137,7 @@ class Between(Whole):
         self.assertStatus(copy.prompt(long, 'still there'), 200)
         copy.at_rest(long)
 
-    def test_repetition_changes_nothing_and_continued_sessions_are_named(self):
+    def test_repetition_changes_nothing(self):
         session, call = self.sleeping()
         self.export()
         self.imports()
@@ -176,7 +176,7 @@ class Between(Whole):
         self.assertNotIn('holds', self.imports().stderr)
         self.assertFalse(self.served().get('/api/doctor')['held'])
 
-    def test_interrupted_run_follows_its_crash_policy_whatever_the_epochs(self):
+    def test_open_work_continues_whatever_the_epochs(self):
         for _ in range(3):
             self.server.restart()
         session = self.server.create('deploy A within 1h')['id']
@@ -261,7 +261,7 @@ class Bad(Whole):
 
 
 class Killed(Whole):
-    def test_import_that_is_killed_has_whole_sessions_and_can_be_repeated(self):
+    def test_killed_import_has_whole_sessions(self):
         made = []
         for number in range(30):
             made.append(self.server.create(f'deploy {number} within 1h', wait=0)['id'])

@@ -405,5 +405,94 @@ class Mistakes(Import):
         self.assertEqual(self.sessions(), [])
 
 
+class Transcripts(Import):
+    """Transcripts of other agents become readable sessions that an agent continues."""
+
+    def lines(self, name, *records):
+        file = self.folder / name
+        file.write_text(''.join(json.dumps(record) + '\n' for record in records))
+        return file
+
+    def claude_code(self, session='s1', prompt='list the files'):
+        def entry(kind, uuid, parent, content):
+            return {'type': kind, 'uuid': uuid, 'parentUuid': parent, 'sessionId': session,
+                    'cwd': '/srv/app', 'timestamp': '2026-01-31T12:00:00.250Z',
+                    'message': {'role': kind, 'content': content}}
+        return self.lines(
+            f'{session}.jsonl', entry('user', '1', None, prompt),
+            entry('assistant', '2', '1',
+                  [{'type': 'thinking', 'thinking': 'hm'},
+                   {'type': 'tool_use', 'id': 'c1', 'name': 'Bash', 'input': {'command': 'ls'}}]),
+            entry('user', '3', '2',
+                  [{'type': 'tool_result', 'tool_use_id': 'c1', 'content': 'a\nb'}]),
+            entry('assistant', '4', '3', [{'type': 'text', 'text': 'a and b'}]))
+
+    def codex(self):
+        def item(**payload):
+            return {'timestamp': '2026-01-31T12:00:00.250Z', 'type': 'response_item',
+                    'payload': payload}
+        return self.lines(
+            'rollout-1.jsonl',
+            {'type': 'session_meta', 'payload': {'id': 's2', 'cwd': '/srv/app'}},
+            item(type='message', role='user',
+                 content=[{'type': 'input_text', 'text': 'list the files'}]),
+            item(type='reasoning', summary=[{'type': 'summary_text', 'text': 'hm'}]),
+            item(type='function_call', name='Bash', arguments='{"command": "ls"}', call_id='c1'),
+            item(type='function_call_output', call_id='c1', output='a\nb'),
+            item(type='message', role='assistant',
+                 content=[{'type': 'output_text', 'text': 'a and b'}]))
+
+    def gemini(self):
+        file = self.folder / 'session-1.json'
+        file.write_text(json.dumps({'sessionId': 's3', 'projectHash': 'h', 'messages': [
+            {'id': '1', 'type': 'user', 'timestamp': '2026-01-31T12:00:00.250Z',
+             'content': 'list the files'},
+            {'id': '2', 'type': 'gemini', 'timestamp': '2026-01-31T12:00:01Z', 'content': '',
+             'thoughts': [{'subject': 'h', 'description': 'm'}],
+             'toolCalls': [{'id': 'c1', 'name': 'Bash', 'args': {'command': 'ls'},
+                            'status': 'success', 'result': [{'functionResponse': {
+                                'id': 'c1', 'response': {'output': 'a\nb'}}}]}]},
+            {'id': '3', 'type': 'gemini', 'timestamp': '2026-01-31T12:00:02Z',
+             'content': 'a and b'}]}))
+        return file
+
+    def test_each_program(self):
+        for program, file, source in (('claude-code', self.claude_code(), 'claude-code:s1'),
+                                      ('codex', self.codex(), 'codex:s2'),
+                                      ('gemini', self.gemini(), 'gemini:s3')):
+            with self.subTest(program=program):
+                self.assertIn('imported 1', self.run_import(program, str(file)).stdout)
+                session = self.sessions()[0]
+                self.assertEqual(session['title'], 'list the files')
+                self.assertEqual(session['labels']['source'], source)
+                user, assistant = self.server.messages(session['id'])
+                self.assertEqual(user['time']['created'], 1769860800250)
+                self.assertEqual([p['type'] for p in assistant['parts']],
+                                 ['reasoning', 'tool', 'text'])
+                state = assistant['parts'][1]['state']
+                self.assertEqual((state['status'], state['input'], state['output']),
+                                 ('completed', {'command': 'ls'}, 'a\nb'))
+                self.assertEqual(self.server.session(session['id'])['activity'],
+                                 {'type': 'idle'})
+                self.server.prompt(session['id'], 'continue')
+                self.assertEqual(self.server.said(session['id']),
+                                 'Bash ls: a\nb\nYou said: continue')
+                self.assertIn('there already 1', self.run_import(program, str(file)).stdout)
+
+    def test_several_files_and_those_that_are_none(self):
+        first, second = self.claude_code(), self.claude_code('s9', 'what now')
+        other = self.lines('other.jsonl', {'type': 'other'})
+        done = self.run_import('claude-code', str(first), str(other), str(second), status=1)
+        self.assertIn('imported 2', done.stdout)
+        self.assertIn('other.jsonl: it holds no message of claude-code', done.stderr)
+        bad = self.lines('s10.jsonl', *[json.loads(line) for line in
+                                        self.claude_code('s10').read_text().splitlines()])
+        bad.write_text('{"broken\n' + bad.read_text())
+        done = self.run_import('claude-code', str(bad), status=1)
+        self.assertIn('imported 1', done.stdout)
+        self.assertIn('s10.jsonl, line 1: ', done.stderr)
+        self.assertIn('there is no file', self.run_import('codex', '/nowhere', status=1).stderr)
+
+
 if __name__ == '__main__':
     main()

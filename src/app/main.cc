@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
     auto const serve = [](dormouse::cli::ServeOptions const& options) {
         return dormouse::app::serve(options, dormouse::app::web_files());
     };
-    return dormouse::cli::run(argc, argv,
-                              {serve, dormouse::app::verify, dormouse::app::config,
-                               dormouse::app::backup, dormouse::app::restore,
-                               dormouse::app::export_sessions, dormouse::app::import_sessions,
-                               DORMOUSE_VERSION});
+    return dormouse::cli::run(
+        argc, argv,
+        {serve, dormouse::app::verify, dormouse::app::config, dormouse::app::backup,
+         dormouse::app::restore, dormouse::app::export_sessions, dormouse::app::import_sessions,
+         DORMOUSE_VERSION});
 }

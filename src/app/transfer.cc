@@ -198,8 +198,7 @@ int conclude(cli::ImportOptions const& options, runner::ImportReport const& repo
                  static_cast<unsigned long long>(report.imported),
                  static_cast<unsigned long long>(report.before),
                  static_cast<unsigned long long>(report.refused));
-    if (report.cut_off)
-        std::fprintf(stderr, "the file was cut off: its last line is missing\n");
+    if (report.cut_off) std::fprintf(stderr, "the file was cut off: its last line is missing\n");
     if (report.holding > 0 && !options.start && !options.dry_run)
         std::fprintf(stderr,
                      "%llu have work to do, so %s holds: dormouse serve --data %s, then dormouse "
@@ -236,8 +235,8 @@ int import_sessions(cli::ImportOptions const& options) {
     bool const piped = options.file == "-";
     io::Fd const opened(piped ? -1 : ::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!piped && opened.get() < 0)
-        return complain("import", {Code::not_found, options.file + ": " +
-                                                        std::generic_category().message(errno)});
+        return complain("import", {Code::not_found,
+                                   options.file + ": " + std::generic_category().message(errno)});
     auto target = options.store ? open_database(options) : open_directory(options);
     if (!target) return complain("import", target.error());
     Lines lines(piped ? STDIN_FILENO : opened.get());

@@ -222,10 +222,9 @@ Outcome<void> read_all(std::vector<std::string> const& from, Import& import) {
         import.take(read->session);
     }
     if (program) return {};
-    auto const done =
-        opencode::read(from.front(),
-                       {.session = [&](opencode::Session const& session) { import.take(session); },
-                        .unreadable = [&](std::string const& what) { import.unreadable(what); }});
+    auto const done = opencode::read(
+        from.front(), {.session = [&](opencode::Session const& session) { import.take(session); },
+                       .unreadable = [&](std::string const& what) { import.unreadable(what); }});
     if (done || import.stopped()) return {};
     bool const none = done.error().code == Code::not_found;
     return failure(none ? status::not_found : status::usage, done.error().detail,
@@ -245,7 +244,8 @@ Outcome<int> execute(Context const& context, ImportArgs const& args) {
                        "--store, --new-ids and --start are for a file of `dormouse export`");
     if (args.from.size() == 2 && args.from.front() == "files")
         return import_files(context, args.from.back(), args.agent, args.dry_run);
-    if (files) return failure(status::usage,
+    if (files)
+        return failure(status::usage,
                        "give one PATH, files DIR, or claude-code, codex or gemini and FILEs");
     if (args.agent.empty()) return failure(status::usage, "--agent is required");
     std::optional<Client> client;

@@ -7,9 +7,8 @@ namespace {
 
 // What Codex itself puts in front of the person's text.
 bool is_boilerplate(std::string_view text) {
-    for (std::string_view const begins :
-         {"<environment_context>", "<user_instructions>", "<permissions instructions>",
-          "# AGENTS.md instructions"})
+    for (std::string_view const begins : {"<environment_context>", "<user_instructions>",
+                                          "<permissions instructions>", "# AGENTS.md instructions"})
         if (text.starts_with(begins)) return true;
     return false;
 }
@@ -53,8 +52,7 @@ private:
             draft_.assistant(at);
             draft_.reasoning(joined_text(item["summary"]));
         } else if (type == "function_call" || type == "custom_tool_call") {
-            Json const input =
-                parsed(item[type == "function_call" ? "arguments" : "input"]);
+            Json const input = parsed(item[type == "function_call" ? "arguments" : "input"]);
             draft_.assistant(at);
             draft_.call(call, item["name"].string_or("tool"), json::View(input));
         } else if (type == "local_shell_call") {

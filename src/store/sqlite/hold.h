@@ -1,6 +1,7 @@
 #pragma once
 // A data directory that `dormouse restore` has written, or into which `dormouse import` has put
-// sessions with outstanding work, holds: the file DIR/held says so. The copy must not repeat what the original has done, or still does, until a person releases it.
+// sessions with outstanding work, holds: the file DIR/held says so. The copy must not repeat what
+// the original has done, or still does, until a person releases it.
 
 #include <dormouse/error.h>
 

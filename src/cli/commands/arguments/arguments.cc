@@ -253,17 +253,19 @@ void Grammar::add_faces() {
 
 void Grammar::add_import() {
     auto const import = std::make_shared<ImportArgs>();
-    auto* const i = add("import",
-                        "Import sessions: of an export, of opencode or another agent, or files of an index",
-                        "dormouse import sessions.jsonl --data ./copy\n"
-                        "  dormouse import ~/.local/share/opencode --agent ops --dry-run\n"
-                        "  dormouse import claude-code ~/.claude/projects/*/*.jsonl --agent ops\n"
-                        "  dormouse import files /backup/dormouse",
-                        import);
-    i->add_option("path", import->from,
-                  "A file of `dormouse export`, or - for standard input; opencode's data folder, "
-                  "its opencode.db, or a file of `opencode export`; files DIR; or claude-code, codex or "
-                  "gemini and their transcripts")
+    auto* const i =
+        add("import",
+            "Import sessions: of an export, of opencode or another agent, or files of an index",
+            "dormouse import sessions.jsonl --data ./copy\n"
+            "  dormouse import ~/.local/share/opencode --agent ops --dry-run\n"
+            "  dormouse import claude-code ~/.claude/projects/*/*.jsonl --agent ops\n"
+            "  dormouse import files /backup/dormouse",
+            import);
+    i->add_option(
+         "path", import->from,
+         "A file of `dormouse export`, or - for standard input; opencode's data folder, "
+         "its opencode.db, or a file of `opencode export`; files DIR; or claude-code, codex or "
+         "gemini and their transcripts")
         ->type_name("PATH")
         ->expected(1, 100'000)
         ->required();

@@ -72,7 +72,8 @@ Result<void> compare(Portable const& session, Folded const& folded) {
     }
     for (auto const& [key, row] : folded.rebuilt.pending)
         if (auto const found = pending.find(key); found == pending.end() || found->second != row)
-            return wrong("the row of call " + std::to_string(row.call) + " differs from its events");
+            return wrong("the row of call " + std::to_string(row.call) +
+                         " differs from its events");
     std::map<std::string, Seq> keys;
     for (port::KeyRow const& row : session.keys) {
         if (row.seq > folded.rebuilt.state.head) return wrong("a key names a later event");
@@ -109,8 +110,7 @@ public:
     [[nodiscard]] Result<bool> there() {
         auto const rows = store_.all_sessions(session_.id.number() - 1, 1);
         if (!rows) return std::unexpected(rows.error());
-        bool const taken =
-            !rows->empty() && rows->front().id.number() == session_.id.number();
+        bool const taken = !rows->empty() && rows->front().id.number() == session_.id.number();
         if (taken && rows->front().id != session_.id)
             return fail(Code::conflict, "its number is that of " + rows->front().id.text() +
                                             " here: import with --new-ids");
@@ -122,8 +122,7 @@ public:
     [[nodiscard]] bool has_work() const {
         return wake_at(state_).has_value() ||
                std::ranges::any_of(session_.posts, [](port::OutboxRow const& post) {
-                   return post.state == port::OutboxState::pending &&
-                          post.kind != quarantined_kind;
+                   return post.state == port::OutboxState::pending && post.kind != quarantined_kind;
                });
     }
     [[nodiscard]] std::set<Epoch> epochs() const { return intent_epochs(state_); }
@@ -163,8 +162,10 @@ private:
             auto const made = store_.find_created(*key);
             if (!made) return std::unexpected(made.error());
             if (*made && **made != session_.id)
-                return fail(Code::conflict, "the Idempotency-Key that it was created under is that "
-                                            "of " + (*made)->text() + " here");
+                return fail(Code::conflict,
+                            "the Idempotency-Key that it was created under is that "
+                            "of " +
+                                (*made)->text() + " here");
             has_created_ = made->has_value();
         }
         bool const ended = state_.lifecycle == session::Lifecycle::completed;
@@ -181,8 +182,9 @@ private:
             auto const rows = store_.all_sessions(post.makes->number() - 1, 1);
             if (!rows) return std::unexpected(rows.error());
             if (!rows->empty() && rows->front().id.number() == post.makes->number())
-                return fail(Code::conflict, "the number of a session that it will make is taken: "
-                                            "import with --new-ids");
+                return fail(Code::conflict,
+                            "the number of a session that it will make is taken: "
+                            "import with --new-ids");
         }
         return {};
     }
@@ -248,8 +250,8 @@ private:
         last.posts = session_.posts;
         last.rules = session_.rules;
         for (auto const& [seq, bytes] : session_.artifacts) last.artifacts.push_back({seq, bytes});
-        last.snapshot = port::SnapshotRow{state_.head, wire::snapshot_format,
-                                          wire::write_state(state_)};
+        last.snapshot =
+            port::SnapshotRow{state_.head, wire::snapshot_format, wire::write_state(state_)};
         json::Writer line;
         line.begin_object().member("type", "session_imported").member("at", to_ms(options_.at));
         line.member("sessionID", session_.id.text()).member("seq", state_.head);

@@ -137,10 +137,9 @@ Result<TransferHead> read_head(std::string_view line) {
         return fail(Code::bad_value, "this is no export: its first line does not say so");
     auto const format = head["format"].integer_or(0);
     if (format > transfer_format)
-        return fail(Code::newer_format, "format " + std::to_string(format) +
-                                            " is newer than this release reads (" +
-                                            std::to_string(transfer_format) +
-                                            "): use the release that wrote it");
+        return fail(Code::newer_format,
+                    "format " + std::to_string(format) + " is newer than this release reads (" +
+                        std::to_string(transfer_format) + "): use the release that wrote it");
     if (format < transfer_format)
         return fail(Code::bad_value,
                     "it holds events for reading, not whole sessions: make it without --events");

@@ -125,7 +125,7 @@ TEST_F(Transfer, TakenNumber_IsRefusedAndWithNewIdsAllNamesChange) {
     EXPECT_EQ(done[0].now, now);
 }
 
-TEST_F(Transfer, EditedOrTruncatedSession_IsRefusedAloneAndNothingOfItIsWritten) {
+TEST_F(Transfer, EditedOrTruncatedSession_IsRefusedAlone) {
     SessionId const first = new_session();
     SessionId const second = new_session();
     auto const lines = exported();
