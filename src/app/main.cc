@@ -39,5 +39,5 @@ int main(int argc, char** argv) {
         argc, argv,
         {serve, dormouse::app::verify, dormouse::app::config, dormouse::app::backup,
          dormouse::app::restore, dormouse::app::export_sessions, dormouse::app::import_sessions,
-         DORMOUSE_VERSION});
+         dormouse::app::compact, DORMOUSE_VERSION});
 }

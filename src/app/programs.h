@@ -16,6 +16,7 @@ namespace dormouse::app {
 [[nodiscard]] int restore(cli::RestoreOptions const& options);
 [[nodiscard]] int export_sessions(cli::ExportOptions const& options);
 [[nodiscard]] int import_sessions(cli::ImportOptions const& options);
+[[nodiscard]] int compact(cli::CompactOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 
 }  // namespace dormouse::app

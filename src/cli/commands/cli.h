@@ -68,6 +68,12 @@ struct ImportOptions {
     bool json = false;
 };
 
+struct CompactOptions {
+    std::string data;                       // data directory, never empty; a server may use it
+    std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
+    bool json = false;
+};
+
 struct ConfigOptions {
     std::string what;  // init, check or keys
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
@@ -83,6 +89,7 @@ struct Programs {
     std::function<int(RestoreOptions const&)> restore;
     std::function<int(ExportOptions const&)> export_sessions;
     std::function<int(ImportOptions const&)> import_sessions;
+    std::function<int(CompactOptions const&)> compact;
     std::string version;
 };
 

@@ -143,6 +143,13 @@ Outcome<int> execute(Context const& context, BackupArgs const& args) {
                                     .json = context.global.json});
 }
 
+Outcome<int> execute(Context const& context, CompactArgs const& args) {
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.compact(
+        {.data = *std::move(directory), .store = args.store, .json = context.global.json});
+}
+
 // A copy must not get into the default directory by an omission.
 Outcome<int> execute(Context const& context, RestoreArgs const& args) {
     if (context.global.data.empty())

@@ -171,6 +171,7 @@ void Grammar::add_checks() {
         ->type_name("FILE")
         ->needs(backup);
     add_backup();
+    add_compact();
 }
 
 void Grammar::add_backup() {
@@ -195,6 +196,14 @@ void Grammar::add_backup() {
         ->type_name("DIR")
         ->required();
     r->add_option("--key", restore->key, "Key of an encrypted backup")->type_name("FILE");
+}
+
+void Grammar::add_compact() {
+    auto const args = std::make_shared<CompactArgs>();
+    add("compact", "Give free space of the database back, also while its server runs",
+        "dormouse compact --data ./sessions", args)
+        ->add_option("--store", args->store, "postgres://… instead of the data directory")
+        ->type_name("URL");
 }
 
 void Grammar::add_retention() {

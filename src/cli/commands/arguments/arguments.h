@@ -303,6 +303,9 @@ struct ExportArgs {
     bool all_projects = false;
     bool events = false;  // for reading, from a server
 };
+struct CompactArgs {
+    std::optional<std::string> store = {};
+};
 struct PathsArgs {};
 struct StatusArgs {};
 // Writes a first configuration and an example tool.
@@ -326,7 +329,7 @@ using Command =
                  ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
                  ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
-                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs>;
+                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs>;
 
 struct Invocation {
     Global global;

@@ -46,6 +46,7 @@ private:
     void add_checks();
     void add_retention();
     void add_backup();
+    void add_compact();
     void add_import();
     void add_export();
     void add_shell();

@@ -1,0 +1,24 @@
+#pragma once
+// Gives the free pages of a database back to the file system.
+
+#include <dormouse/error.h>
+
+#include <cstdint>
+#include <filesystem>
+
+namespace dormouse::store::sqlite {
+
+struct CompactReport {
+    std::uint64_t before = 0;  // bytes of the database and its log
+    std::uint64_t after = 0;
+    bool rewritten = false;  // the whole file, and not its free pages only
+};
+
+// Beside the process that uses the directory: in steps of a few milliseconds, between which it
+// writes, if the file can give pages back one by one. Otherwise the file is rewritten once, which
+// makes that possible; nobody may use the directory then. A crash leaves the old file or the new
+// one. Blocks. Errors: not_found, newer_format, wrong_state (in use, and to be rewritten),
+// store_full, store_unavailable.
+[[nodiscard]] Result<CompactReport> compact(std::filesystem::path const& directory);
+
+}  // namespace dormouse::store::sqlite
