@@ -22,15 +22,15 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr int cache_kib = 4 * 1024;
-constexpr int busy_timeout_ms = 10'000;
+constexpr int compact_cache_kib = 4 * 1024;
+constexpr int compact_wait_ms = 10'000;
 constexpr std::int64_t incremental = 2;  // PRAGMA auto_vacuum
 constexpr std::int64_t pages_min = 8, pages_max = 1'024;
 constexpr auto step_max = std::chrono::milliseconds(20);
 constexpr int rest = 3;  // times as long as a step, for those who write
 constexpr char const* new_name = "dormouse.db.compact";
 
-std::uint64_t size_of(fs::path const& directory) {
+std::uint64_t bytes_of_files(fs::path const& directory) {
     std::uint64_t out = 0;
     for (char const* const name : {"dormouse.db", "dormouse.db-wal"}) {
         std::error_code error;
@@ -40,10 +40,10 @@ std::uint64_t size_of(fs::path const& directory) {
     return out;
 }
 
-Result<Connection> open(fs::path const& directory) {
-    auto connection =
-        Connection::open(directory / "dormouse.db",
-                         {.cache_kib = cache_kib, .busy_timeout_ms = busy_timeout_ms, .vfs = {}});
+Result<Connection> open_file(fs::path const& directory) {
+    auto connection = Connection::open(
+        directory / "dormouse.db",
+        {.cache_kib = compact_cache_kib, .busy_timeout_ms = compact_wait_ms, .vfs = {}});
     if (!connection) return connection;
     auto const version = version_of(*connection);
     if (!version) return std::unexpected(version.error());
@@ -71,17 +71,17 @@ Result<void> give_back(Connection& connection) {
     return connection.run("PRAGMA wal_checkpoint(PASSIVE)");
 }
 
-std::unexpected<Error> refused(fs::path const& path, int error) {
+std::unexpected<Error> unwritable(fs::path const& path, int error) {
     return fail(error == ENOSPC ? Code::store_full : Code::store_unavailable,
                 path.string() + ": " + std::generic_category().message(error));
 }
 
-Result<void> sync_file(fs::path const& path) {
+Result<void> sync_copy(fs::path const& path) {
     int const fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (fd < 0) return refused(path, errno);
+    if (fd < 0) return unwritable(path, errno);
     int const error = ::fsync(fd) == 0 ? 0 : errno;
     ::close(fd);
-    if (error != 0) return refused(path, error);
+    if (error != 0) return unwritable(path, error);
     return {};
 }
 
@@ -90,13 +90,13 @@ Result<void> make_new(fs::path const& path) {
     std::error_code error;
     fs::remove(path, error);
     int const fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) return refused(path, errno);
+    if (fd < 0) return unwritable(path, errno);
     ::close(fd);
     return {};
 }
 
 Result<void> write_copy(fs::path const& directory, fs::path const& copy) {
-    auto connection = open(directory);
+    auto connection = open_file(directory);
     if (!connection) return std::unexpected(std::move(connection.error()));
     // The log must be empty, because it does not fit the new file.
     auto done = connection->run("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -117,9 +117,9 @@ Result<void> rewrite(fs::path const& directory) {
     auto const copy = directory / new_name;
     auto done = make_new(copy);
     if (done) done = write_copy(directory, copy);
-    if (done) done = sync_file(copy);
+    if (done) done = sync_copy(copy);
     if (done && ::rename(copy.c_str(), (directory / "dormouse.db").c_str()) != 0)
-        done = refused(copy, errno);
+        done = unwritable(copy, errno);
     if (done) return sync_directory(directory);
     std::error_code error;
     fs::remove(copy, error);
@@ -127,7 +127,7 @@ Result<void> rewrite(fs::path const& directory) {
 }
 
 Result<bool> gives_pages_back(fs::path const& directory) {
-    auto connection = open(directory);
+    auto connection = open_file(directory);
     if (!connection) return std::unexpected(std::move(connection.error()));
     auto const mode = connection->integer("PRAGMA auto_vacuum");
     if (!mode) return std::unexpected(mode.error());
@@ -145,7 +145,7 @@ Result<CompactReport> compact(fs::path const& directory) {
     if (!fs::exists(directory / "dormouse.db", error))
         return fail(Code::not_found,
                     "dormouse.db not found in " + directory.string() + "; set --data DIR");
-    CompactReport out{size_of(directory), 0, false};
+    CompactReport out{bytes_of_files(directory), 0, false};
     auto const done = gives_pages_back(directory);
     if (!done) return std::unexpected(done.error());
     if (!*done) {
@@ -159,7 +159,7 @@ Result<CompactReport> compact(fs::path const& directory) {
             return std::unexpected(std::move(rewritten.error()));
         out.rewritten = true;
     }
-    out.after = size_of(directory);
+    out.after = bytes_of_files(directory);
     return out;
 }
 
