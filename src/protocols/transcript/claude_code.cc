@@ -1,8 +1,9 @@
 // Claude Code: one JSON object a line. An entry names the one before it (parentUuid).
 #include "transcript/draft.h"
 
+#include <map>
 #include <set>
-#include <vector>
+#include <string>
 
 namespace dormouse::transcript {
 

@@ -3,6 +3,8 @@
 #include "transcript/draft.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::transcript {

@@ -9,6 +9,8 @@
 #include "wire/state_json.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -77,11 +79,17 @@ Result<void> compare(Portable const& session, Folded const& folded) {
     std::map<std::string, Seq> keys;
     for (port::KeyRow const& row : session.keys) {
         if (row.seq > folded.rebuilt.state.head) return wrong("a key names a later event");
-        keys[row.key] = row.seq;
+        if (!keys.emplace(row.key, row.seq).second) return wrong("a key is there twice");
     }
     for (auto const& [key, seq] : folded.rebuilt.keys)
         if (auto const found = keys.find(key); found == keys.end() || found->second != seq)
             return wrong("a key of event " + std::to_string(seq) + " is missing");
+    std::set<port::OutboxKey> posts;
+    for (port::OutboxRow const& row : session.posts)
+        if (!posts.insert(row.key).second) return wrong("a message is there twice");
+    std::string const own = "rul_" + session.id.bare() + "_";
+    for (port::RuleRow const& row : session.rules)
+        if (!row.id.starts_with(own)) return wrong("a rule is that of another session");
     for (auto const& [seq, artifact] : folded.rebuilt.artifacts) {
         auto const found = session.artifacts.find(seq);
         if (found == session.artifacts.end())
@@ -168,8 +176,7 @@ private:
                                 (*made)->text() + " here");
             has_created_ = made->has_value();
         }
-        bool const ended = state_.lifecycle == session::Lifecycle::completed;
-        if (!state_.alias.empty() && !ended) {
+        if (uses_alias()) {
             auto const holder = store_.aliases(state_.project, state_.alias, 1);
             if (!holder) return std::unexpected(holder.error());
             if (!holder->empty())
@@ -187,6 +194,11 @@ private:
                             "import with --new-ids");
         }
         return {};
+    }
+
+    // A completed session has released it.
+    [[nodiscard]] bool uses_alias() const {
+        return !state_.alias.empty() && state_.lifecycle != session::Lifecycle::completed;
     }
 
     [[nodiscard]] port::SessionRow row(bool whole) const {
@@ -241,7 +253,7 @@ private:
 
     void finish_last(port::Append& last) const {
         last.row = row(true);
-        last.claims_alias = !state_.alias.empty();
+        last.claims_alias = uses_alias();
         last.wake_at = wake_at(state_);
         last.wake_changed = true;
         last.pending = session_.pending;

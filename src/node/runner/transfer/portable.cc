@@ -5,8 +5,6 @@
 #include "base/text/text.h"
 #include "json/json.h"
 
-#include <array>
-#include <span>
 #include <utility>
 
 namespace dormouse::runner {
