@@ -94,6 +94,48 @@ test('files are dropped and pasted, and text is pasted as text', async ({ page, 
   await expect(page.locator('.msg .media a')).toHaveText('rows.csv');
 });
 
+/** A picture without compression, as a BMP: white, with 24 bits a pixel. */
+function bitmap(width: number, height: number): Buffer {
+  const out = Buffer.alloc(54 + 3 * width * height, 255);
+  out.fill(0, 0, 54);
+  out.write('BM');
+  out.writeUInt32LE(out.length, 2);
+  out.writeUInt32LE(54, 10);
+  out.writeUInt32LE(40, 14);
+  out.writeInt32LE(width, 18);
+  out.writeInt32LE(height, 22);
+  out.writeUInt16LE(1, 26);
+  out.writeUInt16LE(24, 28);
+  return out;
+}
+
+test('picture that is too large is made smaller, and another file is refused', async ({
+  page,
+  server,
+}) => {
+  const session = await server.create();
+  await signIn(page, server, `/sessions/${session.id}`);
+  const chooser = page.locator('.cmp input[type=file]').first();
+  await chooser.setInputFiles({
+    name: 'photo.bmp',
+    mimeType: 'image/bmp',
+    buffer: bitmap(2400, 1000),
+  });
+  await shows(page, 'photo.bmp was made smaller');
+  await expect(attached(page)).toHaveText([/photo\.jpg/]);
+  for (const [name, mimeType] of [
+    ['rows.csv', 'text/csv'],
+    ['broken.png', 'image/png'],
+  ] as const) {
+    await chooser.setInputFiles({ name, mimeType, buffer: Buffer.alloc(5_300_000, 'a') });
+    await shows(page, `${name} must be at most 5 MiB`);
+  }
+  await message(page).fill('see');
+  await button(page, 'Send').click();
+  await shows(page, 'You said: see');
+  await expect.poll(() => widths(page)).toEqual([2048]);
+});
+
 test.describe('while a turn is open', () => {
   const choose = async (page: Page, mode: string): Promise<void> => {
     await page.getByLabel('How it is sent: Queue').click();
