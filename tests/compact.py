@@ -27,7 +27,7 @@ class Compact(Case):
         gone = [self.server.create('hello ' + 'x' * 400_000)['id'] for _ in range(count)]
         for session in gone:
             self.server.at_rest(session)
-            self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 200)
+            self.assertStatus(self.server.delete(f'/api/sessions/{session}'), 204)
         return stays
 
     def kill_when(self, is_time):

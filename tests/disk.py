@@ -110,7 +110,7 @@ class Disk(Case):
         self.server.start()
 
     def test_import_and_export_on_a_full_disk(self):
-        sessions = [self.server.create('deploy A within 1h ' + 'x' * 200_000)['id']
+        sessions = [self.server.create('deploy A within 1h ' + 'x' * 20_000)['id']
                     for _ in range(3)]
         self.server.term()
         file = pathlib.Path(self.place, 'sessions.jsonl')
