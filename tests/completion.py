@@ -55,7 +55,7 @@ class Completion(Case):
         self.assertEqual(self.bash('pro'), ['prompt', 'progress'])
         self.assertIn('watch', self.bash(''))
         self.assertNotIn('candidates', self.bash(''))
-        self.assertEqual(self.bash('prompt', '--w'), ['--when'])
+        self.assertEqual(self.bash('prompt', '--wh'), ['--when'])
         self.assertIn('--server', self.bash('sessions', '--'))
         self.assertEqual(
             self.bash('prompt', '--when', ''), ['queue', 'steer', 'interrupt', 'reject']
@@ -157,7 +157,7 @@ class Manual(Case):
 
     def test_completion_names_every_command(self):
         page = run('man').stdout
-        listed = run('--help').stdout.split('Subcommands:')[1]
+        listed = run('--help').stdout.split('Run a server:')[1]
         for line in listed.splitlines():
             words = line.split()
             if line.startswith('  ') and words and words[0].isalpha() and line[2] != ' ':

@@ -8,6 +8,7 @@
 #include "config/example.h"
 #include "config/keys.h"
 #include "config/read.h"
+#include "config/schema.h"
 #include "config/values.h"
 #include "json/json.h"
 
@@ -182,6 +183,14 @@ int check(std::string const& file, std::string const& data, bool as_json) {
     return 0;
 }
 
+// Says nothing if there are none.
+int only_mistakes(std::string const& file) {
+    auto const config = load_config(file);
+    if (!config) return print_mistakes(file, config.error(), false);
+    auto const mistakes = mistakes_in(*config);
+    return mistakes.empty() ? 0 : print_mistakes(file, mistakes, false);
+}
+
 int show(std::string const& file, bool as_json) {
     auto const config = load_config(file);
     if (!config) return print_mistakes(file, config.error(), as_json);
@@ -194,8 +203,10 @@ int show(std::string const& file, bool as_json) {
 
 int config(cli::ConfigOptions const& options) {
     if (options.what == "init") return write_example(options.path);
+    if (options.what == "schema") return std::puts(config::schema().c_str()) < 0 ? 1 : 0;
     if (options.what == "keys") return print_keys(options.json);
     if (options.what == "show") return show(options.path, options.json);
+    if (options.what == "mistakes") return only_mistakes(options.path);
     return check(options.path, options.data, options.json);
 }
 

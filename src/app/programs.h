@@ -1,6 +1,6 @@
 #pragma once
-// Commands that work on a data directory or a configuration directly. Each returns the exit status
-// of the process.
+// Commands that work on a data directory or a configuration directly. Those that return an int
+// return the exit status of the process.
 
 #include "cli/commands/cli.h"
 #include "http/resources/pages/web_page.h"
@@ -18,5 +18,8 @@ namespace dormouse::app {
 [[nodiscard]] int import_sessions(cli::ImportOptions const& options);
 [[nodiscard]] int compact(cli::CompactOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
+[[nodiscard]] int listen(cli::ListenOptions const& options);
+[[nodiscard]] std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(
+    cli::SampleOptions const& options);
 
 }  // namespace dormouse::app

@@ -98,9 +98,10 @@ Outcome<ChildServer> ChildServer::start(Options const& options) {
     io::Fd const log(::open(log_path.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
     if (!log.open())
         return failure(status::failed, "cannot write " + log_path + ": " + std::strerror(errno));
-    std::vector<std::string> words{"dormouse",   "serve",       "--no-config",
-                                   "--listen",   "127.0.0.1:0", "--data",
-                                   options.data, "--ready-fd",  std::to_string(write_end.get())};
+    std::vector<std::string> words{"dormouse", "serve"};
+    words.insert(words.end(), options.options.begin(), options.options.end());
+    words.insert(words.end(),
+                 {"--data", options.data, "--ready-fd", std::to_string(write_end.get())});
     words.insert(words.end(), options.more.begin(), options.more.end());
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
@@ -175,6 +176,11 @@ Outcome<Client> ChildServer::client() const {
     options.address = *std::move(address);
     options.token = token();
     return Client(std::move(options));
+}
+
+bool ChildServer::ended() {
+    if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = -1;
+    return pid_ <= 0;
 }
 
 void ChildServer::kill() {

@@ -34,8 +34,9 @@ class ChildServer {
 public:
     struct Options {
         std::string program =
-            "/proc/self/exe";  // must accept: serve --listen A --data DIR --ready-fd N
+            "/proc/self/exe";  // must accept: serve OPTIONS --data DIR --ready-fd N
         std::string data;      // data directory; output goes to DIR/server.log
+        std::vector<std::string> options = {"--no-config", "--listen", "127.0.0.1:0"};
         std::vector<std::string> more = {};  // further arguments of `serve`
         Duration ready_limit{30'000};
     };
@@ -55,6 +56,8 @@ public:
     [[nodiscard]] Outcome<Client> client() const;
     [[nodiscard]] std::string token() const;
 
+    // Whether it has ended by itself.
+    [[nodiscard]] bool ended();
     void kill();                         // SIGKILL; returns when the process has ended
     [[nodiscard]] Outcome<void> stop();  // SIGTERM; returns when it has ended with status 0
 

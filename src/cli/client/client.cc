@@ -118,6 +118,7 @@ struct Client::Request {
     std::string key = {};  // Idempotency-Key
     bool stream = false;   // text/event-stream
     std::string last_event_id = {};
+    Headers headers = {};  // not empty: in place of token and content type
 };
 
 // The transfers of a client and of its streams.
@@ -192,8 +193,11 @@ port::HttpRequest Client::encoded(Request const& request) const {
         if (!value.empty()) out.headers.push_back({std::move(name), std::move(value)});
     };
     add("Accept", request.stream ? "text/event-stream" : "application/json");
-    if (!options_.token.empty()) add("Authorization", "Bearer " + options_.token);
-    if (!request.body.empty()) add("Content-Type", "application/json");
+    for (auto const& [name, value] : request.headers) add(name, value);
+    if (request.headers.empty()) {
+        if (!options_.token.empty()) add("Authorization", "Bearer " + options_.token);
+        if (!request.body.empty()) add("Content-Type", "application/json");
+    }
     if (!request.key.empty()) add("Idempotency-Key", '"' + request.key + '"');
     add("Last-Event-ID", request.last_event_id);
     out.send_once = !repeatable(request.method, request.target, request.key);
@@ -270,6 +274,11 @@ Outcome<Reply> Client::post_patiently_as(std::string const& key, std::string con
         if (!again) return reply;
         std::this_thread::sleep_for(std::chrono::milliseconds(500 << tries));
     }
+}
+
+Outcome<Reply> Client::deliver(std::string const& target, Headers const& headers,
+                               std::string const& body) {
+    return ask({.method = "POST", .target = target, .body = body, .headers = headers});
 }
 
 Outcome<Reply> Client::patch(std::string const& target, Json const& body) {

@@ -60,8 +60,9 @@ public:
         int interrupt_fd = -1;  // when readable, requests end with exit `interrupted`
         int output_fd =
             -1;  // where events() is printed; when it is closed, events() ends with exit `unread`
-        Duration time_limit{75'000};     // of one request; longer than any `wait`
-        Duration silence_limit{45'000};  // of a stream; three heartbeats
+        std::vector<std::string> listed = {};  // what #1, #2, … mean (last_list.h)
+        Duration time_limit{75'000};           // of one request; longer than any `wait`
+        Duration silence_limit{45'000};        // of a stream; three heartbeats
     };
 
     explicit Client(Options options);
@@ -81,6 +82,10 @@ public:
     // The same with the key of the caller.
     [[nodiscard]] Outcome<Reply> post_patiently_as(std::string const& key,
                                                    std::string const& target, Json const& body);
+    // Sends bytes with these headers and without the token: a webhook, which is signed.
+    using Headers = std::vector<std::pair<std::string, std::string>>;
+    [[nodiscard]] Outcome<Reply> deliver(std::string const& target, Headers const& headers,
+                                         std::string const& body);
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
     [[nodiscard]] Outcome<Reply> remove(std::string const& target);
     // Returns the body of the reply unchanged; it need not be JSON.
@@ -94,6 +99,7 @@ public:
                                        OnEvent const& on_event);
     // Opens another stream at `target`, after event `after`. Errors come from its read().
     [[nodiscard]] EventStream open(std::string const& target, std::string const& after);
+    [[nodiscard]] std::vector<std::string> const& listed() const { return options_.listed; }
     // Waits until data has arrived for a stream, `fd` is readable (returns true) or `limit` is
     // over.
     [[nodiscard]] bool wait(int fd, Duration limit);

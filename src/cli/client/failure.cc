@@ -218,6 +218,27 @@ std::string text(Failure const& failure) {
     return out;
 }
 
+Json failure_json(Failure const& failure) {
+    if (!failure.problem.is_null()) return failure.problem;
+    constexpr std::pair<int, std::string_view> codes[] = {{status::usage, "usage"},
+                                                          {status::not_found, "not_found"},
+                                                          {status::conflict, "conflict"},
+                                                          {status::gone, "gone"},
+                                                          {status::not_allowed, "not_allowed"},
+                                                          {status::unreachable, "unreachable"},
+                                                          {status::refused, "refused"},
+                                                          {status::sleeps, "sleeps"},
+                                                          {status::interrupted, "interrupted"}};
+    std::string_view code = "failed";
+    for (auto const& [exit, word] : codes)
+        if (exit == failure.exit) code = word;
+    json::Writer out;
+    out.begin_object().member("type", "about:blank").member("title", failure.what);
+    out.member("code", code).member("exit", failure.exit);
+    if (!failure.remedy.empty()) out.member("remedy", failure.remedy);
+    return out.end_object().json();
+}
+
 bool is_away(Failure const& failure) {
     return failure.exit == status::unreachable || failure.exit == status::refused;
 }

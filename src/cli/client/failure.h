@@ -47,6 +47,10 @@ template <class T> using Outcome = std::expected<T, Failure>;
 // Returns one or two lines for the user, safe for a terminal, ending in a line break.
 [[nodiscard]] std::string text(Failure const& failure);
 
+// Returns the same for programs: the server's problem document, or one of the same form with the
+// members title, code, remedy and exit.
+[[nodiscard]] Json failure_json(Failure const& failure);
+
 // Returns true if the server cannot be reached or refuses temporarily, so that a retry may succeed.
 [[nodiscard]] bool is_away(Failure const& failure);
 

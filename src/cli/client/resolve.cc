@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "base/text/width.h"
 #include "base/url.h"
+#include "cli/client/last_list.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -125,8 +126,34 @@ Outcome<std::string> match(std::string_view given, std::string_view prefix,
                    "Give more of it.");
 }
 
+namespace {
+
+// Returns what "#3" means, or "3" if a list was shown; empty: it is something else. Fails if that
+// line is of another kind (`prefix` empty: any).
+Outcome<std::string> by_line(Client const& client, std::string_view given,
+                             std::string_view prefix) {
+    auto const number = line_number(given);
+    auto const& listed = client.listed();
+    bool const known = number && *number <= listed.size();
+    if (!known && !given.starts_with('#')) return std::string();
+    if (!known)
+        return failure(status::usage,
+                       std::string(given) + " is no line of the list shown last on this terminal",
+                       "Show one: dormouse pending, dormouse sessions.");
+    auto const& id = listed[*number - 1];
+    if (id.starts_with(prefix)) return id;
+    return failure(
+        status::usage,
+        std::string(given) + " of the list shown last is " + id + ", not a " +
+            std::string(noun(prefix)),
+        prefix == "pnd_" ? "See what waits: dormouse pending." : "See them: dormouse sessions.");
+}
+
+}  // namespace
+
 Outcome<std::string> resolve_session(Client& client, std::string const& project,
                                      std::string const& given) {
+    if (auto line = by_line(client, given, "ses_"); !line || !line->empty()) return line;
     if (given.empty()) return failure(status::usage, "the session's id is empty");
     if (SessionId::parse(given)) return given;
     return resolve(client, "/api/projects/" + percent_encode(project) + "/sessions?limit=200",
@@ -162,6 +189,7 @@ Outcome<std::string> call_beginning(Client& client, std::string const& project,
 Outcome<std::string> resolve_pending(Client& client, std::string const& project,
                                      std::string const& given) {
     if (given.empty()) return failure(status::usage, "the call's id is empty");
+    if (auto line = by_line(client, given, "pnd_"); !line || !line->empty()) return line;
     if (PendingId::parse(given)) return given;
     if (given.starts_with(cut_mark)) return open_call_ending(client, project, given);
     auto by_beginning = call_beginning(client, project, given);
@@ -174,6 +202,7 @@ Outcome<std::string> resolve_pending(Client& client, std::string const& project,
 
 Outcome<std::string> resolve_either(Client& client, std::string const& project,
                                     std::string const& given) {
+    if (auto line = by_line(client, given, ""); !line || !line->empty()) return line;
     bool const call = given.starts_with("pnd_") || given.starts_with(cut_mark);
     return call ? resolve_pending(client, project, given) : resolve_session(client, project, given);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Expands ids that were shortened to a unique prefix.
+// Expands ids that were shortened to a unique prefix, and numbers of the list shown last (#3).
 
 #include "cli/client/client.h"
 

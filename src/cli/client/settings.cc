@@ -102,7 +102,8 @@ std::string find_config(std::vector<ConfigPlace> const& places) {
 
 std::string server_url(Global const& global, Environment const& env) {
     if (!global.server.empty()) return global.server;
-    if (!env.url.empty()) return env.url;
+    if (!env.url.empty() && global.context.empty()) return env.url;
+    if (!global.login.url.empty()) return global.login.url;
     auto const directory = data_directory(global, env);
     auto const recorded =
         directory.empty() ? std::vector<std::string>() : lines_of(directory + "/url");
@@ -111,6 +112,7 @@ std::string server_url(Global const& global, Environment const& env) {
 }
 
 std::string token(Global const& global, Environment const& env) {
+    if (!global.login.token.empty()) return global.login.token;
     if (!env.token.empty()) return env.token;
     auto const directory = data_directory(global, env);
     if (directory.empty()) return {};
@@ -122,6 +124,7 @@ std::string repeated_flags(Global const& global) {
     std::string out;
     if (!global.server.empty()) out += " --server " + shell_word(global.server);
     if (!global.data.empty()) out += " --data " + shell_word(global.data);
+    if (!global.context.empty()) out += " --context " + shell_word(global.context);
     return out;
 }
 
@@ -134,6 +137,17 @@ std::string shell_word(std::string_view text) {
     std::string out = "'";
     for (char const c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
+}
+
+// Atomic, also when two commands end at the same time.
+void replace_private(std::string const& directory, std::string const& name,
+                     std::string_view content) {
+    make_private_folder(directory);
+    auto const path = directory + "/" + name;
+    auto const fresh = path + "." + std::to_string(::getpid());
+    std::error_code ignored;
+    if (write_private(fresh, content)) std::filesystem::rename(fresh, path, ignored);
+    std::filesystem::remove(fresh, ignored);
 }
 
 std::string last_session(std::string const& directory, std::string const& url) {
@@ -150,7 +164,6 @@ void remember_session(std::string const& directory, std::string const& url,
                       std::string const& session) {
     bool const one_line = (url + session).find_first_of("\r\n") == std::string::npos;
     if (directory.empty() || session.empty() || !one_line) return;
-    make_private_folder(directory);
     auto const path = directory + "/last-session";
     std::string kept = url + " " + session + "\n";
     std::size_t count = 1;
@@ -159,11 +172,7 @@ void remember_session(std::string const& directory, std::string const& url,
         kept += line + "\n";
         ++count;
     }
-    // Replaces the file atomically, also when two commands end at the same time.
-    auto const fresh = path + "." + std::to_string(::getpid());
-    std::error_code ignored;
-    if (write_private(fresh, kept)) std::filesystem::rename(fresh, path, ignored);
-    std::filesystem::remove(fresh, ignored);
+    replace_private(directory, "last-session", kept);
 }
 
 }  // namespace dormouse::cli

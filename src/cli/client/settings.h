@@ -4,6 +4,7 @@
 
 #include "cli/client/failure.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,31 @@ struct Environment {
 
 [[nodiscard]] Environment environment();
 
+// A server that a person has signed in to (contexts.h).
+struct Login {
+    std::string name = {};
+    std::string url = {};  // empty: none
+    std::string token = {};
+};
+
+// What a command prints.
+enum class Format : std::uint8_t {
+    text,  // for people
+    wide,  // the same, nothing cut
+    json,  // the server's objects
+    yaml,
+    name,  // ids only, one a line
+};
+
 // Flags that every command takes.
 struct Global {
-    std::string server;  // empty: not given
-    std::string data;    // empty: not given
+    std::string server = {};  // empty: not given
+    std::string data = {};    // empty: not given
     std::string project = "default";
-    bool json = false;
+    bool json = false;         // objects instead of text: json, yaml or name
+    std::string context = {};  // empty: not given
+    Format format = Format::text;
+    Login login = {};  // the server to use, by choose_login()
 };
 
 // Returns the data directory: --data, $XDG_DATA_HOME/dormouse, $HOME/.local/share/dormouse; empty
@@ -57,18 +77,23 @@ struct ConfigPlace {
 // Where `config init` writes; empty when the home directory is unknown.
 [[nodiscard]] std::string own_config(Environment const& env);
 
-// Returns --server, $DORMOUSE_URL, the first line of DIR/url, which a running server writes, or
-// http://127.0.0.1:3676.
+// Returns --server, $DORMOUSE_URL, that of the login, the first line of DIR/url, which a running
+// server writes, or http://127.0.0.1:3676. With --context: that of the login, or the local one.
 [[nodiscard]] std::string server_url(Global const& global, Environment const& env);
-// Returns $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.
+// Returns the token of the login, $DORMOUSE_TOKEN, else the first line of DIR/token, else empty.
 [[nodiscard]] std::string token(Global const& global, Environment const& env);
 
 // Returns the flags that a suggested command needs to reach the same server: " --server URL --data
-// DIR".
+// DIR --context NAME".
 [[nodiscard]] std::string repeated_flags(Global const& global);
 
 // Quotes `text` for a shell if necessary.
 [[nodiscard]] std::string shell_word(std::string_view text);
+
+// Replaces a file of the data directory that only its owner may read; makes the directory if
+// needed. Ignores errors.
+void replace_private(std::string const& directory, std::string const& name,
+                     std::string_view content);
 
 // The session that `prompt -c` continues, one for each server address, in DIR/last-session.
 // remember_session() ignores write errors: losing the value only costs convenience.

@@ -2,6 +2,7 @@
 // is open, this process renews the lease so that the agent keeps running.
 
 #include "cli/commands/commands.h"
+#include "cli/commands/pick.h"
 
 #include "cli/client/resolve.h"
 #include "io/fd.h"
@@ -128,7 +129,9 @@ std::optional<Failure> renew(Client& client, std::string const& session, Termina
 Outcome<int> execute(Context const& context, AttachArgs const& args) {
     auto client = context.connect(-1, start_limit);
     if (!client) return std::unexpected(client.error());
-    auto const id = resolve_session(*client, context.global.project, args.session);
+    auto const id = args.session.empty()
+                        ? pick_session(context, *client)
+                        : resolve_session(*client, context.global.project, args.session);
     if (!id) return std::unexpected(id.error());
     auto terminal = ask(*client, *id);
     if (!terminal) return std::unexpected(terminal.error());

@@ -1,11 +1,15 @@
 #include "cli/commands/cli.h"
 
+#include "base/text/cut.h"
+#include "cli/client/contexts.h"
+#include "cli/client/last_list.h"
 #include "cli/commands/commands.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <iostream>
+#include <string_view>
 
 namespace dormouse::cli {
 namespace {
@@ -27,6 +31,28 @@ bool wants_color(Environment const& env) {
     return on_terminal() && env.no_color.empty() && env.term != "dumb";
 }
 
+// Whether a mistake in the words is reported as JSON.
+bool wants_json(int argc, char** argv) {
+    for (int at = 1; at < argc; ++at) {
+        std::string_view const word(argv[at]);
+        bool const named = word == "-o" || word == "--output";
+        if (word == "--json" || word == "--output=json" || word == "-ojson" ||
+            (named && at + 1 < argc && std::string_view(argv[at + 1]) == "json"))
+            return true;
+    }
+    return false;
+}
+
+// "dormouse: WHAT", a line break, and advice.
+Failure failure_of(Notice const& notice) {
+    constexpr std::string_view name = "dormouse: ";
+    std::string_view text = notice.text;
+    if (text.starts_with(name)) text.remove_prefix(name.size());
+    auto const line = text.find('\n');
+    auto const rest = line == std::string_view::npos ? std::string_view() : text.substr(line);
+    return {notice.exit, std::string(text.substr(0, line)), std::string(trimmed(rest))};
+}
+
 // Fails if the output could not be written, for example on a full disk.
 int flushed(int exit) {
     if (std::cout.flush()) return exit;
@@ -40,21 +66,30 @@ int run(int argc, char** argv, Programs const& programs) {
     auto const parsed = parse(std::vector<std::string>(argv + 1, argv + argc), programs.version);
     if (!parsed) {
         auto const& notice = parsed.error();
+        if (notice.exit == status::usage && wants_json(argc, argv)) {
+            std::cerr << json_for_terminal(failure_json(failure_of(notice)).text()) << '\n';
+            return notice.exit;
+        }
         (notice.exit == status::done ? std::cout : std::cerr) << notice.text;
         return flushed(notice.exit);
     }
     auto const env = environment();
-    Context const context{.global = parsed->global,
-                          .env = env,
-                          .programs = programs,
-                          .in = std::cin,
-                          .out = std::cout,
-                          .err = std::cerr,
-                          .style = {wants_color(env)},
-                          .columns = on_terminal() ? screen().columns : 0,
-                          .screen = can_draw(env) ? screen : std::function<Screen()>(),
-                          .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0,
-                          .output_fd = STDOUT_FILENO};
+    Global global = parsed->global;
+    auto const chosen = choose_login(global, env);
+    bool const narrow = on_terminal() && global.format != Format::wide;
+    Context context{.global = global,
+                    .env = env,
+                    .programs = programs,
+                    .in = std::cin,
+                    .out = std::cout,
+                    .err = std::cerr,
+                    .style = {wants_color(env)},
+                    .columns = narrow ? screen().columns : 0,
+                    .screen = can_draw(env) ? screen : std::function<Screen()>(),
+                    .may_ask = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0,
+                    .output_fd = STDOUT_FILENO,
+                    .terminal = on_terminal() ? terminal_name() : std::string()};
+    if (!chosen) context.no_server = chosen.error();
     int const exit = execute(context, parsed->command);
     return flushed(exit);
 }

@@ -1,11 +1,14 @@
 #pragma once
 // The entry point of the command line. It reaches a server over HTTP only; main passes in the
 // programs that work on a data directory or a configuration directly (serve, verify, config,
-// backup, restore, export, import).
+// backup, restore, export, import, compact, sign), and a local HTTP server (listen).
 
+#include <cstdint>
+#include <expected>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::cli {
@@ -75,10 +78,40 @@ struct CompactOptions {
 };
 
 struct ConfigOptions {
-    std::string what;  // init, check or keys
+    std::string what;  // init, check, show, keys, schema; mistakes: as check, without its summary
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
     bool json = false;
     std::string data = {};  // check: the data directory that serve would use; empty: unknown
+};
+
+// A delivery to sign as a [[source]] of the configuration does.
+struct SampleOptions {
+    std::string config;                    // file
+    std::string source;                    // its id
+    std::optional<std::string> body = {};  // as it is; without it: the outcome of a call
+    std::string pending = {};
+    std::string reference = {};   // the call's externalRef; empty: none
+    std::string output = "null";  // JSON
+    std::optional<std::string> error = {};
+};
+struct SignedDelivery {
+    std::string target;  // of the request
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+};
+// Why there is none, one reason a line.
+using Mistakes = std::vector<std::string>;
+
+// A local HTTP server for what listen forwards.
+struct ListenOptions {
+    struct Answer {
+        int status = 200;
+        std::string body = {};  // JSON
+    };
+    std::uint16_t port = 0;  // of 127.0.0.1; 0: any free one
+    std::string path;        // the only path, with its slash
+    std::function<void(std::string const& url)> ready;
+    std::function<Answer(std::string const& body)> take;  // called for each POST
 };
 
 struct Programs {
@@ -90,6 +123,9 @@ struct Programs {
     std::function<int(ExportOptions const&)> export_sessions;
     std::function<int(ImportOptions const&)> import_sessions;
     std::function<int(CompactOptions const&)> compact;
+    std::function<std::expected<SignedDelivery, Mistakes>(SampleOptions const&)> sign;
+    // Runs until SIGINT or SIGTERM.
+    std::function<int(ListenOptions const&)> listen;
     std::string version;
 };
 

@@ -1,7 +1,10 @@
 #include "cli/commands/commands.h"
 
 #include "base/text/text.h"
+#include "cli/client/last_list.h"
 #include "cli/client/resolve.h"
+#include "cli/commands/pick.h"
+#include "cli/render/render_formats.h"
 
 #include <fcntl.h>
 #include <algorithm>
@@ -19,6 +22,7 @@
 namespace dormouse::cli {
 
 Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_limit) const {
+    if (no_server) return std::unexpected(*no_server);
     auto address = parse_url(server_url(global, env));
     if (!address) return std::unexpected(address.error());
     Client::Options options;
@@ -33,14 +37,24 @@ Outcome<Client> Context::connect(int interrupt_fd, std::optional<Duration> time_
     if (time_limit) options.time_limit = *time_limit;
     options.interrupt_fd = interrupt_fd;
     options.output_fd = output_fd;
+    options.listed = last_list(data_directory(global, env), terminal, server_url(global, env));
     return Client(std::move(options));
 }
 
+void Context::remember(std::vector<std::string> const& ids) const {
+    if (!global.json && !ids.empty())
+        remember_list(data_directory(global, env), terminal, server_url(global, env), ids);
+}
+
 void Context::show(Json const& json, std::string const& text) const {
-    if (global.json) {
-        out << json_for_terminal(json.text()) << '\n';
-    } else {
-        out << text;
+    switch (global.format) {
+        case Format::yaml: out << "---\n" << yaml_text(json::View(json)); break;
+        case Format::name: out << names_text(json::View(json)); break;
+        default:
+            if (global.json)
+                out << json_for_terminal(json.text()) << '\n';
+            else
+                out << text;
     }
     out.flush();
 }
@@ -88,18 +102,20 @@ Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text
                    "A number and ms, s, m, h or d: 90s, 10m.");
 }
 
-Outcome<Found> connect_to_pending(Context const& context, std::string const& id) {
-    auto client = context.connect();
+Outcome<Found> connect_to_pending(Context const& context, std::string const& id, int interrupt_fd) {
+    auto client = context.connect(interrupt_fd);
     if (!client) return std::unexpected(client.error());
-    auto full = resolve_pending(*client, context.global.project, id);
+    auto full = id.empty() ? pick_call(context, *client)
+                           : resolve_pending(*client, context.global.project, id);
     if (!full) return std::unexpected(full.error());
     return Found{*std::move(client), *std::move(full)};
 }
 
-Outcome<Found> connect_to_session(Context const& context, std::string const& id) {
-    auto client = context.connect();
+Outcome<Found> connect_to_session(Context const& context, std::string const& id, int interrupt_fd) {
+    auto client = context.connect(interrupt_fd);
     if (!client) return std::unexpected(client.error());
-    auto full = resolve_session(*client, context.global.project, id);
+    auto full = id.empty() ? pick_session(context, *client)
+                           : resolve_session(*client, context.global.project, id);
     if (!full) return std::unexpected(full.error());
     return Found{*std::move(client), *std::move(full)};
 }
@@ -166,7 +182,12 @@ namespace {
 Failure with_token_source(Context const& context, Failure failed) {
     if (code_of(failed) != "unauthenticated") return failed;
     auto const directory = data_directory(context.global, context.env);
-    if (!context.env.token.empty()) {
+    if (auto const& login = context.global.login; !login.token.empty()) {
+        failed.what =
+            "this server does not accept the token of context " + login.name + " (unauthenticated)";
+        failed.remedy = "Sign in again: dormouse login " + shell_word(login.url) + " --name " +
+                        login.name + ".";
+    } else if (!context.env.token.empty()) {
         failed.what = "this server does not accept the token in $DORMOUSE_TOKEN (unauthenticated)";
     } else if (token(context.global, context.env).empty()) {
         failed.what = "no token found: " + directory + "/token does not exist (unauthenticated)";
@@ -185,8 +206,8 @@ int execute(Context const& context, Command const& command) {
     if (exit.error().exit == status::unread) return status::unread;
     context.out.flush();
     auto const failed = with_token_source(context, exit.error());
-    if (context.global.json && !failed.problem.is_null()) {
-        context.err << json_for_terminal(failed.problem.text()) << '\n';
+    if (context.global.json) {
+        context.err << json_for_terminal(failure_json(failed).text()) << '\n';
     } else {
         context.err << text(failed);
     }

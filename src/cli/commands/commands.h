@@ -34,10 +34,20 @@ struct Context {
     std::function<Screen()> screen = {};
     bool may_ask = false;  // a person can answer questions
     int output_fd = -1;    // the descriptor behind `out`; -1: unknown
+    // Names the terminal (last_list.h); empty: lists are not numbered.
+    std::string terminal = {};
+    // Why the server to use is unknown; nullopt: it is known.
+    std::optional<Failure> no_server = {};
 
     [[nodiscard]] Outcome<Client> connect(int interrupt_fd = -1,
                                           std::optional<Duration> time_limit = {}) const;
     [[nodiscard]] std::string flags() const { return repeated_flags(global); }
+    // The number of the next line of a list; 0: lists are not numbered.
+    [[nodiscard]] std::size_t first_line(std::vector<std::string> const& before = {}) const {
+        return terminal.empty() ? 0 : before.size() + 1;
+    }
+    // Remembers what the lines of a list mean, if they are numbered.
+    void remember(std::vector<std::string> const& ids) const;
     // Prints the value `json` with --json, else `text`.
     void show(Json const& json, std::string const& text) const;
 };
@@ -63,8 +73,11 @@ struct Found {
     Client client;
     std::string id;
 };
-[[nodiscard]] Outcome<Found> connect_to_pending(Context const& context, std::string const& id);
-[[nodiscard]] Outcome<Found> connect_to_session(Context const& context, std::string const& id);
+// An empty id lets a person choose.
+[[nodiscard]] Outcome<Found> connect_to_pending(Context const& context, std::string const& id,
+                                                int interrupt_fd = -1);
+[[nodiscard]] Outcome<Found> connect_to_session(Context const& context, std::string const& id,
+                                                int interrupt_fd = -1);
 // Parses "90s" as milliseconds. Fails with usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // Parses the JSON of a flag. Fails with usage.
@@ -127,6 +140,11 @@ struct Found {
 [[nodiscard]] Outcome<int> import_files(Context const& context, std::string const& folder,
                                         std::string const& agent, bool dry_run);
 [[nodiscard]] Outcome<int> execute(Context const& context, ExportArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, TriggerArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ListenArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, DevArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, LoginArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ContextArgs const& args);
 
 // Runs the command, prints its failure, if any, and returns the exit status.
 [[nodiscard]] int execute(Context const& context, Command const& command);

@@ -79,7 +79,9 @@ std::string found_text(Installed const& found) {
 }
 
 Outcome<std::string> folder_of(Context const& context, std::string const& named) {
-    if (!named.empty()) return std::filesystem::absolute(named).lexically_normal().string();
+    // "shop/." is "shop/" in its normal form.
+    if (!named.empty())
+        return (std::filesystem::absolute(named) / "x").lexically_normal().parent_path().string();
     auto const own = own_config(context.env);
     if (!own.empty()) return std::filesystem::path(own).parent_path().string();
     return failure(status::usage, "no home is known: HOME and XDG_CONFIG_HOME are empty",

@@ -1,6 +1,7 @@
 // config and paths: print where files are.
 #include "cli/commands/commands.h"
 
+#include "base/text/text.h"
 #include "json/json.h"
 
 #include <filesystem>
@@ -22,12 +23,24 @@ std::string row(std::string const& name, std::string const& path, std::string co
 
 struct Token {
     std::string from;
-    std::string path;  // empty: not from a file
+    std::string path;           // empty: not from a file of its own
+    bool is_elsewhere = false;  // of the environment or a context
 };
 
 Token token_place(Context const& context, std::string const& data) {
-    if (!context.env.token.empty()) return {"$DORMOUSE_TOKEN", {}};
+    if (auto const& name = context.global.login.name; !name.empty())
+        return {"context " + name, {}, true};
+    if (!context.env.token.empty()) return {"$DORMOUSE_TOKEN", {}, true};
     return {"the data directory", data.empty() ? std::string() : data + "/token"};
+}
+
+std::string server_from(Context const& context) {
+    auto const& global = context.global;
+    if (!global.server.empty()) return "--server";
+    if (global.context.empty() && !context.env.url.empty()) return "$DORMOUSE_URL";
+    if (!global.login.url.empty()) return "context " + global.login.name;
+    auto const recorded = data_directory(global, context.env) + "/url";
+    return exists(recorded) ? recorded : "the default";
 }
 
 std::string data_from(Context const& context) {
@@ -35,8 +48,8 @@ std::string data_from(Context const& context) {
     return context.env.xdg_data_home.empty() ? "$HOME" : "$XDG_DATA_HOME";
 }
 
-Json json_of(std::vector<ConfigPlace> const& places, std::string const& data,
-             std::string const& from, Token const& token) {
+Json json_of(Context const& context, std::vector<ConfigPlace> const& places,
+             std::string const& data, Token const& token) {
     auto const maybe = [](std::string const& text) {
         return text.empty() ? std::nullopt : std::optional(text);
     };
@@ -49,11 +62,13 @@ Json json_of(std::vector<ConfigPlace> const& places, std::string const& data,
     }
     out.end_array().end_object().key("data").begin_object();
     out.member("path", maybe(data))
-        .member("from", from)
+        .member("from", data_from(context))
         .member("exists", exists(data))
         .end_object();
     out.key("token").begin_object().member("path", maybe(token.path)).member("from", token.from);
-    out.member("exists", token.from.starts_with('$') || exists(token.path));
+    out.member("exists", token.is_elsewhere || exists(token.path));
+    out.end_object().key("server").begin_object();
+    out.member("url", server_url(context.global, context.env)).member("from", server_from(context));
     return out.end_object().end_object().json();
 }
 
@@ -82,10 +97,11 @@ Outcome<int> execute(Context const& context, PathsArgs const& /*args*/) {
     std::string text;
     for (ConfigPlace const& place : places) text += row("config", place.path, place.from);
     text += row("data", data, data_from(context));
-    text += token.path.empty() && token.from.starts_with('$')
-                ? "token   (" + token.from + ")\n"
-                : row("token", token.path, token.from);
-    context.show(json_of(places, data, data_from(context), token), text);
+    text += token.is_elsewhere ? "token   (" + token.from + ")\n"
+                               : row("token", token.path, token.from);
+    text += "server  " + escape_for_terminal(server_url(context.global, context.env)) + "  (" +
+            server_from(context) + ")\n";
+    context.show(json_of(context, places, data, token), text);
     return status::done;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/client/known_agents.h"
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/pick.h"
 #include "cli/render/story.h"
 #include "cli/render/timeline.h"
 
@@ -81,9 +82,14 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     if (!client) return std::unexpected(client.error());
     auto const target = "/api/projects/" + percent_encode(context.global.project) +
                         "/sessions?limit=" + std::to_string(args.all ? 200 : args.limit);
-    return print_pages(context, *client, target, args.all, [&](json::View items) {
-        return sessions_table(items, wall_clock(), context.style, context.columns);
+    std::vector<std::string> ids;
+    auto const printed = print_pages(context, *client, target, args.all, [&](json::View items) {
+        auto const first = context.first_line(ids);
+        items.elements([&](json::View one) { ids.push_back(one["id"].string_or("")); });
+        return sessions_table(items, wall_clock(), context.style, context.columns, first);
     });
+    context.remember(ids);
+    return printed;
 }
 
 namespace {
@@ -125,15 +131,19 @@ Outcome<int> nothing_waits(Context const& context, Client& client, std::string c
 void print_pending(Context const& context, PendingArgs const& args, json::View page) {
     std::string items = "[";
     std::size_t timers = 0;
+    std::vector<std::string> ids;
     page["items"].elements([&](json::View call) {
         if (is_shown(args, call)) {
+            ids.push_back(call["id"].string_or(""));
             items += (items.size() > 1 ? "," : "") + std::string(call.raw());
         } else if (args.reason.empty()) {
             ++timers;
         }
     });
     items += "]";
-    context.out << pending_table(json::View(items), wall_clock(), context.style, context.columns);
+    context.out << pending_table(json::View(items), wall_clock(), context.style, context.columns,
+                                 context.first_line());
+    context.remember(ids);
     if (timers > 0)
         context.out << timers << (timers == 1 ? " timer is" : " timers are")
                     << " not shown: dormouse pending --reason timer\n";
@@ -217,7 +227,8 @@ Outcome<int> execute(Context const& context, ToolsArgs const&) {
 Outcome<int> execute(Context const& context, ShowArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const id = resolve_either(*client, context.global.project, args.id);
+    auto const id = args.id.empty() ? pick_session(context, *client)
+                                    : resolve_either(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
     bool const pending = id->starts_with("pnd_");
     auto const reply = client->get((pending ? "/async-tool/pending/" : "/api/sessions/") + *id);
@@ -239,7 +250,9 @@ Outcome<int> execute(Context const& context, TailArgs const& args) {
     Interrupts const interrupts;
     auto client = context.connect(interrupts.fd());
     if (!client) return std::unexpected(client.error());
-    auto const session = resolve_session(*client, context.global.project, args.session);
+    auto const session = args.session.empty()
+                             ? pick_session(context, *client)
+                             : resolve_session(*client, context.global.project, args.session);
     if (!session) return std::unexpected(session.error());
     auto const target = "/api/sessions/" + *session + "/events";
     if (args.no_follow)
@@ -286,7 +299,8 @@ Outcome<int> execute(Context const& context, TimelineArgs const& args) {
 Outcome<int> execute(Context const& context, ExplainArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const id = resolve_any(*client, context.global.project, args.id);
+    auto const id = args.id.empty() ? pick_session(context, *client)
+                                    : resolve_any(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
     auto const reply = client->get("/api/explain/" + percent_encode(*id));
     if (!reply) return std::unexpected(reply.error());

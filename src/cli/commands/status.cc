@@ -1,5 +1,6 @@
 // status: the server, what its sessions do, what waits, and how much space is left.
 
+#include "base/text/text.h"
 #include "base/url.h"
 #include "cli/commands/commands.h"
 
@@ -100,8 +101,16 @@ std::string text_of(Context const& context, Status const& status) {
     if (!sessions.is_null()) out += sessions_text(context, sessions["counts"]);
     json::View const pending(status.pending);
     if (pending["items"].size() == 0) return out;
-    out += "\n" + pending_table(pending["items"], wall_clock(), context.style, context.columns);
+    out += "\n" + pending_table(pending["items"], wall_clock(), context.style, context.columns,
+                                context.first_line());
     if (!pending["next"].is_null()) out += "More: dormouse pending\n";
+    return out;
+}
+
+std::vector<std::string> shown_calls(Status const& status) {
+    std::vector<std::string> out;
+    json::View(status.pending)["items"].elements(
+        [&](json::View call) { out.push_back(call["id"].string_or("")); });
     return out;
 }
 
@@ -125,6 +134,7 @@ Outcome<int> execute(Context const& context, StatusArgs const& /*args*/) {
     auto const status = read_status(context, *client);
     if (!status) return std::unexpected(status.error());
     context.show(json_of(*status), text_of(context, *status));
+    context.remember(shown_calls(*status));
     return status::done;
 }
 

@@ -3,7 +3,8 @@
 
 #include "base/url.h"
 #include "cli/client/resolve.h"
-#include "cli/commands/commands.h"
+#include "cli/commands/follow.h"
+#include "cli/commands/pick.h"
 
 #include "base/text/text.h"
 
@@ -129,25 +130,49 @@ Outcome<bool> sure(Context const& context, std::string const& session) {
 }  // namespace
 
 Outcome<int> execute(Context const& context, SubmitArgs const& args) {
-    auto found = connect_to_pending(context, args.id);
+    auto const wait = wait_option(args.wait);
+    if (!wait) return std::unexpected(wait.error());
+    TurnWait turn(*wait);
+    auto found = connect_to_pending(context, args.id, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
+    if (auto const noted = turn.before_call(client, id); !noted)
+        return std::unexpected(noted.error());
     auto const body = submission_body(context, args, id);
     if (!body) return std::unexpected(body.error());
     auto const reply = client.post(std::string(route(args.kind)), *body);
     if (!reply) return std::unexpected(reply.error());
     bool const progress = args.kind == SubmitArgs::Kind::progress;
     context.show(reply->body, progress ? "noted\n" : submission_text(json::View(reply->body)));
-    return status::done;
+    return turn.follow(context, client);
 }
 
+namespace {
+
+// A call that was chosen from a list is shown whole before it is decided.
+Outcome<void> confirm_choice(Context const& context, DecideArgs const& args, json::View call) {
+    if (!args.id.empty()) return {};
+    context.err << pending_text(call, wall_clock(), context.style);
+    if (confirmed(context, args.approved ? "Approve this?" : "Deny this?")) return {};
+    return failure(status::interrupted, "nothing was decided");
+}
+
+}  // namespace
+
 Outcome<int> execute(Context const& context, DecideArgs const& args) {
-    auto found = connect_to_pending(context, args.id);
+    auto const wait = wait_option(args.wait);
+    if (!wait) return std::unexpected(wait.error());
+    TurnWait turn(*wait);
+    auto found = connect_to_pending(context, args.id, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
+    if (auto const noted = turn.before_call(client, id); !noted)
+        return std::unexpected(noted.error());
     auto const call = client.get("/async-tool/pending/" + id);
     if (!call) return std::unexpected(call.error());
     json::View const shown(call->body);
+    if (auto const sure = confirm_choice(context, args, shown); !sure)
+        return std::unexpected(sure.error());
     auto const body = decision_body(args, id, shown);
     if (!body) return std::unexpected(body.error());
     auto const reply = client.post("/async-tool/decision", *body);
@@ -158,13 +183,14 @@ Outcome<int> execute(Context const& context, DecideArgs const& args) {
     what = escape_for_terminal(what + plain(shown["input"]));
     context.show(reply->body, (args.approved ? "approve " : "deny ") + what + ": " +
                                   submission_text(json::View(reply->body)));
-    return status::done;
+    return turn.follow(context, client);
 }
 
 Outcome<int> execute(Context const& context, CancelArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
-    auto const id = resolve_either(*client, context.global.project, args.id);
+    auto const id = args.id.empty() ? pick_call(context, *client)
+                                    : resolve_either(*client, context.global.project, args.id);
     if (!id) return std::unexpected(id.error());
     if (!id->starts_with("pnd_")) return cancel_session(context, *client, *id, args);
     if (args.all)
@@ -207,13 +233,19 @@ Outcome<int> execute(Context const& context, DeleteArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, MoveArgs const& args) {
-    auto found = connect_to_session(context, args.session);
+    auto const wait = wait_option(args.wait);
+    if (!wait) return std::unexpected(wait.error());
+    TurnWait turn(*wait);
+    auto found = connect_to_session(context, args.session, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
+    if (auto const noted = turn.before_session(client, id); !noted)
+        return std::unexpected(noted.error());
     auto const reply = client.post("/api/sessions/" + id + "/" + args.move, Json::trusted("{}"));
     if (!reply) return std::unexpected(reply.error());
-    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
-    return status::done;
+    json::View const moved(reply->body);
+    context.show(reply->body, session_text(moved, wall_clock(), context.style));
+    return turn.follow(context, client, moved["activity"]["turnID"].string_or(""));
 }
 
 Outcome<int> execute(Context const& context, ForkArgs const& args) {

@@ -73,12 +73,13 @@ private:
 
 // Describes what the session does: "waits for deploy (pnd_…)", "busy, step 2".
 [[nodiscard]] std::string activity_text(json::View activity);
+// `first`: the number of the first row, in a column before it; 0: rows have no numbers.
 [[nodiscard]] std::string sessions_table(json::View items, Time now, Style style,
-                                         std::size_t terminal = 0);
+                                         std::size_t terminal = 0, std::size_t first = 0);
 // Returns why a call waits, in words for people: "approval", "in doubt", "timer".
 [[nodiscard]] std::string reason_word(json::View call);
 [[nodiscard]] std::string pending_table(json::View items, Time now, Style style,
-                                        std::size_t terminal = 0);
+                                        std::size_t terminal = 0, std::size_t first = 0);
 [[nodiscard]] std::string deliveries_table(json::View items, Time now, Style style,
                                            std::size_t terminal = 0);
 [[nodiscard]] std::string tasks_table(json::View items, Style style, std::size_t terminal = 0);

@@ -117,20 +117,27 @@ std::string activity_text(json::View activity) {
            (count > 1 ? " and " + std::to_string(count - 1) + " more" : std::string());
 }
 
-std::string sessions_table(json::View items, Time now, Style style, std::size_t terminal) {
-    Table table({{"SESSION", Narrow::id},
-                 {"AGENT", Narrow::words},
-                 "STATUS",
-                 {"ACTIVITY", Narrow::words},
-                 "CHANGED",
-                 {"TITLE", Narrow::words}});
+std::string sessions_table(json::View items, Time now, Style style, std::size_t terminal,
+                           std::size_t first) {
+    std::vector<Column> columns;
+    if (first > 0) columns.emplace_back("#");
+    columns.insert(columns.end(), {{"SESSION", Narrow::id},
+                                   {"AGENT", Narrow::words},
+                                   "STATUS",
+                                   {"ACTIVITY", Narrow::words},
+                                   "CHANGED",
+                                   {"TITLE", Narrow::words}});
+    Table table(std::move(columns));
     items.elements([&](json::View s) {
         auto const title = s["title"].string_or(s["alias"].string_or(""));
         auto const activity = has_failed(s) ? "failed" : activity_text(s["activity"]);
         auto const type = has_failed(s) ? activity : s["activity"]["type"].string_or("");
-        table.add({plain(s["id"]), plain(s["agentID"]), plain(s["status"]), activity,
-                   ago(s["time"]["updated"].integer_or(0), now), shortened(title, title_columns)},
-                  paint_of(type));
+        std::vector<std::string> cells;
+        if (first > 0) cells.push_back(std::to_string(first++));
+        cells.insert(cells.end(), {plain(s["id"]), plain(s["agentID"]), plain(s["status"]),
+                                   activity, ago(s["time"]["updated"].integer_or(0), now),
+                                   shortened(title, title_columns)});
+        table.add(std::move(cells), paint_of(type));
     });
     return table.empty() ? "no sessions yet; start one with: dormouse prompt 'deploy A'\n"
                          : table.text(style, terminal);
@@ -142,12 +149,16 @@ std::string reason_word(json::View call) {
     return reason == "handoff" ? "timer" : reason;
 }
 
-std::string pending_table(json::View items, Time now, Style style, std::size_t terminal) {
+std::string pending_table(json::View items, Time now, Style style, std::size_t terminal,
+                          std::size_t first) {
     bool all_wait = true;
     items.elements(
         [&](json::View call) { all_wait = all_wait && call["status"].string_or("") == "waiting"; });
-    std::vector<Column> columns{
-        {"PENDING", Narrow::id_end}, {"CALL", Narrow::last}, {"REASON", Narrow::words}};
+    std::vector<Column> columns;
+    if (first > 0) columns.emplace_back("#");
+    columns.insert(
+        columns.end(),
+        {{"PENDING", Narrow::id_end}, {"CALL", Narrow::last}, {"REASON", Narrow::words}});
     if (!all_wait) columns.emplace_back("STATUS");
     columns.emplace_back("SINCE");
     columns.emplace_back("DEADLINE", Narrow::words);
@@ -155,7 +166,9 @@ std::string pending_table(json::View items, Time now, Style style, std::size_t t
     items.elements([&](json::View call) {
         auto const status = call["status"].string_or("");
         bool const open = status == "waiting" || status == "processing";
-        std::vector<std::string> cells{plain(call["id"]), call_text(call), reason_word(call)};
+        std::vector<std::string> cells;
+        if (first > 0) cells.push_back(std::to_string(first++));
+        cells.insert(cells.end(), {plain(call["id"]), call_text(call), reason_word(call)});
         if (!all_wait) cells.push_back(status);
         cells.push_back(ago(call["time"]["created"].integer_or(0), now));
         cells.push_back(open ? ahead(call["timeout"].integer_or(0), now) : "-");

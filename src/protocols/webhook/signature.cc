@@ -148,6 +148,29 @@ std::string plain_signature(std::string_view secret, std::string_view body) {
     return hex(hmac_sha256(secret, body));
 }
 
+SignedHeaders sign(Kind kind, std::string_view secret, std::string_view id, std::string_view body,
+                   Time now) {
+    std::int64_t const seconds = to_ms(now) / 1'000;
+    std::string const stamp = std::to_string(seconds);
+    switch (kind) {
+        case Kind::standard:
+            return {{"webhook-id", std::string(id)},
+                    {"webhook-timestamp", stamp},
+                    {"webhook-signature", standard_signature(secret, id, seconds, body)}};
+        case Kind::hmac:
+            return {{"X-Webhook-Signature", "sha256=" + plain_signature(secret, body)},
+                    {"webhook-id", std::string(id)}};
+        case Kind::github:
+            return {{"X-Hub-Signature-256", "sha256=" + plain_signature(secret, body)},
+                    {"X-GitHub-Delivery", std::string(id)}};
+        case Kind::slack:
+            return {{"X-Slack-Request-Timestamp", stamp},
+                    {"X-Slack-Signature",
+                     "v0=" + plain_signature(secret, "v0:" + stamp + ":" + std::string(body))}};
+    }
+    return {};
+}
+
 std::string missing_headers(Kind kind, Headers const& headers) {
     auto const hex_of = [&](std::string_view header, std::string_view prefix) {
         bool const there =

@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dormouse::webhook {
 
@@ -21,6 +23,12 @@ namespace dormouse::webhook {
 [[nodiscard]] std::string plain_signature(std::string_view secret, std::string_view body);
 
 enum class Kind : std::uint8_t { standard, hmac, github, slack };
+
+// Returns the headers with which verify() accepts `body` under this secret. `id` is the delivery's;
+// Slack sends none.
+using SignedHeaders = std::vector<std::pair<std::string, std::string>>;
+[[nodiscard]] SignedHeaders sign(Kind kind, std::string_view secret, std::string_view id,
+                                 std::string_view body, Time now);
 
 // Returns the value of a header by its name in lower case; empty: it is missing.
 using Headers = std::function<std::string_view(std::string_view)>;

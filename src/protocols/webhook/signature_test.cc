@@ -183,5 +183,18 @@ TEST(Signature, Slack_CoversItsTime) {
               "bad_signaturenull");
 }
 
+TEST(Signature, Sign_EveryKind_IsAccepted) {
+    for (Kind const kind : {Kind::standard, Kind::hmac, Kind::github, Kind::slack}) {
+        for (std::string const& secret : {whsec, std::string("plain secret")}) {
+            Map headers;
+            for (auto const& [name, value] : webhook::sign(kind, secret, "msg_1", body, now))
+                headers[lower_case(name)] = value;
+            std::string const id = said(kind, {"new", secret}, headers);
+            EXPECT_TRUE(id == "msg_1" || (kind == Kind::slack && id.starts_with("sha256:"))) << id;
+            EXPECT_TRUE(said(kind, {"other"}, headers).starts_with("bad_signature"));
+        }
+    }
+}
+
 }  // namespace
 }  // namespace dormouse::webhook

@@ -5,6 +5,9 @@
 #include "cli/commands/arguments/spelling.h"
 
 #include <algorithm>
+#include <ranges>
+#include <string_view>
+#include <utility>
 
 namespace dormouse::cli {
 namespace {
@@ -29,15 +32,25 @@ Grammar::Grammar(std::string const& version) {
     app_.require_subcommand(1);
     app_.fallthrough();
     app_.option_defaults()->group("Options of every command");
-    app_.add_option("--server", global_.server,
-                    "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)")
-        ->type_name("URL");
+    auto* const server =
+        app_.add_option("--server", global_.server,
+                        "Address of the server ($DORMOUSE_URL, http://127.0.0.1:3676)")
+            ->type_name("URL");
+    app_.add_option("--context", global_.context,
+                    "A server of `dormouse login`, or local (the one in use)")
+        ->type_name("CONTEXT")
+        ->excludes(server);
     app_.add_option("--data", global_.data,
                     "Data directory; holds the token ($XDG_DATA_HOME/dormouse)")
         ->type_name("DIR");
     app_.add_option("--project", global_.project, "Project of lists and new sessions (default)")
         ->type_name("NAME");
-    app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
+    auto* const json = app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
+    app_.add_option("-o,--output", output_,
+                    "What to print: json (as --json), yaml, wide (nothing cut) or name (ids only)")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember(std::vector<std::string>{"json", "yaml", "wide", "name"}))
+        ->excludes(json);
     app_.option_defaults()->group("Options");
     app_.footer(
         "\nExit status: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 expired or "
@@ -59,11 +72,34 @@ Grammar::Grammar(std::string const& version) {
     add_checks();
     add_configuration();
     add_access();
+    add_login();
     add_bench();
+    add_sources();
     add_faces();
     add_import();
     add_export();
     add_shell();
+    group_commands();
+}
+
+void Grammar::group_commands() {
+    constexpr std::pair<std::string_view, std::string_view> groups[] = {
+        {"Run a server", "serve dev demo init config paths"},
+        {"Prompts and sessions",
+         "prompt sessions show tail resume retry end fork delete tasks alias agents tools "
+         "artifact attach"},
+        {"What waits for people",
+         "pending watch approve deny answer ask reassign claim cancel rules hook"},
+        {"Results from elsewhere", "result error progress trigger listen deliveries"},
+        {"Mail between agents", "mail sent inbox release"},
+        {"Look into it", "status timeline explain doctor"},
+        {"Servers and who may call", "login context token link"},
+        {"Data", "backup restore verify retention import export compact"},
+        {"For programs and shells", "acp mcp completion man bench"},
+    };
+    for (auto const& [heading, names] : groups)
+        for (auto const name : std::views::split(names, ' '))
+            app_.get_subcommand(std::string(name.begin(), name.end()))->group(std::string(heading));
 }
 
 void Grammar::add_programs() {
@@ -108,6 +144,18 @@ void Grammar::add_programs() {
         ->type_name("FORMAT")
         ->check(CLI::IsMember(std::vector<std::string>{"auto", "text", "json"}));
 
+    auto const dev = std::make_shared<DevArgs>();
+    auto* const v =
+        add("dev", "Run a server to try a configuration: restarts on change, shows events",
+            "dormouse dev\n  dormouse dev --config ./dormouse.toml --data ./data", dev);
+    auto* const tried =
+        v->add_option("--config", dev->config, "Configuration (./dormouse.toml, or as serve)")
+            ->type_name("FILE");
+    v->add_flag("--demo", dev->demo, "No configuration: the demo agents")->excludes(tried);
+    v->add_option("--listen", dev->listen, "HOST:PORT; port 0 is any free one")
+        ->type_name("ADDRESS")
+        ->capture_default_str();
+
     auto const demo = std::make_shared<DemoArgs>();
     auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",
                         "dormouse demo", demo);
@@ -123,9 +171,9 @@ void Grammar::add_checks() {
     auto const explain = std::make_shared<ExplainArgs>();
     auto* const e = add("explain", "Who resolved it, when, and which turn used it",
                         "dormouse explain pnd_…", explain);
-    e->add_option("id", explain->id, "Pending call, session, turn, message, receipt or artifact")
-        ->type_name("ID")
-        ->required();
+    e->add_option("id", explain->id,
+                  "Pending call, session, turn, message, receipt or artifact (a terminal asks)")
+        ->type_name("ID");
     auto const artifact = std::make_shared<ArtifactArgs>();
     auto* const a = add("artifact", "The bytes of an artifact",
                         "dormouse artifact art_… -o report.csv", artifact);
@@ -326,7 +374,8 @@ void Grammar::add_shell() {
                         "dormouse candidates session ses_A", candidates);
     i->group("");  // hidden from help: for scripts
     i->add_option("kind", candidates->kind, "Which ids")
-        ->check(CLI::IsMember(std::vector<std::string>{"session", "call", "id", "agent", "tool"}))
+        ->check(CLI::IsMember(
+            std::vector<std::string>{"session", "call", "id", "agent", "tool", "context"}))
         ->required();
     i->add_option("beginning", candidates->beginning, "Only ids that begin with this");
 }
@@ -336,15 +385,16 @@ void Grammar::add_configuration() {
     auto* const c =
         add("config", "Write an example of the configuration, check one, show its values and keys",
             "dormouse config init\n  dormouse config check ./dormouse.toml\n  "
-            "dormouse config show\n  dormouse config keys",
+            "dormouse config show\n  dormouse config keys\n  "
+            "dormouse config schema > dormouse.schema.json",
             config);
     c->add_option(
          "what", config->what,
          "init: write the commented example; check: report errors, or what the server "
          "would use; show: every key with the value that it would have; keys: every key with "
-         "its default")
+         "its default; schema: the JSON Schema for editors")
         ->type_name("WHAT")
-        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "show", "keys"}))
+        ->check(CLI::IsMember(std::vector<std::string>{"init", "check", "show", "keys", "schema"}))
         ->required();
     c->add_option("file", config->path,
                   "init: where to write ($XDG_CONFIG_HOME/dormouse/dormouse.toml; - is standard "
@@ -360,79 +410,6 @@ void Grammar::add_configuration() {
         std::make_shared<StatusArgs>());
     add("paths", "Show where configuration, data and token are", "dormouse paths",
         std::make_shared<PathsArgs>());
-}
-
-namespace {
-
-void add_access_options(CLI::App& command, AccessArgs& args) {
-    command.add_option("--role", args.role, "What it permits; each role contains the next")
-        ->type_name("ROLE")
-        ->check(CLI::IsMember(std::vector<std::string>{"admin", "operate", "answer", "read"}))
-        ->capture_default_str();
-    command.add_option("--projects", args.projects, "Only for these projects (default: all)")
-        ->type_name("NAMES")
-        ->delimiter(',');
-    command
-        .add_option("--agents", args.agents,
-                    "Agents it may start; '*' is all (default: all but external agents)")
-        ->type_name("NAMES")
-        ->delimiter(',');
-    command.add_option("--ttl", args.ttl, "Lifetime (10m, 90d)")->type_name("TIME");
-}
-
-}  // namespace
-
-void Grammar::add_access() {
-    auto const token = std::make_shared<TokenArgs>();
-    token->access.role = "answer";
-    auto* const t = add("token", "Create, list and revoke tokens",
-                        "dormouse token create alice --role answer --ttl 90d\n  dormouse token "
-                        "list\n  dormouse token revoke alice",
-                        token);
-    t->add_option("what", token->what, "create, list or revoke")
-        ->type_name("WHAT")
-        ->check(CLI::IsMember(std::vector<std::string>{"create", "list", "revoke"}))
-        ->required();
-    auto* const name = t->add_option("who", token->access.name,
-                                     "create: the name that receipts show; revoke: name or id")
-                           ->type_name("NAME");
-    t->add_option("--name", token->access.name, "The same")->type_name("NAME")->excludes(name);
-    add_access_options(*t, token->access);
-
-    auto const link = std::make_shared<LinkArgs>();
-    link->access.role = "answer";
-    auto* const l = add("link", "Create a link that signs in a browser once",
-                        "dormouse link alice --role answer", link);
-    l->add_option("who", link->access.name, "Who signs in: the name that receipts show")
-        ->type_name("NAME")
-        ->required();
-    l->add_flag("--qr", link->qr, "Also show it as a QR code on standard error");
-    add_access_options(*l, link->access);
-}
-
-void Grammar::add_bench() {
-    auto const bench = std::make_shared<BenchArgs>();
-    auto* const b =
-        add("bench", "Measure pauses and resumes over HTTP against the disk's own speed",
-            "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
-            bench);
-    b->add_option("--jobs", bench->jobs, "Sessions per round (a sixth of them at one connection)")
-        ->type_name("N")
-        ->check(CLI::Range(10, 10'000'000))
-        ->capture_default_str();
-    b->add_option("--rounds", bench->rounds, "Rounds; the median is reported")
-        ->type_name("N")
-        ->check(CLI::Range(1, 100))
-        ->capture_default_str();
-    b->add_option("--connections", bench->connections, "Connection counts")
-        ->type_name("LIST")
-        ->delimiter(',')
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
-    b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
-    b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
 }
 
 CLI::App const& Grammar::named() const {
@@ -467,6 +444,30 @@ Notice Grammar::mistake(std::vector<std::string> const& words, std::string what)
         "dormouse: " + escape_for_terminal(what, true) + "\n  See: dormouse" + help + " --help\n"};
 }
 
+void Grammar::choose_format() {
+    constexpr std::pair<std::string_view, Format> formats[] = {{"json", Format::json},
+                                                               {"yaml", Format::yaml},
+                                                               {"wide", Format::wide},
+                                                               {"name", Format::name}};
+    for (auto const& [word, format] : formats)
+        if (output_ == word) global_.format = format;
+    if (global_.json) global_.format = Format::json;
+    global_.json = global_.format != Format::text && global_.format != Format::wide;
+}
+
+namespace {
+
+// Commands of the data directory and the configuration print their JSON themselves.
+bool prints_itself(Command const& command) {
+    return std::holds_alternative<ConfigArgs>(command) ||
+           std::holds_alternative<VerifyArgs>(command) ||
+           std::holds_alternative<BackupArgs>(command) ||
+           std::holds_alternative<RestoreArgs>(command) ||
+           std::holds_alternative<CompactArgs>(command);
+}
+
+}  // namespace
+
 std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words) {
     if (words.empty()) return std::unexpected(Notice{status::usage, help() + "\n"});
     // Accepts `help` and `version` as words.
@@ -491,7 +492,12 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
     } catch (CLI::ParseError const& error) {
         return std::unexpected(mistake(typed, missing(named(), error.what())));
     }
-    return Invocation{global_, chosen_()};
+    choose_format();
+    Invocation out{global_, chosen_()};
+    bool const other = global_.format == Format::yaml || global_.format == Format::name;
+    if (other && prints_itself(out.command))
+        return std::unexpected(mistake(typed, "this command prints text or JSON: --output json"));
+    return out;
 }
 
 std::expected<Invocation, Notice> parse(std::vector<std::string> words,

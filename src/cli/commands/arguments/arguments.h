@@ -36,6 +36,7 @@ struct PromptArgs {
     std::string answers;
     bool no_follow = false;
     bool reopen = false;
+    std::string wait = {};  // as written; "true": without a time; empty: not given
 };
 struct SessionsArgs {
     int limit = 20;
@@ -93,6 +94,7 @@ struct SubmitArgs {
     std::string title = {};
     std::string metadata = {};  // JSON object
     std::string key = {};       // progress
+    std::string wait = {};      // as in PromptArgs
 };
 struct DecideArgs {
     bool approved = false;
@@ -105,6 +107,7 @@ struct DecideArgs {
     bool always = false;
     std::string lifetime = {};            // as written; empty: the default
     std::vector<std::string> match = {};  // arguments that must be equal; empty: all
+    std::string wait = {};                // as in PromptArgs
 };
 // Standing rules.
 struct RulesArgs {
@@ -161,6 +164,7 @@ struct CancelArgs {
 struct MoveArgs {
     std::string move;
     std::string session;
+    std::string wait = {};  // as in PromptArgs
 };
 struct DeleteArgs {
     std::string session;
@@ -230,6 +234,23 @@ struct DeliveriesArgs {
     std::string retry = {};
     std::string forget = {};
 };
+// Sends a signed sample of a source's webhook. One of call and body is set, except on a terminal.
+struct TriggerArgs {
+    std::string source = {};
+    std::string call = {};
+    std::optional<std::string> text = {};  // the output; "-": standard input
+    std::optional<std::string> json_value = {};
+    std::optional<std::string> error = {};
+    std::string body = {};  // a file; "-": standard input
+    std::string config = {};
+    bool print = false;  // print the request, and send nothing
+};
+// Signs what it receives as a source does, and forwards it to the server.
+struct ListenArgs {
+    std::string source = {};
+    std::uint16_t port = 0;
+    std::string config = {};
+};
 struct VerifyArgs {
     std::optional<std::string> store = {};
     std::string backup = {};  // a directory, instead of the data directory
@@ -272,6 +293,22 @@ struct TokenArgs {
 struct LinkArgs {
     AccessArgs access;
     bool qr = false;
+};
+// Runs a server of its own, and starts it again when its configuration changes.
+struct DevArgs {
+    std::string config = {};  // empty: that of this folder, or where serve looks
+    bool demo = false;        // no configuration
+    std::string listen = "127.0.0.1:0";
+};
+// Signs in to a server, and uses it from then on.
+struct LoginArgs {
+    std::string url = {};
+    std::string name = {};        // of the context; empty: the server's host
+    std::string token_file = {};  // empty: asks on a terminal, else reads standard input
+};
+struct ContextArgs {
+    std::string what = "list";  // list, use, remove
+    std::string name = {};
 };
 // Runs as an agent of an editor, on standard input and output.
 struct AcpArgs {
@@ -329,7 +366,8 @@ using Command =
                  ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
                  ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
-                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs>;
+                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
+                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs>;
 
 struct Invocation {
     Global global;

@@ -6,6 +6,15 @@
 #include <utility>
 
 namespace dormouse::cli {
+namespace {
+
+CLI::Option* add_wait(CLI::App& command, std::string& wait) {
+    return command.add_flag("--wait", wait,
+                            "Follow the turn until it ends, also through sleeps; --wait=TIME: at "
+                            "most so long");
+}
+
+}  // namespace
 
 void Grammar::add_prompt() {
     auto const args = std::make_shared<PromptArgs>();
@@ -37,7 +46,9 @@ void Grammar::add_prompt() {
     p->add_option("--answers", args->answers, "The pending call that this answers")
         ->type_name("CALL");
     p->add_flag("--reopen", args->reopen, "Reopen a session that has ended");
-    p->add_flag("--no-follow", args->no_follow, "Return as soon as it is accepted");
+    auto* const no_follow =
+        p->add_flag("--no-follow", args->no_follow, "Return as soon as it is accepted");
+    add_wait(*p, args->wait)->excludes(no_follow);
 }
 
 void Grammar::add_lists() {
@@ -53,16 +64,16 @@ void Grammar::add_lists() {
     auto const show = std::make_shared<ShowArgs>();
     auto* const w = add("show", "A session with its messages, or a pending call",
                         "dormouse show ses_AAAAAAE", show);
-    w->add_option("id", show->id, "Session or pending call; a unique beginning is enough")
-        ->type_name("ID")
-        ->required();
+    w->add_option("id", show->id,
+                  "Session or pending call; a unique beginning is enough (a terminal asks)")
+        ->type_name("ID");
 
     auto const tail = std::make_shared<TailArgs>();
     auto* const t =
         add("tail", "A session's events, live", "dormouse tail ses_AAAAAAE --after 12", tail);
-    t->add_option("session", tail->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    t->add_option("session", tail->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     t->add_option("--after", tail->after, "Only events after this sequence number")
         ->type_name("SEQ");
     t->add_flag("--no-follow", tail->no_follow, "Print the stored events and end");
@@ -70,9 +81,9 @@ void Grammar::add_lists() {
     auto const timeline = std::make_shared<TimelineArgs>();
     add("timeline", "A session as a picture: model, tools, sleeps, and who woke it",
         "dormouse timeline ses_AAAAAAE", timeline)
-        ->add_option("session", timeline->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+        ->add_option("session", timeline->session,
+                     "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
 
     add_waiting();
     add_tasks();
@@ -186,6 +197,8 @@ void Grammar::add_submissions() {
             ->type_name("FILE");
         one->require_option(1);
     }
+    add_wait(*r, result->wait);
+    add_wait(*e, error->wait);
     r->add_option("--title", result->title, "A title for people")->type_name("TEXT");
     r->add_option("--metadata", result->metadata, "JSON stored with the result")->type_name("JSON");
     g->add_option("--key", progress->key, "Repeating the same key changes nothing")
@@ -200,11 +213,13 @@ void Grammar::add_decisions() {
     auto* const d = add("deny", "Refuse what waits for approval",
                         "dormouse deny pnd_… --reason 'not on a Friday'", deny);
     for (auto const& [command, args] : {std::pair(a, approve), std::pair(d, deny)}) {
-        command->add_option("id", args->id, "Pending call; a unique beginning is enough")
-            ->type_name("CALL")
-            ->required();
+        command
+            ->add_option("id", args->id,
+                         "Pending call; a unique beginning is enough (a terminal asks)")
+            ->type_name("CALL");
         command->add_option("--reason", args->reason, "Reason; the model sees it")
             ->type_name("TEXT");
+        add_wait(*command, args->wait);
     }
     a->add_option("--arguments", approve->arguments, "Run it with these arguments instead")
         ->type_name("JSON");
@@ -232,18 +247,18 @@ void Grammar::add_decisions() {
     auto const cancel = std::make_shared<CancelArgs>();
     auto* const c = add("cancel", "Cancel a pending call, or a session's turn",
                         "dormouse cancel ses_AAAAAAE --reason 'deploying another branch'", cancel);
-    c->add_option("id", cancel->id, "Pending call or session; a unique beginning is enough")
-        ->type_name("ID")
-        ->required();
+    c->add_option("id", cancel->id,
+                  "Pending call or session; a unique beginning is enough (a terminal asks)")
+        ->type_name("ID");
     c->add_flag("--all", cancel->all, "For a session: also cancel its queued prompts");
     c->add_option("--reason", cancel->reason, "Reason; the model sees it")->type_name("TEXT");
 
     auto const attach = std::make_shared<AttachArgs>();
     add("attach", "Open the own screen of a session's external agent",
         "dormouse attach ses_AAAAAAE", attach)
-        ->add_option("session", attach->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+        ->add_option("session", attach->session,
+                     "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
 }
 
 void Grammar::add_ask() {
@@ -359,9 +374,8 @@ void Grammar::add_answers() {
     auto const claim = std::make_shared<ClaimArgs>();
     auto* const l = add("claim", "Keep other workers away from a pending call for a while",
                         "dormouse claim pnd_… --for 10m", claim);
-    l->add_option("id", claim->id, "Pending call; a unique beginning is enough")
-        ->type_name("CALL")
-        ->required();
+    l->add_option("id", claim->id, "Pending call; a unique beginning is enough (a terminal asks)")
+        ->type_name("CALL");
     auto* const hold = l->add_option("--for", claim->hold, "How long, up to 1h (500ms, 90s, 10m)")
                            ->type_name("TIME")
                            ->capture_default_str();
@@ -377,9 +391,10 @@ void Grammar::add_moves() {
     for (auto const& [name, about] : moves) {
         auto const args = std::make_shared<MoveArgs>(MoveArgs{.move = name, .session = {}});
         auto* const m = add(name, about, std::string("dormouse ") + name + " ses_AAAAAAE", args);
-        m->add_option("session", args->session, "Session; a unique beginning is enough")
-            ->type_name("SESSION")
-            ->required();
+        m->add_option("session", args->session,
+                      "Session; a unique beginning is enough (a terminal asks)")
+            ->type_name("SESSION");
+        if (args->move != "end") add_wait(*m, args->wait);
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The commands and their options in CLI11; arguments.h is the interface. Options are declared in
-// arguments.cc (the server and its files) and arguments_sessions.cc (sessions and their calls).
+// arguments.cc (the server and its files), arguments_access.cc (tokens and other servers) and
+// arguments_sessions.cc (sessions and their calls).
 
 #include "cli/commands/arguments/arguments.h"
 
@@ -24,6 +25,10 @@ public:
 private:
     [[nodiscard]] CLI::App const& named() const;  // the command that was recognised so far
     [[nodiscard]] std::string help() const;
+    // Puts each command under a heading of the help.
+    void group_commands();
+    // Sets what --output means.
+    void choose_format();
     [[nodiscard]] Notice mistake(std::vector<std::string> const& words, std::string what);
 
     template <class Args>
@@ -53,10 +58,13 @@ private:
     void add_configuration();
     void add_access();
     void add_bench();
+    void add_sources();
+    void add_login();
     void add_faces();
 
     CLI::App app_{"Agent sessions that sleep while their tools work, and wake exactly once."};
     Global global_;
+    std::string output_;  // --output; empty: not given
     std::function<Command()> chosen_;
 };
 

@@ -135,8 +135,8 @@ std::string_view meant(std::string_view word) {
         {"check", "doctor"},
         {"setup", "init"},
         {"validate", "config check"},
-        {"dev", "serve"},
-        {"login", "link NAME"},
+        {"logout", "context remove NAME"},
+        {"auth", "login"},
         {"inspect", "show"},
     };
     for (auto const& [other, ours] : names) {

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "base/url.h"
+#include "cli/client/contexts.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/shell/shell_texts.h"
 
@@ -48,9 +49,22 @@ void offer(Context const& context, Client& client, std::string const& kind,
     });
 }
 
+void offer_contexts(Context const& context, std::string const& beginning) {
+    auto const contexts = read_contexts(context.env);
+    if (!contexts) return;
+    for (Login const& login : contexts->logins)
+        if (login.name.starts_with(beginning))
+            context.out << login.name << '\t' << escape_for_terminal(login.url) << '\n';
+    context.out.flush();
+}
+
 }  // namespace
 
 Outcome<int> execute(Context const& context, CandidatesArgs const& args) {
+    if (args.kind == "context") {
+        offer_contexts(context, args.beginning);
+        return status::done;
+    }
     auto client = context.connect(-1, patience);
     if (!client) return status::failed;
     auto const& kind = args.kind;

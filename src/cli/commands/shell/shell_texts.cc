@@ -17,12 +17,13 @@ EMBED(dormouse_template_man, "dormouse.1")
 namespace dormouse::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kinds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kinds{{
     {"SESSION", "session"},
     {"CALL", "call"},
     {"ID", "id"},
     {"AGENT", "agent"},
     {"TOOL", "tool"},
+    {"CONTEXT", "context"},
     {"FILE", "file"},
     {"DIR", "dir"},
 }};

@@ -66,10 +66,10 @@ _dormouse() {
     unset 'words[-1]'
     for word in "${words[@]}"; do
         if [[ -n $option ]]; then
-            case $option in --server|--data|--project) where+=("$option" "$word") ;; esac
+            case $option in --server|--data|--project|--context) where+=("$option" "$word") ;; esac
             option=
         elif [[ $word == -?*=* ]]; then
-            case $word in --server=*|--data=*|--project=*) where+=("$word") ;; esac
+            case $word in --server=*|--data=*|--project=*|--context=*) where+=("$word") ;; esac
         elif [[ $word == -?* ]]; then
             _dormouse_kind "$path:$word"
             [[ -z $kind ]] || option=$word

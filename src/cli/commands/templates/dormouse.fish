@@ -6,9 +6,9 @@ function __dormouse_ids
     set -l where
     for i in (seq (count $words))
         switch $words[$i]
-            case '--server=*' '--data=*' '--project=*'
+            case '--server=*' '--data=*' '--project=*' '--context=*'
                 set -a where $words[$i]
-            case --server --data --project
+            case --server --data --project --context
                 set -l next (math $i + 1)
                 test $next -le (count $words); and set -a where $words[$i] $words[$next]
         end

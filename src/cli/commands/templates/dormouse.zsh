@@ -8,8 +8,8 @@ _dormouse_ids() {
     local kind=$argv[-1]
     for ((i = 2; i <= $#typed; i++)); do
         case $typed[i] in
-            --server=*|--data=*|--project=*) where+=("${(Q)typed[i]}") ;;
-            --server|--data|--project) where+=("${(Q)typed[i]}" "${(Q)typed[i+1]}") ;;
+            --server=*|--data=*|--project=*|--context=*) where+=("${(Q)typed[i]}") ;;
+            --server|--data|--project|--context) where+=("${(Q)typed[i]}" "${(Q)typed[i+1]}") ;;
         esac
     done
     found=("${(@f)$(dormouse candidates $kind "$PREFIX" $where 2>/dev/null)}")

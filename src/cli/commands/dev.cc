@@ -1,0 +1,259 @@
+// dev: a server of its own for trying a configuration. It is started again when the configuration
+// or a file that it names changes; the events of all sessions are printed. The server never
+// outlives this process: the kernel kills it (child.h).
+
+#include "cli/client/child.h"
+#include "cli/client/interrupts.h"
+#include "cli/commands/commands.h"
+#include "cli/render/story.h"
+
+#include "base/text/text.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr Duration look_every{300};
+constexpr std::size_t watched_files_max = 200;
+constexpr std::size_t session_columns = 8;  // "…x7Kq2  "
+
+using Stamps = std::map<std::string, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+
+// Returns the texts in double quotes, which may be names of files.
+std::vector<std::string> texts_in_quotes(std::string_view text) {
+    std::vector<std::string> out;
+    for (auto begin = text.find('"'); begin != std::string_view::npos;) {
+        auto const end = text.find('"', begin + 1);
+        if (end == std::string_view::npos) break;
+        out.emplace_back(text.substr(begin + 1, end - begin - 1));
+        begin = text.find('"', end + 1);
+    }
+    return out;
+}
+
+// When the configuration and the files that it names were changed. A file that cannot be read is
+// not among them.
+Stamps stamps_of(std::string const& config) {
+    Stamps out;
+    if (config.empty()) return out;
+    std::error_code error;
+    auto const add = [&](std::filesystem::path const& path) {
+        if (!std::filesystem::is_regular_file(path, error)) return;
+        auto const time = std::filesystem::last_write_time(path, error);
+        auto const size = std::filesystem::file_size(path, error);
+        if (!error) out[path.string()] = {time, size};
+    };
+    add(config);
+    auto const text = file_text(config, std::size_t{1} << 20);
+    if (!text) return out;
+    auto const folder = std::filesystem::path(config).parent_path();
+    for (std::string const& name : texts_in_quotes(*text)) {
+        constexpr std::size_t name_bytes_max = 255;
+        if (name.empty() || name.size() > name_bytes_max || out.size() == watched_files_max)
+            continue;
+        add(folder / name);
+    }
+    return out;
+}
+
+class Dev {
+public:
+    Dev(Context const& context, DevArgs const& args, std::string config, std::string data)
+        : context_(context),
+          config_(std::move(config)),
+          data_(std::move(data)),
+          listen_(args.listen) {}
+
+    // Runs until Ctrl-C or SIGTERM.
+    [[nodiscard]] Outcome<int> run(bool keeps_data);
+
+private:
+    [[nodiscard]] Outcome<void> start();
+    [[nodiscard]] Outcome<void> stop();
+    [[nodiscard]] Outcome<void> introduce(bool keeps_data);
+    // Starts the server again if a file has changed and the configuration is valid.
+    void look_at_files();
+    void restart();
+    // Returns whether the server is there.
+    [[nodiscard]] bool print_events();
+    void print(SseEvent const& event);
+    void say(Failure const& failed) { context_.err << text(failed) << std::flush; }
+
+    Context const& context_;
+    std::string const config_;  // file; empty: none
+    std::string const data_;
+    std::string listen_;
+    Stamps stamps_;
+    Stamps changed_;  // what was seen last, before it stays the same
+    std::optional<ChildServer> server_;
+    std::optional<Client> client_;
+    std::optional<EventStream> events_;
+    std::string after_ = "now";
+};
+
+Outcome<void> Dev::start() {
+    std::vector<std::string> words{"--listen", listen_};
+    if (config_.empty())
+        words.emplace_back("--no-config");
+    else
+        words.insert(words.end(), {"--config", config_});
+    auto server = ChildServer::start({.data = data_, .options = std::move(words)});
+    if (!server) return std::unexpected(server.error());
+    server_.emplace(*std::move(server));
+    auto client = server_->client();
+    if (!client) return std::unexpected(client.error());
+    client_.emplace(*std::move(client));
+    // The address stays the same from now on.
+    if (auto const at = server_->url().find("://"); at != std::string::npos)
+        listen_ = server_->url().substr(at + 3);
+    auto const from = after_ == "now" ? "&after=now" : "";
+    events_.emplace(
+        client_->open(std::string("/api/events?project=*") + from, after_ == "now" ? "" : after_));
+    return {};
+}
+
+Outcome<void> Dev::stop() {
+    events_.reset();
+    client_.reset();
+    if (!server_) return {};
+    auto stopped = server_->stop();
+    server_.reset();
+    return stopped;
+}
+
+Outcome<void> Dev::introduce(bool keeps_data) {
+    json::Writer body;
+    constexpr std::int64_t day_ms = 86'400'000;
+    body.begin_object().member("name", "dev").member("role", "admin");
+    body.member("ttlMs", day_ms).end_object();
+    auto const link = client_->post("/api/links", body.json());
+    if (!link) return std::unexpected(link.error());
+    auto const inbox = json::View(link->body)["url"].string_or("");
+    json::Writer out;
+    out.begin_object().member("server", server_->url()).member("inbox", inbox);
+    out.member("config", config_.empty() ? std::nullopt : std::optional(config_));
+    out.member("data", data_).member("keepsData", keeps_data).end_object();
+    context_.show(
+        out.json(),
+        "server  " + server_->url() + "\ninbox   " + inbox + "  (works once)\nconfig  " +
+            (config_.empty() ? "none: the demo agents" : config_ + ", read again when it changes") +
+            "\ndata    " + data_ + (keeps_data ? "" : ", removed at the end") +
+            "\ntry     dormouse prompt --data " + shell_word(data_) + " 'deploy A'\n");
+    return {};
+}
+
+void Dev::print(SseEvent const& event) {
+    if (!event.id.empty()) after_ = event.id;
+    auto const checked = json::check(event.data);
+    if (!checked) return;
+    json::View const view(*checked);
+    auto const session = view["sessionID"].string_or("");
+    if (session.empty() || !view["seq"].exists()) return;
+    if (context_.global.json) return context_.show(*checked, "");
+    constexpr std::size_t shown = 5;
+    auto const end = session.substr(session.size() - std::min(shown, session.size()));
+    auto const columns =
+        context_.columns > session_columns ? context_.columns - session_columns : context_.columns;
+    context_.out << context_.style(Paint::dim, "…" + escape_for_terminal(end)) << "  "
+                 << event_line(view, columns, context_.style) << std::flush;
+}
+
+bool Dev::print_events() {
+    if (!events_) return false;
+    auto const events = events_->read();
+    if (events) {
+        for (SseEvent const& event : *events) print(event);
+        return true;
+    }
+    bool const ended = server_->ended();
+    if (!ended && is_away(events.error())) {
+        events_.emplace(client_->open("/api/events?project=*", after_ == "now" ? "" : after_));
+        return true;
+    }
+    say(ended ? Failure{status::failed, "the server ended; it is started again when a file changes",
+                        "Its log: " + data_ + "/server.log"}
+              : events.error());
+    (void)stop();
+    return false;
+}
+
+void Dev::restart() {
+    if (!config_.empty() && context_.programs.config({.what = "mistakes", .path = config_}) != 0) {
+        context_.err << "dormouse dev: the server continues with what it has\n" << std::flush;
+        return;
+    }
+    if (auto const stopped = stop(); !stopped) say(stopped.error());
+    if (auto const started = start(); !started) {
+        say(started.error());
+        return;
+    }
+    if (!context_.global.json)
+        context_.out << context_.style(Paint::green, "started again") << " with the changed files\n"
+                     << std::flush;
+}
+
+void Dev::look_at_files() {
+    auto now = stamps_of(config_);
+    bool const settled = now == changed_;  // an editor may be in the middle of it
+    changed_ = now;
+    if (!settled || now == stamps_) return;
+    stamps_ = std::move(now);
+    restart();
+}
+
+Outcome<int> Dev::run(bool keeps_data) {
+    Interrupts const interrupts(true);
+    stamps_ = changed_ = stamps_of(config_);
+    if (auto const started = start(); !started) return std::unexpected(started.error());
+    if (auto const told = introduce(keeps_data); !told) return std::unexpected(told.error());
+    for (;;) {
+        bool const there = print_events();
+        bool const end = there && client_ ? client_->wait(interrupts.fd(), look_every)
+                                          : interrupts.sleep(look_every);
+        if (end) break;
+        look_at_files();
+    }
+    if (auto const stopped = stop(); !stopped) return std::unexpected(stopped.error());
+    return status::done;
+}
+
+// Returns the configuration: the named one, that of this folder, or where serve looks; empty: none.
+Outcome<std::string> dev_config(Context const& context, DevArgs const& args) {
+    std::error_code ignored;
+    auto const here = std::filesystem::current_path(ignored) / "dormouse.toml";
+    std::string found = args.config;
+    if (found.empty() && !args.demo)
+        found = std::filesystem::exists(here, ignored)
+                    ? here.string()
+                    : find_config(config_places({}, context.env));
+    if (found.empty()) return found;
+    if (context.programs.config({.what = "mistakes", .path = found}) == 0) return found;
+    return failure(status::usage, "dev starts nothing: " + found + " has mistakes",
+                   "Correct it, or use the demo agents: dormouse dev --demo.");
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, DevArgs const& args) {
+    auto const config = dev_config(context, args);
+    if (!config) return std::unexpected(config.error());
+    std::error_code error;
+    if (!context.global.data.empty()) {
+        std::filesystem::create_directories(context.global.data, error);
+        if (error)
+            return failure(status::failed, context.global.data + ": " + error.message(),
+                           "Name another folder: --data DIR.");
+        return Dev(context, args, *config, context.global.data).run(true);
+    }
+    auto const folder = TemporaryFolder::make(std::filesystem::temp_directory_path(error).string());
+    if (!folder) return std::unexpected(folder.error());
+    return Dev(context, args, *config, folder->path()).run(false);
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,73 @@
+#include "cli/commands/pick.h"
+
+#include "base/text/text.h"
+#include "base/url.h"
+
+#include <istream>
+#include <ostream>
+#include <vector>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr std::size_t offered_max = 20;
+
+std::vector<std::string> ids_of(json::View items) {
+    std::vector<std::string> out;
+    items.elements([&](json::View item) { out.push_back(item["id"].string_or("")); });
+    return out;
+}
+
+// Shows the numbered list, and reads a number.
+Outcome<std::string> chosen(Context const& context, std::vector<std::string> const& ids,
+                            std::string const& table) {
+    context.err << table;
+    for (;;) {
+        context.err << "Which one? [1" << (ids.size() > 1 ? "-" + std::to_string(ids.size()) : "")
+                    << "]: " << std::flush;
+        std::string line;
+        if (!std::getline(context.in, line) || line.empty())
+            return failure(status::interrupted, "nothing was chosen");
+        auto const number = parse_number(line);
+        if (number && *number >= 1 && *number <= ids.size()) return ids[*number - 1];
+    }
+}
+
+}  // namespace
+
+Outcome<std::string> pick_call(Context const& context, Client& client) {
+    if (!context.may_ask)
+        return failure(status::usage, "which call? There is no terminal to choose it on",
+                       "Name it; a unique beginning is enough. See what waits: dormouse pending.");
+    auto const page = client.get("/async-tool/pending?limit=" + std::to_string(offered_max) +
+                                 "&project=" + percent_encode(context.global.project));
+    if (!page) return std::unexpected(page.error());
+    json::View const items = json::View(page->body)["items"];
+    if (items.size() == 0) return failure(status::not_found, "nothing waits");
+    auto const table = pending_table(items, wall_clock(), context.style, context.columns, 1);
+    return chosen(context, ids_of(items), table);
+}
+
+Outcome<std::string> pick_session(Context const& context, Client& client) {
+    if (!context.may_ask)
+        return failure(status::usage, "which session? There is no terminal to choose it on",
+                       "Name it; a unique beginning is enough. See them: dormouse sessions.");
+    auto const page = client.get("/api/projects/" + percent_encode(context.global.project) +
+                                 "/sessions?limit=" + std::to_string(offered_max));
+    if (!page) return std::unexpected(page.error());
+    json::View const items = json::View(page->body)["items"];
+    if (items.size() == 0)
+        return failure(status::not_found, "there are no sessions",
+                       "Start one: dormouse prompt 'TEXT'.");
+    auto const table = sessions_table(items, wall_clock(), context.style, context.columns, 1);
+    return chosen(context, ids_of(items), table);
+}
+
+bool confirmed(Context const& context, std::string const& question) {
+    context.err << question << " [y/N] " << std::flush;
+    std::string answer;
+    std::getline(context.in, answer);
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace dormouse::cli

@@ -1,0 +1,16 @@
+#pragma once
+// Lets a person choose what a command is about when its id was omitted.
+
+#include "cli/commands/commands.h"
+
+#include <string>
+
+namespace dormouse::cli {
+
+// Fails with usage where nobody can be asked, and with interrupted if nothing was chosen.
+[[nodiscard]] Outcome<std::string> pick_call(Context const& context, Client& client);
+[[nodiscard]] Outcome<std::string> pick_session(Context const& context, Client& client);
+// Asks a question for yes or no; no by default.
+[[nodiscard]] bool confirmed(Context const& context, std::string const& question);
+
+}  // namespace dormouse::cli

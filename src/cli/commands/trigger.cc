@@ -1,0 +1,169 @@
+// trigger, listen: test webhooks of a source, signed with its secret from the configuration.
+
+#include "cli/client/resolve.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/pick.h"
+
+#include "base/text/text.h"
+
+#include <ostream>
+#include <utility>
+
+namespace dormouse::cli {
+namespace {
+
+constexpr Duration forward_limit{15'000};
+
+Outcome<SignedDelivery> signed_by(Context const& context, SampleOptions const& options) {
+    auto made = context.programs.sign(options);
+    if (made) return *std::move(made);
+    std::string what;
+    for (std::string const& mistake : made.error()) what += (what.empty() ? "" : "\n") + mistake;
+    return failure(status::usage, std::move(what),
+                   "The configuration is the one that serve uses, or --config FILE.");
+}
+
+SampleOptions sample_of(Context const& context, std::string const& config,
+                        std::string const& source) {
+    return {.config = find_config(config_places(config, context.env)), .source = source};
+}
+
+Outcome<std::string> whole_body(Context const& context, std::string const& file) {
+    if (file == "-") return text_or_input(context, file);
+    return file_text(file, std::size_t{1} << 20);
+}
+
+Outcome<void> write_outcome(Context const& context, TriggerArgs const& args,
+                            SampleOptions& options) {
+    options.error = args.error;
+    if (args.json_value) {
+        auto const value = json_argument("--json-value", *args.json_value);
+        if (!value) return std::unexpected(value.error());
+        options.output = value->text();
+        return {};
+    }
+    auto const text = text_or_input(context, args.text.value_or("sample"));
+    if (!text) return std::unexpected(text.error());
+    if (!valid_utf8(*text) || !valid_utf8(args.error.value_or("")))
+        return failure(status::usage, "the text is not valid UTF-8");
+    options.output = json::quote(*text);
+    return {};
+}
+
+// Names the call, by its id and by its externalRef.
+Outcome<void> name_call(Context const& context, Client& client, std::string const& given,
+                        SampleOptions& options) {
+    if (given.empty() && !context.may_ask)
+        return failure(status::usage, "trigger needs a call or a body",
+                       "Name a call that waits (dormouse pending), or give --body FILE.");
+    auto id = given.empty() ? pick_call(context, client)
+                            : resolve_pending(client, context.global.project, given);
+    if (!id) return std::unexpected(id.error());
+    auto const call = client.get("/async-tool/pending/" + *id);
+    if (!call) return std::unexpected(call.error());
+    options.pending = *std::move(id);
+    options.reference = json::View(call->body)["externalRef"].string_or("");
+    return {};
+}
+
+std::string request_text(Context const& context, SignedDelivery const& delivery) {
+    std::string out = "POST " + server_url(context.global, context.env) + delivery.target + "\n";
+    for (auto const& [name, value] : delivery.headers) out += name + ": " + value + "\n";
+    return escape_for_terminal(out + "\n" + delivery.body, true) + "\n";
+}
+
+Json request_json(Context const& context, SignedDelivery const& delivery) {
+    json::Writer out;
+    out.begin_object().member("method", "POST");
+    out.member("url", server_url(context.global, context.env) + delivery.target);
+    out.key("headers").begin_object();
+    for (auto const& [name, value] : delivery.headers) out.member(name, value);
+    return out.end_object().member("body", delivery.body).end_object().json();
+}
+
+// What the server answered, for the sender of the webhook.
+ListenOptions::Answer answer_of(Outcome<Reply> const& reply) {
+    if (reply) return {reply->status, std::string(reply->body.text())};
+    json::View const problem(reply.error().problem);
+    constexpr int bad_gateway = 502;
+    if (problem["status"].exists())
+        return {static_cast<int>(problem["status"].integer_or(bad_gateway)),
+                std::string(problem.raw())};
+    json::Writer out;
+    out.begin_object().member("status", bad_gateway).member("title", reply.error().what);
+    return {bad_gateway, out.end_object().take()};
+}
+
+// "14:03:05  200  applied": one line for each delivery.
+void print_delivery(Context const& context, Outcome<Reply> const& reply) {
+    auto const time = clock_text(to_ms(wall_clock()));
+    auto const answer = answer_of(reply);
+    if (context.global.json) {
+        context.show(Json::trusted(answer.body), "");
+        return;
+    }
+    auto const paint = reply ? Paint::green : Paint::red;
+    context.out << context.style(Paint::dim, time) << "  "
+                << context.style(paint, std::to_string(answer.status)) << "  "
+                << (reply ? submission_text(json::View(reply->body))
+                          : escape_for_terminal(reply.error().what) + "\n")
+                << std::flush;
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, TriggerArgs const& args) {
+    auto client = context.connect();
+    if (!client) return std::unexpected(client.error());
+    auto options = sample_of(context, args.config, args.source);
+    if (args.body.empty()) {
+        if (auto const named = name_call(context, *client, args.call, options); !named)
+            return std::unexpected(named.error());
+        if (auto const written = write_outcome(context, args, options); !written)
+            return std::unexpected(written.error());
+    } else {
+        auto body = whole_body(context, args.body);
+        if (!body) return std::unexpected(body.error());
+        options.body = *std::move(body);
+    }
+    auto const delivery = signed_by(context, options);
+    if (!delivery) return std::unexpected(delivery.error());
+    if (args.print) {
+        context.show(request_json(context, *delivery), request_text(context, *delivery));
+        return status::done;
+    }
+    auto const reply = client->deliver(delivery->target, delivery->headers, delivery->body);
+    if (!reply) return std::unexpected(reply.error());
+    context.show(reply->body, submission_text(json::View(reply->body)));
+    return status::done;
+}
+
+Outcome<int> execute(Context const& context, ListenArgs const& args) {
+    auto client = context.connect(-1, forward_limit);
+    if (!client) return std::unexpected(client.error());
+    auto options = sample_of(context, args.config, args.source);
+    options.body = "{}";
+    if (auto const works = signed_by(context, options); !works)
+        return std::unexpected(works.error());
+    ListenOptions listening{.port = args.port, .path = "/" + random_key(), .ready = {}, .take = {}};
+    listening.ready = [&](std::string const& url) {
+        context.err << "Each POST to this address is signed for source "
+                    << escape_for_terminal(args.source) << " and forwarded to "
+                    << escape_for_terminal(server_url(context.global, context.env))
+                    << "; Ctrl-C ends it.\n"
+                    << std::flush;
+        context.out << url << '\n' << std::flush;
+    };
+    listening.take = [&](std::string const& body) {
+        options.body = body;
+        auto const delivery = signed_by(context, options);
+        auto const reply =
+            delivery ? client->deliver(delivery->target, delivery->headers, delivery->body)
+                     : Outcome<Reply>(std::unexpected(delivery.error()));
+        print_delivery(context, reply);
+        return answer_of(reply);
+    };
+    return context.programs.listen(listening);
+}
+
+}  // namespace dormouse::cli

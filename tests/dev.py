@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""`dormouse dev` runs a server of its own: it is started again when the configuration changes, a
+mistake changes nothing, and no server is left behind."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from cli import DONE, USAGE
+from dormouse import BINARY, environment, main, run, wait_for
+
+CONFIG = '[[model]]\nid = "m"\nkind = "scripted"\n[[agent]]\nid = "%s"\nmodel = "m"\n'
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-dev-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.config = self.folder / 'dormouse.toml'
+        self.config.write_text(CONFIG % 'first')
+        self.env = environment(HOME=str(self.folder), TMPDIR=str(self.folder))
+
+    def start(self, *words):
+        self.out = self.folder / 'out'
+        with self.out.open('w') as out:
+            self.process = subprocess.Popen(
+                [BINARY, 'dev', *words],
+                cwd=self.folder,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.kill)
+        self.until('try     dormouse prompt')
+        self.data = re.search(r'data    ([^\s,]+)', self.text())[1]
+        self.url = re.search(r'server  (\S+)', self.text())[1]
+
+    def text(self):
+        return self.out.read_text()
+
+    def until(self, text):
+        wait_for(
+            lambda: text in self.text() or self.process.poll() is not None, what=text, seconds=60
+        )
+        self.assertIn(text, self.text())
+
+    def command(self, *words):
+        done = run(*words, '--data', self.data, env=self.env)
+        self.assertEqual(done.returncode, DONE, done)
+        return done.stdout
+
+    def server_pid(self):
+        children = pathlib.Path(f'/proc/{self.process.pid}/task/{self.process.pid}/children')
+        return int(children.read_text().split()[0])
+
+    def test_configuration_of_the_folder_is_used_events_shown(self):
+        self.start()
+        self.assertIn(str(self.config), self.text())
+        self.assertRegex(self.text(), rf'inbox   {self.url}/sign-in#\S+')
+        self.assertIn('You said: hello', self.command('prompt', 'hello'))
+        self.until('turn_ended')
+        self.process.terminate()
+        self.assertEqual(self.process.wait(60), DONE)
+        self.assertFalse(pathlib.Path(self.data).exists(), 'temporary data')
+
+    def test_change_starts_it_again_with_its_data_and_address(self):
+        self.start('--data', str(self.folder / 'data'))
+        self.command('prompt', 'hello')
+        before = self.server_pid()
+        self.config.write_text(CONFIG % 'second')
+        self.until('started again')
+        self.assertIn('second', self.command('agents'))
+        self.assertNotIn('first', self.command('agents'))
+        self.assertIn('hello', self.command('sessions'))
+        self.assertNotEqual(self.server_pid(), before)
+        self.command('status', '--server', self.url)
+        self.process.send_signal(signal.SIGINT)
+        self.assertEqual(self.process.wait(60), DONE)
+        self.assertTrue(pathlib.Path(self.data, 'token').exists(), 'kept data')
+
+    def test_mistake_is_shown_and_the_server_continues(self):
+        self.start()
+        pid = self.server_pid()
+        self.config.write_text('[[agent]]\nid = "first"\nmodle = "m"\n')
+        self.until('the server continues with what it has')
+        self.assertIn('dormouse.toml:3: ', self.text())
+        self.assertEqual(self.server_pid(), pid)
+        self.assertIn('first', self.command('agents'))
+        self.config.write_text(CONFIG % 'third')
+        self.until('started again')
+        self.assertIn('third', self.command('agents'))
+
+    def test_file_that_the_configuration_names_counts(self):
+        tool = self.folder / 'tool.sh'
+        tool.write_text('#!/bin/sh\necho 1\n')
+        tool.chmod(0o755)
+        self.config.write_text(
+            CONFIG % 'first' + '[[tool]]\nname = "t"\ndescription = "d"\n'
+            'kind = "command"\ncommand = ["./tool.sh"]\n'
+        )
+        self.start()
+        tool.write_text('#!/bin/sh\necho 22\n')
+        self.until('started again')
+
+    def test_killed_dev_leaves_no_server(self):
+        self.start()
+        pid = self.server_pid()
+        self.process.kill()
+        self.process.wait(60)
+        wait_for(lambda: not alive(pid), what='the end of the server', seconds=60)
+
+    def test_server_that_dies_is_reported(self):
+        self.start()
+        os.kill(self.server_pid(), signal.SIGKILL)
+        self.until('the server ended')
+        self.config.write_text(CONFIG % 'second')
+        self.until('started again')
+
+    def test_configuration_with_mistakes_starts_nothing(self):
+        self.config.write_text('[serve]\n')
+        done = subprocess.run([BINARY, 'dev'], cwd=self.folder, env=self.env, text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn('dev starts nothing', done.stderr)
+        self.assertIn('dormouse.toml:1: ', done.stderr)
+
+    def test_demo_needs_no_configuration(self):
+        self.start('--demo')
+        self.assertIn('demo', self.command('agents'))
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+if __name__ == '__main__':
+    main()

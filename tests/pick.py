@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""On a terminal, lines of the list shown last are numbered and `#3` means the third; a command
+without its id lets the person choose. Elsewhere nothing is numbered, chosen or asked."""
+import pathlib
+
+from cli import DONE, INTERRUPTED, USAGE, Cli, Terminal
+from dormouse import BINARY, main, run
+
+
+class Shell(Terminal):
+    """A shell on one terminal, so that several commands have the same one."""
+
+    def __init__(self, where):
+        flags = ' '.join(where)
+        super().__init__(
+            '-c',
+            f'while IFS= read -r line; do eval "\'{BINARY}\' $line {flags}"; echo "exit:$?"; done',
+            program='/bin/bash',
+            NO_COLOR='1',
+        )
+
+    def stop(self):
+        self.process.kill()
+        self.ended()
+
+    def run(self, line):
+        """Returns what the command printed, and its exit status."""
+        begin = len(self.text)
+        self.type(line + '\n')
+        while 'exit:' not in self.text[begin:]:
+            self.until('exit:') if 'exit:' not in self.text else self.read(0.2)
+        return self.text[begin:]
+
+
+class Lines(Cli):
+    def shell(self):
+        shell = Shell(self.where())
+        self.addCleanup(shell.stop)
+        return shell
+
+    def test_number_means_the_line_of_the_list_on_this_terminal(self):
+        sessions = [self.server.create(f'deploy {x}')['id'] for x in 'ABC']
+        shell = self.shell()
+        listed = shell.run('sessions')
+        self.assertRegex(listed, r'(?m)^ *# +SESSION')
+        self.assertRegex(listed, r'(?m)^1 +ses_')
+        newest = self.server.items('/api/projects/default/sessions')
+        for line, session in enumerate(newest, 1):
+            self.assertIn(session['id'], shell.run(f"show '#{line}'"))
+        self.assertIn(newest[1]['id'], shell.run('show 2'))
+        self.assertIn('is no line of the list', shell.run("show '#9'"))
+        self.assertIn('not a call', shell.run("claim '#1'"))
+        shell.run('pending')
+        calls = self.server.items('/async-tool/pending')
+        self.assertIn('applied', shell.run("result '#3' live"))
+        state = self.server.get(f'/async-tool/pending/{calls[2]["id"]}')['status']
+        self.assertEqual(state, 'completed')
+        # Another terminal has shown no list.
+        self.assertIn('is no line of the list', self.shell().run("show '#1'"))
+        self.assertEqual(len(sessions), 3)
+
+    def test_elsewhere_nothing_is_numbered(self):
+        self.server.create('deploy A')
+        self.assertNotIn('#', self.dm('sessions'))
+        self.assertFalse(pathlib.Path(self.server.directory, 'last-lists').exists())
+        told = run('show', '#1', *self.where())
+        self.assertEqual(told.returncode, USAGE)
+        self.assertIn('is no line of the list', told.stderr)
+
+
+class Pick(Cli):
+    def test_call_is_chosen_shown_whole_and_confirmed(self):
+        calls = {}
+        for name in 'AB':
+            session = self.server.create(f'approve {name}')['id']
+            calls[name] = self.server.open_calls(session)[0]['id']
+        terminal = Terminal('approve', *self.where(), NO_COLOR='1')
+        terminal.until('Which one? [1-2]: ')
+        terminal.type('7\n')
+        terminal.type('2\n')
+        terminal.until('Approve this? [y/N] ')
+        self.assertIn(f'{calls["A"]}  waiting\r\n', terminal.text)
+        terminal.type('y\n')
+        terminal.until('applied')
+        self.assertEqual(terminal.ended(), DONE)
+        status = {x: self.server.get(f'/async-tool/pending/{calls[x]}')['status'] for x in 'AB'}
+        self.assertNotEqual(status['A'], 'waiting')
+        self.assertEqual(status['B'], 'waiting')
+
+    def test_nothing_is_decided_without_a_yes(self):
+        session = self.server.create('approve A')['id']
+        for answers in (('\n',), ('1\n', '\n'), ('1\n', 'n\n')):
+            terminal = Terminal('deny', *self.where())
+            for question, answer in zip(('Which one? [1]: ', 'Deny this? [y/N] '), answers):
+                terminal.until(question)
+                terminal.type(answer)
+            self.assertEqual(terminal.ended(), INTERRUPTED)
+        self.assertEqual(len(self.server.open_calls(session)), 1)
+
+    def test_session_is_chosen(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        terminal = Terminal('show', *self.where())
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('You said: hello')
+        self.assertEqual(terminal.ended(), DONE)
+
+    def test_without_a_terminal_it_says_what_to_pass(self):
+        for command, what in (
+            ('approve', 'which call?'),
+            ('deny', 'which call?'),
+            ('claim', 'which call?'),
+            ('cancel', 'which call?'),
+            ('show', 'which session?'),
+            ('tail', 'which session?'),
+            ('timeline', 'which session?'),
+            ('explain', 'which session?'),
+            ('resume', 'which session?'),
+            ('retry', 'which session?'),
+            ('end', 'which session?'),
+            ('attach', 'which session?'),
+        ):
+            told = run(command, *self.where())
+            self.assertEqual(told.returncode, USAGE, told)
+            self.assertIn(what, told.stderr)
+            seen = 'dormouse pending' if 'call' in what else 'dormouse sessions'
+            self.assertIn(seen, told.stderr)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""`dormouse trigger` sends deliveries that each kind of source accepts; `dormouse listen` signs and
+forwards what arrives at a local address."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+from cli import CONFLICT, DONE, NOT_ALLOWED, USAGE, Cli
+from dormouse import BINARY, Server, environment, main, run
+from webhook_peers import WHSEC
+
+CONFIG = '''
+[server]
+demo = true
+[[source]]
+id = "ci"
+kind = "standard"
+secrets_env = ["S_CI", "S_OLD"]
+[[source]]
+id = "plain"
+kind = "hmac"
+secrets_env = ["S_PLAIN"]
+output = "/job/out"
+error = "/job/failure"
+pending = "/job/args/0"
+[[source]]
+id = "gh"
+kind = "github"
+secrets_env = ["S_PLAIN"]
+output = "/run/conclusion"
+when = { "/action" = "completed" }
+[[source]]
+id = "slack"
+kind = "slack"
+secrets_env = ["S_PLAIN"]
+pending = "/payload/actions/0/block_id"
+output = "/payload/actions/0/value"
+[[source]]
+id = "by-reference"
+kind = "hmac"
+secrets_env = ["S_PLAIN"]
+external_ref = "/id"
+output = "/out"
+[[source]]
+id = "unset"
+kind = "hmac"
+secrets_env = ["S_NOT_SET"]
+'''
+SECRETS = {'S_CI': WHSEC, 'S_PLAIN': 'plain secret'}
+
+
+class Sources(Cli):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-trigger-')
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.config = self.folder / 'dormouse.toml'
+        self.config.write_text(CONFIG)
+        self.server = Server('--config', str(self.config), env=SECRETS)
+        self.addCleanup(self.server.clean)
+
+    def command(self, *words, exits=DONE, stdin='', **env):
+        done = run(
+            *words,
+            *self.where(),
+            '--config',
+            self.config,
+            stdin=stdin,
+            env=environment(**{**SECRETS, **env}),
+        )
+        self.assertEqual(done.returncode, exits, done)
+        return done
+
+    def waiting(self, prompt='deploy A'):
+        session = self.server.create(prompt)['id']
+        return session, self.server.open_calls(session)[0]['id']
+
+    def said(self, session):
+        self.server.at_rest(session)
+        return self.server.said(session)
+
+
+class Trigger(Sources):
+    def test_every_kind_settles_a_call(self):
+        for source in ('ci', 'plain', 'gh', 'slack'):
+            session, call = self.waiting()
+            told = self.command('trigger', source, call, f'live by {source}').stdout
+            self.assertIn('applied', told)
+            self.assertEqual(self.said(session), f'deploy A: live by {source}')
+
+    def test_json_error_and_default_output(self):
+        for words, told in (
+            (('--json-value', '{"a":[1]}'), 'deploy A: {"a":[1]}'),
+            (('--error', 'no room'), 'deploy A failed: no room'),
+            ((), 'deploy A: sample'),
+        ):
+            session, call = self.waiting()
+            self.command('trigger', 'plain', call, *words)
+            self.assertEqual(self.said(session), told)
+
+    def test_whole_body_comes_from_a_file_or_standard_input(self):
+        body = lambda call: json.dumps({'pendingID': call, 'result': {'output': 'up'}})
+        session, call = self.waiting()
+        file = self.folder / 'body.json'
+        file.write_text(body(call))
+        self.command('trigger', 'ci', '--body', file)
+        self.assertEqual(self.said(session), 'deploy A: up')
+        session, call = self.waiting()
+        self.command('trigger', 'ci', '--body', '-', stdin=body(call))
+        self.assertEqual(self.said(session), 'deploy A: up')
+        form = 'payload=' + urllib.request.quote('{"actions": []}')
+        refused = self.command('trigger', 'slack', '--body', '-', stdin=form, exits=USAGE)
+        self.assertIn('/payload/actions/0/block_id', refused.stderr)
+
+    def test_print_sends_nothing_and_shows_no_secret(self):
+        session, call = self.waiting()
+        shown = self.command('trigger', 'ci', call, 'live', '--print').stdout
+        self.assertIn(f':{self.server.port}/async-tool/webhook/ci\n', shown)
+        self.assertIn('webhook-signature: v1,', shown)
+        self.assertNotIn(WHSEC, shown)
+        request = json.loads(self.command('trigger', 'ci', call, '--print', '--json').stdout)
+        self.assertEqual(json.loads(request['body'])['pendingID'], call)
+        self.assertEqual(self.server.open_calls(session)[0]['id'], call)
+
+    def test_refusals_say_what_to_do(self):
+        _, call = self.waiting()
+        for words, why in (
+            (('nobody', call), 'has no source nobody; there are: ci, plain, gh, slack'),
+            (('unset', call), 'has no secret here: export a variable of its secrets_env'),
+            (('by-reference', call), 'finds a call by its externalRef'),
+            (('gh', call, '--error', 'x'), 'carries no errors'),
+            (('ci',), 'give --body FILE'),
+            (('ci', call, '--body', 'x'), 'excludes --body'),
+        ):
+            told = self.command('trigger', *words, exits=USAGE)
+            self.assertIn(why, told.stderr)
+        told = self.command('trigger', 'ci', call, exits=NOT_ALLOWED, S_CI='whsec_' + 'AAAA' * 8)
+        self.assertIn('bad_signature', told.stderr)
+        self.command('trigger', 'ci', call, 'one')
+        self.command('trigger', 'ci', call, 'two', exits=CONFLICT)
+
+
+class Listen(Sources):
+    def setUp(self):
+        super().setUp()
+        self.process = subprocess.Popen(
+            [BINARY, 'listen', 'ci', *self.where(), '--config', self.config],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(**SECRETS),
+        )
+        self.addCleanup(self.process.communicate)
+        self.addCleanup(self.process.kill)
+        self.url = self.process.stdout.readline().strip()
+
+    def post(self, body, url=None, method='POST'):
+        request = urllib.request.Request(url or self.url, body, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return reply.status, reply.read()
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, refused.read()
+
+    def test_unsigned_webhook_is_signed_forwarded_and_printed(self):
+        session, call = self.waiting()
+        body = json.dumps({'pendingID': call, 'result': {'output': 'up'}}).encode()
+        status, answer = self.post(body)
+        self.assertEqual((status, json.loads(answer)['outcome']), (200, 'applied'))
+        self.assertRegex(self.process.stdout.readline(), r'  200  applied')
+        self.assertEqual(self.said(session), 'deploy A: up')
+        status, answer = self.post(b'{"pendingID": "pnd_x"}')
+        self.assertEqual((status, json.loads(answer)['code']), (400, 'bad_value'))
+
+    def test_only_the_printed_address_takes_only_posts(self):
+        self.assertRegex(self.url, r'^http://127\.0\.0\.1:\d+/[0-9a-f]{32}$')
+        other = self.url.rsplit('/', 1)[0]
+        for url, method, status in ((other, 'POST', 404), (self.url, 'PUT', 405)):
+            self.assertEqual(self.post(b'{}', url, method)[0], status)
+
+    def test_server_that_is_gone_is_a_bad_gateway(self):
+        self.server.term()
+        status, answer = self.post(b'{}')
+        self.assertEqual(status, 502)
+        self.assertIn('no server', json.loads(answer)['title'])
+        self.process.terminate()
+        self.assertEqual(self.process.wait(20), 0)
+        self.server.start()
+
+
+class Mistakes(Sources):
+    def test_source_is_checked_before_it_listens(self):
+        self.assertIn('no source nobody', self.command('listen', 'nobody', exits=USAGE).stderr)
+        self.config.write_text('[[source]]\nid = "ci"\n')
+        told = self.command('listen', 'ci', exits=USAGE).stderr
+        self.assertRegex(told, r'dormouse\.toml:1: .*kind')
+
+
+if __name__ == '__main__':
+    main()
