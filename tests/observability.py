@@ -33,6 +33,9 @@ EMPTY = {
     'dormouse_fenced_total': 'the server is alone',
     'dormouse_append_errors_total': 'the store refused nothing',
     'dormouse_cost_total': 'the demo model has no price',
+    **dict.fromkeys(('dormouse_trace_export_up', 'dormouse_spans_exported_total',
+                     'dormouse_spans_dropped_total', 'dormouse_spans_waiting',
+                     'dormouse_trace_export_failures_total'), 'there is no collector'),
     **({'dormouse_database_bytes': 'PostgreSQL has it'} if STORE != 'sqlite' else {}),
 }
 

@@ -12,6 +12,7 @@
 #include "app/secrets.h"
 #include "app/start_checks.h"
 #include "app/stores.h"
+#include "app/telemetry.h"
 #include "app/webhooks.h"
 #include "base/text/text.h"
 #include "base/url.h"
@@ -221,7 +222,8 @@ public:
           tls_(std::move(tls)),
           mail_client_(mail_client_of(config_, world.loop)),
           store_warnings_(std::move(opened.warnings)),
-          node_(world, std::move(opened), {.runner = runner_options(config_)}),
+          node_(world, std::move(opened),
+                {.runner = runner_options(config_), .tracing = trace_rules(config_)}),
           foreign_(
               servers_of(config_),
               {world.processes, world.http, world.loop, world.clock,
@@ -234,7 +236,8 @@ public:
           indexes_(
               {world.loop, world.clock, node_.journal}, std::move(indexes),
               [this] { return node_.nodes.leads(); },
-              [this](port::IndexStatus const& status) { report(status); }) {
+              [this](port::IndexStatus const& status) { report(status); }),
+          telemetry_(Telemetry::of(config_, world, node_.journal)) {
         node_.registry = assemble(config_, means());
         foreign_.add_to(node_.registry);
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
@@ -250,6 +253,7 @@ public:
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
         settings.released = [this](port::Fn<void()> then) { foreign_.start(std::move(then)); };
+        if (telemetry_) telemetry_->attach_to(settings);
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
         serving_->metrics().store_is(store_name(config_.store));
@@ -521,6 +525,7 @@ private:
     mcp_client::Servers foreign_;
     io::Starts starts_;
     Indexes indexes_;
+    std::unique_ptr<Telemetry> const telemetry_;  // null: nothing is traced
     AddressFile address_file_{options_.data};
     bool stopping_ = false;
     int status_ = 0;
@@ -552,6 +557,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (!tls) return complain(tls.error());
     if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
         return complain(options.config, mistakes);
+    if (auto traces = check_telemetry(*config); !traces) return complain(traces.error());
     auto indexes = make_indexes(config->store, options.data);
     if (!indexes) return complain(indexes.error());
     io::MemoryReserve reserve;  // first: what is created later may use it

@@ -211,6 +211,7 @@ ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool cons
     call.state = run.state;
     call.agent = std::move(agent);
     call.turn = run.turn;
+    call.traceparent = traceparent_of(surroundings_.tracing, run);
     if (surroundings_.callback_url && tool.terms.may_pause_for(PauseReason::tool_result))
         call.callback_url = surroundings_.callback_url(run.pending);
     if (!surroundings_.now) return call;

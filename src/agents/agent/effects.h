@@ -5,6 +5,7 @@
 #include "agent/model_requests.h"
 #include "agent/tool.h"
 #include "port/effects.h"
+#include "session/tracing.h"
 
 namespace dormouse::agent {
 
@@ -12,6 +13,7 @@ namespace dormouse::agent {
 struct Surroundings {
     std::function<std::string(PendingId const&)> callback_url = {};
     std::function<Time()> now = {};
+    session::TraceRules tracing = {};
 };
 
 class AgentEffects final : public port::Effects, public port::AgentTerms {
@@ -21,7 +23,7 @@ public:
         : registry_(registry),
           workers_(workers),
           surroundings_(std::move(surroundings)),
-          models_(registry, surroundings_.now) {}
+          models_(registry, surroundings_.now, surroundings_.tracing) {}
 
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;

@@ -56,6 +56,7 @@ struct Question {
     std::vector<ToolDeclaration> tools;  // in the agent's order
     SessionId session = {};
     std::string agent = {};
+    std::string traceparent = {};  // of W3C Trace Context; empty: none is passed on
 };
 
 // What a model allows its requests, and what they cost.

@@ -129,7 +129,8 @@ Question ModelRequests::question_for(Request& request) const {
                  request.agent->instructions,
                  {},
                  request.key.first,
-                 request.agent->id};
+                 request.agent->id,
+                 traceparent_of(tracing_, request.key.first, request.ask)};
     for (std::string const& name : request.agent->tools) {
         if (Tool const* const tool = registry_.tool(name))
             out.tools.push_back({tool->name, tool->description, tool->schema});

@@ -4,6 +4,7 @@
 
 #include "agent/tool.h"
 #include "port/meter.h"
+#include "session/tracing.h"
 
 #include <deque>
 #include <map>
@@ -14,8 +15,9 @@ namespace dormouse::agent {
 class ModelRequests {
 public:
     // `registry` outlives this. Without `now`, requests have no times. Runs on the loop.
-    explicit ModelRequests(Registry const& registry, std::function<Time()> now = {})
-        : registry_(registry), now_(std::move(now)) {}
+    explicit ModelRequests(Registry const& registry, std::function<Time()> now = {},
+                           session::TraceRules tracing = {})
+        : registry_(registry), now_(std::move(now)), tracing_(tracing) {}
     ~ModelRequests();  // stops all requests
     ModelRequests(ModelRequests const&) = delete;
     ModelRequests& operator=(ModelRequests const&) = delete;
@@ -63,6 +65,7 @@ private:
 
     Registry const& registry_;
     std::function<Time()> now_;
+    session::TraceRules tracing_;
     std::map<Key, RequestPtr> requests_;
     std::map<Model const*, Line> lines_;
 };

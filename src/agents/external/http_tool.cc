@@ -69,6 +69,7 @@ port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolC
     }
     add_defaults(request.headers, "Accept", "application/json");
     request.headers.push_back({"Idempotency-Key", call.idempotency_key()});
+    if (!call.traceparent.empty()) add_defaults(request.headers, "traceparent", call.traceparent);
     sign(request, tool, call.idempotency_key(), now);
     limit_to(request, tool.declared.time_limit);
     request.send_once = tool.declared.crash != CrashPolicy::retry;

@@ -162,7 +162,7 @@ std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
         awaited_.erase(*id);
         done(std::move(answer));
     };
-    Json const params = with_meta(what.params, abilities_.era, what.progress);
+    Json const params = with_meta(what.params, abilities_.era, what.progress, what.traceparent);
     *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
     if (what.limit != Duration::max()) limit(*id, what.limit);

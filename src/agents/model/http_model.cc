@@ -130,8 +130,10 @@ agent::Model::Stop HttpModel::ask(agent::Question question, port::Fn<void(port::
     callbacks.done = [asking](std::optional<port::HttpFailure> const& failure) {
         asking->closed(failure);
     };
-    asking->id =
-        http_.start(request(protocol_->body(question, asking->names)), std::move(callbacks));
+    port::HttpRequest sent = request(protocol_->body(question, asking->names));
+    if (!question.traceparent.empty())
+        sent.headers.push_back({"traceparent", question.traceparent});
+    asking->id = http_.start(std::move(sent), std::move(callbacks));
     return [&http = http_, id = asking->id] { http.cancel(id); };
 }
 

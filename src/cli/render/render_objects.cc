@@ -468,6 +468,15 @@ std::string indexes_text(json::View indexes, Time now) {
     return out;
 }
 
+std::string traces_text(json::View traces, Time now) {
+    if (traces.kind() != json::Kind::object) return {};
+    std::string out = "traces    " + safe(traces["endpoint"]) + ": ";
+    out += traces["ok"].boolean_or(false) ? "ok" : safe(traces["why"]);
+    if (auto const since = traces["failingSince"].integer())
+        out += "; failing since " + ago(*since, now);
+    return out + "; " + counted(traces["dropped"].integer_or(0), "span") + " dropped\n";
+}
+
 std::string queues_text(json::View queues, Time now) {
     if (queues.kind() != json::Kind::object) return {};
     std::string out = "at work   " + counted(queues["outstanding"].integer_or(0), "session");
@@ -518,7 +527,8 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
                "\n    next: " + safe(one["next"]) + "\n";
     });
     return out + nodes_text(report["nodes"]) + others_text(report["others"]) +
-           indexes_text(report["indexes"], now) + queues_text(report["queues"], now);
+           indexes_text(report["indexes"], now) + traces_text(report["traces"], now) +
+           queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

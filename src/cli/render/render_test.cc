@@ -314,6 +314,17 @@ TEST(Doctor, MemoryClockAndQueues_AreOnLines) {
               "model     main: 1 request on the way, 7 waiting\n");
 }
 
+TEST(Doctor, Traces_SayWhetherTheCollectorTakesThem) {
+    auto const text = [](std::string const& traces) {
+        return doctor_text(json::View(R"({"ok":true,"traces":)" + traces + "}"), now, {});
+    };
+    EXPECT_EQ(text("null"), "ok: no session is stuck\n");
+    EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":true,"dropped":0})"),
+              "ok: no session is stuck\ntraces    http://c/v1/traces: ok; 0 spans dropped\n");
+    EXPECT_EQ(text(R"({"endpoint":"http://c/v1/traces","ok":false,"why":"refused","dropped":1})"),
+              "ok: no session is stuck\ntraces    http://c/v1/traces: refused; 1 span dropped\n");
+}
+
 TEST(Explain, EachCall_ShowsHowItEnded) {
     auto const text = explain_text(
         json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"

@@ -42,7 +42,8 @@ struct Fold {
         state.turns = std::max(state.turns, e.turn);
         state.program_typed = std::max(state.program_typed, e.typed_at);
         if (!state.turn || state.turn->no != e.turn) {
-            state.queue.push_back({event.seq, e.turn, e.source, e.by, e.run, e.task, e.answer});
+            state.queue.push_back(
+                {event.seq, e.turn, e.source, e.by, e.run, e.task, e.answer, e.trace});
             return;
         }
         if (e.answers) return;  // the submission in the same append is what the turn consumes
@@ -71,6 +72,7 @@ struct Fold {
             turn.program.go_on = e.terms.program.has_value();
             turn.by = state.last_turn->by;
             turn.run = state.last_turn->run;
+            turn.trace = state.last_turn->trace;
             turn.step = state.last_turn->step;
             turn.attempt = state.last_turn->attempt;
             turn.committed = turn.step == 0;  // its interceptors had refused it
@@ -141,7 +143,7 @@ struct Fold {
         call.claim.reset();
         call.outstanding_since = event.seq;
         RunTool run{e.pending,    e.attempt,         call.spec.tool, call.spec.input,
-                    call.resumed, turn_of(state).no, call.kept};
+                    call.resumed, turn_of(state).no, call.kept,      turn_of(state).trace};
         add_effect(state, {{event.seq, call.no}, std::move(run)});
         set_timer(state, call.no, TimerKind::give_up, event.at + call.spec.terms.time_limit);
     }
@@ -328,7 +330,7 @@ struct Fold {
         state.last_turn =
             LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
                      turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
-                     e.error,   turn.run};
+                     e.error,   turn.run,     turn.trace};
         state.turn.reset();
         end_mail(state);
     }
@@ -458,6 +460,7 @@ private:
         if (input != state.queue.end()) {
             turn.by = input->by;
             turn.run = input->run;
+            turn.trace = input->trace;
             std::erase_if(state.queue,
                           [&](QueuedInput const& queued) { return queued.turn == turn.no; });
             return;

@@ -401,6 +401,7 @@ struct Command {
     Actor by{};
     std::string idem_key = {};     // hash of principal, path and Idempotency-Key; empty: none
     std::string idem_digest = {};  // digest of the request's body
+    std::string trace = {};        // traceparent of the request; empty: none
     Body body;
 };
 

@@ -26,6 +26,7 @@ struct AskModel {
     // The agent is an external agent. Outcomes: AgentAttach, AgentNews, AgentAsk; last AgentReply
     // or AgentFailure.
     bool program = false;
+    std::string trace = {};  // InputReceived::trace of the turn
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };
 
@@ -37,7 +38,8 @@ struct RunTool {
     Json input;
     std::optional<Submission> decision;  // re-entry: the answer to the tool's own pause
     TurnNo turn = 0;
-    Json state = {};  // re-entry: PauseTerms::state of that pause
+    Json state = {};         // re-entry: PauseTerms::state of that pause
+    std::string trace = {};  // InputReceived::trace of the turn
     friend bool operator==(RunTool const&, RunTool const&) = default;
 };
 

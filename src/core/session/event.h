@@ -46,7 +46,8 @@ struct InputReceived {
     std::int64_t typed_at = 0;
     // What the agent replied while no server was running: an array of text parts, or null.
     Json answer = {};
-    TurnNo behind = 0;  // the turn that was open when this input was queued; 0: none
+    TurnNo behind = 0;       // the turn that was open when this input was queued; 0: none
+    std::string trace = {};  // traceparent of the request that brought it; empty: none
 };
 
 // A queued input was removed before its turn began.
@@ -165,6 +166,7 @@ struct GateBack {
 struct Submitted {
     Receipt receipt;
     Indirect<Submission> what;
+    std::string trace = {};  // traceparent of the request that brought it; empty: none
 };
 
 // One of several required votes (AnswerTerms::need) on a pause.

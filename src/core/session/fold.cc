@@ -133,7 +133,7 @@ void begin_request(State& state, Event const& event, std::uint32_t step, Request
     set_timer(state, 0, TimerKind::give_up, event.at + limits::model_time_limit);
     add_effect(state, {{event.seq, 0},
                        AskModel{turn.no, step, request.attempt, request.view_seq, turn.failures,
-                                of_program}});
+                                of_program, turn.trace}});
 }
 
 void abandon_request(State& state, OpenTurn& turn) {

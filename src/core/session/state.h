@@ -134,6 +134,7 @@ struct OpenTurn {
     // The longest mail conversation that the turn has read from.
     std::optional<Thread> thread = {};
     ProgramTurn program = {};
+    std::string trace = {};  // InputReceived::trace
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
 
@@ -148,6 +149,7 @@ struct LastTurn {
     bool failed = false;
     std::optional<Trouble> error = {};
     std::uint32_t run = 0;
+    std::string trace = {};  // InputReceived::trace
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
 };
 
@@ -169,7 +171,8 @@ struct QueuedInput {
     Actor by;
     std::uint32_t run = 0;
     TaskNo task = 0;
-    Json answer = {};  // InputReceived::answer
+    Json answer = {};        // InputReceived::answer
+    std::string trace = {};  // InputReceived::trace
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 

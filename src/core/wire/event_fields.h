@@ -79,7 +79,8 @@ inline constexpr auto rows<InputReceived> = std::tuple(
     field("by", &InputReceived::by), maybe("answers", &InputReceived::answers),
     maybe("idem", &InputReceived::idem), maybe("run", &InputReceived::run),
     maybe<TaskForm>("taskID", &InputReceived::task), maybe("typedAt", &InputReceived::typed_at),
-    maybe("answer", &InputReceived::answer), maybe("behind", &InputReceived::behind));
+    maybe("answer", &InputReceived::answer), maybe("behind", &InputReceived::behind),
+    maybe("traceparent", &InputReceived::trace));
 
 template <>
 inline constexpr auto rows<InputDropped> =
@@ -174,7 +175,7 @@ inline constexpr auto rows<GateBack> =
 
 template <>
 inline constexpr auto rows<Submitted> =
-    std::tuple(ReceiptRow(), Inline(&Submitted::what),
+    std::tuple(ReceiptRow(), Inline(&Submitted::what), maybe("traceparent", &Submitted::trace),
                Derived([](Submitted& e) { e.what->digest = e.receipt.digest; }));
 
 template <>

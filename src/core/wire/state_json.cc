@@ -127,9 +127,9 @@ template <>
 struct Form<HistoryBase> : Cells<HistoryBase, 4, &HistoryBase::through, &HistoryBase::turn,
                                  &HistoryBase::call, &HistoryBase::messages> {};
 template <>
-struct Form<QueuedInput>
-    : Cells<QueuedInput, 4, &QueuedInput::seq, &QueuedInput::turn, &QueuedInput::source,
-            &QueuedInput::by, &QueuedInput::run, &QueuedInput::task, &QueuedInput::answer> {};
+struct Form<QueuedInput> : Cells<QueuedInput, 4, &QueuedInput::seq, &QueuedInput::turn,
+                                 &QueuedInput::source, &QueuedInput::by, &QueuedInput::run,
+                                 &QueuedInput::task, &QueuedInput::answer, &QueuedInput::trace> {};
 template <>
 struct Form<ConversationState>
     : Cells<ConversationState, 4, &ConversationState::id, &ConversationState::wakes,
@@ -243,15 +243,16 @@ inline constexpr auto rows<OpenTurn> = std::tuple(
     maybe("finish", &OpenTurn::finish), maybe("thread", &OpenTurn::thread),
     field("terms", &OpenTurn::terms), field("usage", &OpenTurn::usage),
     maybe("request", &OpenTurn::request), maybe("retry", &OpenTurn::retry),
-    maybe("program", &OpenTurn::program), field<StepsForm>("openSteps", &OpenTurn::open_steps));
+    maybe("program", &OpenTurn::program), maybe("traceparent", &OpenTurn::trace),
+    field<StepsForm>("openSteps", &OpenTurn::open_steps));
 
 template <>
-inline constexpr auto rows<LastTurn> =
-    std::tuple(field("no", &LastTurn::no), field("input", &LastTurn::input),
-               field("cause", &LastTurn::cause), field("by", &LastTurn::by),
-               field("step", &LastTurn::step), field("attempt", &LastTurn::attempt),
-               field("run", &LastTurn::run), field("failed", &LastTurn::failed),
-               field("usage", &LastTurn::usage), maybe("error", &LastTurn::error));
+inline constexpr auto rows<LastTurn> = std::tuple(
+    field("no", &LastTurn::no), field("input", &LastTurn::input), field("cause", &LastTurn::cause),
+    field("by", &LastTurn::by), field("step", &LastTurn::step),
+    field("attempt", &LastTurn::attempt), field("run", &LastTurn::run),
+    field("failed", &LastTurn::failed), field("usage", &LastTurn::usage),
+    maybe("error", &LastTurn::error), maybe("traceparent", &LastTurn::trace));
 template <>
 inline constexpr auto rows<EndedTurn> =
     std::tuple(field("no", &EndedTurn::no), field("since", &EndedTurn::since),
@@ -322,11 +323,13 @@ inline constexpr auto rows<State> = std::tuple(
 
 namespace {
 
-Effect effect_of(Call const& call, TurnNo turn) {
+Effect effect_of(Call const& call, State const& state) {
     EffectId const id{call.outstanding_since, call.no};
     if (call.phase == CallPhase::running) {
+        TurnNo const turn = state.turn ? state.turn->no : 0;
+        std::string const trace = state.turn ? state.turn->trace : "";
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
-                            call.resumed, turn, call.kept}};
+                            call.resumed, turn, call.kept, trace}};
     }
     return {id, AskGate{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision}};
 }
@@ -337,7 +340,7 @@ void restore_turn(State& state, OpenTurn const& turn) {
         add_effect(state,
                    {{turn.request->since, 0},
                     AskModel{turn.no, turn.step, turn.request->attempt, turn.request->view_seq,
-                             turn.failures, turn.terms.program.has_value()}});
+                             turn.failures, turn.terms.program.has_value(), turn.trace}});
         for (PermissionAnswer const& verdict : turn.program.permissions) {
             if (verdict.attempt == turn.request->attempt)
                 add_effect(state, session::effect_of(verdict));
@@ -353,7 +356,7 @@ void restore_derived(State& state, Timers const& timers) {
     for (auto& [no, call] : state.calls) {
         restore_phase(state, call, call.phase);
         if (call.phase == CallPhase::gating || call.phase == CallPhase::running)
-            add_effect(state, effect_of(call, state.turn ? state.turn->no : 0));
+            add_effect(state, effect_of(call, state));
     }
     for (auto const& [key, at] : timers.found) set_timer(state, key.first, key.second, at);
     restore_mail_timer(state);

@@ -19,6 +19,7 @@
 #include "http/streams/feed_streams.h"
 #include "http/streams/streams.h"
 #include "json/json.h"
+#include "session/tracing.h"
 #include "wire/admit.h"
 
 #include <algorithm>
@@ -106,6 +107,8 @@ std::string digest_of(Json const& body) {
 
 runner::Asker Exchange::asker() const {
     runner::Asker asker{by, {}, {}, rights_of(capability ? nullptr : principal.get())};
+    if (auto const trace = session::parse_traceparent(request.header("traceparent")))
+        asker.trace = session::text(*trace);
     std::string_view key = request.header("idempotency-key");
     if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
         key = key.substr(1, key.size() - 2);

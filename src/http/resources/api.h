@@ -14,6 +14,7 @@
 #include "io/log.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
+#include "port/exports.h"
 #include "port/http.h"
 #include "port/index.h"
 #include "port/shared_store.h"
@@ -87,6 +88,8 @@ struct Services {
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     // Says something to the other processes that use the store. Empty: there are none.
     std::function<void(std::string_view)> say = {};
+    // Of the export of traces; nullopt: there is none. May be empty.
+    std::function<std::optional<port::ExportStatus>()> exports = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
 };

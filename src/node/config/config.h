@@ -415,6 +415,18 @@ struct Project {
     friend bool operator==(Project const&, Project const&) = default;
 };
 
+// Where traces are sent, and which.
+struct Telemetry {
+    std::string endpoint = {};  // of an OTLP/HTTP collector; empty: nothing is sent
+    std::vector<Header> headers = {};
+    std::string service = "dormouse";
+    std::uint32_t sampling_percent = 100;  // of turns
+    bool content = false;                  // spans hold arguments and texts
+    std::uint32_t queue_spans = 8'192;
+    std::uint32_t queue_bytes = 8U << 20U;
+    friend bool operator==(Telemetry const&, Telemetry const&) = default;
+};
+
 struct Config {
     std::string file = {};  // the file that was read; empty: none
     Server server = {};
@@ -423,6 +435,7 @@ struct Config {
     Retention retention = {};
     Email email = {};
     Oidc oidc = {};
+    Telemetry telemetry = {};
     std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};

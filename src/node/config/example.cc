@@ -74,6 +74,8 @@ constexpr Sample samples[] = {
     {.section = "oidc",
      .name = "Example ID",
      .prose = "The OpenID provider at which people sign in to the web page."},
+    {.section = "telemetry",
+     .prose = "OpenTelemetry: traces of turns, requests to models, tools and webhooks."},
     {.section = "project", .name = "default", .prose = "Settings for the sessions of one project."},
     {.section = "model", .kind = "openai-chat", .name = "main", .more = other_models},
     {.section = "agent", .kind = "model", .name = "ops"},

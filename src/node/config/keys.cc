@@ -5,6 +5,7 @@
 #include "config/people_rows.h"
 #include "config/rows.h"
 #include "config/store_rows.h"
+#include "config/telemetry_rows.h"
 
 namespace dormouse::config {
 
@@ -451,9 +452,9 @@ constexpr Key email_rows[] = {
 constexpr auto all = joined(
     of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
     of("retention", retention_rows), of("email", email_rows), of("oidc", oidc_rows),
-    of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
-    of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
-    of("tool", tool_rows), of("tool", tool_http_rows, "http"),
+    of("telemetry", telemetry_rows), of("project", project_rows), of("model", model_rows),
+    of("agent", agent_rows), of("agent", agent_model_rows, "model"),
+    of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),
@@ -471,10 +472,11 @@ constexpr auto all = joined(
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server",  "store", "limits", "retention", "email",     "oidc",
-    "project", "model", "agent",  "tool",      "tool.poll", "tool.validator",
-    "mcp",     "gate",  "source", "webhook",   "notify",    "user"};
-constexpr std::string_view tables[] = {"server", "store", "limits", "retention", "email", "oidc"};
+    "server",  "store",  "limits",  "retention", "email",     "oidc",           "telemetry",
+    "project", "model",  "agent",   "tool",      "tool.poll", "tool.validator", "mcp",
+    "gate",    "source", "webhook", "notify",    "user"};
+constexpr std::string_view tables[] = {"server", "store", "limits",   "retention",
+                                       "email",  "oidc",  "telemetry"};
 
 // Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {

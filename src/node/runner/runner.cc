@@ -63,6 +63,7 @@ Incoming Runner::make(Command::Body body, Asker asker) {
     out.command.by = std::move(asker.by);
     out.command.idem_key = std::move(asker.idem_key);
     out.command.idem_digest = std::move(asker.idem_digest);
+    out.command.trace = std::move(asker.trace);
     out.command.body = std::move(body);
     return out;
 }

@@ -28,6 +28,7 @@ struct Asker {
         {};  // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
     std::string idem_digest = {};  // of the request's body
     Rights rights = {};
+    std::string trace = {};  // a valid traceparent of the request; empty: none
 };
 
 struct Created {

@@ -51,6 +51,8 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     : node_(node),
       options_(settings.http),
       public_url_(settings.gate.public_url),
+      recorded_(std::move(settings.recorded)),
+      ended_(std::move(settings.ended)),
       appended_(std::move(settings.appended)),
       settled_(std::move(settings.settled)),
       failed_(std::move(settings.failed)),
@@ -89,6 +91,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
         return http::Metrics::SharedWith{nodes->table().size(), nodes->removed(), nodes->fenced()};
     };
     if (settings.indexes) metrics_.indexes = settings.indexes;
+    if (settings.exports) metrics_.exports = settings.exports;
     metrics_.connections = [this] {
         auto const counts = http_.counts();
         return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -125,6 +128,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .foreign_sign_ins = settings.foreign_sign_ins,
             .indexes = settings.indexes,
             .say = saying(),
+            .exports = settings.exports,
             .release = [this](auto done) { release(std::move(done)); }};
 }
 
@@ -257,6 +261,12 @@ void Serving::stop_accepting() {
     pump_.stop();
     http_.stop_accepting();
     http_.close_streams("retry: 1000\nevent: bye\ndata: {\"reason\":\"draining\"}\n\n");
+}
+
+void Serving::end(port::Fn<void()> done) {
+    http_.shutdown(shutdown_limit, [this, done = std::move(done)]() mutable {
+        ended_ ? ended_(std::move(done)) : done();
+    });
 }
 
 void Serving::end_within(Duration limit, port::Fn<void()> done) {

@@ -12,6 +12,7 @@
 #include "io/http/http_client.h"
 #include "io/log.h"
 #include "io/memory_reserve.h"
+#include "port/exports.h"
 #include "port/index.h"
 #include "port/process.h"
 #include "runtime/node.h"
@@ -51,6 +52,12 @@ struct ServingSettings {
     io::MemoryReserve* reserve = nullptr;  // null: none. Outlives the serving
     // The indexes beside the store. May be empty.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
+    // Of the export of traces; nullopt: there is none. May be empty.
+    std::function<std::optional<port::ExportStatus>()> exports = {};
+    // Called on the loop with what this process has appended, and the state after it. May be empty.
+    std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> recorded = {};
+    // Called on the loop when HTTP has ended; calls `then`. May be empty.
+    std::function<void(port::Fn<void()> then)> ended = {};
     // Called on the loop after an append, also of another process. May be empty.
     std::function<void()> appended = {};
     // Called on the loop when an append has settled a pause. May be empty.
@@ -101,7 +108,7 @@ public:
     void start();
 
     void stop_accepting() override;
-    void end(port::Fn<void()> done) override { http_.shutdown(shutdown_limit, std::move(done)); }
+    void end(port::Fn<void()> done) override;
     // Ends; requests in progress have `limit` to complete.
     void end_within(Duration limit, port::Fn<void()> done);
     [[nodiscard]] std::string callback_url(PendingId const& pending) const override {
@@ -144,6 +151,7 @@ private:
     void appended(runner::Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
         api_.appended(lane, records);
         if (appended_) appended_();
+        if (recorded_) recorded_(lane.state(), records);
         for (wire::RecordPtr const& record : records)
             if (auto const* receipt = session::receipt_in(record->event); receipt && settled_)
                 settled_(*receipt);
@@ -172,6 +180,8 @@ private:
     http::HttpOptions const options_;
     std::string const public_url_;
     std::string address_url_;  // known once it listens
+    std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> const recorded_;
+    std::function<void(port::Fn<void()>)> const ended_;
     std::function<void()> const appended_;
     std::function<void(session::Receipt const&)> const settled_;
     std::function<void()> const failed_;

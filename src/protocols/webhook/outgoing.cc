@@ -258,7 +258,18 @@ private:
             "It is unknown what this tool did. Run it again, enter its result, or give up?";
         return PauseReason::elicitation;
     }
-    void put(std::string target, Letter const& letter) {
+    // The turn may have ended with the record.
+    [[nodiscard]] std::string trace() const {
+        if (!state_.turn && !state_.last_turn) return {};
+        TurnNo const turn = state_.turn ? state_.turn->no : state_.last_turn->no;
+        std::string const& received = state_.turn ? state_.turn->trace : state_.last_turn->trace;
+        if (!outgoing_.tracing.on) return received;
+        TraceContext context = trace_of_turn(outgoing_.tracing, state_.id, turn, received);
+        context.span = turn_span(state_.id, turn);
+        return session::text(context);
+    }
+    void put(std::string target, Letter letter) {
+        letter.trace = trace();
         port::OutboxRow row;
         row.key = {state_.id, record_->event.seq, number_++};
         row.kind = post_kind;
@@ -298,6 +309,7 @@ std::string write_letter(Letter const& letter) {
     out.begin_object().member("kind", kind_words[static_cast<std::size_t>(letter.kind)]);
     if (letter.pending) out.member("pendingID", letter.pending->text());
     if (!letter.tool.empty()) out.member("tool", letter.tool);
+    if (!letter.trace.empty()) out.member("traceparent", letter.trace);
     return out.end_object().take() + "\n" + letter.body;
 }
 
@@ -314,6 +326,7 @@ std::optional<Letter> read_letter(std::string_view text) {
     out.kind = static_cast<Letter::Kind>(kind - std::begin(kind_words));
     out.pending = PendingId::parse(view["pendingID"].string_or(""));
     out.tool = view["tool"].string_or("");
+    out.trace = view["traceparent"].string_or("");
     out.body = text.substr(end + 1);
     return out;
 }

@@ -5,6 +5,7 @@
 
 #include "port/store.h"
 #include "session/key.h"
+#include "session/tracing.h"
 #include "webhook/notice.h"
 #include "wire/journal/record.h"
 
@@ -46,6 +47,7 @@ struct Outgoing {
     bool programs = false;
     // Returns the page of a pending call; empty: there is no public address.
     std::function<std::string(PendingId const&)> page = {};
+    session::TraceRules tracing = {};
 };
 
 // The body of a row: its kind in one line, then what is sent.
@@ -57,6 +59,8 @@ struct Letter {
     std::optional<PendingId> pending = {};  // only for `call`: its secret signs the body
     std::string tool = {};  // only for `call`: its secret is used if the call has none
     std::string body = {};
+    // The traceparent of the turn, which the delivery belongs to; empty: none.
+    std::string trace = {};
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);
 // nullopt: written by a newer release.

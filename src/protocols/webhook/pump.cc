@@ -50,6 +50,15 @@ port::HttpRequest request_of(std::string const& url, std::string body, bool publ
     return out;
 }
 
+// A context that was only received is passed on unchanged.
+std::string traceparent_of(Letter const& letter, bool traced, OutboxKey const& key,
+                           std::uint32_t attempt) {
+    auto context = session::parse_traceparent(letter.trace);
+    if (!context || !traced) return letter.trace;
+    context->span = session::delivery_span(key.from, key.seq, key.n, attempt);
+    return session::text(*context);
+}
+
 }  // namespace
 
 std::optional<Duration> next_attempt(std::uint32_t made, std::uint8_t jitter) {
@@ -249,6 +258,7 @@ void Pump::begin(Next next) {
     Work work{std::move(next.row), std::move(*letter)};
     work.health = next.health;
     work.begun = world_.clock.monotonic();
+    work.begun_at = world_.clock.now();
     at_work_.emplace(key, std::move(work));
     switch (at_work_.at(key).letter.kind) {
         case Letter::Kind::call: return send_call(key);
@@ -308,6 +318,9 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
     std::int64_t const seconds = to_ms(world_.clock.now()) / 1'000;
     request.headers.push_back({"webhook-id", id});
     request.headers.push_back({"webhook-timestamp", std::to_string(seconds)});
+    auto const trace =
+        traceparent_of(work.letter, options_.outgoing.tracing.on, key, work.row.attempts + 1);
+    if (!trace.empty()) request.headers.push_back({"traceparent", trace});
     if (!secret.empty()) {
         request.headers.push_back(
             {"webhook-signature", standard_signature(secret, id, seconds, request.body)});
@@ -400,7 +413,14 @@ void Pump::delivered(OutboxKey const& key) {
     update.last_status = work.status;
     update.delivered = world_.clock.now();
     if (options_.delivered) options_.delivered();
+    report(work, {});
     finish(key, update);
+}
+
+void Pump::report(Work const& work, std::string_view why) const {
+    if (!options_.attempted) return;
+    options_.attempted({work.row.key, work.row.attempts + 1, work.row.target, work.letter.trace,
+                        work.begun_at, work.status, why});
 }
 
 void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
@@ -421,6 +441,7 @@ void Pump::failed(OutboxKey const& key, std::string const& why, bool for_good) {
         update.next_at = world_.clock.now() + std::max(*wait, asked);
     }
     if (options_.failed) options_.failed(work.row, update.last_error, !wait);
+    report(work, update.last_error);
     finish(key, update);
 }
 
@@ -435,6 +456,7 @@ void Pump::disable(OutboxKey const& key, std::string const& why) {
     update.last_status = work.status;
     update.last_error = why;
     if (options_.failed) options_.failed(work.row, why, true);
+    report(work, why);
     finish(key, update);
 }
 

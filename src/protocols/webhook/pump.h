@@ -38,6 +38,17 @@ struct UrlPolicy {
 // The result of the newest attempt; `unknown`: there was none.
 enum class ReceiverHealth : std::uint8_t { answering, unknown, failing };
 
+// One attempt to send a message.
+struct Attempt {
+    port::OutboxKey key;
+    std::uint32_t number = 1;
+    std::string_view target;
+    std::string_view trace;  // Letter::trace
+    Time begun{};
+    int status = 0;        // of HTTP; 0: no response, or another protocol
+    std::string_view why;  // why it failed; empty: it was accepted
+};
+
 class Pump {
 public:
     struct World {
@@ -92,6 +103,8 @@ public:
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
         std::function<void(port::OutboxRow const&, std::string const&, bool)> failed = {};
         std::function<void()> delivered = {};  // called for each message that was accepted
+        // Called for each attempt that has ended. May be empty.
+        std::function<void(Attempt const&)> attempted = {};
     };
     // Everything in `world` outlives this.
     Pump(World world, Options options);
@@ -141,6 +154,7 @@ private:
         std::optional<Duration> retry_after = {};
         ReceiverHealth health = ReceiverHealth::unknown;  // of its receiver, at the start
         Duration begun{};
+        Time begun_at{};
         // Of a service: its answer, the message that it took, those that must change, and those
         // that have changed.
         std::string answer = {};
@@ -196,6 +210,7 @@ private:
     void delivered(port::OutboxKey const& key);
     void failed(port::OutboxKey const& key, std::string const& why, bool for_good);
     void disable(port::OutboxKey const& key, std::string const& why);
+    void report(Work const& work, std::string_view why) const;
     void finish(port::OutboxKey const& key, port::OutboxUpdate update);
     void release(port::OutboxKey const& key);
     void prune();

@@ -42,8 +42,9 @@ namespace {
 
 // The call waits from the start: nothing runs for it.
 void ask(Decider& d, Create::Ask const& ask) {
-    d.emit(
-        InputReceived{1, InputSource::prompt, PromptMode::queue, ask.parts, d.command.by, {}, {}});
+    InputReceived input{1, InputSource::prompt, PromptMode::queue, ask.parts, d.command.by, {}, {}};
+    input.trace = d.command.trace;
+    d.emit(std::move(input));
     d.emit(TurnStarted{1, d.state.head, InputSource::prompt, TurnTerms(), false});
     PendingId const pending{d.state.id, 1, 1, d.draw()};
     d.emit(AgentAsked{pending, ask.call, 1, d.state.head + 1, with_reminders(d, ask.terms),
@@ -96,8 +97,9 @@ Result<Answer> handle(Decider& d, Create const& c) {
     Answer answer;
     if (c.prompt) {
         Json const parts = keep_files(d, c.prompt->parts, c.prompt->files);
-        d.emit(
-            InputReceived{1, InputSource::prompt, PromptMode::queue, parts, d.command.by, {}, {}});
+        InputReceived input{1, InputSource::prompt, PromptMode::queue, parts, d.command.by, {}, {}};
+        input.trace = d.command.trace;
+        d.emit(std::move(input));
         answer.turn = 1;
     }
     answer.seq = d.state.head;

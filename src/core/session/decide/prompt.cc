@@ -117,6 +117,7 @@ Result<Answer> take_input(Decider& d, Prompt const& c, PromptMode when) {
     if (own_turn && state.turn) answer.behind = state.turn->no;
     InputReceived input{turn, InputSource::prompt, when, parts, d.command.by, {}, d.idem()};
     input.behind = answer.behind.value_or(0);
+    input.trace = d.command.trace;
     d.emit(std::move(input));
     answer.seq = state.head;
     return answer;

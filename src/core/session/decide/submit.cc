@@ -272,7 +272,7 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     receipt.via = offer.via;
     receipt.delivery_id = offer.delivery_id;
     if (offer.what.rule) d.rules.push_back(rule_of(d, call, offer.what));
-    d.emit(Submitted{receipt, offer.what});
+    d.emit(Submitted{receipt, offer.what, d.command.trace});
     if (question) follow_question(d, no, offer.what);
     if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
     if (message) {

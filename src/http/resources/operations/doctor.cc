@@ -319,6 +319,10 @@ std::vector<port::IndexStatus> indexes_of(Services const& services) {
     return services.indexes ? services.indexes() : std::vector<port::IndexStatus>();
 }
 
+std::optional<port::ExportStatus> exports_of(Services const& services) {
+    return services.exports ? services.exports() : std::nullopt;
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -336,6 +340,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .models = d.api.services().metrics.models(),
                        .sign_ins = needed_sign_ins(d.api.services()),
                        .indexes = indexes_of(d.api.services()),
+                       .traces = exports_of(d.api.services()),
                    }));
 }
 

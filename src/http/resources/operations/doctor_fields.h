@@ -2,6 +2,7 @@
 // The members of the answer of doctor (http/objects/fields.h).
 
 #include "http/objects/fields.h"
+#include "port/exports.h"
 #include "port/index.h"
 #include "port/meter.h"
 #include "port/shared_store.h"
@@ -91,6 +92,17 @@ inline constexpr auto rows<port::IndexStatus> = object(
           "When the oldest append that it lacks was made, in milliseconds since the Unix epoch; "
           "null: it lacks none."));
 
+template <>
+inline constexpr auto rows<port::ExportStatus> =
+    object("", "", field("endpoint", &port::ExportStatus::endpoint),
+           field("ok", &port::ExportStatus::works, "The newest attempt did not fail."),
+           field("why", or_null(&port::ExportStatus::why), "Why it failed; else null."),
+           field("failingSince", &port::ExportStatus::failing_since,
+                 "In milliseconds since the Unix epoch; null: it does not fail."),
+           field("exported", &port::ExportStatus::exported, "Spans that the collector took."),
+           field("dropped", &port::ExportStatus::dropped, "Spans that it will never get."),
+           field("waiting", &port::ExportStatus::waiting, "Spans that wait for it."));
+
 struct DoctorAnswer {
     Ref<FoundByKind> found;
     std::uint64_t looked_at = 0;
@@ -104,6 +116,7 @@ struct DoctorAnswer {
     std::vector<port::ModelLoad> models = {};
     std::vector<NeededSignIn> sign_ins = {};
     std::vector<port::IndexStatus> indexes = {};
+    std::optional<port::ExportStatus> traces = {};
 };
 
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {
@@ -147,6 +160,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("nodes", &DoctorAnswer::nodes),
     field("others", &DoctorAnswer::others, "The other processes that share the store."),
     field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
+    field("traces", &DoctorAnswer::traces,
+          "The export of traces to a collector; null: none is configured."),
     field("held", &DoctorAnswer::held,
           "The store is a restored copy that holds: nothing is started until it is released."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),

@@ -6,6 +6,7 @@
 #include "base/enum_words.h"
 #include "http/resources/operations/exposition.h"
 #include "port/effects.h"
+#include "port/exports.h"
 #include "port/index.h"
 #include "port/meter.h"
 #include "runner/runner.h"
@@ -65,6 +66,9 @@ public:
     std::function<std::vector<port::IndexStatus>()> indexes = [] {
         return std::vector<port::IndexStatus>();
     };
+    std::function<std::optional<port::ExportStatus>()> exports = [] {
+        return std::optional<port::ExportStatus>();
+    };
     std::function<Connections()> connections = [] { return Connections(); };
 
     // Counts from the store. Each stops at the limit of its query.
@@ -115,6 +119,7 @@ private:
     void write_http(Exposition& out) const;
     void write_nodes(Exposition& out) const;
     void write_indexes(Exposition& out, Time now) const;
+    void write_exports(Exposition& out) const;
     void write_process(Exposition& out) const;
 
     struct Spent {

@@ -76,6 +76,7 @@ std::string Metrics::text(runner::Runner const& runner, Asked const& asked) cons
             .sample(std::uint64_t{1}, {{"store", store_name_}});
     write_nodes(out);
     write_indexes(out, runner.now());
+    write_exports(out);
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);
@@ -251,6 +252,21 @@ void Metrics::write_indexes(Exposition& out, Time now) const {
     for (auto const& one : all) out.sample(one.rebuilds, {{"index", one.name}});
     out.counter("dormouse_index_failures_total", "Attempts to write the index that failed");
     for (auto const& one : all) out.sample(one.failures, {{"index", one.name}});
+}
+
+void Metrics::write_exports(Exposition& out) const {
+    auto const traces = exports();
+    if (!traces) return;
+    out.gauge("dormouse_trace_export_up", "Whether the collector takes spans: 1, or 0 while not")
+        .sample(std::uint64_t{traces->works()});
+    out.counter("dormouse_spans_exported_total", "Spans that the collector took")
+        .sample(traces->exported);
+    out.counter("dormouse_spans_dropped_total", "Spans that the collector will never get")
+        .sample(traces->dropped);
+    out.gauge("dormouse_spans_waiting", "Spans that wait for the collector")
+        .sample(traces->waiting);
+    out.counter("dormouse_trace_export_failures_total", "Attempts to send spans that failed")
+        .sample(traces->failures);
 }
 
 void Metrics::write_process(Exposition& out) const {

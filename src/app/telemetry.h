@@ -1,0 +1,41 @@
+#pragma once
+// [telemetry], or the variables of OpenTelemetry in its place: traces of the server's sessions,
+// sent to a collector.
+
+#include "config/config.h"
+#include "runtime/node.h"
+#include "serve/serving.h"
+#include "telemetry/exporter.h"
+#include "telemetry/tracer.h"
+
+#include <memory>
+
+namespace dormouse::app {
+
+// Errors: bad_value, of a variable.
+[[nodiscard]] Result<void> check_telemetry(config::Config const& config);
+[[nodiscard]] session::TraceRules trace_rules(config::Config const& config);
+
+// On the loop.
+class Telemetry {
+public:
+    // Null: no collector is configured. `world` and `journal` outlive it.
+    [[nodiscard]] static std::unique_ptr<Telemetry> of(config::Config const& config,
+                                                       runtime::World& world,
+                                                       port::Journal& journal);
+    // This outlives what is made of the settings.
+    void attach_to(serve::ServingSettings& settings);
+
+private:
+    Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal);
+    void attempted(webhook::Attempt const& attempt);
+
+    static constexpr Duration flush_limit{1'000};
+
+    port::Clock const& clock_;
+    session::TraceRules const rules_;
+    telemetry::Exporter exporter_;
+    telemetry::Tracer tracer_;
+};
+
+}  // namespace dormouse::app

@@ -1,0 +1,131 @@
+#include "session/tracing.h"
+
+#include "base/sha256.h"
+#include "base/text/text.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+
+namespace dormouse::session {
+
+namespace {
+
+constexpr std::size_t version_00_bytes = 55;
+
+std::optional<int> digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return std::nullopt;
+}
+
+// Lower-case hex digits only.
+bool read_hex(std::string_view text, std::span<std::uint8_t> out) {
+    if (text.size() != 2 * out.size()) return false;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        auto const high = digit(text[2 * i]);
+        auto const low = digit(text[2 * i + 1]);
+        if (!high || !low) return false;
+        out[i] = static_cast<std::uint8_t>(*high * 16 + *low);
+    }
+    return true;
+}
+
+bool is_zero(std::span<std::uint8_t const> bytes) {
+    return std::ranges::all_of(bytes, [](std::uint8_t byte) { return byte == 0; });
+}
+
+// Never all zero, which would mean "none".
+template <class Id>
+Id derived(std::string_view kind, SessionId const& session,
+           std::initializer_list<std::uint64_t> numbers) {
+    std::string name = "dormouse " + std::string(kind) + " " + session.text();
+    for (std::uint64_t const number : numbers) name += " " + std::to_string(number);
+    Sha256 const digest = sha256(name);
+    Id out;
+    std::ranges::copy(std::span(digest).first(out.size()), out.begin());
+    if (is_zero(out)) out.back() = 1;
+    return out;
+}
+
+// Decides by the last bytes of the id, so that all processes decide the same.
+bool is_sampled(TraceRules const& rules, TraceId const& trace) {
+    std::uint64_t number = 0;
+    for (std::uint8_t const byte : std::span(trace).last(7)) number = number << 8U | byte;
+    return number % TraceRules::all < rules.sampled;
+}
+
+std::string with_span(TraceContext context, SpanId const& span) {
+    context.span = span;
+    return text(context);
+}
+
+}  // namespace
+
+std::optional<TraceContext> parse_traceparent(std::string_view value) {
+    if (value.size() < version_00_bytes) return std::nullopt;
+    std::array<std::uint8_t, 1> version{};
+    std::array<std::uint8_t, 1> flags{};
+    TraceContext out;
+    bool const dashes = value[2] == '-' && value[35] == '-' && value[52] == '-';
+    if (!dashes || !read_hex(value.substr(0, 2), version) ||
+        !read_hex(value.substr(3, 32), out.trace) || !read_hex(value.substr(36, 16), out.span) ||
+        !read_hex(value.substr(53, 2), flags))
+        return std::nullopt;
+    bool const longer = value.size() > version_00_bytes;
+    if (version[0] == 0xff || (version[0] == 0 && longer)) return std::nullopt;
+    if (longer && value[version_00_bytes] != '-') return std::nullopt;
+    if (is_zero(out.trace) || is_zero(out.span)) return std::nullopt;
+    out.sampled = (flags[0] & 1U) != 0;
+    return out;
+}
+
+std::string text(TraceContext const& context) {
+    return "00-" + hex(context.trace) + "-" + hex(context.span) + (context.sampled ? "-01" : "-00");
+}
+
+TraceContext trace_of_turn(TraceRules const& rules, SessionId const& session, TurnNo turn,
+                           std::string_view received) {
+    if (auto const context = parse_traceparent(received)) return *context;
+    TraceContext out;
+    out.trace = derived<TraceId>("trace", session, {turn});
+    out.sampled = is_sampled(rules, out.trace);
+    return out;
+}
+
+SpanId turn_span(SessionId const& session, TurnNo turn) {
+    return derived<SpanId>("turn", session, {turn});
+}
+
+SpanId resumed_span(SessionId const& session, TurnNo turn, Seq since) {
+    return derived<SpanId>("resumed", session, {turn, since});
+}
+
+SpanId model_span(SessionId const& session, TurnNo turn, std::uint32_t step,
+                  std::uint32_t attempt) {
+    return derived<SpanId>("model", session, {turn, step, attempt});
+}
+
+SpanId tool_span(SessionId const& session, CallNo call, Generation generation,
+                 std::uint32_t attempt) {
+    return derived<SpanId>("tool", session, {call, generation, attempt});
+}
+
+SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n, std::uint32_t attempt) {
+    return derived<SpanId>("delivery", from, {event, n, attempt});
+}
+
+std::string traceparent_of(TraceRules const& rules, SessionId const& session, AskModel const& ask) {
+    if (!rules.on) return ask.trace;
+    return with_span(trace_of_turn(rules, session, ask.turn, ask.trace),
+                     model_span(session, ask.turn, ask.step, ask.attempt));
+}
+
+std::string traceparent_of(TraceRules const& rules, RunTool const& run) {
+    if (!rules.on) return run.trace;
+    SessionId const& session = run.pending.session;
+    return with_span(trace_of_turn(rules, session, run.turn, run.trace),
+                     tool_span(session, run.pending.call, run.pending.generation, run.attempt));
+}
+
+}  // namespace dormouse::session

@@ -1,0 +1,35 @@
+#pragma once
+// OTLP in its JSON encoding: ids are hex, 64-bit integers are strings, enumerators are numbers.
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding. Pure.
+
+#include "telemetry/span.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dormouse::telemetry {
+
+// Of the process that sends.
+struct Resource {
+    std::string service;
+    std::string version;
+    std::string instance;
+};
+
+// One element of `spans`.
+[[nodiscard]] std::string span_json(Span const& span);
+// The body of a request: an ExportTraceServiceRequest with these elements.
+[[nodiscard]] std::string traces_json(Resource const& resource, std::span<std::string const> spans);
+
+// What the collector says about a request that it took.
+struct Taken {
+    std::uint64_t rejected = 0;
+    std::string why = {};
+};
+// A body that cannot be read rejects nothing.
+[[nodiscard]] Taken read_taken(std::string_view body);
+
+}  // namespace dormouse::telemetry

@@ -1,0 +1,63 @@
+#pragma once
+// Gives the spans of this process's appends to an exporter. It knows the turns that it has seen
+// from their beginning; the events of others (of sessions that slept, or that another process
+// worked on) are read from the journal. On the loop.
+
+#include "base/scope.h"
+#include "runner/read/reading.h"
+#include "telemetry/exporter.h"
+#include "telemetry/turn_spans.h"
+
+#include <list>
+#include <map>
+#include <vector>
+
+namespace dormouse::telemetry {
+
+class Tracer {
+public:
+    using Records = std::vector<wire::RecordPtr>;
+
+    // Everything outlives this.
+    Tracer(port::Journal& journal, Exporter& exporter, SpanOptions options)
+        : journal_(journal), exporter_(exporter), options_(std::move(options)) {}
+
+    // `records` became durable; `state` is the state after them.
+    void appended(session::State const& state, Records const& records);
+    void ended(Delivery const& delivery);
+
+    static constexpr std::size_t known_max = 4'096;   // turns in memory
+    static constexpr std::size_t reading_max = 64;    // sessions at once
+    static constexpr std::size_t behind_max = 1'000;  // records that wait for one read
+    static constexpr std::size_t read_bytes = std::size_t{4} << 20U;
+
+private:
+    struct Known {
+        TurnSpans spans;
+        Seq head = 0;
+        std::list<SessionId>::iterator place;
+    };
+    struct Reading {
+        SessionFacts facts;
+        TurnNo turn = 0;
+        Records behind;
+    };
+
+    [[nodiscard]] bool is_sampled(SessionFacts const& facts, TurnNo turn) const;
+    void read(session::State const& state, SessionFacts facts, Records const& records);
+    void was_read(SessionId session, Result<Records> const& records);
+    void follow(SessionId session, TurnSpans spans, Records const& records);
+    void apply(TurnSpans& spans, Records const& records);
+    void keep(SessionId session, TurnSpans spans, Seq head);
+    void forget(SessionId session);
+
+    port::Journal& journal_;
+    Exporter& exporter_;
+    SpanOptions const options_;
+    std::map<SessionId, Known> known_;
+    std::list<SessionId> order_;  // of `known_`, longest unused first
+    std::map<SessionId, Reading> reading_;
+    Scope scope_;
+};
+
+}  // namespace dormouse::telemetry

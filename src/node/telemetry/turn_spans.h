@@ -1,0 +1,122 @@
+#pragma once
+// Turns the events of a session into spans. Folding the events of a turn again gives the same
+// spans, so a process that wakes a session reads the turn's events and continues. Pure.
+//
+// A turn is a trace, or a part of the trace of its prompt. Its span ends at a pause; what resumes
+// the turn begins a new span that is linked to it. Requests to the model and runs of tools are
+// children of the turn's span at their start.
+
+#include "session/event.h"
+#include "session/state.h"
+#include "telemetry/span.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::telemetry {
+
+// The model that an agent uses.
+struct ModelName {
+    std::string provider;  // gen_ai.provider.name
+    std::string model;     // gen_ai.request.model; empty: unknown
+};
+
+struct SpanOptions {
+    session::TraceRules rules = {};
+    bool content = false;  // arguments, results and messages of errors become attributes
+    std::function<ModelName(std::string const& agent)> model_of = {};  // may be empty
+};
+
+// What the spans of a session say about it. `received`: InputReceived::trace by turn.
+struct SessionFacts {
+    SessionId session;
+    std::string project = {};
+    std::string agent = {};
+    std::map<TurnNo, std::string> received = {};
+};
+// Knows the open turn and the last one.
+[[nodiscard]] SessionFacts facts_of(session::State const& state);
+
+class TurnSpans {
+public:
+    static constexpr std::size_t calls_max = 1'000;  // of a turn; further ones have no spans
+    static constexpr std::size_t links_max = 32;     // of a span
+
+    // `options` outlives this.
+    TurnSpans(SpanOptions const& options, SessionFacts facts)
+        : options_(&options), facts_(std::move(facts)) {}
+
+    // Also of turns that began since.
+    void learn(SessionFacts facts) { facts_ = std::move(facts); }
+    // Appends the spans that end with this event. Events come in order; those before the first
+    // turn_started give none.
+    void apply(session::Event const& event, std::vector<Span>& out);
+    // Begins in the middle of a turn whose earlier events are not known.
+    void join(TurnNo turn, session::Event const& event);
+    [[nodiscard]] bool open() const { return turn_.has_value(); }
+
+private:
+    struct Work {  // that runs: a request to the model, or a tool
+        SpanId id{};
+        SpanId parent{};
+        Time start{};
+        std::uint32_t attempt = 0;
+        std::vector<Link> links = {};
+    };
+    struct Call {
+        std::string tool = {};
+        std::string model_id = {};
+        Json input = {};  // only with content
+        std::optional<Work> run = {};
+        std::optional<SpanId> last = {};  // of the newest run that has ended
+    };
+    struct Turn {
+        TurnNo no = 0;
+        session::TraceContext context;
+        std::optional<Work> part = {};  // nullopt: it is paused
+        std::uint32_t parts = 0;
+        SpanId last_part{};
+        std::optional<Work> request = {};
+        bool of_program = false;
+        std::uint32_t step = 0;
+        std::map<CallNo, Call> calls = {};
+        std::vector<Link> causes = {};  // of the next part
+    };
+    struct Applier;
+
+    void begin(session::Event const& event, TurnNo turn, bool again);
+    void resume(session::Event const& event);
+    void add_cause(Link link);
+    [[nodiscard]] Span span_of(Work const& work, std::string name, SpanKind kind, Time end) const;
+    [[nodiscard]] Span request_span(session::Event const& event) const;
+    [[nodiscard]] Span tool_span(Work const& run, CallNo call, Time end) const;
+    void end_part(std::string_view outcome, Time end, std::vector<Attribute> more,
+                  std::vector<Span>& out);
+    void end_request(session::Event const& event, std::string_view error, std::vector<Span>& out);
+    void end_run(CallNo call, Time end, std::string_view error, std::vector<Span>& out);
+
+    SpanOptions const* options_;
+    SessionFacts facts_;
+    std::optional<Turn> turn_ = {};
+};
+
+// One attempt to send a webhook or notification.
+struct Delivery {
+    SessionId session;  // whose event sends it
+    Seq event = 0;
+    std::uint32_t n = 0;
+    std::uint32_t attempt = 1;
+    std::string id;      // the same in all attempts
+    std::string target;  // without what could be a secret
+    std::string trace;   // the traceparent that it was stored with
+    Time start{};
+    Time end{};
+    int status = 0;  // of HTTP; 0: none
+    bool taken = false;
+};
+// nullopt: its turn is not sampled, or it belongs to none.
+[[nodiscard]] std::optional<Span> span_of(Delivery const& delivery);
+
+}  // namespace dormouse::telemetry

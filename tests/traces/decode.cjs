@@ -1,0 +1,11 @@
+// Reads the body of a request by the published schema of OTLP, and prints what it then holds. The
+// schema reads ids as base64: hex digits survive that unchanged.
+const path = require('node:path');
+const schema = require(path.join(
+  __dirname, 'node_modules/@opentelemetry/otlp-transformer/build/src/generated/root.js'));
+const Request = schema.opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest;
+const message = Request.fromObject(JSON.parse(require('node:fs').readFileSync(0, 'utf8')));
+const wrong = Request.verify(message);
+if (wrong) throw new Error(wrong);
+const read = Request.decode(Request.encode(message).finish());
+console.log(JSON.stringify(Request.toObject(read, { longs: String, bytes: String, enums: Number })));
