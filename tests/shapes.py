@@ -87,7 +87,7 @@ TURN = {
     'sessionID': an_id('ses_'),
     'status': one_of('queued', 'running', 'waiting', 'ended'),
     'finishReason': one_of(
-        None, 'paused', 'stop', 'length', 'refusal', 'step_limit', 'cancelled', 'error'
+        None, 'paused', 'stop', 'length', 'refusal', 'step_limit', 'cancelled', 'error', 'budget'
     ),
     'cancelReason': maybe(str),
     'cause': {
@@ -216,7 +216,7 @@ PENDING = {
     'modelInput': ANY,
     'inputDigest': DIGEST,
     'status': one_of('waiting', 'processing', 'completed', 'failed', 'expired', 'cancelled'),
-    'reason': one_of('tool_result', 'user_input', 'approval', 'elicitation', 'handoff'),
+    'reason': one_of('tool_result', 'user_input', 'approval', 'elicitation', 'handoff', 'budget'),
     'continuation': one_of('tool_response', 'message', 'reentry'),
     'message': maybe(str),
     'form': ANY,

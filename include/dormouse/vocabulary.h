@@ -15,7 +15,14 @@
 namespace dormouse::inline v0 {
 
 // Why a call waits for something outside.
-enum class PauseReason : std::uint8_t { tool_result, user_input, approval, elicitation, handoff };
+enum class PauseReason : std::uint8_t {
+    tool_result,
+    user_input,
+    approval,
+    elicitation,
+    handoff,
+    budget
+};
 
 // How a settled call ended.
 enum class CallStatus : std::uint8_t { completed, failed, expired, cancelled };

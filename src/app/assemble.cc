@@ -3,6 +3,7 @@
 #include "agent/builtin.h"
 #include "agent/calls.h"
 #include "agent/demo.h"
+#include "app/budgets.h"
 #include "app/external_agents.h"
 #include "app/foreign_servers.h"
 #include "app/models.h"
@@ -85,6 +86,7 @@ agent::Registry assemble(config::Config const& config, Means const& means) {
     add_programs(registry, config, means);
     if (!config.mcps.empty()) registry.add(gateway_agent());
     agent::add_call_agents(registry);
+    set_budgets(registry, config);
     return registry;
 }
 

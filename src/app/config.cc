@@ -3,6 +3,7 @@
 #include "app/programs.h"
 #include "app/stores.h"
 
+#include "base/text/duration.h"
 #include "cli/client/settings.h"
 #include "config/effective.h"
 #include "config/example.h"
@@ -64,7 +65,7 @@ std::string range_of(config::Key const& key) {
         return std::to_string(key.min) + "-" + std::to_string(key.max);
     }
     if (key.kind == config::Kind::duration) {
-        return config::duration_text(key.min) + "-" + config::duration_text(key.max) +
+        return duration_text(Duration(key.min)) + "-" + duration_text(Duration(key.max)) +
                (key.none ? ", none" : "");
     }
     return std::string(key.words);
@@ -106,15 +107,14 @@ void print_summary(config::Config const& config, Offer const& offer) {
     }
     std::printf("store      %s\n", store_name(config.store).c_str());
     auto const& after = config.retention.completed_after;
-    std::printf("retention  %s\n", after ? ("completed sessions are deleted after " +
-                                            config::duration_text(after->count()))
-                                               .c_str()
-                                         : "completed sessions are kept");
+    std::printf("retention  %s\n",
+                after ? ("completed sessions are deleted after " + duration_text(*after)).c_str()
+                      : "completed sessions are kept");
     if (auto const most = config.retention.messages_per_session)
         std::printf("           the oldest messages of a session are deleted from %u on\n", *most);
     if (auto const age = config.retention.message_age)
         std::printf("           messages of a session are deleted after %s\n",
-                    config::duration_text(age->count()).c_str());
+                    duration_text(*age).c_str());
     if (auto const bytes = config.retention.session_bytes)
         std::printf("           the oldest messages of a session are deleted from %u bytes on\n",
                     *bytes);

@@ -75,6 +75,9 @@ public:
     [[nodiscard]] std::string refusal(std::string const&, std::string const&) const override {
         return {};
     }
+    [[nodiscard]] session::Budgets budgets(std::string const& agent) const override {
+        return inner_.budgets(agent);
+    }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override {
         return inner_.terms(agent);
     }

@@ -7,6 +7,7 @@ import { progressOf } from '../src/lib/progress';
 import { changes, fields, read } from '../src/lib/schema';
 import { bytes, digest, oneLine, rows, short, show, visible } from '../src/lib/text';
 import { ago, duration, nearness, span } from '../src/lib/time';
+import { emptyDraft, raiseText } from '../src/lib/decide.svelte';
 import { callWord, headline, isMine, may, question, who, type Call } from '../src/lib/words';
 import recorded from './recorded/pending.json';
 
@@ -177,6 +178,22 @@ describe('words', () => {
     expect(text({ status: 'processing' })).toBe('Claimed');
     expect(text({ status: 'completed', decision: { approved: false } as never })).toBe('Denied');
     expect(text({ status: 'expired' })).toBe('Expired');
+  });
+  it('budget_is_decided_by_its_amount', () => {
+    const raise = { type: 'integer', title: 'Raise by (steps)', default: 5 };
+    const budget = call({
+      ...asked(['alice']),
+      reason: 'budget',
+      tool: 'budget',
+      message: 'The turn has used 5 steps; its budget is 5 steps. Raise it, or end the turn?',
+      form: { type: 'object', properties: { raise } },
+    });
+    expect(callWord(budget, alice, 0).text).toBe('Waits for you');
+    expect(question(budget)).toBe(budget.message);
+    expect(raiseText(budget, { ...emptyDraft(), answer: '' })).toBe('5');
+    expect(raiseText(budget, { ...emptyDraft(), answer: '7' })).toBe('7');
+    const ended = { ...budget, status: 'completed', decision: { approved: false } } as never;
+    expect(callWord(ended, alice, 0).text).toBe('Turn ended');
   });
   it('question_in_markdown_has_a_heading_and_a_rest', () => {
     expect(headline('# Where **now**?\n\n- a\n- b')).toEqual({

@@ -377,6 +377,11 @@ std::string AgentEffects::refusal(std::string const& agent, std::string const& p
     return found && found->program ? found->program->refusal(project) : "";
 }
 
+Budgets AgentEffects::budgets(std::string const& agent) const {
+    Agent const* const found = registry_.agent(agent);
+    return found ? found->budgets : nullptr;
+}
+
 std::optional<TurnTerms> AgentEffects::terms(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     return found ? std::optional(found->terms) : std::nullopt;

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const& agent) const override;
     [[nodiscard]] std::string refusal(std::string const& agent,
                                       std::string const& project) const override;
+    [[nodiscard]] session::Budgets budgets(std::string const& agent) const override;
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const& agent) const override;
 
     [[nodiscard]] ModelRequests const& models() const { return models_; }

@@ -83,6 +83,15 @@ void Registry::set_foreign(std::string_view prefix, std::vector<Tool> tools) {
     for (Agent& agent : agents_) resolve_foreign(agent);
 }
 
+void Registry::set_budgets(std::string_view agent, session::Budgets budgets) {
+    auto const found = std::ranges::find(agents_, agent, &Agent::id);
+    CHECK(found != agents_.end() && budgets);
+    found->terms.timed = std::ranges::any_of(*budgets, [](session::Budget const& budget) {
+        return budget.name.kind == session::BudgetKind::wall_time;
+    });
+    found->budgets = std::move(budgets);
+}
+
 void Registry::resolve_foreign(Agent& agent) const {
     std::erase_if(agent.tools, [&](std::string const& name) {
         return std::ranges::any_of(

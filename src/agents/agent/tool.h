@@ -131,6 +131,7 @@ struct Agent {
     std::shared_ptr<Model> model;
     std::vector<std::string> tools;  // those of foreign servers are last
     session::TurnTerms terms = {};
+    session::Budgets budgets = {};
     std::string instructions = {};
     std::string model_id = "scripted";  // as lists show it
     std::shared_ptr<ExternalAgent> program =
@@ -154,6 +155,8 @@ public:
     void add_foreign(std::string prefix, Tool any);
     // Replaces the list. Agents get those that fit their patterns. REQUIRES: add_foreign(prefix).
     void set_foreign(std::string_view prefix, std::vector<Tool> tools);
+    // REQUIRES: the agent exists.
+    void set_budgets(std::string_view agent, session::Budgets budgets);
     void set(AskTurn turns) { turns_ = std::move(turns); }
 
     [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty

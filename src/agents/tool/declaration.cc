@@ -30,6 +30,7 @@ std::string_view sentence(PauseReason reason) {
         case PauseReason::handoff:
             return "This tool may hand its work on, and its result comes by itself when that is "
                    "done. Do not call it again for the same operation meanwhile.";
+        case PauseReason::budget: break;  // tools never pause for it
     }
     return "";
 }

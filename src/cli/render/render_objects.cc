@@ -86,6 +86,7 @@ std::string waits_for(json::View call) {
     if (reason == "approval") return "waits for approval";
     if (reason == "user_input") return "waits for an answer";
     if (reason == "elicitation") return "waits for a form to be filled in";
+    if (reason == "budget") return "waits for a decision";
     if (reason == "handoff") return "continues by itself";
     return "waits for its result";
 }
@@ -574,6 +575,14 @@ std::string how_to_settle(json::View call, Time now, std::string const& flags, S
     });
     if (reason == "approval") {
         out += command("approve", id, "", flags) + command("deny", id, "--reason 'WHY'", flags);
+    } else if (reason == "budget") {
+        auto const raise = call["form"]["properties"]["raise"]["default"];
+        out +=
+            command("approve", id, "", flags) +
+            command("approve", id,
+                    "--content '{\"raise\":" + escape_for_terminal(std::string(raise.raw())) + "}'",
+                    flags) +
+            command("deny", id, "", flags);
     } else if (reason == "elicitation") {
         out += command("approve", id, "--content '{…}'", flags) + command("deny", id, "", flags);
     } else if (reason == "user_input") {

@@ -31,7 +31,8 @@ void end_bar(std::vector<Bar>& bars, std::int64_t at, Timeline::End how) {
 
 WaitsFor waits_for(std::string_view reason) {
     if (reason == "handoff") return WaitsFor::timer;
-    bool const person = reason == "approval" || reason == "user_input" || reason == "elicitation";
+    bool const person = reason == "approval" || reason == "user_input" || reason == "elicitation" ||
+                        reason == "budget";
     return person ? WaitsFor::person : WaitsFor::job;
 }
 

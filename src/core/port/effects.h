@@ -81,6 +81,8 @@ public:
     // Why this agent takes no session of that project; empty: it does, or it is not configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;
+    // Of the agent's sessions; null: none.
+    [[nodiscard]] virtual session::Budgets budgets(std::string const& agent) const = 0;
     // nullopt: the agent is not configured.
     [[nodiscard]] virtual std::optional<session::TurnTerms> terms(
         std::string const& agent) const = 0;

@@ -11,12 +11,6 @@ namespace dormouse::session {
 
 namespace {
 
-std::optional<Time> near_of(Pause const& pause, Time at) {
-    auto const& before = pause.terms.warn_before;
-    if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;
-    return *pause.deadline - *before;
-}
-
 struct Fold {
     State& state;
     Event const& event;
@@ -77,6 +71,8 @@ struct Fold {
             turn.attempt = state.last_turn->attempt;
             turn.committed = turn.step == 0;  // its interceptors had refused it
             turn.usage = state.last_turn->usage;
+            turn.worked = state.last_turn->worked;
+            turn.raised = state.last_turn->raised;
         } else {
             begin_with_input(turn, e.input);
         }
@@ -328,9 +324,10 @@ struct Fold {
             add_effect(state, effect_of(state.unnotified.back()));
         }
         state.last_turn =
-            LastTurn{turn.no,   turn.input,   turn.cause, turn.by,
-                     turn.step, turn.attempt, turn.usage, e.finish == FinishReason::error,
-                     e.error,   turn.run,     turn.trace};
+            LastTurn{turn.no,    turn.input,   turn.cause, turn.by,
+                     turn.step,  turn.attempt, turn.usage, e.finish == FinishReason::error,
+                     e.error,    turn.run,     turn.trace, turn.worked,
+                     turn.raised};
         state.turn.reset();
         end_mail(state);
     }
@@ -434,6 +431,9 @@ struct Fold {
 
     void operator()(TaskCleared const& e) const { state.tasks.erase(e.task); }
 
+    void operator()(BudgetReached const& e) const { ask_about_budget(state, event, e); }
+    void operator()(BudgetRaised const& e) const { raise_budget(state, e); }
+
     void operator()(AgentPrompted const& e) const { prompt_program(state, event, e); }
     void operator()(AgentAttached const& e) const {
         bool const is_new = !state.acp_session.empty() && state.acp_session != e.acp_session;
@@ -494,6 +494,7 @@ private:
 
 void apply(State& state, Event const& event) {
     FITS(event.seq == state.head + 1);
+    count_work(state, event.at);
     state.head = event.seq;
     state.updated = event.at;
     std::visit(Fold{state, event}, event.body);

@@ -3,6 +3,7 @@
 // limits, and what was found by key). Together they are the whole input of decide(), which has no
 // clock, no randomness and no I/O of its own.
 
+#include "session/budget.h"
 #include "session/event.h"
 #include "session/limits.h"
 #include "session/outbox_message.h"
@@ -440,6 +441,7 @@ struct Context {
     std::optional<std::vector<std::string>> roles = {};
     Found found = {};
     Checked checked = {};
+    Budgets budgets = {};      // of the session's agent
     MatchingRules rules = {};  // for the question of a GateOutcome
 };
 

@@ -478,6 +478,25 @@ struct AgentGranted {
     std::string own = {};  // with call 0: the agent's name of the tool
 };
 
+// A budget is used up: people are asked under this pendingID whether it is raised, and the model is
+// not asked meanwhile. `spec` describes the budget (CallSpec::budget); the model never sees the
+// call.
+struct BudgetReached {
+    PendingId pending;
+    Indirect<CallSpec> spec;
+    std::uint32_t step = 0;  // newest step of the turn
+    Seq message = 0;         // the turn's input
+    Indirect<PauseTerms> terms;
+    std::optional<Time> deadline;
+};
+
+// A person raised the budget that the call asked about.
+struct BudgetRaised {
+    CallNo call = 0;
+    BudgetRaise what;
+    Actor by;
+};
+
 // Retention removed the journal up to `through`, the end of a turn. What was still in use then is
 // kept.
 struct HistoryCut {
@@ -489,16 +508,15 @@ struct HistoryCut {
     Actor by;
 };
 
-using EventChoice =
-    std::variant<SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested,
-                 ModelReplied, ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused,
-                 GateAsked, GateDecided, GateMissing, GateBack, Submitted, Voted, Reassigned,
-                 Polled, Progressed, Claimed, Expired, Cancelled, CallInDoubt, Note, TurnEnded,
-                 StatusChanged, Forked, SessionChanged, SessionEnded, SessionDeleted,
-                 ArtifactEmitted, Repaired, TurnChecked, TurnNotified, DeadlineNear, TaskStarted,
-                 TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced,
-                 AgentPrompted, AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked,
-                 AgentGranted, Reminded, MailExpired, RunReported, HistoryCut>;
+using EventChoice = std::variant<
+    SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
+    ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
+    GateMissing, GateBack, Submitted, Voted, Reassigned, Polled, Progressed, Claimed, Expired,
+    Cancelled, CallInDoubt, Note, TurnEnded, StatusChanged, Forked, SessionChanged, SessionEnded,
+    SessionDeleted, ArtifactEmitted, Repaired, TurnChecked, TurnNotified, DeadlineNear, TaskStarted,
+    TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced, AgentPrompted,
+    AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked, AgentGranted, Reminded,
+    MailExpired, RunReported, HistoryCut, BudgetReached, BudgetRaised>;
 
 // One event body. Its copy, move and destructor are defined in event.cc, so that this large variant
 // is instantiated once and not in each source file.

@@ -153,6 +153,12 @@ void close_call(State& state, CallNo no, Seq seq) {
     Call& call = call_of(state, no);
     leave_phase(state, call);
     OpenTurn& turn = turn_of(state);
+    if (call.spec.budget) {  // belongs to no step, and the model is not told
+        FITS(turn.budget_call == no);
+        turn.budget_call = 0;
+        state.calls.erase(no);
+        return;
+    }
     auto step = turn.open_steps.find(call.step);
     FITS(step != turn.open_steps.end() && step->second.settled < step->second.calls);
     if (++step->second.settled == step->second.calls) turn.open_steps.erase(step);

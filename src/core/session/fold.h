@@ -40,6 +40,12 @@ void restore_phase(State& state, Call& call, CallPhase phase);
 [[nodiscard]] inline std::optional<Time> reminder_of(PauseTerms const& terms, Time at) {
     return terms.remind_after ? std::optional(at + *terms.remind_after) : std::nullopt;
 }
+// When deadline_near of a pause that begins at `at` is due; nullopt: never.
+[[nodiscard]] inline std::optional<Time> near_of(Pause const& pause, Time at) {
+    auto const& before = pause.terms.warn_before;
+    if (!pause.deadline || !before || *pause.deadline - *before <= at) return std::nullopt;
+    return *pause.deadline - *before;
+}
 void set_timer(State& state, CallNo call, TimerKind kind,
                std::optional<Time> at);  // nullopt: clears the timer
 void add_effect(State& state, Effect effect);
@@ -68,6 +74,12 @@ void grant_to_program(State& state, Event const& event, AgentGranted const& e);
 // REQUIRES: the call is an open permission of the external agent.
 void add_permission(State& state, Seq seq, Call const& call, bool approved, bool cancelled);
 [[nodiscard]] Effect effect_of(PermissionAnswer const& answer);
+
+// fold_budget.cc
+void ask_about_budget(State& state, Event const& event, BudgetReached const& e);
+void raise_budget(State& state, BudgetRaised const& e);
+// Adds the time since the newest event if the open turn worked then.
+void count_work(State& state, Time now);
 
 // title.cc: the first line of the first text in parts or messages; may be empty.
 [[nodiscard]] std::string title_in(Json const& parts);

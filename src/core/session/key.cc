@@ -90,6 +90,9 @@ struct Changes {
         out.push_back({e.pending, std::nullopt, e.spec->tool, event.at, e.deadline, event.seq, 0,
                        e.terms->external_ref});
     }
+    void operator()(BudgetReached const& e) const {
+        out.push_back({e.pending, std::nullopt, e.spec->tool, event.at, e.deadline, event.seq, 0});
+    }
     void operator()(CallInDoubt const& e) const {
         open(e.pending, e.deadline);
         if (e.question) open(*e.question, std::nullopt);

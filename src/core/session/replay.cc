@@ -4,6 +4,7 @@
 #include "session/limits.h"
 
 #include <map>
+#include <utility>
 
 namespace dormouse::session {
 
@@ -21,6 +22,7 @@ void check_call(State const& state, CallNo no, Call const& call) {
     FITS(call.phase <= CallPhase::awaiting_gate);
     FITS(call.phase != CallPhase::waiting || call.pause);
     FITS(call.phase == CallPhase::ready || call.spec.ask == 0 || call.pause);
+    FITS(!call.spec.budget || call.phase == CallPhase::waiting);
     bool const by_gate = call.phase == CallPhase::gating || call.phase == CallPhase::awaiting_gate;
     FITS(!by_gate || has_gate(call));
     FITS(!call.pause || !call.pause->by_gate || call.phase != CallPhase::waiting || has_gate(call));
@@ -32,7 +34,12 @@ void check_steps(State const& state) {
     FITS(state.turn || state.calls.empty());
     if (!state.turn) return;
     std::map<std::uint32_t, std::uint32_t> open;
-    for (auto const& [no, call] : state.calls) ++open[call.step];
+    CallNo budget = 0;
+    for (auto const& [no, call] : state.calls) {
+        if (call.spec.budget) FITS(std::exchange(budget, no) == 0);
+        if (!call.spec.budget) ++open[call.step];
+    }
+    FITS(state.turn->budget_call == budget);
     FITS(open.size() == state.turn->open_steps.size());
     for (auto const& [step, calls] : state.turn->open_steps) {
         FITS(open.contains(step) && calls.settled < calls.calls);

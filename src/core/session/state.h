@@ -135,6 +135,9 @@ struct OpenTurn {
     std::optional<Thread> thread = {};
     ProgramTurn program = {};
     std::string trace = {};  // InputReceived::trace
+    CallNo budget_call = 0;  // asks whether a budget is raised; 0: none
+    Duration worked{};       // without the time in which all calls wait; see TurnTerms::timed
+    std::vector<BudgetRaise> raised = {};  // budgets of the turn
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
 
@@ -150,6 +153,8 @@ struct LastTurn {
     std::optional<Trouble> error = {};
     std::uint32_t run = 0;
     std::string trace = {};  // InputReceived::trace
+    Duration worked{};
+    std::vector<BudgetRaise> raised = {};
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
 };
 
@@ -261,7 +266,9 @@ struct State {
     std::uint64_t messages = 0;
     std::uint64_t steps = 0;
     Usage usage;
-    Seq committed_view = 0;  // view_seq of the newest committed step
+    Duration worked{};                // of all turns, as OpenTurn::worked
+    std::vector<BudgetRaise> raised;  // budgets of the session
+    Seq committed_view = 0;           // view_seq of the newest committed step
     std::uint64_t artifact_bytes = 0;
 
     std::vector<InboxItem> inbox;   // oldest first

@@ -62,6 +62,8 @@ constexpr std::array<std::string_view, std::variant_size_v<EventChoice>> names{
     "mail_expired",
     "run_reported",
     "base",
+    "budget_reached",
+    "budget_raised",
 };
 
 }  // namespace

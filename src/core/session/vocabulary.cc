@@ -16,6 +16,8 @@ std::string_view text(FinishReason v) { return word_of(v); }
 std::string_view text(ErrorReason v) { return word_of(v); }
 std::string_view text(OnRestart v) { return word_of(v); }
 std::string_view text(RuleScope v) { return word_of(v); }
+std::string_view text(BudgetPer v) { return word_of(v); }
+std::string_view text(BudgetKind v) { return word_of(v); }
 std::string_view text(NewsKind v) { return word_of(v); }
 std::string_view text(AgentToolStatus v) { return word_of(v); }
 
@@ -33,6 +35,8 @@ template std::optional<ErrorReason> parse(std::string_view);
 template std::optional<ActorType> parse(std::string_view);
 template std::optional<OnRestart> parse(std::string_view);
 template std::optional<RuleScope> parse(std::string_view);
+template std::optional<BudgetPer> parse(std::string_view);
+template std::optional<BudgetKind> parse(std::string_view);
 template std::optional<NewsKind> parse(std::string_view);
 template std::optional<AgentToolStatus> parse(std::string_view);
 template std::optional<TaskStatus> parse(std::string_view);
@@ -47,13 +51,15 @@ bool allowed(PauseReason reason, Continuation continuation) {
         // A pause that the runtime answers (a child session, a timer) may also just end with its
         // outcome.
         case PauseReason::handoff: return continuation != Continuation::message;
+        case PauseReason::budget: return continuation == Continuation::tool_response;
     }
     return false;
 }
 
 Continuation default_continuation(PauseReason reason) {
     switch (reason) {
-        case PauseReason::tool_result: return Continuation::tool_response;
+        case PauseReason::tool_result:
+        case PauseReason::budget: return Continuation::tool_response;
         case PauseReason::user_input: return Continuation::message;
         default: return Continuation::reentry;
     }

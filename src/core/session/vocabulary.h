@@ -10,6 +10,7 @@
 
 #include "base/indirect.h"
 #include "base/sha256.h"
+#include "session/budget_use.h"
 
 #include <cstdint>
 #include <map>
@@ -61,7 +62,15 @@ enum class Continuation : std::uint8_t { tool_response, message, reentry };
 // deadline is the awaited outcome (a timer).
 enum class OnDeadline : std::uint8_t { expire, deny, done };
 
-enum class FinishReason : std::uint8_t { stop, length, refusal, step_limit, cancelled, error };
+enum class FinishReason : std::uint8_t {
+    stop,
+    length,
+    refusal,
+    step_limit,
+    cancelled,
+    error,
+    budget
+};
 
 // Why a tool part is in error.
 enum class ErrorReason : std::uint8_t { failed, denied, expired, cancelled, unknown };
@@ -114,6 +123,8 @@ struct TurnTerms {
     std::vector<std::string> after = {};
     // Set: the agent is an external agent, and no model is asked.
     std::optional<OnRestart> program = {};
+    // The turn's working time is counted, because a budget limits it.
+    bool timed = false;
     friend bool operator==(TurnTerms const&, TurnTerms const&) = default;
 };
 
@@ -208,6 +219,8 @@ struct CallSpec {
     std::optional<Sha256> shown = {};
     // Further pauses, asked one after the other once this one is approved.
     std::vector<PauseTerms> then = {};
+    // Set: no tool is called. People decide whether this budget is raised.
+    OptionalIndirect<BudgetUse> budget = {};
     friend bool operator==(CallSpec const&, CallSpec const&) = default;
 };
 

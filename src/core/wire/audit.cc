@@ -78,6 +78,15 @@ struct LineOf {
         if (!e.receipt) return std::nullopt;
         return Line(session, event).receipt(*e.receipt).take();
     }
+    Text operator()(BudgetRaised const& e) const {
+        Line line(session, event);
+        line.by(e.by)
+            .more()
+            .member("callID", call_text(e.call))
+            .member("per", text(e.what.name.per));
+        line.more().member("budget", text(e.what.name.kind)).member("amount", e.what.amount);
+        return line.take();
+    }
     Text operator()(SessionEnded const& e) const { return Line(session, event).by(e.by).take(); }
     Text operator()(SessionDeleted const& e) const { return Line(session, event).by(e.by).take(); }
     template <class Other> Text operator()(Other const&) const { return std::nullopt; }

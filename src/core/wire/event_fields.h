@@ -293,6 +293,16 @@ template <>
 inline constexpr auto rows<TaskCleared> =
     std::tuple(field<TaskForm>("taskID", &TaskCleared::task), field("why", &TaskCleared::why));
 template <>
+inline constexpr auto rows<BudgetReached> = std::tuple(
+    PauseId(&BudgetReached::pending), field("step", &BudgetReached::step),
+    field<MessageForm>("messageID", &BudgetReached::message), field("call", &BudgetReached::spec),
+    Inline(&BudgetReached::terms), maybe("timeout", &BudgetReached::deadline));
+template <>
+inline constexpr auto rows<BudgetRaised> =
+    std::tuple(field<CallForm>("callID", &BudgetRaised::call), Inline(&BudgetRaised::what),
+               field("by", &BudgetRaised::by));
+
+template <>
 inline constexpr auto rows<HistoryCut> = std::tuple(
     field("through", &HistoryCut::through), field("messages", &HistoryCut::messages),
     field("artifactBytes", &HistoryCut::artifact_bytes), field("turn", &HistoryCut::turn),

@@ -110,11 +110,11 @@ inline constexpr auto rows<Join> =
     std::tuple(maybe("joinN", &Join::n), maybe("joinCancelsRest", &Join::cancel_rest));
 
 template <>
-inline constexpr auto rows<TurnTerms> =
-    std::tuple(Inline(&TurnTerms::join), maybe("toolConcurrency", &TurnTerms::tool_concurrency, 8),
-               maybe("stepLimit", &TurnTerms::step_limit, 50), maybe("digest", &TurnTerms::digest),
-               maybe("before", &TurnTerms::before), maybe("after", &TurnTerms::after),
-               maybe("program", &TurnTerms::program, OnRestart::ask));
+inline constexpr auto rows<TurnTerms> = std::tuple(
+    Inline(&TurnTerms::join), maybe("toolConcurrency", &TurnTerms::tool_concurrency, 8),
+    maybe("stepLimit", &TurnTerms::step_limit, 50), maybe("digest", &TurnTerms::digest),
+    maybe("before", &TurnTerms::before), maybe("after", &TurnTerms::after),
+    maybe("program", &TurnTerms::program, OnRestart::ask), maybe("timed", &TurnTerms::timed));
 
 template <>
 inline constexpr auto rows<AnswerTerms> = std::tuple(
@@ -156,6 +156,18 @@ inline constexpr auto rows<ToolTerms> = std::tuple(
     maybe("webhookURL", &ToolTerms::webhook_url));
 
 template <>
+inline constexpr auto rows<BudgetName> =
+    std::tuple(field("per", &BudgetName::per), field("kind", &BudgetName::kind),
+               maybe("currency", &BudgetName::currency));
+template <>
+inline constexpr auto rows<BudgetUse> =
+    std::tuple(Inline(&BudgetUse::name), field("limit", &BudgetUse::limit),
+               field("used", &BudgetUse::used), field("raise", &BudgetUse::raise));
+template <>
+inline constexpr auto rows<BudgetRaise> =
+    std::tuple(Inline(&BudgetRaise::name), field("amount", &BudgetRaise::amount));
+
+template <>
 inline constexpr auto rows<CallSpec> = std::tuple(
     maybe("modelID", &CallSpec::model_id), field("tool", &CallSpec::tool),
     field("input", &CallSpec::input), Inline(&CallSpec::terms),
@@ -163,7 +175,7 @@ inline constexpr auto rows<CallSpec> = std::tuple(
     only([](CallSpec const& spec) { return spec.ask != 0; },
          field("askAttempt", &CallSpec::ask_attempt)),
     maybe("shown", &CallSpec::shown), maybe("then", &CallSpec::then),
-    maybe("atOnce", &CallSpec::at_once),
+    maybe("atOnce", &CallSpec::at_once), maybe("budget", &CallSpec::budget),
     Derived([](CallSpec& spec) { spec.input_digest = sha256(json::canonical(spec.input)); }));
 
 template <>

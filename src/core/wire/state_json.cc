@@ -244,7 +244,8 @@ inline constexpr auto rows<OpenTurn> = std::tuple(
     field("terms", &OpenTurn::terms), field("usage", &OpenTurn::usage),
     maybe("request", &OpenTurn::request), maybe("retry", &OpenTurn::retry),
     maybe("program", &OpenTurn::program), maybe("traceparent", &OpenTurn::trace),
-    field<StepsForm>("openSteps", &OpenTurn::open_steps));
+    maybe("budgetCall", &OpenTurn::budget_call), maybe("worked", &OpenTurn::worked),
+    maybe("raised", &OpenTurn::raised), field<StepsForm>("openSteps", &OpenTurn::open_steps));
 
 template <>
 inline constexpr auto rows<LastTurn> = std::tuple(
@@ -252,7 +253,8 @@ inline constexpr auto rows<LastTurn> = std::tuple(
     field("by", &LastTurn::by), field("step", &LastTurn::step),
     field("attempt", &LastTurn::attempt), field("run", &LastTurn::run),
     field("failed", &LastTurn::failed), field("usage", &LastTurn::usage),
-    maybe("error", &LastTurn::error), maybe("traceparent", &LastTurn::trace));
+    maybe("error", &LastTurn::error), maybe("traceparent", &LastTurn::trace),
+    maybe("worked", &LastTurn::worked), maybe("raised", &LastTurn::raised));
 template <>
 inline constexpr auto rows<EndedTurn> =
     std::tuple(field("no", &EndedTurn::no), field("since", &EndedTurn::since),
@@ -306,8 +308,9 @@ inline constexpr auto rows<State> = std::tuple(
     field("callsEver", &State::calls_ever), field("messages", &State::messages),
     maybe("base", &State::base), maybe("artifactBytes", &State::artifact_bytes),
     field("steps", &State::steps), field("committedView", &State::committed_view),
-    field("usage", &State::usage), maybe("turn", &State::turn),
-    maybe("lastTurn", &State::last_turn), maybe("untold", &State::unnotified),
+    field("usage", &State::usage), maybe("worked", &State::worked), maybe("raised", &State::raised),
+    maybe("turn", &State::turn), maybe("lastTurn", &State::last_turn),
+    maybe("untold", &State::unnotified),
     field<NumberedForm<decltype(State::calls)>>("calls", &State::calls),
     field("queue", &State::queue),
     only([](State const& state) { return state.tasks_ever != 0; },

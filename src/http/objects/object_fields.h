@@ -18,7 +18,7 @@ template <>
 inline constexpr auto rows<Trouble> =
     object("Trouble",
            "What went wrong with a turn or session. Codes: model_failed, model_refused, "
-           "step_limit, agent_crashed, agent_lost_session, agent_gone.",
+           "step_limit, budget_reached, agent_crashed, agent_lost_session, agent_gone.",
            field("code", &Trouble::code), field("message", &Trouble::message));
 
 struct UsageSource {
@@ -164,7 +164,7 @@ inline constexpr auto rows<TurnSource> = object(
     field("status", &TurnSource::status),
     field("finishReason", &TurnSource::finish,
           {.about = "paused while waiting; null while queued or running.",
-           .words = "paused stop length refusal step_limit cancelled error"}),
+           .words = "paused stop length refusal step_limit cancelled error budget"}),
     of(&TurnSource::turn,
        field("cancelReason", or_null(&wire::TurnView::cancel_reason),
              "What was given as the reason of a cancel, or null."),

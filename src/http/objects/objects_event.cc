@@ -53,6 +53,8 @@ struct Subject {
         return e.message == 0 ? turn() : message(e.message);
     }
     std::string operator()(AgentAsked const& e) const { return pending(e.pending); }
+    std::string operator()(BudgetReached const& e) const { return pending(e.pending); }
+    std::string operator()(BudgetRaised const&) const { return turn(); }
     std::string operator()(TaskStarted const& e) const { return task(e.task); }
     std::string operator()(TaskChanged const& e) const { return task(e.task); }
     std::string operator()(TaskCleared const&) const { return "null"; }

@@ -311,6 +311,24 @@ struct Gate {
     friend bool operator==(Gate const&, Gate const&) = default;
 };
 
+// Limits of what agents use. At a limit the session asks people before its next step.
+struct Budget {
+    session::BudgetPer per = session::BudgetPer::turn;
+    std::vector<std::string> agents = {};    // empty: all
+    std::vector<std::string> projects = {};  // empty: all
+    // At least one of these four is set.
+    std::optional<std::uint32_t> tokens = {};
+    std::optional<Price> cost = {};
+    std::optional<std::uint32_t> steps = {};
+    std::optional<Duration> wall_time = {};
+    std::string currency = "USD";  // of `cost`
+    std::vector<std::string> answerers = {};
+    std::optional<Duration> timeout = {};  // nullopt: none
+    std::optional<Duration> warn_before = {};
+    std::uint32_t line = 0;  // of its heading
+    friend bool operator==(Budget const&, Budget const&) = default;
+};
+
 enum class SourceKind : std::uint8_t { standard, hmac, github, slack };
 
 // A sender of webhooks, and how to read them.
@@ -351,11 +369,11 @@ struct Notify {
     std::string api_url = {};                   // empty: the service's own
     // email: names of users; web_push: of people. Empty: all.
     std::vector<std::string> to = {};
-    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked",
-                                   "in_doubt",    "reassigned", "reminded"};
-    std::vector<session::PauseReason> reasons = {session::PauseReason::approval,
-                                                 session::PauseReason::user_input,
-                                                 session::PauseReason::elicitation};
+    std::vector<std::string> on = {"call_paused", "gate_asked", "agent_asked",   "in_doubt",
+                                   "reassigned",  "reminded",   "budget_reached"};
+    std::vector<session::PauseReason> reasons = {
+        session::PauseReason::approval, session::PauseReason::user_input,
+        session::PauseReason::elicitation, session::PauseReason::budget};
     std::uint32_t line = 0;  // of its heading
     friend bool operator==(Notify const&, Notify const&) = default;
 };
@@ -442,6 +460,7 @@ struct Config {
     std::vector<Tool> tools = {};
     std::vector<Mcp> mcps = {};
     std::vector<Gate> gates = {};
+    std::vector<Budget> budgets = {};
     std::vector<Source> sources = {};
     std::vector<Webhook> webhooks = {};
     std::vector<Notify> notifies = {};

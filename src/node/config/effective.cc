@@ -55,6 +55,7 @@ std::vector<ShownSection> effective(Config const& config) {
     for (Tool const& one : config.tools) add(out, "tool", one, one.name);
     for (Mcp const& one : config.mcps) add(out, "mcp", one, one.name);
     for (Gate const& one : config.gates) add(out, "gate", one, one.id);
+    for (Budget const& one : config.budgets) add(out, "budget", one, {});
     for (Source const& one : config.sources) add(out, "source", one, one.id);
     for (Webhook const& one : config.webhooks) add(out, "webhook", one, {});
     for (User const& one : config.users) add(out, "user", one, one.name);

@@ -102,6 +102,9 @@ constexpr Sample samples[] = {
      .prose = "An MCP server that is a program. Agents name its tools mcp:files:*."},
     {.section = "mcp", .kind = "url", .name = "issues", .prose = "An MCP server over HTTP."},
     {.section = "gate", .name = "deploys", .prose = "People are asked before these tools run."},
+    {.section = "budget",
+     .prose = "At one of these amounts a session pauses and asks people: raise it, or end the "
+              "turn."},
     {.section = "source",
      .kind = "standard",
      .name = "ci",

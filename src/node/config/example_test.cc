@@ -68,6 +68,7 @@ TEST(Example, Uncommented_IsValid) {
     EXPECT_EQ(config->tools.size(), 2U);
     EXPECT_EQ(config->mcps.size(), 2U);
     EXPECT_EQ(config->gates.size(), 1U);
+    EXPECT_EQ(config->budgets.size(), 1U);
     EXPECT_EQ(config->sources.size(), 1U);
     EXPECT_EQ(config->webhooks.size(), 1U);
     EXPECT_EQ(config->notifies.size(), 5U);

@@ -275,6 +275,17 @@ void finish(Section const& section, Gate& out) {
     }
 }
 
+void finish(Section const& section, Budget& out) {
+    check_roles(section, "answerers", out.answerers);
+    constexpr std::string_view amounts[] = {"tokens", "cost", "steps", "wall_time"};
+    if (std::ranges::none_of(amounts, [&](auto const name) { return section.given(name); }))
+        section.require("tokens", "add an amount: tokens, cost, steps or wall_time");
+    if (out.cost && out.cost->micros == 0)
+        section.report("cost", "is 0", "write a number greater than 0");
+    if (!section.given("cost")) section.forbid("currency", "has no meaning without cost");
+    if (!out.timeout) section.forbid("warn_before", "has no meaning without timeout");
+}
+
 void finish(Section const& section, Webhook& out) { check_events(section, "events", out.events); }
 
 namespace {

@@ -1,5 +1,6 @@
 #include "config/keys.h"
 
+#include "config/budget_rows.h"
 #include "config/limits_rows.h"
 #include "config/mcp_rows.h"
 #include "config/people_rows.h"
@@ -458,8 +459,8 @@ constexpr auto all = joined(
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),
-    of("mcp", mcp_more_rows), of("gate", gate_rows), of("source", source_rows),
-    of("webhook", webhook_rows), of("notify", notify_rows),
+    of("mcp", mcp_more_rows), of("gate", gate_rows), of("budget", budget_rows),
+    of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
     of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
     of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
     of("notify", notify_bot_rows, "slack-bot, telegram"),
@@ -472,9 +473,9 @@ constexpr auto all = joined(
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server",  "store",  "limits",  "retention", "email",     "oidc",           "telemetry",
-    "project", "model",  "agent",   "tool",      "tool.poll", "tool.validator", "mcp",
-    "gate",    "source", "webhook", "notify",    "user"};
+    "server", "store",   "limits", "retention", "email",          "oidc", "telemetry", "project",
+    "model",  "agent",   "tool",   "tool.poll", "tool.validator", "mcp",  "gate",      "budget",
+    "source", "webhook", "notify", "user"};
 constexpr std::string_view tables[] = {"server", "store", "limits",   "retention",
                                        "email",  "oidc",  "telemetry"};
 

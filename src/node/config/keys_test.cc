@@ -7,6 +7,7 @@
 #include "config/test_world.h"
 #include "config/values.h"
 
+#include "base/text/duration.h"
 #include "base/text/text.h"
 
 #include <gtest/gtest.h>
@@ -33,6 +34,8 @@ Sample sample(Key const& key) {
     std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
     std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
     if (key.section == "project") return {"", "[[project]]", {{"id", "\"p\""}}};
+    if (key.section == "budget")
+        return {"", "[[budget]]", {{"per", "\"turn\""}, {"cost", "1"}, {"timeout", "\"1h\""}}};
     if (key.kind == Kind::price || key.name == "currency") {
         return {model,
                 "[[model]]",
@@ -193,7 +196,7 @@ std::string good_value(Key const& key) {
             return std::to_string(number > key.min ? number - 1 : number + 1);
         }
         case Kind::price: return "0.000001";
-        case Kind::duration: return in_quotes(duration_text(key.min));
+        case Kind::duration: return in_quotes(duration_text(Duration(key.min)));
         case Kind::word: return other_word(key);
         case Kind::table:
             if (key.name == "poll") return R"({ url = "http://x/y", done = "/done" })";
@@ -310,9 +313,9 @@ TEST_P(EveryKey, OutOfBounds_IsOneProblem) {
     }
     if (key.kind == Kind::duration) {
         for (std::string const& value :
-             {duration_text(key.min - 1), duration_text(key.max + 1), std::string("5"),
-              std::string("24x"), std::string("h"), std::string("-1s"), std::string(""),
-              std::string("1.5h"), std::string(key.none ? "never" : "none")}) {
+             {duration_text(Duration(key.min - 1)), duration_text(Duration(key.max + 1)),
+              std::string("5"), std::string("24x"), std::string("h"), std::string("-1s"),
+              std::string(""), std::string("1.5h"), std::string(key.none ? "never" : "none")}) {
             expect_one_problem(key, in_quotes(value));
         }
     }

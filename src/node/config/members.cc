@@ -4,6 +4,7 @@
 #include "config/values.h"
 
 #include "base/enum_words.h"
+#include "base/text/duration.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "json/schema/pattern.h"
@@ -423,9 +424,7 @@ std::string initial(Key const& /*key*/, Price value) {
     return std::to_string(value.micros / unit) + (decimals.empty() ? "" : "." + decimals);
 }
 
-std::string initial(Key const& /*key*/, Duration value) {
-    return in_quotes(duration_text(value.count()));
-}
+std::string initial(Key const& /*key*/, Duration value) { return in_quotes(duration_text(value)); }
 
 std::string initial(Key const& /*key*/, std::string const& value) {
     return value.empty() ? value : in_quotes(value);

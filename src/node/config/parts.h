@@ -20,6 +20,7 @@ void finish(Section const& section, Tool& out);
 void finish(Section const& section, Validator& out);
 void finish(Section const& section, Mcp& out);
 void finish(Section const& section, Gate& out);
+void finish(Section const& section, Budget& out);
 void finish(Section const& section, Webhook& out);
 void finish(Section const& section, Notify& out);
 void finish(Section const& section, Email& out);
@@ -46,6 +47,7 @@ struct Parts {
     std::vector<Placed<Tool>> tools = {};
     std::vector<Placed<Mcp>> mcps = {};
     std::vector<Placed<Gate>> gates = {};
+    std::vector<Placed<Budget>> budgets = {};
     std::vector<Placed<Source>> sources = {};
     std::vector<Placed<User>> users = {};
 };

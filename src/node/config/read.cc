@@ -95,6 +95,7 @@ Config read_parts(Node const& top, Reading const& reading) {
                 .tools = file.list<Tool>("tool"),
                 .mcps = file.list<Mcp>("mcp"),
                 .gates = file.list<Gate>("gate"),
+                .budgets = file.list<Budget>("budget"),
                 .sources = file.list<Source>("source"),
                 .users = file.list<User>("user")};
     relate(config.server, parts, reading.world);
@@ -108,6 +109,7 @@ Config read_parts(Node const& top, Reading const& reading) {
     config.tools = values(std::move(parts.tools));
     config.mcps = values(std::move(parts.mcps));
     config.gates = values(std::move(parts.gates));
+    config.budgets = values(std::move(parts.budgets));
     config.sources = values(std::move(parts.sources));
     config.users = values(std::move(parts.users));
     config.webhooks = values(file.list<Webhook>("webhook"));

@@ -170,6 +170,13 @@ void relate(Server const& server, Parts& parts, World const& world) {
         check_voters(gate, gate.value.answerers, "");
         check_voters(gate, gate.value.escalate_to, " at the deadline");
     }
+    for (auto const& [budget, section] : parts.budgets) {
+        for (std::string const& agent : budget.agents) {
+            if (!has(agents, agent))
+                section.report("agents", "names " + shown(agent) + ", and there is no such agent",
+                               suggestion(agent, agents, "[[agent]] with that id"));
+        }
+    }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "config/values.h"
 
 #include "base/check.h"
+#include "base/text/duration.h"
 #include "base/text/text.h"
 #include "base/text/utf8.h"
 
@@ -30,8 +31,8 @@ std::string quoted_words(Key const& key) {
 }
 
 std::string duration_advice(Key const& key) {
-    return "write a duration from \"" + duration_text(key.min) + "\" to \"" +
-           duration_text(key.max) + "\", a number and ms, s, m, h or d" +
+    return "write a duration from \"" + duration_text(Duration(key.min)) + "\" to \"" +
+           duration_text(Duration(key.max)) + "\", a number and ms, s, m, h or d" +
            (key.none ? ", or \"none\"" : "");
 }
 

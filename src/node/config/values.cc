@@ -212,13 +212,4 @@ bool matches(std::string_view pattern, std::string_view name) {
     return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-std::string duration_text(std::int64_t ms) {
-    constexpr std::pair<std::int64_t, char const*> units[] = {
-        {86'400'000, "d"}, {3'600'000, "h"}, {60'000, "m"}, {1'000, "s"}};
-    for (auto const& [size, name] : units) {
-        if (ms >= size && ms % size == 0) return std::to_string(ms / size) + name;
-    }
-    return std::to_string(ms) + "ms";
-}
-
 }  // namespace dormouse::config

@@ -17,7 +17,4 @@ namespace dormouse::config {
 // Whether `pattern` matches `name`: "*" is any text, also an empty one.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
-// "24h", "90s": the largest unit that gives an integer.
-[[nodiscard]] std::string duration_text(std::int64_t ms);
-
 }  // namespace dormouse::config

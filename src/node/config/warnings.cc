@@ -24,6 +24,24 @@ bool calls_back_from_afar(Tool const& tool) {
            is_told_where_to_call(tool.http) && !is_near(tool.http.url);
 }
 
+bool has_price(Config const& config, Agent const& agent) {
+    auto const model = std::ranges::find(config.models, agent.model, &Model::id);
+    return model != config.models.end() && model->input_price;
+}
+
+// Agents whose costs are unknown, so that the budget never holds them. An external agent may report
+// what it spends.
+void warn_of_unpriced(Config const& config, Budget const& budget, std::vector<Problem>& out) {
+    for (Agent const& agent : config.agents) {
+        bool const concerns = budget.agents.empty() ||
+                              std::ranges::find(budget.agents, agent.id) != budget.agents.end();
+        if (!concerns || !agent.program.command.empty() || has_price(config, agent)) continue;
+        out.push_back({budget.line, "[[budget]]: cost does not limit the agent " + agent.id +
+                                        ": its model " + agent.model +
+                                        " has no prices; set input_price and output_price"});
+    }
+}
+
 }  // namespace
 
 std::string only_project(Config const& config) {
@@ -46,6 +64,9 @@ std::vector<Problem> warnings(Config const& config) {
     for (Agent const& agent : config.agents) {
         if (agent.program.is_unconfined())
             out.push_back({agent.line, "[[agent]] " + agent.id + ": " + no_sandbox_text(config)});
+    }
+    for (Budget const& budget : config.budgets) {
+        if (budget.cost) warn_of_unpriced(config, budget, out);
     }
     if (!config.server.public_url.empty()) return out;
     for (Tool const& tool : config.tools) {

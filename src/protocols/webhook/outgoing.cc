@@ -117,6 +117,7 @@ std::optional<PendingId> pending_of(Event::Body const& body) {
     if (auto const* const e = std::get_if<CallPaused>(&body)) return e->pending;
     if (auto const* const e = std::get_if<GateAsked>(&body)) return e->pending;
     if (auto const* const e = std::get_if<AgentAsked>(&body)) return e->pending;
+    if (auto const* const e = std::get_if<BudgetReached>(&body)) return e->pending;
     if (auto const* const e = std::get_if<DeadlineNear>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reassigned>(&body)) return e->pending;
     if (auto const* const e = std::get_if<Reminded>(&body)) return e->pending;
@@ -198,7 +199,7 @@ private:
     [[nodiscard]] static bool wants(Notice const& notice, Notification const& it) {
         using enum PauseReason;
         auto const wanted = notice.reasons.empty()
-                                ? std::vector<PauseReason>{approval, user_input, elicitation}
+                                ? std::vector{approval, user_input, elicitation, budget}
                                 : notice.reasons;
         return std::ranges::any_of(
             wanted, [&](PauseReason reason) { return session::text(reason) == it.reason; });

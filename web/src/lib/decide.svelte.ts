@@ -7,7 +7,8 @@ import { load, save } from './storage';
 import { visible } from './text';
 import { clock } from './time';
 import { toasts } from './toasts.svelte';
-import { isOpen, who, type Call } from './words';
+import type { Schema } from './schema';
+import { isBudget, isOpen, who, type Call } from './words';
 import { me } from './me.svelte';
 
 export interface Draft {
@@ -135,6 +136,19 @@ async function send(
   }
 }
 
+/** The budget's form asks for an amount: a number, or a time in words. */
+const formOfRaise = (call: Call): Schema & { default?: unknown } =>
+  (call.form as Schema | null)?.properties?.['raise'] ?? {};
+export const raiseText = (call: Call, draft: Draft): string =>
+  draft.answer || String(formOfRaise(call).default ?? '');
+export const raiseLabel = (call: Call): string => visible(formOfRaise(call).title ?? 'Raise by');
+function raiseOf(call: Call, draft: Draft): unknown {
+  const text = raiseText(call, draft);
+  const number = Number(text);
+  const typed = formOfRaise(call).type !== 'string' && text.trim() !== '';
+  return typed && Number.isFinite(number) ? number : text;
+}
+
 const submit = (
   call: Call,
   approved: boolean,
@@ -149,6 +163,7 @@ const submit = (
     ...(reason.trim() ? { reason } : {}),
     ...(approved && draft.arguments !== undefined ? { arguments: draft.arguments } : {}),
     ...(rule ? { rule } : {}),
+    ...(approved && isBudget(call) ? { content: { raise: raiseOf(call, draft) } } : {}),
   };
   return client.call('submitDecision', { body });
 };
@@ -161,7 +176,9 @@ export function decide(
   rule?: RuleRequest,
 ): Promise<Late | null> {
   const runs = `Approved. ${call.tool} runs now${rule ? ', and later calls like it do, too' : ''}.`;
-  const said = approved ? runs : 'Denied. The agent got your reason.';
+  const budget = approved ? 'The budget is raised, and the session continues.' : 'The turn ended.';
+  const tool = approved ? runs : 'Denied. The agent got your reason.';
+  const said = isBudget(call) ? budget : tool;
   return send(call, submit(call, approved, draft, rule), said, now);
 }
 

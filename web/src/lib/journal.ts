@@ -24,7 +24,7 @@ export const array = (data: Data, key: string): Data[] => {
 
 export const typeOf = (event: Event): string => event.type as string;
 
-const PEOPLE = new Set(['approval', 'user_input', 'elicitation']);
+const PEOPLE = new Set(['approval', 'user_input', 'elicitation', 'budget']);
 export type WaitKind = 'person' | 'job' | 'timer';
 
 export function waitKind(reason: string | null): WaitKind {

@@ -292,6 +292,11 @@ class Builder {
       case 'gate_asked':
         this.wait(row, event, 'approval');
         break;
+      case 'budget_reached':
+        row.tool = text(record(data, 'call') ?? {}, 'tool') ?? row.tool;
+        row.input = record(data, 'call')?.['input'] ?? null;
+        this.wait(row, event, 'a decision on its budget');
+        break;
       case 'in_doubt':
         Object.assign(this.open(row.bars) ?? {}, { end: event.at, outcome: 'cut' });
         row.waits.push({ start: event.at, end: null, kind: 'person', label: IN_DOUBT });

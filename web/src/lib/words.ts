@@ -26,7 +26,7 @@ export interface Person {
 /** The agent of a session; a session without one holds a call that a program outside made. */
 export const agentName = (agentID: string): string => (agentID === 'none' ? 'No agent' : agentID);
 
-const HUMAN = new Set(['approval', 'user_input', 'elicitation']);
+const HUMAN = new Set(['approval', 'user_input', 'elicitation', 'budget']);
 const ROLES: Record<string, string> = {
   'role:read': 'people who may read',
   'role:answer': 'people who may answer',
@@ -36,6 +36,11 @@ const ROLES: Record<string, string> = {
 const RANK = ['read', 'answer', 'operate', 'admin'];
 
 export const isHuman = (call: PendingCall): boolean => HUMAN.has(call.reason) || call.inDoubt;
+/** A budget is used up: people raise it or end the turn. */
+export const isBudget = (call: PendingCall): boolean => call.reason === 'budget';
+/** A person approves or denies it as it is. */
+export const isDecided = (call: PendingCall): boolean =>
+  call.reason === 'approval' || isBudget(call);
 export const isOpen = (call: PendingCall): boolean =>
   call.status === 'waiting' || call.status === 'processing';
 
@@ -83,10 +88,10 @@ const SETTLED: Record<string, Word> = {
 export function callWord(call: Call, me: Person, now: number): Word {
   if (call.status === 'completed') {
     if (call.decision && !call.decision.approved) {
-      return { state: 'neut', icon: 'ban', text: 'Denied' };
+      return { state: 'neut', icon: 'ban', text: isBudget(call) ? 'Turn ended' : 'Denied' };
     }
-    const approved = call.reason === 'approval';
-    return { state: 'done', icon: 'circle-check', text: approved ? 'Approved' : 'Done' };
+    const approved = call.reason === 'approval' ? 'Approved' : 'Done';
+    return { state: 'done', icon: 'circle-check', text: isBudget(call) ? 'Raised' : approved };
   }
   const settled = SETTLED[call.status];
   if (settled) return settled;
@@ -100,7 +105,7 @@ export function callWord(call: Call, me: Person, now: number): Word {
     return { state: 'sleep', icon: 'alarm-clock', text: `Timer${at}` };
   }
   if (!isHuman(call)) return { state: 'sleep', icon: 'moon', text: 'Waits for a job' };
-  const question = call.reason !== 'approval';
+  const question = !isDecided(call);
   if (isMine(call, me)) {
     return question
       ? { state: 'wait', icon: 'message-circle-question-mark', text: 'A question for you' }
@@ -125,8 +130,7 @@ export function headline(message: string): { title: string; rest: string } {
 }
 
 /** An agent wrote the question, so it may be Markdown; an approval rule's is plain text. */
-export const isAsked = (call: Call): boolean =>
-  isHuman(call) && call.reason !== 'approval' && !isDoubt(call);
+export const isAsked = (call: Call): boolean => isHuman(call) && !isDecided(call) && !isDoubt(call);
 
 /** Those who are asked may pass a call on; an admin may always. */
 export const canReassign = (call: Call, me: Person): boolean =>

@@ -105,8 +105,9 @@ void Grammar::add_waiting() {
                                                        "failed", "expired", "cancelled"}));
     p->add_option("--reason", pending->reason, "Only calls that wait for this (all but timers)")
         ->type_name("REASON")
-        ->check(CLI::IsMember(std::vector<std::string>{"tool_result", "user_input", "approval",
-                                                       "elicitation", "timer", "in_doubt"}));
+        ->check(
+            CLI::IsMember(std::vector<std::string>{"tool_result", "user_input", "approval",
+                                                   "elicitation", "budget", "timer", "in_doubt"}));
     p->add_option("--limit", pending->limit, "How many")
         ->type_name("N")
         ->check(CLI::Range(1, 200))

@@ -31,8 +31,8 @@ bool joins_met(OpenTurn const& turn) {
 bool may_ask(State const& state) {
     OpenTurn const& turn = *state.turn;
     bool const all_wait = state.calls.size() == state.waiting;
-    return turn.unchecked == 0 && !turn.request && !turn.retry && all_wait && joins_met(turn) &&
-           unconsumed(state);
+    bool const free = turn.unchecked == 0 && !turn.request && !turn.retry && turn.budget_call == 0;
+    return free && all_wait && joins_met(turn) && unconsumed(state);
 }
 
 bool can_end(State const& state) {
@@ -211,6 +211,7 @@ void advance(Decider& d) {
                      "the turn used up its steps");
             continue;
         }
+        if (d.state.turn->committed && ask_about_budget(d)) return;
         return ask_model(d);
     }
 }

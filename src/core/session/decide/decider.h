@@ -127,6 +127,14 @@ struct Offer {
 // `from` names the actor, or a role ("role:approve") that the caller has.
 [[nodiscard]] bool may_answer(AnswerTerms const& terms, Actor const& actor, Context const& context);
 [[nodiscard]] Result<Answer> submit(Decider& d, Offer const& offer);
+// budget.cc: asks people if a budget is used up. False: none is.
+[[nodiscard]] bool ask_about_budget(Decider& d);
+// Why the amount of a raise is refused; nullopt: it is not, or the call is about no budget.
+[[nodiscard]] std::optional<Error> refuse_raise(Call const& call, Offer const& offer);
+// Raises the budget, or ends the turn.
+void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission const& what);
+// Nobody answered in time.
+void expire_budget(Decider& d, BudgetUse const& use);
 // standing.cc: why the rule of a submission cannot be made; nullopt: it has none, or it can.
 [[nodiscard]] std::optional<Error> refuse_rule(Call const& call, Offer const& offer,
                                                Actor const& by);

@@ -10,7 +10,12 @@ Result<Answer> cancel_pause(Decider& d, PendingId const& pending, std::string co
     Call const* const call = open_pause(d.state, pending);
     if (call) {
         CallNo const no = call->no;
+        bool const budget = call->spec.budget.has_value();
         cancel_call(d, no, "cancelled", reason);
+        // The budget is still used up: without the question nothing can follow.
+        if (budget)
+            end_turn(d, FinishReason::cancelled, std::nullopt, "the question was cancelled",
+                     reason);
         return Answer{.receipt = d.closed(pending), .seq = d.state.head};
     }
     auto const receipt = d.closed(pending);

@@ -23,7 +23,8 @@ bool fits(PauseReason reason, SubmissionKind kind) {
         case PauseReason::tool_result: return kind != SubmissionKind::decision;
         case PauseReason::user_input: return kind == SubmissionKind::result;
         case PauseReason::approval:
-        case PauseReason::elicitation: return kind == SubmissionKind::decision;
+        case PauseReason::elicitation:
+        case PauseReason::budget: return kind == SubmissionKind::decision;
         case PauseReason::handoff: return false;
     }
     return false;
@@ -137,6 +138,7 @@ std::optional<Error> refuse_answer_files(State const& state, Call const& call, O
 std::optional<Error> refuse(State const& state, Call const& call, Offer const& offer,
                             Actor const& by, Context const& context) {
     if (auto error = refuse_asker_or_kind(state, call, offer, by, context)) return error;
+    if (auto error = refuse_raise(call, offer)) return error;
     if (auto error = refuse_rule(call, offer, by)) return error;
     if (auto error = refuse_output(context.limits, offer.what)) return error;
     if (auto error = refuse_artifacts(state, offer.attached)) return error;
@@ -274,6 +276,7 @@ Receipt settle(Decider& d, Call const& call, Offer const& offer) {
     if (offer.what.rule) d.rules.push_back(rule_of(d, call, offer.what));
     d.emit(Submitted{receipt, offer.what, d.command.trace});
     if (question) follow_question(d, no, offer.what);
+    if (spec.budget) follow_budget(d, no, *spec.budget, offer.what);
     if (offer.what.approved && !spec.then.empty()) ask_next(d, step, spec);
     if (message) {
         Json const shown = answer_parts(d, offer);

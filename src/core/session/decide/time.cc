@@ -48,12 +48,14 @@ void expire(Decider& d, CallNo no) {
     if (task != 0 && !own) return end_wait_without_result(d, call);
     OnDeadline const policy = call.pause->terms.on_deadline;
     if (policy == OnDeadline::done) return time_is_up(d, call);
+    auto const budget = call.spec.budget;
     ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
     if (call.in_doubt) reason = ErrorReason::unknown;
     d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
                               submitted_error("Tool execution timed out").digest),
                    reason});
     if (own) clear_one(d, task, "Its call has expired.");
+    if (budget) expire_budget(d, *budget);
 }
 
 void give_up(Decider& d, CallNo no) {

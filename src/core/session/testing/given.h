@@ -62,6 +62,7 @@ public:
         out.context.drives = drives;
         out.context.limits = limits;
         out.context.terms = terms;
+        out.context.budgets = budgets;
         out.context.mail = mail;
         out.context.refused = std::exchange(refused, {});
         out.context.roles = roles;
@@ -80,6 +81,7 @@ public:
     // A session whose log ends after `count` events, the end of an append.
     [[nodiscard]] Given after(std::size_t count) const {
         Given out(terms);
+        out.budgets = budgets;
         out.epoch = epoch;
         out.drawn_ = drawn_;
         for (Event const& event : std::span(archive.log).first(count)) {
@@ -225,6 +227,7 @@ public:
     Time now = from_ms(1'800'000'000'000);
     Actor by{ActorType::token, "ann"};
     TurnTerms terms;
+    Budgets budgets;
     MailPolicy mail;
     Limits limits;
     std::string idem_key, idem_digest;  // of the next command

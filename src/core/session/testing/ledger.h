@@ -40,6 +40,15 @@ private:
         if (!ever_.insert(e.pending.call).second) broken_ += "a call's number was given twice; ";
         open_.insert(e.pending.call);
     }
+    // No settlement of it is consumed by a step.
+    void read(Event const&, BudgetReached const& e) {
+        if (!ever_.insert(e.pending.call).second) broken_ += "a call's number was given twice; ";
+        if (budget_ != 0) broken_ += "two questions about budgets; ";
+        if (asked_ != std::pair<std::uint32_t, std::uint32_t>())
+            broken_ += "a budget paused a request; ";
+        budget_ = e.pending.call;
+        open_.insert(budget_);
+    }
     void read(Event const& event, TurnStarted const& e) {
         if (alone_ && e.turn != 1) broken_ += "a session without an agent has a second turn; ";
         if (turn_ != 0) broken_ += "two open turns; ";
@@ -80,6 +89,7 @@ private:
     }
     void read(Event const& event, ModelRequested const& e) {
         if (alone_) broken_ += "a model is asked without an agent; ";
+        if (budget_ != 0) broken_ += "a model is asked while a budget is used up; ";
         if (e.view_seq >= event.seq) broken_ += "a request sees what does not exist yet; ";
         if (e.view_seq < view_) broken_ += "a request sees less than one before; ";
         if (!attempts_.insert({turn_, e.step, e.attempt}).second)
@@ -128,9 +138,9 @@ private:
         if (!e.receipt || !questions_.contains(e.receipt->pending)) settle(event.seq, e.call);
     }
     void read(Event const&, TurnEnded const& e) {
-        bool const settled_all = e.finish == FinishReason::cancelled ||
-                                 e.finish == FinishReason::error ||
-                                 e.finish == FinishReason::step_limit;
+        bool const settled_all =
+            e.finish == FinishReason::cancelled || e.finish == FinishReason::error ||
+            e.finish == FinishReason::step_limit || e.finish == FinishReason::budget;
         if (!settled_all && !alone_ && !unconsumed_.empty())
             broken_ += "a turn ended with something unconsumed; ";
         if (!open_.empty()) broken_ += "a turn ended with an open call; ";
@@ -138,11 +148,13 @@ private:
         unconsumed_.clear();
         show(view_);
         turn_ = 0;
+        asked_ = {};
     }
 
     void settle(Seq seq, CallNo no) {
         if (open_.erase(no) != 1) broken_ += "call " + std::to_string(no) + " was settled twice; ";
-        unconsumed_.insert(seq);
+        if (no != budget_) unconsumed_.insert(seq);
+        if (no == budget_) budget_ = 0;
     }
     void consume(Seq view) {
         unconsumed_.erase(unconsumed_.begin(), unconsumed_.upper_bound(view));
@@ -154,6 +166,7 @@ private:
     std::map<std::uint64_t, std::pair<Seq, bool>> unread_;
     TurnNo turn_ = 0;
     Seq view_ = 0;
+    CallNo budget_ = 0;  // the open question about a budget
     std::pair<std::uint32_t, std::uint32_t> asked_{};
     std::set<std::pair<TurnNo, std::uint32_t>> committed_;
     std::set<std::tuple<TurnNo, std::uint32_t, std::uint32_t>> attempts_;

@@ -42,6 +42,7 @@ class World {
 public:
     // From kind 12 on the session has no agent: it begins with a client's call.
     explicit World(std::uint32_t kind) : session(terms_of(kind)) {
+        session.budgets = budgets_of(kind);
         (void)(kind < 12 ? session.create() : session.when(asked(kind)));
     }
     explicit World(Given at) : session(std::move(at)) {}
@@ -88,7 +89,18 @@ private:
         terms.join = joins[kind % 4];
         terms.tool_concurrency = 1 + kind / 4 % 3;
         terms.step_limit = 8;
+        terms.timed = kind % 3 == 1;
         return terms;
+    }
+
+    // Null for two of three kinds.
+    static Budgets budgets_of(std::uint32_t kind) {
+        if (kind % 3 != 1) return nullptr;
+        Budget tokens{{BudgetPer::turn, BudgetKind::tokens, {}}, 40};
+        tokens.timeout = Duration(5'000'000);
+        Budget const steps{{BudgetPer::session, BudgetKind::steps, {}}, 3};
+        Budget const time{{BudgetPer::turn, BudgetKind::wall_time, {}}, 100'000};
+        return std::make_shared<std::vector<Budget>>(std::vector{tokens, steps, time});
     }
 
     Create asked(std::uint32_t kind) const {
@@ -139,6 +151,7 @@ private:
         for (Event const& event : session.archive.log) {
             if (auto const* e = std::get_if<ToolStarted>(&event.body)) ids.push_back(e->pending);
             if (auto const* e = std::get_if<GateAsked>(&event.body)) ids.push_back(e->pending);
+            if (auto const* e = std::get_if<BudgetReached>(&event.body)) ids.push_back(e->pending);
             if (auto const* e = std::get_if<CallInDoubt>(&event.body); e && e->question)
                 ids.push_back(*e->question);
         }
@@ -374,7 +387,8 @@ private:
         if (call.question)
             return said(session.submit(call.question->pending, verdict("give_up"))) == "applied";
         auto const reason = call.pause->terms.reason;
-        bool const decides = reason == PauseReason::approval || reason == PauseReason::elicitation;
+        bool const decides = reason == PauseReason::approval ||
+                             reason == PauseReason::elicitation || reason == PauseReason::budget;
         session.by.name = "person " + std::to_string(++people_);  // with n-of-m each has one vote
         auto const d = session.submit(call.pending, decides ? decision(true) : result("done"));
         return said(d) == "applied" || said(d) == "counted";

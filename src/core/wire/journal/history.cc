@@ -177,6 +177,20 @@ struct HistoryFold {
         call.error = ErrorReason::denied;
         call.error_text = e.message;
     }
+    // Not part of a message: the model does not see it.
+    void operator()(BudgetReached const& e) const {
+        CallView call;
+        call.no = e.pending.call;
+        call.turn = event.turn;
+        call.step = e.step;
+        call.message = e.message;
+        call.spec = e.spec;
+        call.started = event.seq;
+        call.started_at = event.at;
+        call.inputs.emplace_back(event.seq, e.spec->input);
+        h.calls_.emplace(call.no, std::move(call));
+        open(e.pending, e.terms, e.deadline, "");
+    }
     void operator()(Submitted const& e) const {
         PauseView& pause = close(e.receipt);
         pause.what = e.what;

@@ -80,6 +80,7 @@ struct Touched {
     void operator()(CallPaused const& e) const { out.push_back(e.pending); }
     void operator()(GateAsked const& e) const { out.push_back(e.pending); }
     void operator()(AgentAsked const& e) const { out.push_back(e.pending); }
+    void operator()(BudgetReached const& e) const { out.push_back(e.pending); }
     void operator()(Submitted const& e) const { out.push_back(e.receipt.pending); }
     void operator()(Voted const& e) const { out.push_back(e.pending); }
     void operator()(Reassigned const& e) const { out.push_back(e.pending); }

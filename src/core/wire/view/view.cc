@@ -108,6 +108,7 @@ private:
     void collect_late_outcomes() {
         for (auto const& [no, call] : history_.calls()) {
             if (call.spec.ask != 0) continue;  // the external agent was notified itself
+            if (call.spec.budget) continue;
             if (!settled_by(call, view_seq_) || settled_by(call, first_sight(call.message)))
                 continue;
             ViewMessage late{ViewMessage::Role::user,

@@ -38,6 +38,7 @@ struct Settles {
 struct Makes {
     CallNo operator()(ModelReplied const& e) const { return e.calls.empty() ? 0 : e.first_call; }
     CallNo operator()(AgentAsked const& e) const { return e.pending.call; }
+    CallNo operator()(BudgetReached const& e) const { return e.pending.call; }
     template <class Other> CallNo operator()(Other const&) const { return 0; }
 };
 

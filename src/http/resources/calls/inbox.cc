@@ -18,7 +18,7 @@ constexpr std::size_t last_text_max = std::size_t{4} << 10;
 // Outcomes of jobs, and timers, are not for people.
 bool is_for_people(PauseReason reason) {
     return reason == PauseReason::approval || reason == PauseReason::user_input ||
-           reason == PauseReason::elicitation;
+           reason == PauseReason::elicitation || reason == PauseReason::budget;
 }
 
 bool is_asked(Principal const& who, AnswerTerms const& terms) {
@@ -41,7 +41,7 @@ bool has_voted(wire::PauseView const& pause, std::string const& name) {
 std::optional<std::string> InboxSource::last_text() const {
     auto const& messages = history.get().messages();
     auto const message = messages.find(call.get().message);
-    if (message == messages.end()) return std::nullopt;
+    if (message == messages.end() || !message->second.assistant) return std::nullopt;
     std::string out;
     json::View(message->second.parts).elements([&](json::View part) {
         if (part["type"].string_or("text") != "text") return;

@@ -32,6 +32,11 @@ struct EventLine {
                                  {"pendingID", event.pending.text()},
                                  {"reason", text(event.terms->reason)}});
     }
+    void operator()(BudgetReached const& event) const {
+        log.info("call paused", {{"sessionID", session},
+                                 {"pendingID", event.pending.text()},
+                                 {"reason", text(event.terms->reason)}});
+    }
     void operator()(AgentAttached const& event) const {
         log.info("agent attached",
                  {{"sessionID", session}, {"acpSessionID", event.acp_session}, {"how", event.how}});

@@ -107,6 +107,23 @@ Result<Submission> read_decision(Form const& form) {
                                     std::move(content));
 }
 
+// The amount as it is typed: a number, unless the form wants a text.
+Result<Submission> read_raise(Form const& form, Json const& schema) {
+    auto decision = read_decision(form);
+    std::string const amount = form.text("answer");
+    if (!decision || !decision->approved || amount.empty()) return decision;
+    bool const is_text =
+        json::View(schema)["properties"]["raise"]["type"].string_or("") == "string";
+    auto const number = is_text ? Result<Json>(Json()) : json::check(amount);
+    json::Writer content;
+    content.begin_object().key("raise");
+    if (is_text || !number)
+        content.value(amount);
+    else
+        content.value(*number);
+    return wire::submitted_decision(true, form.text("comment"), {}, content.end_object().json());
+}
+
 bool is_word_on_doubt(std::string_view verdict) {
     return verdict == "run_again" || verdict == "succeeded" || verdict == "give_up";
 }
@@ -128,6 +145,7 @@ Result<Submission> read_answer(Form const& form, State const& state, wire::Pause
     switch (pause.terms.reason) {
         case PauseReason::user_input: return read_words(form, pause.terms.schema);
         case PauseReason::approval: return read_decision(form);
+        case PauseReason::budget: return read_raise(form, pause.terms.form);
         case PauseReason::elicitation: {
             // A settled call no longer has its question; the form says what it asked.
             bool const doubt = pause.receipt ? is_word_on_doubt(form.text("verdict"))

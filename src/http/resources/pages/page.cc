@@ -123,8 +123,9 @@ std::string facts(State const& state, wire::CallView const& call, wire::PauseVie
 }
 
 std::string commands(std::string const& id, PauseReason reason) {
-    if (reason == PauseReason::approval || reason == PauseReason::elicitation)
-        return block("dormouse approve " + id + "\ndormouse deny " + id);
+    bool const decided = reason == PauseReason::approval || reason == PauseReason::elicitation ||
+                         reason == PauseReason::budget;
+    if (decided) return block("dormouse approve " + id + "\ndormouse deny " + id);
     return block("dormouse result " + id + " TEXT");
 }
 

@@ -37,6 +37,20 @@ constexpr Step send_step{
     "Comment for the record (optional)",
     comment_field,
     "Send answer"};
+constexpr Step raise_step{"approve",
+                          "Raise…",
+                          "Raise the budget?",
+                          "The session wakes and continues where it paused.",
+                          "Comment for the record (optional)",
+                          comment_field,
+                          "Raise the budget"};
+constexpr Step end_step{"deny",
+                        "End the turn…",
+                        "End the turn?",
+                        "What was done so far is kept; the agent does not continue.",
+                        "Reason (optional)",
+                        comment_field,
+                        "End the turn"};
 constexpr Step succeeded_step{"succeeded",
                               "It finished…",
                               "Has {} finished?",
@@ -58,6 +72,7 @@ constexpr Step give_up_step{
 
 constexpr std::array<Step const*, 2> of_approval{&deny_step, &approve_step};
 constexpr std::array<Step const*, 2> of_elicitation{&deny_step, &send_step};
+constexpr std::array<Step const*, 2> of_budget{&end_step, &raise_step};
 constexpr std::array<Step const*, 3> of_doubt{&give_up_step, &run_again_step, &succeeded_step};
 
 // In the order of the page: the last one is where the confirmation has Back.
@@ -66,6 +81,7 @@ std::span<Step const* const> steps_of(FormOf const& of) {
     switch (of.terms.reason) {
         case PauseReason::approval: return of_approval;
         case PauseReason::elicitation: return of_elicitation;
+        case PauseReason::budget: return of_budget;
         case PauseReason::user_input:
         case PauseReason::tool_result:
         case PauseReason::handoff: break;
@@ -135,6 +151,18 @@ std::string answer_fields(FormOf const& of) {
            text_area("Another answer" + json, "answer", of.typed.answer);
 }
 
+// How much a budget is raised; the default is in the form.
+std::string amount_field(FormOf const& of) {
+    json::View const raise = json::View(of.terms.form)["properties"]["raise"];
+    json::View const initial = raise["default"];
+    std::string const value = of.typed.answer.empty()
+                                  ? initial.string().value_or(std::string(initial.raw()))
+                                  : of.typed.answer;
+    return "<p><label>" + shown(raise["title"].string_or("Raise by")) +
+           "<br><input name=\"answer\" inputmode=\"decimal\" value=\"" + html_text(value) +
+           "\"></label></p>\n";
+}
+
 }  // namespace
 
 bool is_step(std::string_view verdict) {
@@ -166,6 +194,7 @@ std::string first_step(FormOf const& of, std::string const& about) {
 std::string confirmation(FormOf const& of, Step const& step, std::string const& about) {
     std::string fields;
     if (&step == &send_step) fields += text_area("Content (JSON)", "content", of.typed.content);
+    if (&step == &raise_step) fields += amount_field(of);
     if (!step.field.empty())
         fields += text_area(step.label, step.field,
                             step.field == comment_field ? of.typed.comment : of.typed.answer);

@@ -355,8 +355,8 @@ Context Lane::context_of(Request& request) const {
     out.random = request.incoming.random;
     out.epoch = host_.nodes().epoch();
     out.limits = host_.limits();
-    if (auto terms = host_.agents().terms(agent_of(*state_, command)))
-        out.terms = std::move(*terms);
+    out.terms = host_.agents().terms(agent_of(*state_, command)).value_or(TurnTerms());
+    out.budgets = host_.agents().budgets(agent_of(*state_, command));
     out.model_until = model_until();
     std::uint64_t const number = host_.next_session();
     out.next_session = number == 0 ? std::nullopt : std::optional(number);

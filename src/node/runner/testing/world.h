@@ -273,6 +273,7 @@ public:
                                       std::string const& /*project*/) const override {
         return agent == "elsewhere" ? "It serves another project." : "";
     }
+    [[nodiscard]] session::Budgets budgets(std::string const&) const override { return limits; }
     [[nodiscard]] std::optional<session::TurnTerms> terms(std::string const&) const override {
         return turn_terms;
     }
@@ -310,6 +311,7 @@ public:
     std::optional<Time> until;  // deadline of requests to the model
     std::set<std::string> missing_gates;
     int starts = 0;
+    session::Budgets limits;
     std::optional<session::TurnTerms> turn_terms = session::TurnTerms();
 };
 

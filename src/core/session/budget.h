@@ -1,0 +1,38 @@
+#pragma once
+// Budgets: limits of what an agent uses, at which a session pauses and asks people. They are
+// checked before each step, so that work under way is completed and kept.
+
+#include "session/vocabulary.h"
+
+#include <memory>
+
+namespace dormouse::session {
+
+// One limit of the configuration.
+struct Budget {
+    BudgetName name = {};
+    std::int64_t limit = 0;                  // as BudgetUse
+    std::vector<std::string> projects = {};  // empty: all
+    AnswerTerms answer = {};
+    std::optional<Duration> timeout = {};  // nullopt: the question does not expire
+    std::optional<Duration> warn_before = {};
+    friend bool operator==(Budget const&, Budget const&) = default;
+};
+// Of one agent, in the order in which they are checked. May be null.
+using Budgets = std::shared_ptr<std::vector<Budget> const>;
+
+// A raise may be at most this many times BudgetUse::raise.
+inline constexpr std::int64_t budget_raise_factor_max = 1'000;
+inline constexpr std::int64_t budget_limit_max = 1'000'000'000'000'000;
+
+// "20000 tokens", "1.5 USD", "12 steps", "30m".
+[[nodiscard]] std::string amount_text(BudgetName const& name, std::int64_t amount);
+// "The turn has used 21345 tokens; its budget is 20000 tokens."
+[[nodiscard]] std::string budget_text(BudgetUse const& use);
+// The amount in `raise` of a decision's content, or the default without content. The error names
+// what is expected.
+[[nodiscard]] Result<std::int64_t> raise_in(BudgetUse const& use, Json const& content);
+// What has been added to the budget.
+[[nodiscard]] std::int64_t raised(std::vector<BudgetRaise> const& raises, BudgetName const& name);
+
+}  // namespace dormouse::session

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Budgets: a session pauses at a limit until a person raises it or ends the turn
+(docs/how-to/budgets.md)."""
+import concurrent.futures
+import pathlib
+import tempfile
+
+from dormouse import Case, Client, main, run, wait_for
+
+MODEL = '''
+[server]
+demo = true
+[[model]]
+id = "main"
+kind = "scripted"
+%s
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["ask_human"]
+'''
+BUDGET = '''
+[[budget]]
+per = "%s"
+%s
+'''
+
+
+class Budgets(Case):
+    def setUp(self):
+        pass  # each test starts its server with its own budgets
+
+    def serve(self, per, *limits, prices=''):
+        return self.configured(MODEL % prices + BUDGET % (per, '\n'.join(limits)))
+
+    def asked(self, session):
+        """Returns the open call about the budget."""
+        (call,) = [c for c in self.server.open_calls(session) if c['reason'] == 'budget']
+        return call
+
+    def paused(self, session):
+        """Waits until the session asks about its budget."""
+        def asks():
+            calls = self.server.open_calls(session)
+            return next((c for c in calls if c['reason'] == 'budget'), None)
+
+        return wait_for(asks, what='the question about the budget')
+
+    def reached(self, *limits, text='deploy A'):
+        """A session whose turn has used one step, its budget, and has the result of its tool."""
+        self.serve('turn', *(limits or ('steps = 1',)))
+        session = self.server.create(text)['id']
+        (call,) = self.server.open_calls(session)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        return session, self.paused(session)
+
+    def raised_by(self, call, amount, **more):
+        return self.server.decide(call, True, content={'raise': amount}, **more)
+
+    def types(self, session):
+        return [event['type'] for event in self.server.events(session)]
+
+    def last_turn(self, session):
+        return self.server.session(session)['lastTurn']
+
+    def cli(self, *arguments, token=None):
+        where = ('--server', f'http://127.0.0.1:{self.server.port}',
+                 '--data', self.server.directory)
+        return run(*arguments, *where)
+
+    def test_raise_continues_with_the_next_step(self):
+        session, call = self.reached()
+        self.assertEqual(call['message'], 'The turn has used 1 step; its budget is 1 step. '
+                                          'Raise it, or end the turn?')
+        self.assertEqual(call['input'],
+                         {'budget': 'turn', 'used': '1 step', 'limit': '1 step'})
+        self.assertEqual(call['form']['properties']['raise']['default'], 1)
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+        types = self.types(session)
+        self.assertEqual(types.count('model_replied'), 2)
+        self.assertEqual(types.count('model_requested'), 2)
+        self.assertEqual(types.count('tool_started'), 1)
+        self.assertEqual(types.count('budget_raised'), 1)
+
+    def test_model_never_sees_the_question(self):
+        session, call = self.reached()
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        tools = [p['tool'] for m in self.server.messages(session) for p in m['parts']
+                 if p['type'] == 'tool']
+        self.assertEqual(tools, ['deploy'])
+
+    def test_denial_ends_the_turn_and_keeps_its_work(self):
+        session, call = self.reached()
+        self.assertStatus(self.server.decide(call, False, reason='enough'), 200)
+        self.server.at_rest(session)
+        turn = self.last_turn(session)
+        self.assertEqual(turn['finishReason'], 'budget')
+        self.assertEqual(turn['error']['code'], 'budget_reached')
+        self.assertIn('ended the turn: enough.', turn['error']['message'])
+        (part,) = [p for m in self.server.messages(session) for p in m['parts']
+                   if p['type'] == 'tool']
+        self.assertEqual(part['state']['output'], 'live')
+        self.server.prompt(session, 'hello')
+        self.assertEqual(self.server.said(session), 'You said: hello')
+
+    def test_expiry_ends_the_turn(self):
+        session, call = self.reached('steps = 1', 'timeout = "1h"')
+        self.assertIsNotNone(call['timeout'])
+        self.server.advance(3601)
+        wait_for(lambda: 'turn_ended' in self.types(session), what='the end of the turn')
+        self.assertEqual(self.last_turn(session)['error']['message'],
+                         'Nobody raised the budget in time. The turn has used 1 step; its '
+                         'budget is 1 step.')
+        late = self.server.decide(call, True)
+        self.assertProblem(late, 410, 'expired')
+
+    def test_cancel_of_the_question_ends_the_turn(self):
+        session, call = self.reached()
+        self.assertStatus(self.server.delete(f'/async-tool/pending/{call["id"]}'), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.last_turn(session)['finishReason'], 'cancelled')
+
+    def test_wrong_raises_change_nothing(self):
+        session, call = self.reached()
+        before = self.types(session)
+        for amount in (0, -1, 1001, 1.5, 1e300, 'many', None, [1], True, {}):
+            with self.subTest(amount=amount):
+                problem = self.assertProblem(self.raised_by(call, amount), 422, 'invalid_result')
+                self.assertEqual(problem['errors'], [{
+                    'pointer': '/content/raise',
+                    'message': 'must be a whole number, more than 0 and at most 1000 steps'}])
+        problem = self.assertProblem(self.server.decide(call, True, content={'more': 1}),
+                                     422, 'invalid_result')
+        self.assertEqual(problem['errors'][0]['pointer'], '/content')
+        self.assertEqual(self.types(session), before)
+        self.assertStatus(self.raised_by(call, 1000), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+
+    def test_kill_while_paused_loses_nothing(self):
+        session, call = self.reached()
+        for _ in range(2):
+            self.server.kill()
+            self.server.start()
+        self.assertEqual(self.asked(session)['id'], call['id'])
+        self.assertStatus(self.raised_by(call, 5), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+        self.assertEqual(self.types(session).count('model_requested'), 2)
+
+    def test_one_of_two_racing_raises_counts(self):
+        session, call = self.reached()
+        clients = [Client(self.server.port, self.server.client.token) for _ in range(2)]
+        body = {'pendingID': call['id'], 'approved': True, 'inputDigest': call['inputDigest']}
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(
+                lambda one: one[0].post('/async-tool/decision',
+                                        {**body, 'content': {'raise': one[1]}}),
+                zip(clients, (3, 4))))
+        for client in clients:
+            client.close()
+        self.assertEqual(sorted(answer.status for answer in answers), [200, 409], answers)
+        self.server.at_rest(session)
+        raises = [e['data']['amount'] for e in self.server.events(session)
+                  if e['type'] == 'budget_raised']
+        winner = 3 if answers[0].status == 200 else 4
+        self.assertEqual(raises, [winner])
+
+    def test_fork_of_a_paused_session_has_its_own_budget(self):
+        session, call = self.reached()
+        fork = self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
+        self.assertEqual(self.server.open_calls(fork), [])
+        self.server.prompt(fork, 'hello')
+        self.assertEqual(self.server.said(fork), 'You said: hello')
+        self.assertEqual(self.asked(session)['id'], call['id'])
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+
+    def test_session_budget_holds_the_next_turn(self):
+        self.serve('session', 'tokens = 1', 'agents = ["ops"]')
+        session = self.server.create('hello', agent='ops')['id']
+        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.server.prompt(session, 'more')
+        call = self.paused(session)
+        self.assertRegex(call['message'], r'^The session has used \d+ tokens; its budget is 1 ')
+        self.assertStatus(self.raised_by(call, 1000), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'You said: more')
+        self.server.prompt(session, 'once more')
+        self.assertEqual(self.server.said(session), 'You said: once more')
+
+    def test_agents_and_projects_limit_only_themselves(self):
+        self.serve('session', 'steps = 1', 'agents = ["demo"]', 'projects = ["other"]')
+        for agent, project in (('ops', 'default'), ('demo', 'default'), ('ops', 'other')):
+            session = self.server.create('hello', agent=agent, project=project)['id']
+            self.server.prompt(session, 'more')
+            self.assertEqual(self.server.said(session), 'You said: more')
+        session = self.server.create('hello', project='other')['id']
+        self.server.prompt(session, 'more')
+        self.paused(session)
+
+    def test_cost_is_limited_by_the_prices(self):
+        self.serve('session', 'cost = 0.000001', 'agents = ["ops"]',
+                   prices='input_price = 1\noutput_price = 1\n')
+        session = self.server.create('hello', agent='ops')['id']
+        self.server.prompt(session, 'more')
+        call = self.paused(session)
+        self.assertIn('its budget is 0.000001 USD', call['message'])
+        self.assertProblem(self.raised_by(call, -0.5), 422, 'invalid_result')
+        self.assertStatus(self.raised_by(call, 0.001), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'You said: more')
+
+    def test_waiting_is_no_wall_time(self):
+        self.serve('turn', 'wall_time = "10m"')
+        session = self.server.create('deploy A')['id']
+        (call,) = self.server.open_calls(session)
+        self.server.advance(3600)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+
+    def test_only_answerers_may_raise(self):
+        session, call = self.reached('steps = 1', 'answerers = ["alice"]')
+        self.assertProblem(self.server.decide(call, True), 403, 'not_an_answerer')
+        self.assertEqual(self.asked(session)['id'], call['id'])
+
+    def test_commands_show_and_raise(self):
+        session, call = self.reached()
+        listed = self.cli('pending', '--reason', 'budget')
+        self.assertIn('budget', listed.stdout)
+        shown = self.cli('show', call['id'])
+        self.assertIn('The turn has used 1 step; its budget is 1 step.', shown.stdout)
+        wrong = self.cli('approve', call['id'], '--content', '{"raise":-2}')
+        self.assertNotEqual(wrong.returncode, 0)
+        self.assertIn('content.raise must be a whole number', wrong.stderr)
+        raised = self.cli('approve', call['id'], '--content', '{"raise":2}')
+        self.assertEqual(raised.returncode, 0, raised.stderr)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'deploy A: live')
+
+    def test_inbox_metrics_and_audit_have_it(self):
+        _, call = self.reached()
+        inbox = self.server.items('/async-tool/pending?view=inbox')
+        self.assertEqual([c['id'] for c in inbox], [call['id']])
+        self.assertTrue(inbox[0]['mine'])
+        text = self.server.get('/metrics').raw.decode()
+        self.assertIn('dormouse_calls_paused_total{reason="budget"} 1', text)
+        self.assertStatus(self.raised_by(call, 7), 200)
+        audited = self.server.items('/api/audit?type=budget_raised')
+        self.assertEqual([line['amount'] for line in audited], [7])
+
+    def test_configuration_is_checked(self):
+        for lines, what in (
+            ('per = "turn"', 'has no tokens'),
+            ('steps = 1', 'has no per'),
+            ('per = "month"\nsteps = 1', 'per is "month"'),
+            ('per = "turn"\nsteps = 0', 'steps is 0'),
+            ('per = "turn"\ncost = 0', 'cost is 0'),
+            ('per = "turn"\nsteps = 1\ncurrency = "EUR"', 'currency has no meaning without cost'),
+            ('per = "turn"\nsteps = 1\nagents = ["opps"]', 'there is no such agent'),
+            ('per = "turn"\nsteps = 1\nanswerers = ["role:boss"]', 'there is no such role'),
+            ('per = "turn"\ncost = 1', 'cost does not limit the agent ops'),
+        ):
+            with self.subTest(lines=lines), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, 'dormouse.toml')
+                path.write_text(MODEL % '' + '[[budget]]\n' + lines + '\n')
+                checked = run('config', 'check', str(path))
+                self.assertIn(what, checked.stdout + checked.stderr)
+
+
+if __name__ == '__main__':
+    main()
