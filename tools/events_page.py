@@ -58,7 +58,7 @@ def schema_name(event):
 def with_schemas(document, fields):
     """The document with a schema for the data of each type, chosen by the type."""
     old = document['components']['schemas']
-    generated = re.compile(r'Event(Call|MailTarget|Pause|Receipt|Trouble|Usage|\w+Data)')
+    generated = re.compile(r'Event(Budget|Call|MailTarget|Pause|Receipt|Trouble|Usage|\w+Data)')
     schemas = {name: schema for name, schema in old.items() if not generated.fullmatch(name)}
     schemas.update(fields['shared'])
     schemas.update({schema_name(event): schema for event, schema in fields['events'].items()})

@@ -21,6 +21,7 @@ template <> constexpr std::string_view schema_name<Trouble> = "EventTrouble";
 template <> constexpr std::string_view schema_name<Usage> = "EventUsage";
 template <> constexpr std::string_view schema_name<PauseTerms> = "EventPause";
 template <> constexpr std::string_view schema_name<CallSpec> = "EventCall";
+template <> constexpr std::string_view schema_name<BudgetUse> = "EventBudget";
 template <> constexpr std::string_view schema_name<Receipt> = "EventReceipt";
 template <> constexpr std::string_view schema_name<MailTarget> = "EventMailTarget";
 

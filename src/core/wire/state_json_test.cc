@@ -150,6 +150,29 @@ TEST(StateJson, Snapshot_HasAnExternalAgentDuringATurn) {
     expect_same_after_a_round_trip(given);
 }
 
+TEST(StateJson, Snapshot_HasBudgets) {
+    Given given;
+    given.terms.timed = true;
+    Budget const of_turn{{BudgetPer::turn, BudgetKind::steps, {}}, 1};
+    Budget const of_session{{BudgetPer::session, BudgetKind::wall_time, {}}, 2'000};
+    given.budgets = std::make_shared<std::vector<Budget>>(std::vector{of_turn, of_session});
+    given.asks_for({plain()});
+    given.now += Duration(3'000);
+    (void)given.finish(1);
+    ASSERT_EQ(given.turn().budget_call, 2U);
+    expect_same_after_a_round_trip(given);
+    (void)given.submit(given.pending(2), decision(true));
+    ASSERT_EQ(given.turn().raised.size(), 1U);
+    ASSERT_EQ(given.turn().budget_call, 3U) << "the next budget asks";
+    expect_same_after_a_round_trip(given);
+    (void)given.submit(given.pending(3), decision(true));
+    ASSERT_EQ(given.state.raised.size(), 1U);
+    (void)given.reply();
+    ASSERT_EQ(given.state.last_turn->raised.size(), 1U);
+    ASSERT_EQ(given.state.last_turn->worked, Duration(3'000));
+    expect_same_after_a_round_trip(given);
+}
+
 TEST(StateJson, Snapshot_OfAFork_KeepsItsOrigin) {
     Given given;
     SessionId const origin = SessionId::make(3, {});

@@ -34,8 +34,11 @@ Sample sample(Key const& key) {
     std::string const model = "[[model]]\nid = \"m\"\nkind = \"openai-chat\"\nmodel = \"gpt\"\n";
     std::string const tool = "[[tool]]\nname = \"t\"\nkind = \"http\"\nurl = \"http://x/y\"\n";
     if (key.section == "project") return {"", "[[project]]", {{"id", "\"p\""}}};
-    if (key.section == "budget")
-        return {"", "[[budget]]", {{"per", "\"turn\""}, {"cost", "1"}, {"timeout", "\"1h\""}}};
+    if (key.section == "budget") {
+        return {model + "[[agent]]\nid = \"a\"\nmodel = \"m\"\n",
+                "[[budget]]",
+                {{"per", "\"turn\""}, {"tokens", "5"}, {"cost", "1"}, {"timeout", "\"1h\""}}};
+    }
     if (key.kind == Kind::price || key.name == "currency") {
         return {model,
                 "[[model]]",

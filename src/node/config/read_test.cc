@@ -137,6 +137,33 @@ TEST(Warnings, RemoteServiceWithoutPublicUrl_Warns) {
         EXPECT_EQ(warned("url = \"" + near + "\"\n"), "") << near;
 }
 
+TEST(ReadConfig, Budget_IsRead) {
+    auto const config = read_text(
+        "[[budget]]\nper = \"session\"\ntokens = 4000000000\ncost = 2.5\ncurrency = \"EUR\"\n"
+        "steps = 7\nwall_time = \"2h\"\nanswerers = [\"role:admin\"]\ntimeout = \"1d\"\n");
+    ASSERT_TRUE(config);
+    Budget const& budget = config->budgets.at(0);
+    EXPECT_EQ(budget.per, session::BudgetPer::session);
+    EXPECT_EQ(budget.tokens, 4'000'000'000U);
+    EXPECT_EQ(budget.cost, Price{2'500'000});
+    EXPECT_EQ(budget.currency, "EUR");
+    EXPECT_EQ(budget.steps, 7U);
+    EXPECT_EQ(budget.wall_time, Duration(7'200'000));
+    EXPECT_EQ(budget.timeout, std::chrono::days(1));
+}
+
+TEST(Warnings, CostOfAModelWithoutPrices_Warns) {
+    std::string const agent =
+        "[[agent]]\nid = \"a\"\nmodel = \"m\"\n[[budget]]\nper = \"turn\"\ncost = 1\n";
+    std::string const model = "[[model]]\nid = \"m\"\nkind = \"scripted\"\n";
+    auto const warned_of = [&](std::string const& text) {
+        auto const config = read_text(text);
+        return config ? warnings(*config).size() : 99;
+    };
+    EXPECT_EQ(warned_of(model + agent), 1U);
+    EXPECT_EQ(warned_of(model + "input_price = 1\noutput_price = 2\n" + agent), 0U);
+}
+
 TEST(ReadConfig, Retention_ReadsAges) {
     auto const by_default = read_text("");
     EXPECT_FALSE(by_default->retention.audit_after);
@@ -256,7 +283,7 @@ INSTANTIATE_TEST_SUITE_P(
             "1: there is no key \"zzzzzzzz\" at the top of the file; the sections are [server], "
             "[store], [limits], [retention], [email], [oidc], [telemetry], [[project]], [[model]], "
             "[[agent]], "
-            "[[tool]], [[mcp]], [[gate]], [[source]], "
+            "[[tool]], [[mcp]], [[gate]], [[budget]], [[source]], "
             "[[webhook]], [[notify]], [[user]]"},
         Row{"OneBracket", "[agent]\nid = \"a\"\n",
             "1: [[agent]] is written as [agent]; write it with two brackets: [[agent]]"},

@@ -86,10 +86,11 @@ std::string acp_text_of(json::View parts, std::string_view type) {
 }
 
 std::string stop_reason(std::string_view finish) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> reasons{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> reasons{
         {{"stop", "end_turn"},
          {"length", "max_tokens"},
          {"step_limit", "max_turn_requests"},
+         {"budget", "max_turn_requests"},
          {"refusal", "refusal"},
          {"cancelled", "cancelled"}}};
     auto const* const found =
@@ -133,6 +134,7 @@ void AcpUpdates::take(std::string_view type, json::View event, bool replay, AcpR
     if (type == "model_replied") return take_reply(data, out);
     if (type == "agent_update") return take_update(data, out);
     if (type == "agent_asked") return take_permission(data, out);
+    if (type == "budget_reached") return take_budget(data, out);
     if (type == "agent_prompted" && !replay && !std::exchange(started_, true)) {
         out.updates.push_back(chunk("agent_thought_chunk", "Starting the agent's program.\n", ""));
         return;
@@ -224,6 +226,16 @@ void AcpUpdates::take_permission(json::View data, AcpReport& out) {
     take_pause("agent_asked", data, out);
 }
 
+// Shown as a tool call, so that the editor's user can be asked.
+void AcpUpdates::take_budget(json::View data, AcpReport& out) {
+    std::string const id = data["callID"].string_or("");
+    if (shown_.insert(id).second) {
+        out.updates.push_back(tool_call_of(id, data["message"].string_or("budget"),
+                                           data["call"]["input"], acp_kind_of("other")));
+    }
+    take_pause("budget_reached", data, out);
+}
+
 std::string AcpUpdates::tool_call_id(std::string const& call) const {
     auto const own = own_tools_.find(call);
     return own == own_tools_.end() ? call : own->second;
@@ -288,7 +300,7 @@ void AcpUpdates::take_pause(std::string_view type, json::View data, AcpReport& o
     auto message = data["message"].string_or("");
     if (message.empty() && !data["placeholder"].is_null() && data["placeholder"].exists())
         message = acp_words(data["placeholder"]);
-    if (reason == "approval" || reason == "elicitation") {
+    if (reason == "approval" || reason == "elicitation" || reason == "budget") {
         asked_.push_back(pending);
         out.asked.push_back(pending);
         out.updates.push_back(status_update(call, "pending", message));

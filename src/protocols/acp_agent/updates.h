@@ -72,6 +72,7 @@ private:
     void take_reply(json::View data, AcpReport& out);
     void take_update(json::View data, AcpReport& out);
     void take_permission(json::View data, AcpReport& out);
+    void take_budget(json::View data, AcpReport& out);
     void take_pause(std::string_view type, json::View data, AcpReport& out);
     void take_outcome(std::string_view type, json::View data, AcpReport& out);
     void take_transcript(json::View messages, AcpReport& out);

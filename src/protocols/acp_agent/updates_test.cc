@@ -210,6 +210,19 @@ TEST_F(Updates, Permission_UnknownToolCall_IsShownWithTitleAndKind) {
     EXPECT_NE(ended.updates[0].text().find(R"("text":"a.txt")"), std::string::npos);
 }
 
+TEST_F(Updates, Budget_IsAskedAndSettled) {
+    auto const asked =
+        on_event("budget_reached", R"({"callID":"call_2","pendingID":"pnd_2","reason":"budget",)"
+                                   R"("message":"Raise it?","call":{"tool":"budget","input":{}}})");
+    EXPECT_EQ(asked.asked, std::vector<std::string>{"pnd_2"});
+    EXPECT_EQ(json::View(asked.updates.at(0))["title"].string_or(""), "Raise it?");
+    auto const decided =
+        on_event("submitted", R"({"callID":"call_2","pendingID":"pnd_2","decision":)"
+                              R"({"approved":true}})");
+    EXPECT_EQ(decided.settled, std::vector<std::string>{"pnd_2"});
+    EXPECT_EQ(json::View(decided.updates.at(0))["status"].string_or(""), "completed");
+}
+
 TEST_F(Updates, FirstPrompt_ReportsTheStart) {
     EXPECT_EQ(words(on_event("agent_prompted", R"({"step":1})")),
               "agent_thought_chunk||Starting the agent's program.\n\n");

@@ -19,7 +19,10 @@ constexpr std::string_view question_form =
     R"({"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},)"
     R"("required":["answer"]})";
 
-bool is_approval(json::View call) { return call["reason"].string_or("") == "approval"; }
+bool is_approval(json::View call) {
+    auto const reason = call["reason"].string_or("");
+    return reason == "approval" || reason == "budget";
+}
 
 std::string text_of(json::View call) {
     std::string text = call["message"].string_or("");

@@ -149,6 +149,7 @@ CallSpec rich_call() {
     spec.shown = sha256("all of it");
     spec.then = {rich_pause(), {}};
     spec.at_once = rich_pause();
+    spec.budget = BudgetUse{{BudgetPer::session, BudgetKind::cost, "EUR"}, 30, 31, 15};
     return spec;
 }
 
@@ -256,13 +257,16 @@ void add_agent_events(AddEvent const& add) {
         2, 4, 3, 0, {NewsKind::tool, value, false, "t1", "ls", AgentToolStatus::failed}});
     add(AgentReplied{1, 2, FinishReason::length, {1, 2, 3}, {{"USD", 1250}}});
     add(AgentAsked{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
+    add(BudgetReached{pending(), rich_call(), 1, 12, rich_pause(), at(9'000)});
+    add(BudgetRaised{9, {{BudgetPer::session, BudgetKind::cost, "EUR"}, 40}, by});
     add(AgentGranted{9, 2, 1, "t2"});
     add(AgentGranted{0, 2, 2, "t3", "mcp__dormouse__inbox"});
 }
 
 // Each type with every field filled in.
 std::vector<Event> one_of_each() {
-    TurnTerms terms{{2, true}, 3, 12, "sha256:x", {"limits", "notes"}, {"audit"}, OnRestart::ask};
+    TurnTerms terms{{2, true},      3,   12, "sha256:x", {"limits", "notes"}, {"audit"},
+                    OnRestart::ask, true};
     std::vector<Event> out;
     auto const add = [&](Event::Body body, TurnNo turn = 3) {
         out.push_back(event(std::move(body), turn));

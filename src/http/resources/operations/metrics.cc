@@ -69,6 +69,8 @@ void Metrics::note(std::string const& agent, Event const& event) {
         ++paused_[std::string(session::text(paused->terms->reason))];
     } else if (auto const* asked = std::get_if<GateAsked>(&event.body)) {
         ++paused_[std::string(session::text(asked->terms->reason))];
+    } else if (auto const* reached = std::get_if<BudgetReached>(&event.body)) {
+        ++paused_[std::string(session::text(reached->terms->reason))];
     } else if (auto const* submitted = std::get_if<Submitted>(&event.body)) {
         settled(submitted->receipt.status);
     } else if (auto const* expired = std::get_if<Expired>(&event.body)) {
