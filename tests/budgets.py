@@ -61,9 +61,9 @@ class Budgets(Case):
         return [event['type'] for event in self.server.events(session)]
 
     def last_turn(self, session):
-        return self.server.session(session)['lastTurn']
+        return self.server.turns(session)[0]
 
-    def cli(self, *arguments, token=None):
+    def cli(self, *arguments):
         where = ('--server', f'http://127.0.0.1:{self.server.port}',
                  '--data', self.server.directory)
         return run(*arguments, *where)
