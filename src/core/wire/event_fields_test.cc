@@ -168,7 +168,7 @@ TEST(EventFields, EachType_Described_NamesEachFieldOnce) {
     each_event(static_cast<EventChoice*>(nullptr), add);
     EXPECT_EQ(described, event_types().size());
     out.end_object().key("shared").begin_object();
-    each_shared<Trouble, Usage, PauseTerms, CallSpec, Receipt, MailTarget>(add);
+    each_shared<BudgetUse, Trouble, Usage, PauseTerms, CallSpec, Receipt, MailTarget>(add);
     std::string const text = out.end_object().end_object().take();
     EXPECT_TRUE(json::check(text));
     if (char const* const path = std::getenv("EVENT_FIELDS")) std::ofstream(path) << text << '\n';
