@@ -87,7 +87,8 @@ void RegistryCatalogue::validate(port::OfferedResult what,
         return;
     }
     auto const why = std::make_shared<std::optional<std::string>>();
-    auto job = [found, why, result = std::move(what.output)](std::stop_token const&) {
+    auto job = [found, pin = registry_.pin(), why,
+                result = std::move(what.output)](std::stop_token const&) {
         try {
             *why = found->validate(result);
         } catch (std::exception const& error) {

@@ -160,20 +160,37 @@ void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Del
         Trouble const gone{"agent_gone", "The agent '" + request.agent + "' no longer exists."};
         return done(gone_outcome(request, gone));
     }
-    if (agent->program && request.program) {
-        auto gated = [this, session = request.session, agent = request.agent,
-                      done = std::move(done)](Command::Body body) mutable {
-            if (auto* const ask = std::get_if<AgentAsk>(&body)) set_terms(session, agent, *ask);
-            done(std::move(body));
-        };
-        return agent->program->prompt(std::move(request), std::move(delta), std::move(gated));
-    }
+    if (agent->program && request.program)
+        return prompt(*agent, std::move(request), std::move(delta), std::move(done));
     if (request.program || !agent->model) {
         Trouble const gone{"agent_gone",
                            "The agent '" + request.agent + "' is now of another kind."};
         return done(gone_outcome(request, gone));
     }
     models_.ask(*agent, std::move(request), std::move(delta), std::move(done));
+}
+
+// The outcome is the last of what comes, apart from news.
+void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
+                          port::Fn<void(port::Delta)> delta, port::Outcome done) {
+    Key const key{request.session, request.id};
+    auto const program = agent.program;
+    // A session has one prompt at a time; an earlier one that was given up has no outcome.
+    std::erase_if(prompted_, [&](auto const& one) { return one.first.first == key.first; });
+    prompted_[key] = {program, registry_.pin()};
+    auto gated = [this, key, name = request.agent, done = std::move(done)](Command::Body body) mutable {
+        if (auto* const ask = std::get_if<AgentAsk>(&body)) set_terms(key.first, name, *ask);
+        if (std::holds_alternative<AgentReply>(body) || std::holds_alternative<AgentFailure>(body))
+            prompted_.erase(key);
+        done(std::move(body));
+    };
+    program->prompt(std::move(request), std::move(delta), std::move(gated));
+}
+
+std::shared_ptr<ExternalAgent> AgentEffects::prompted(SessionId session) const {
+    auto const at = prompted_.lower_bound({session, EffectId{}});
+    bool const is_its = at != prompted_.end() && at->first.first == session;
+    return is_its ? at->second.program : nullptr;
 }
 
 // Gates decide who is asked about an external agent's permission, and until when. All gates that
@@ -237,7 +254,8 @@ void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCal
                                  port::Outcome done) {
     // Written on the worker thread, then read on the loop.
     auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait for a worker"});
-    auto job = [&tool, call = std::move(call), result](std::stop_token stop) {
+    auto job = [&tool, pin = registry_.pin(), call = std::move(call),
+                result](std::stop_token stop) {
         *result = run_guarded(tool, call, std::move(stop));
     };
     auto finished = [this, key, run = std::move(run), result,
@@ -271,7 +289,8 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     if (!gate->may_block) return done(outcome_of(ask, with_tool(gate->decide(call), tool)));
     auto const decision = std::make_shared<GateDecision>(Deny{"too much work is queued"});
     Key const key{session, id};
-    auto job = [gate, tool, call = std::move(call), decision](std::stop_token const&) {
+    auto job = [gate, tool, pin = registry_.pin(), call = std::move(call),
+                decision](std::stop_token const&) {
         *decision = with_tool(ask_guarded(*gate, call), tool);
     };
     auto finished = [this, key, ask = std::move(ask), decision,
@@ -333,26 +352,28 @@ void AgentEffects::keep(Key key, std::shared_ptr<bool> const& over, StopTool sto
 
 void AgentEffects::notify_agent(SessionId session, std::string const& agent,
                                 NotifyAgent const& what) {
+    if (auto const program = prompted(session)) return program->notify(session, what);
     Agent const* const found = registry_.agent(agent);
     if (found && found->program) found->program->notify(session, what);
 }
 
 void AgentEffects::ended(SessionId session, std::string const& agent) {
+    if (auto const program = prompted(session)) program->ended(session);
     Agent const* const found = registry_.agent(agent);
     if (found && found->program) found->program->ended(session);
 }
 
 std::optional<Time> AgentEffects::model_until(SessionId session, EffectId id) const {
     if (auto const until = models_.until(session, id)) return until;
-    for (Agent const& agent : registry_.agents())
-        if (agent.program && agent.program->prompting(session, id)) return Time::max();
-    return std::nullopt;
+    auto const at = prompted_.find({session, id});
+    bool const runs = at != prompted_.end() && at->second.program->prompting(session, id);
+    return runs ? std::optional(Time::max()) : std::nullopt;
 }
 
 void AgentEffects::stop(SessionId session, EffectId id) {
     if (id.call == 0) models_.stop(session, id);
-    for (Agent const& agent : registry_.agents())
-        if (agent.program && id.call == 0) agent.program->stop(session, id);
+    if (auto stopped = prompted_.extract({session, id}))
+        stopped.mapped().program->stop(session, id);
     // Removed first, because the callback may look at running_.
     if (auto stopped = running_.extract({session, id})) stopped.mapped()();
 }

@@ -66,9 +66,19 @@ private:
     void keep(Key key, std::shared_ptr<bool> const& over, StopTool stop);
     void poll(Tool const& tool, Key key, session::PollTool const& poll, port::Outcome done);
 
+    // The program that runs a prompt of ours, which an exchange of the registry does not end.
+    struct Prompted {
+        std::shared_ptr<ExternalAgent> program;
+        Registry::Pin pin;
+    };
+    [[nodiscard]] std::shared_ptr<ExternalAgent> prompted(SessionId session) const;
+    void prompt(Agent const& agent, port::ModelRequest request, port::Fn<void(port::Delta)> delta,
+                port::Outcome done);
+
     Registry const& registry_;
     port::Workers& workers_;
     Surroundings surroundings_;
+    std::map<Key, Prompted> prompted_;
     std::map<Key, StopTool> running_;
     ModelRequests models_;
 };

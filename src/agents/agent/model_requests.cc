@@ -31,6 +31,7 @@ Cost cost_by(std::optional<Prices> const& prices, Usage const& usage) {
     return cost ? Cost{{prices->currency, *cost}} : Cost();
 }
 
+// `agent` is the one that was asked. Its calls are new: they follow the catalogue of now.
 Command::Body body_of(Registry const& registry, Agent const& agent, AskModel const& ask,
                       ModelOutcome outcome) {
     if (auto* trouble = std::get_if<ModelTrouble>(&outcome)) {
@@ -42,7 +43,9 @@ Command::Body body_of(Registry const& registry, Agent const& agent, AskModel con
     auto const& reply = std::get<Reply>(outcome);
     ModelReply out{ask.turn, ask.step, ask.attempt, reply.finish, parts_of(reply), {}, reply.usage};
     out.usage.cost = cost_by(agent.model->limits().prices, reply.usage);
-    for (ModelCall const& call : reply.calls) out.calls.push_back(registry.prepare(agent, call));
+    Agent const* const now = registry.agent(agent.id);
+    for (ModelCall const& call : reply.calls)
+        out.calls.push_back(registry.prepare(now ? *now : agent, call));
     return out;
 }
 
@@ -59,8 +62,9 @@ void ModelRequests::ask(Agent const& agent, port::ModelRequest request,
                         port::Fn<void(port::Delta)> delta, port::Outcome done) {
     Key const key{request.session, request.id};
     stop(key.first, key.second);
-    auto const entry = std::make_shared<Request>(Request{
-        key, &agent, request.ask, std::move(request.view), std::move(delta), std::move(done)});
+    auto const entry = std::make_shared<Request>(
+        Request{key, &agent, registry_.pin(), request.ask, std::move(request.view),
+                std::move(delta), std::move(done)});
     requests_.emplace(key, entry);
     lines_[agent.model.get()].waiting.push_back(entry);
     begin_waiting(*agent.model);

@@ -40,7 +40,8 @@ private:
     using Key = std::pair<SessionId, session::EffectId>;
     struct Request {
         Key key;
-        Agent const* agent;
+        Agent const* agent;  // as it was when the request came
+        Registry::Pin pin;
         session::AskModel ask;
         session::ModelView view;  // empty once the request has started
         port::Fn<void(port::Delta)> delta;

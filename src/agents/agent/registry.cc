@@ -5,6 +5,9 @@
 #include "json/stored.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
 
 namespace dormouse::agent {
 
@@ -47,40 +50,57 @@ std::optional<std::string> unusable_schema(Json const& schema) {
 
 }  // namespace
 
+void Registry::exchange(Registry next) {
+    former_.push_back(std::exchange(now_, std::move(next.now_)));
+}
+
+// Nothing else makes pins of an exchanged catalogue, so one that is not pinned stays so.
+bool Registry::collect() {
+    auto const unused = [](auto const& one) { return one.use_count() == 1; };
+    auto const first = std::stable_partition(former_.begin(), former_.end(),
+                                             [&](auto const& one) { return !unused(one); });
+    std::atomic_thread_fence(std::memory_order_acquire);  // after the last use, of any thread
+    // Not while the list changes: what ends with it may look something up.
+    std::vector<std::shared_ptr<Catalogue>> const ending(std::make_move_iterator(first),
+                                                         std::make_move_iterator(former_.end()));
+    former_.erase(first, former_.end());
+    return !former_.empty();
+}
+
 void Registry::add(Tool tool) {
     CHECK(!this->tool(tool.name));
     CHECK(tool.registers || tool.run || tool.start);
-    schemas_.emplace(tool.name, json::Schema(tool.schema));
-    tools_.push_back(std::move(tool));
+    now_->schemas.emplace(tool.name, json::Schema(tool.schema));
+    now_->tools.push_back(std::move(tool));
 }
 
 void Registry::add(Gate gate) {
     CHECK(!this->gate(gate.name));
-    gates_.push_back(std::move(gate));
+    now_->gates.push_back(std::move(gate));
 }
 
 void Registry::add(Agent agent) {
     CHECK(!this->agent(agent.id));
     resolve_foreign(agent);
-    agents_.push_back(std::move(agent));
+    now_->agents.push_back(std::move(agent));
 }
 
 void Registry::add_foreign(std::string prefix, Tool any) {
     CHECK(any.start);
-    CHECK(foreign_.emplace(std::move(prefix), Foreign{std::move(any)}).second);
+    CHECK(now_->foreign.emplace(std::move(prefix), Foreign{std::move(any)}).second);
 }
 
 void Registry::set_foreign(std::string_view prefix, std::vector<Tool> tools) {
-    auto const server = foreign_.find(prefix);
-    CHECK(server != foreign_.end());
-    for (auto const& [name, tool] : server->second.tools) schemas_.erase(name);
+    auto const server = now_->foreign.find(prefix);
+    CHECK(server != now_->foreign.end());
+    for (auto const& [name, tool] : server->second.tools) now_->schemas.erase(name);
     server->second.tools.clear();
     for (Tool& tool : tools) {
         CHECK(tool.start && tool.name.starts_with(prefix));
-        schemas_.emplace(tool.name, json::Schema(tool.schema));
+        now_->schemas.emplace(tool.name, json::Schema(tool.schema));
         server->second.tools.emplace(tool.name, std::move(tool));
     }
-    for (Agent& agent : agents_) resolve_foreign(agent);
+    for (Agent& agent : now_->agents) resolve_foreign(agent);
 }
 
 void Registry::set_budgets(std::string_view agent, session::Budgets budgets) {
@@ -95,9 +115,9 @@ void Registry::set_budgets(std::string_view agent, session::Budgets budgets) {
 void Registry::resolve_foreign(Agent& agent) const {
     std::erase_if(agent.tools, [&](std::string const& name) {
         return std::ranges::any_of(
-            foreign_, [&](auto const& server) { return name.starts_with(server.first); });
+            now_->foreign, [&](auto const& server) { return name.starts_with(server.first); });
     });
-    for (auto const& [prefix, server] : foreign_) {
+    for (auto const& [prefix, server] : now_->foreign) {
         for (auto const& [name, tool] : server.tools) {
             auto const fits = [&](std::string const& pattern) {
                 return fits_pattern(pattern, name);
@@ -108,16 +128,16 @@ void Registry::resolve_foreign(Agent& agent) const {
 }
 
 Tool const* Registry::tool(std::string_view name) const {
-    if (Tool const* const own = find(tools_, name, &Tool::name)) return own;
-    for (auto const& [prefix, server] : foreign_) {
+    if (Tool const* const own = find(now_->tools, name, &Tool::name)) return own;
+    for (auto const& [prefix, server] : now_->foreign) {
         if (!name.starts_with(prefix)) continue;
         auto const found = server.tools.find(name);
         return found == server.tools.end() ? &server.any : &found->second;
     }
     return nullptr;
 }
-Gate const* Registry::gate(std::string_view name) const { return find(gates_, name, &Gate::name); }
-Agent const* Registry::agent(std::string_view id) const { return find(agents_, id, &Agent::id); }
+Gate const* Registry::gate(std::string_view name) const { return find(now_->gates, name, &Gate::name); }
+Agent const* Registry::agent(std::string_view id) const { return find(now_->agents, id, &Agent::id); }
 
 bool fits_pattern(std::string_view pattern, std::string_view name) {
     std::size_t at = 0, in = 0;
@@ -143,7 +163,7 @@ bool fits_pattern(std::string_view pattern, std::string_view name) {
 // Gates come in the order of adding: the first is the outermost.
 std::vector<std::string> Registry::gates_of(Tool const& tool) const {
     std::vector<std::string> names;
-    for (Gate const& gate : gates_) {
+    for (Gate const& gate : now_->gates) {
         bool const fits = std::ranges::any_of(gate.tools, [&](std::string const& pattern) {
             return fits_pattern(pattern, tool.name);
         });
@@ -163,7 +183,7 @@ std::vector<Gate const*> Registry::gates_of_permission(
                    names, [&](std::string const& name) { return fits_pattern(pattern, name); });
     };
     std::vector<Gate const*> out;
-    for (Gate const& gate : gates_) {
+    for (Gate const& gate : now_->gates) {
         if (std::ranges::any_of(gate.tools, fits)) out.push_back(&gate);
     }
     return out;
@@ -190,7 +210,7 @@ session::CallSpec Registry::prepare(Agent const& agent, ModelCall const& call) c
         spec.refused = "the arguments cannot be read: " + *unreadable;
         return spec;
     }
-    if (auto const violations = schemas_.at(tool->name).violations(spec.input);
+    if (auto const violations = now_->schemas.at(tool->name).violations(spec.input);
         !violations.empty()) {
         spec.refused = bad_arguments(violations);
         return spec;

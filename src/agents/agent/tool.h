@@ -144,8 +144,27 @@ struct Agent {
 // `*` matches any text, also an empty one; no other character is special.
 [[nodiscard]] bool fits_pattern(std::string_view pattern, std::string_view name);
 
+// What a server offers. The catalogue as a whole can be exchanged while work is under way: each
+// lookup finds the new one, and who works with what it found pins the one before.
 class Registry {
 public:
+    Registry() : now_(std::make_shared<Catalogue>()) {}
+    Registry(Registry&&) = default;
+    Registry& operator=(Registry&&) = default;
+    Registry(Registry const&) = delete;
+    Registry& operator=(Registry const&) = delete;
+    ~Registry() = default;
+
+    // From now on everything is looked up in `next`. What was found before stays valid while it is
+    // pinned. On the loop.
+    void exchange(Registry next);
+    // What is found now stays valid while the pin exists. Made on the loop, dropped anywhere.
+    using Pin = std::shared_ptr<void const>;
+    [[nodiscard]] Pin pin() const { return now_; }
+    // Destroys exchanged catalogues that nothing pins. Returns whether some are left. On the loop,
+    // and not below a call of an agent, a model or a tool.
+    bool collect();
+
     // REQUIRES: the name is new.
     void add(Tool tool);
     void add(Gate gate);
@@ -157,9 +176,9 @@ public:
     void set_foreign(std::string_view prefix, std::vector<Tool> tools);
     // REQUIRES: the agent exists.
     void set_budgets(std::string_view agent, session::Budgets budgets);
-    void set(AskTurn turns) { turns_ = std::move(turns); }
+    void set(AskTurn turns) { now_->turns = std::move(turns); }
 
-    [[nodiscard]] AskTurn const& turns() const { return turns_; }  // may be empty
+    [[nodiscard]] AskTurn const& turns() const { return now_->turns; }  // may be empty
     [[nodiscard]] Tool const* tool(std::string_view name) const;
     [[nodiscard]] Gate const* gate(std::string_view name) const;
     // Returns the gates with a pattern acp:… for one of an external agent's names of its tool, in
@@ -167,8 +186,8 @@ public:
     [[nodiscard]] std::vector<Gate const*> gates_of_permission(
         std::vector<std::string> const& names) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
-    [[nodiscard]] std::vector<Agent> const& agents() const { return agents_; }
-    [[nodiscard]] std::vector<Tool> const& tools() const { return tools_; }
+    [[nodiscard]] std::vector<Agent> const& agents() const { return now_->agents; }
+    [[nodiscard]] std::vector<Tool> const& tools() const { return now_->tools; }
 
     // Checks a model's call and adds the terms of its tool. For an unknown tool or arguments that
     // do not fit, the result's `refused` has the text for the model.
@@ -184,12 +203,16 @@ private:
     };
 
     // A few of each, listed in the order of adding.
-    std::vector<Tool> tools_;
-    std::map<std::string, json::Schema, std::less<>> schemas_;  // by tool
-    std::map<std::string, Foreign, std::less<>> foreign_;       // by prefix
-    std::vector<Gate> gates_;
-    std::vector<Agent> agents_;
-    AskTurn turns_;
+    struct Catalogue {
+        std::vector<Tool> tools;
+        std::map<std::string, json::Schema, std::less<>> schemas;  // by tool
+        std::map<std::string, Foreign, std::less<>> foreign;       // by prefix
+        std::vector<Gate> gates;
+        std::vector<Agent> agents;
+        AskTurn turns;
+    };
+    std::shared_ptr<Catalogue> now_;
+    std::vector<std::shared_ptr<Catalogue>> former_;  // until nothing pins them
 };
 
 }  // namespace dormouse::agent

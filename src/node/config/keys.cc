@@ -13,34 +13,41 @@ namespace dormouse::config {
 namespace rows {
 
 constexpr Key server_rows[] = {
-    text<&Server::listen>("listen", address, "HOST:PORT to listen on; port 0 is any free one."),
+    text<&Server::listen>("listen", address, "HOST:PORT to listen on; port 0 is any free one.")
+        .at_restart(),
     text<&Server::public_url>("public_url", url,
                               "The server's public URL; its host is allowed as Host and Origin.")
-        .like("https://dm.example.org"),
+        .like("https://dm.example.org")
+        .at_restart(),
     texts<&Server::allowed_hosts>("allowed_hosts", host,
                                   "More values of the Host header to accept."),
     texts<&Server::allowed_origins>("allowed_origins", origin,
                                     "Origins of other web pages that may call."),
     texts<&Server::trusted_proxies>(
         "trusted_proxies", network,
-        "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted."),
+        "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted.")
+        .at_restart(),
     text<&Server::tls_cert>(
         "tls_cert", some_text,
         "PEM file of the certificate with its chain; the server then speaks TLS.")
-        .like("server.pem"),
+        .like("server.pem")
+        .at_restart(),
     text<&Server::tls_key>("tls_key", some_text,
                            "PEM file of the certificate's key. SIGHUP reads both files again.")
-        .like("server.key"),
+        .like("server.key")
+        .at_restart(),
     text<&Server::metrics_listen>("metrics_listen", address,
                                   "HOST:PORT where GET /metrics needs no token.")
-        .like("127.0.0.1:9464"),
+        .like("127.0.0.1:9464")
+        .at_restart(),
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
         "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
     text<&Server::push_contact>("push_contact", contact,
                                 "Whom push services may ask about notifications of kind web-push: "
                                 "\"mailto:\" and an address, or an https URL; default: public_url.")
-        .like("mailto:ops@example.org"),
+        .like("mailto:ops@example.org")
+        .at_restart(),
     flag<&Server::demo>("demo", "Adds the demo agents; default: only while no agent is configured.")
         .like("true"),
     duration<&Server::remind_after>(
@@ -451,11 +458,12 @@ constexpr Key email_rows[] = {
 };
 
 constexpr auto all = joined(
-    of("server", server_rows), of("store", store_rows), of("limits", limits_rows),
-    of("retention", retention_rows), of("email", email_rows), of("oidc", oidc_rows),
-    of("telemetry", telemetry_rows), of("project", project_rows), of("model", model_rows),
-    of("agent", agent_rows), of("agent", agent_model_rows, "model"),
-    of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
+    of("server", server_rows), at_restart(of("store", store_rows)), of("limits", limits_rows),
+    of("retention", retention_rows), at_restart(of("email", email_rows)),
+    at_restart(of("oidc", oidc_rows)), at_restart(of("telemetry", telemetry_rows)),
+    of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
+    of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
+    of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),

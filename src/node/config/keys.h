@@ -51,6 +51,9 @@ enum class Form : std::uint8_t {
     contact,       // mailto: and an address, or an https URL
 };
 
+// When a changed value takes effect.
+enum class Applies : std::uint8_t { reload, restart };
+
 struct Key {
     std::string_view section = {};
     std::string_view name = {};
@@ -72,7 +75,11 @@ struct Key {
     std::string (*initial)(Key const& key) = nullptr;  // the member's default
     // The member's value in `object`, in the same form.
     std::string (*current)(Key const& key, void const* object) = nullptr;
+    // Whether the member has the same value in two objects; copies it to `to`.
+    bool (*same)(void const* one, void const* other) = nullptr;
+    void (*copy)(void* to, void const* from) = nullptr;
     std::type_info const* owner = nullptr;
+    Applies applies = Applies::reload;
 
     [[nodiscard]] constexpr Key needed() const {
         Key out = *this;
@@ -82,6 +89,11 @@ struct Key {
     [[nodiscard]] constexpr Key shown_as(std::string_view text) const {
         Key out = *this;
         out.shown = text;
+        return out;
+    }
+    [[nodiscard]] constexpr Key at_restart() const {
+        Key out = *this;
+        out.applies = Applies::restart;
         return out;
     }
     [[nodiscard]] constexpr Key like(std::string_view text) const {

@@ -14,23 +14,31 @@ inline constexpr Key limits_rows[] = {
     number<&Limits::failed_auth_per_address_per_s>(
         "failed_auth_per_address_per_s", {1, many},
         "Requests without a valid token from one address; more get 429."),
-    number<&Limits::connections>("connections", {1, many}, "Connections at once."),
+    number<&Limits::connections>("connections", {1, many}, "Connections at once.")
+        .at_restart(),
     number<&Limits::connections_per_address>(
         "connections_per_address", {1, many},
-        "Connections of one address (IPv6: one /64), except this machine and trusted proxies."),
+        "Connections of one address (IPv6: one /64), except this machine and trusted proxies.")
+        .at_restart(),
     number<&Limits::buffer_bytes>("buffer_bytes", {16 * mib, 4'294'967'295},
                                   "Bytes of unfinished requests and unsent answers; a tenth "
-                                  "without a valid token. More get 503."),
+                                  "without a valid token. More get 503.")
+        .at_restart(),
     number<&Limits::header_bytes>("header_bytes", {1'024, mib},
-                                  "Bytes of a request's head; longer ones get 431."),
+                                  "Bytes of a request's head; longer ones get 431.")
+        .at_restart(),
     duration<&Limits::header_time_limit>("header_time_limit", {100, hour},
-                                         "Time limit to receive a request's head."),
+                                         "Time limit to receive a request's head.")
+        .at_restart(),
     duration<&Limits::body_time_limit>("body_time_limit", {100, hour},
-                                       "Time limit to receive a request's body."),
+                                       "Time limit to receive a request's body.")
+        .at_restart(),
     duration<&Limits::idle_time_limit>("idle_time_limit", {100, day},
-                                       "Idle time after which a connection is closed."),
+                                       "Idle time after which a connection is closed.")
+        .at_restart(),
     duration<&Limits::heartbeat>("heartbeat", {100, hour},
-                                 "Interval of comments on a silent event stream."),
+                                 "Interval of comments on a silent event stream.")
+        .at_restart(),
     number<&Limits::resident_sessions>(
         "resident_sessions", {1, many},
         "Sessions kept in memory; idle ones beyond it are released, busy ones are not."),

@@ -78,6 +78,14 @@ template <auto... path> constexpr Key to_member(Key key) {
         key.current = [](Key const& row, void const* object) {
             return config::initial(row, member_of<path...>(*static_cast<T const*>(object)));
         };
+        key.same = [](void const* one, void const* other) {
+            return member_of<path...>(*static_cast<T const*>(one)) ==
+                   member_of<path...>(*static_cast<T const*>(other));
+        };
+        key.copy = [](void* to, void const* from) {
+            member_of<path...>(*static_cast<T*>(to)) =
+                member_of<path...>(*static_cast<T const*>(from));
+        };
         key.initial = [](Key const& row) {
             T const object{};
             return config::initial(row, member_of<path...>(object));
@@ -146,6 +154,12 @@ constexpr std::array<Key, n> of(std::string_view section, Key const (&rows)[n],
         row.only = only;
     }
     return out;
+}
+
+// The same rows, whose values take effect at the next start.
+template <std::size_t n> constexpr std::array<Key, n> at_restart(std::array<Key, n> rows) {
+    for (Key& row : rows) row.applies = Applies::restart;
+    return rows;
 }
 
 template <std::size_t... n> constexpr auto joined(std::array<Key, n> const&... parts) {

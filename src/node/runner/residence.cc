@@ -63,4 +63,15 @@ bool Runner::release_lane(SessionId session) {
     return true;
 }
 
+// Loading a session finds which gates are missing. The scan loads those that are not in memory.
+void Runner::gates_changed() {
+    std::erase_if(parked_, [](auto const& one) { return !one.second.gate.empty(); });
+    auto const resident = lanes_;  // a tick may end one
+    for (auto const& [id, lane] : resident) {
+        if (!lane->missing_gate()) continue;
+        lane->forget_state();
+        lane->receive(make(session::Tick{}, {}), [](Result<session::Answer> const& /*answer*/) {});
+    }
+}
+
 }  // namespace dormouse::runner

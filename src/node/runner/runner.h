@@ -160,6 +160,8 @@ public:
     void appended_elsewhere(SessionId session);
     // As appended_elsewhere(), of any session that memory holds.
     void forget_memory();
+    // Other gates are configured now: sessions that wait for one that was missing continue.
+    void gates_changed();
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;
     // Of this process, as its appends name it.

@@ -4,6 +4,10 @@
 
 namespace dormouse::runtime {
 
+namespace {
+constexpr Duration collect_every{200};
+}
+
 Node::Shared::Shared(Node& node)
     : thread(threads, node.world.loop),
       signal_thread(signal_threads, node.world.loop),
@@ -129,6 +133,20 @@ void Node::end(Duration limit) {
             attached->end([this] { world.loop.stop(); });
         },
         limit);
+}
+
+void Node::exchange_registry(agent::Registry next) {
+    registry.exchange(std::move(next));
+    runner.gates_changed();
+    if (!std::exchange(collecting_, true)) collect_registries();
+}
+
+// Later, because a function of the former catalogue may be running.
+void Node::collect_registries() {
+    world.loop.after(collect_every, scope_.guard([this] {
+        collecting_ = registry.collect();
+        if (collecting_) collect_registries();
+    }));
 }
 
 void Node::count_by(port::Meter* counter) {

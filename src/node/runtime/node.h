@@ -5,6 +5,7 @@
 
 #include "agent/catalogue.h"
 #include "agent/effects.h"
+#include "base/scope.h"
 #include "io/clock.h"
 #include "io/http/http_client.h"
 #include "io/loop.h"
@@ -90,6 +91,8 @@ public:
     void remove_hold(port::Fn<void(Result<void>)> done);
     // On the loop: outstanding work is done from now on.
     void release() { owner.release(); }
+    // On the loop: what starts from now on uses `next`. What is under way ends with what it began.
+    void exchange_registry(agent::Registry next);
     // On the loop. `meter` outlives this, or is replaced with nullptr first: then nothing is
     // counted.
     void count_by(port::Meter* meter);
@@ -126,6 +129,7 @@ private:
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
+    void collect_registries();
     void heard(port::Beat const& beat);
     [[nodiscard]] bool has_others() const { return shared && shared->nodes.table().size() > 1; }
     void appended_elsewhere(port::FeedRow const& row);
@@ -179,6 +183,10 @@ public:
     port::Nodes& nodes;
     runner::Runner runner;
     std::unique_ptr<Attached> attached;  // null: nothing. On the loop
+
+private:
+    bool collecting_ = false;  // collect_registries() is scheduled
+    Scope scope_;
 };
 
 }  // namespace dormouse::runtime

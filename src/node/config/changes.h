@@ -1,0 +1,32 @@
+#pragma once
+// Compares the configuration in force with a new one: what a running server applies, and what needs
+// a restart.
+
+#include "config/config.h"
+#include "config/keys.h"
+
+#include <string>
+#include <vector>
+
+namespace dormouse::config {
+
+struct Change {
+    enum class How : std::uint8_t { added, removed, changed };
+    std::string heading;    // "[limits]", "[[agent]]"
+    std::string name = {};  // of an element of a list
+    // The key; empty: the whole element, or a value that no key holds alone.
+    std::string key = {};
+    How how = How::changed;
+    Applies applies = Applies::reload;
+    friend bool operator==(Change const&, Change const&) = default;
+};
+// "[[agent]] ops: instructions", "[[tool]] lint (added)"
+[[nodiscard]] std::string text(Change const& change);
+
+// In the order of the sections. Also finds secrets and files whose content has changed.
+[[nodiscard]] std::vector<Change> changes(Config const& in_force, Config const& next);
+
+// `next` without what needs a restart: there it has the values that are in force.
+[[nodiscard]] Config applicable(Config const& in_force, Config next);
+
+}  // namespace dormouse::config
