@@ -80,6 +80,7 @@ ROUTES = [
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
     ('POST', '/api/release'),
+    ('POST', '/api/reload'),
     ('GET', '/api/audit'),
     ('GET', '/api/nodes'),
     ('GET', '/api/starts'),

@@ -16,7 +16,8 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / 'docs/reference/configur
 def row(key):
     kind = key['type'] + (': ' + key['range'] if key['range'] else '')
     default = 'required' if key['required'] else key['default'] and f'`{key["default"]}`'
-    return f'| `{key["name"]}` | {kind} | {default} | {key["about"]} |'.replace('|  |', '| |')
+    cells = f'| `{key["name"]}` | {kind} | {default} | {key["applies"]} | {key["about"]} |'
+    return cells.replace('|  |', '| |')
 
 
 def with_tables(page, keys):

@@ -40,9 +40,27 @@ void add_agent_tools(agent::Registry& registry, config::Config const& config) {
     }
 }
 
-void add_agents(agent::Registry& registry, config::Config const& config, Means const& means) {
+// The model that some agent had under this configuration; null: none, or it is another one now.
+std::shared_ptr<agent::Model> former_model(config::Model const& model, Former const& former) {
+    auto const was = std::ranges::find(former.config.models, model.id, &config::Model::id);
+    if (was == former.config.models.end()) return nullptr;
+    config::Model same = *was;
+    same.line = model.line;
+    if (same != model) return nullptr;
+    for (config::Agent const& agent : former.config.agents) {
+        if (agent.model != model.id) continue;
+        if (auto const* const found = former.registry.agent(agent.id)) return found->model;
+    }
+    return nullptr;
+}
+
+void add_agents(agent::Registry& registry, config::Config const& config, Means const& means,
+                Former const* former) {
     std::map<std::string, std::shared_ptr<agent::Model>> models;
-    for (config::Model const& model : config.models) models[model.id] = make_model(model, means);
+    for (config::Model const& model : config.models) {
+        auto kept = former ? former_model(model, *former) : nullptr;
+        models[model.id] = kept ? std::move(kept) : make_model(model, means);
+    }
     for (config::Agent const& from : config.agents) {
         if (!from.program.command.empty()) continue;
         auto const model = std::ranges::find(config.models, from.model, &config::Model::id);
@@ -61,20 +79,39 @@ void add_agents(agent::Registry& registry, config::Config const& config, Means c
     }
 }
 
+// Its processes work as they would if it were started again. One that could not be started is
+// searched again.
+std::shared_ptr<agent::ExternalAgent> former_program(config::Agent const& from,
+                                                     ExternalContext const& around,
+                                                     Former const& former) {
+    agent::Agent const* const found = former.registry.agent(from.id);
+    if (!found || !found->program || !found->program->unavailable().empty()) return nullptr;
+    auto const named = std::ranges::find(former.config.agents, from.id, &config::Agent::id);
+    bool const installed = named == former.config.agents.end();
+    config::ExternalAgent alone;
+    alone.command = {from.id};
+    bool const same = from.program == (installed ? alone : named->program);
+    return same && around == external_context(former.config) ? found->program : nullptr;
+}
+
 // External agents of the configuration, and installed ones.
-void add_programs(agent::Registry& registry, config::Config const& config, Means const& means) {
+void add_programs(agent::Registry& registry, config::Config const& config, Means const& means,
+                  Former const* former) {
     ExternalContext const around = external_context(config);
-    for (config::Agent const& from : config.agents) {
-        if (!from.program.command.empty()) registry.add(make_program_agent(from, around, means));
-    }
-    for (config::Agent const& from : installed_agents(config)) {
-        if (!registry.agent(from.id)) registry.add(make_program_agent(from, around, means));
-    }
+    auto const add = [&](config::Agent const& from) {
+        auto kept = former ? former_program(from, around, *former) : nullptr;
+        registry.add(kept ? program_agent(from, std::move(kept))
+                          : make_program_agent(from, around, means));
+    };
+    for (config::Agent const& from : config.agents)
+        if (!from.program.command.empty()) add(from);
+    for (config::Agent const& from : installed_agents(config))
+        if (!registry.agent(from.id)) add(from);
 }
 
 }  // namespace
 
-agent::Registry assemble(config::Config const& config, Means const& means) {
+agent::Registry assemble(config::Config const& config, Means const& means, Former const* former) {
     agent::Registry registry;
     if (!config.mcps.empty()) registry.add(mcp_gate());
     config.has_demo() ? agent::add_demo_agents(registry, means.mail)
@@ -82,8 +119,8 @@ agent::Registry assemble(config::Config const& config, Means const& means) {
     for (config::Tool const& tool : config.tools) registry.add(make_tool(tool, means));
     for (config::Gate const& gate : config.gates) registry.add(make_gate(gate));
     add_agent_tools(registry, config);
-    add_agents(registry, config, means);
-    add_programs(registry, config, means);
+    add_agents(registry, config, means, former);
+    add_programs(registry, config, means, former);
     if (!config.mcps.empty()) registry.add(gateway_agent());
     agent::add_call_agents(registry);
     set_budgets(registry, config);

@@ -7,7 +7,15 @@
 
 namespace dormouse::app {
 
-// REQUIRES: mistakes_in(config) is empty.
-[[nodiscard]] agent::Registry assemble(config::Config const& config, Means const& means);
+// What is in force until now.
+struct Former {
+    config::Config const& config;
+    agent::Registry const& registry;
+};
+
+// REQUIRES: mistakes_in(config) is empty. Models and external agents that are configured as in
+// `former` (null: none) are the same objects: requests to them count together, and processes stay.
+[[nodiscard]] agent::Registry assemble(config::Config const& config, Means const& means,
+                                       Former const* former = nullptr);
 
 }  // namespace dormouse::app

@@ -88,6 +88,8 @@ int print_keys(bool as_json) {
         out.begin_object().member("section", std::string(key.section));
         out.member("name", std::string(key.name)).member("type", std::string(kind_name(key.kind)));
         out.member("default", default_of(key)).member("range", range_of(key));
+        bool const at_once = key.applies == config::Applies::reload;
+        out.member("applies", at_once ? "reload" : "restart");
         out.member("required", key.required).member("about", meaning(key)).end_object();
     }
     std::puts(out.end_array().take().c_str());

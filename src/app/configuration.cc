@@ -1,10 +1,10 @@
 #include "app/configuration.h"
 
 #include "agent/demo.h"
+#include "io/process/service_manager.h"
 
 #include <unistd.h>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,10 +13,10 @@ namespace dormouse::app {
 
 namespace {
 
+// An empty variable counts as not set.
 std::optional<std::string> variable(std::string const& name) {
-    char const* const value = std::getenv(name.c_str());
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
+    auto value = io::variable_now(name);
+    return value && !value->empty() ? value : std::nullopt;
 }
 
 Result<std::string> read_file(std::string const& path) {

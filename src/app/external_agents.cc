@@ -375,14 +375,19 @@ std::string folder_problem(config::ExternalAgent const& program, std::string con
 
 agent::Agent make_program_agent(config::Agent const& from, ExternalContext const& around,
                                 Means const& means) {
+    return program_agent(from, std::make_shared<acp::ExternalAgents>(
+                                   settings_of(from, around, means), means.processes, means.loop));
+}
+
+agent::Agent program_agent(config::Agent const& from,
+                           std::shared_ptr<agent::ExternalAgent> program) {
     agent::Agent out;
     out.id = from.id;
     out.description = from.description;
     set_tools(out, from);  // through `dormouse mcp`
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
-    out.program = std::make_shared<acp::ExternalAgents>(settings_of(from, around, means),
-                                                        means.processes, means.loop);
+    out.program = std::move(program);
     return out;
 }
 

@@ -5,6 +5,11 @@
 #include "app/means.h"
 #include "config/config.h"
 
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace dormouse::app {
 
 // Shared by all agents of one configuration.
@@ -13,12 +18,16 @@ struct ExternalContext {
     std::string project;             // whose sessions an agent without a sandbox serves
     std::vector<std::string> roots;  // of all agents: where other sessions may work
     std::string gate;  // the first one for permissions of external agents; empty: none
+    friend bool operator==(ExternalContext const&, ExternalContext const&) = default;
 };
 [[nodiscard]] ExternalContext external_context(config::Config const& config);
 
 // What `means` refers to outlives the agent.
 [[nodiscard]] agent::Agent make_program_agent(config::Agent const& from,
                                               ExternalContext const& around, Means const& means);
+// The same with a program that runs already.
+[[nodiscard]] agent::Agent program_agent(config::Agent const& from,
+                                         std::shared_ptr<agent::ExternalAgent> program);
 // Why sessions that name no folder cannot be prompted; empty: they can. `data`: the data directory.
 [[nodiscard]] std::string folder_problem(config::ExternalAgent const& program,
                                          std::string const& folder, std::string const& data);

@@ -1,30 +1,29 @@
 #include "app/address_file.h"
 #include "app/assemble.h"
 #include "app/config_checks.h"
-#include "app/confine.h"
 #include "app/external_agents.h"
+#include "app/flags.h"
 #include "app/foreign_servers.h"
 #include "app/grant_file.h"
 #include "app/indexes.h"
-#include "app/observe.h"
-#include "app/oidc.h"
 #include "app/programs.h"
+#include "app/reload.h"
 #include "app/secrets.h"
+#include "app/settings.h"
 #include "app/start_checks.h"
 #include "app/stores.h"
 #include "app/telemetry.h"
 #include "app/webhooks.h"
+#include "app/world.h"
 #include "base/text/text.h"
 #include "base/url.h"
+#include "config/changes.h"
 #include "config/effective.h"
 #include "config/read.h"
-#include "config/values.h"
 #include "external/validator.h"
 #include "io/clock_control.h"
-#include "io/folder.h"
 #include "io/http/tls.h"
 #include "io/process/fd_limit.h"
-#include "io/process/process.h"
 #include "io/process/service_manager.h"
 #include "io/process/signals.h"
 #include "io/starts.h"
@@ -37,20 +36,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <set>
 
 namespace dormouse::app {
 
 namespace {
-
-// "127.0.0.1:3676", "[::1]:0"
-Result<ListenAddress> listen_address(std::string const& text) {
-    if (auto address = parse_listen_address(text)) return *std::move(address);
-    return fail(Code::bad_value,
-                "--listen " + text + ": must be ADDRESS:PORT, for example 127.0.0.1:3676");
-}
 
 int complain(Error const& error) {
     std::fprintf(stderr, "dormouse serve: %s\n", error.detail.c_str());
@@ -63,150 +53,6 @@ int complain(std::string const& file, Mistakes const& mistakes) {
                                           " (dormouse config check), or pass --no-config"});
 }
 
-// Options of the command line override the file; lists are appended.
-Result<void> apply_flags(cli::ServeOptions const& options, config::Server& server,
-                         config::Store& store) {
-    server.listen = options.listen.value_or(server.listen);
-    if (options.store) {
-        store = {.url = *options.store, .indexes = std::move(store.indexes)};
-        if (auto right = check_store_flag(store); !right) return right;
-    }
-    if (options.public_url) {
-        server.public_url = *options.public_url;
-        if (auto const todo = config::misfit(config::Form::url, server.public_url)) {
-            return fail(Code::bad_value, "--public-url " + *options.public_url + ": " + *todo);
-        }
-    }
-    auto const add = [](auto& list, auto const& more) {
-        list.insert(list.end(), more.begin(), more.end());
-    };
-    if (auto right = check_indexes(options.indexes); !right) return right;
-    add(store.indexes, options.indexes);
-    add(server.allowed_hosts, options.allowed_hosts);
-    add(server.allowed_origins, options.allowed_origins);
-    return {};
-}
-
-// File names are relative to the folder of the configuration. nullptr: plain HTTP.
-Result<std::unique_ptr<io::TlsServer>> load_tls(config::Config const& config) {
-    std::string const& cert = config.server.tls_cert;
-    std::string const& key = config.server.tls_key;
-    if (cert.empty() && key.empty()) return nullptr;
-    if (cert.empty() || key.empty())
-        return fail(Code::bad_value, "[server]: tls_cert and tls_key need each other");
-    auto const folder = std::filesystem::path(config.file).parent_path();
-    return io::TlsServer::load((folder / cert).string(), (folder / key).string());
-}
-
-// What models and tools of the configuration use outside the node, besides the node's own.
-struct World : runtime::World {
-    explicit World(config::Limits const& limits)
-        : validators(processes, clock,
-                     {.at_once = limits.validators_at_once, .waiting = limits.validators_waiting}) {
-    }
-    std::unique_ptr<io::ClockControl> clock_control = {};  // null: the clock is not moved
-    io::ProcessHost processes{loop};
-    external::Validators validators;
-    // by user; empty: the server's
-    std::map<std::string, std::unique_ptr<io::FolderHost>> folders = {};
-
-    port::Folders* folders_of(std::string const& user) {
-        auto const found = folders.find(user);
-        if (found != folders.end()) return found->second.get();
-        auto rights = user.empty() ? std::nullopt : rights_of(user);
-        if (!user.empty() && !rights) return nullptr;
-        return (folders[user] = std::make_unique<io::FolderHost>(loop, std::move(rights))).get();
-    }
-};
-
-http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
-    http::GateOptions out;
-    out.tokens = secrets.tokens;
-    out.capability_key = secrets.capability_key;
-    out.allowed_hosts = config.server.allowed_hosts;
-    out.allowed_origins = config.server.allowed_origins;
-    out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
-    out.submissions_per_token_per_s = config.limits.submissions_per_token_per_s;
-    out.submissions_per_call_per_s = config.limits.submissions_per_call_per_s;
-    out.programs = programs_of(config);
-    out.public_url = config.server.public_url;
-    return out;
-}
-
-std::map<std::string, runner::Options::MailOfProject> mail_policies(config::Config const& config) {
-    std::map<std::string, runner::Options::MailOfProject> out;
-    for (config::Project const& project : config.projects)
-        out[project.id] = {project.mail, project.mail_to};
-    return out;
-}
-
-session::Limits session_limits(config::Config const& config) {
-    config::Limits const& limits = config.limits;
-    return {.prompt_bytes = limits.prompt_bytes,
-            .output_bytes = limits.output_bytes,
-            .queue = limits.queued_prompts,
-            .open_calls = limits.open_calls,
-            .calls_per_reply = limits.calls_per_reply,
-            .progress_per_second = limits.progress_per_s,
-            .progress_per_call = limits.progress_per_call,
-            .remind_after = config.server.remind_after,
-            .remind_every = config.server.remind_every};
-}
-
-// A server that listens beyond this machine without TLS, because of a proxy, accepts only the
-// proxy's connections.
-http::HttpOptions http_options(config::Config const& config, ListenAddress const& address,
-                               io::TlsServer* tls, bool insecure) {
-    config::Limits const& limits = config.limits;
-    return {.address = address.host,
-            .port = address.port,
-            .connections_max = limits.connections,
-            .connections_per_address_max = limits.connections_per_address,
-            .buffer_bytes_max = limits.buffer_bytes,
-            .header_bytes_max = limits.header_bytes,
-            .header_time_limit = limits.header_time_limit,
-            .body_time_limit = limits.body_time_limit,
-            .idle_time_limit = limits.idle_time_limit,
-            .heartbeat = limits.heartbeat,
-            .trusted_proxies = config.server.trusted_proxies,
-            .only_proxied = !address.loopback && !tls && !insecure,
-            .tls = tls};
-}
-
-// The settings of the node and of HTTP, from the configuration. Pure.
-runner::Options runner_options(config::Config const& config) {
-    return {.resident_max = config.limits.resident_sessions,
-            .resident_bytes = config.limits.resident_bytes,
-            .resident_time = config.limits.resident_time,
-            .limits = session_limits(config),
-            .mail = mail_policies(config),
-            .completed_after = config.retention.completed_after,
-            .audit_after = config.retention.audit_after};
-}
-
-serve::ServingSettings serving_settings(cli::ServeOptions const& options,
-                                        config::Config const& config, io::TlsServer* tls,
-                                        Secrets const& secrets) {
-    config::Retention const& retention = config.retention;
-    serve::ServingSettings out;
-    out.http =
-        http_options(config, *parse_listen_address(config.server.listen), tls, options.insecure);
-    out.gate = gate_options(config, secrets);
-    out.tokens = secrets.stored;
-    out.devices = secrets.devices;
-    out.push = secrets.push;
-    out.log = log_options(options);
-    out.sources = webhook_sources(config);
-    out.people = people_of(config);
-    out.oidc = oidc_of(config.oidc, secrets.capability_key);
-    out.ages = {retention.completed_after, retention.audit_after, retention.dead_deliveries_after};
-    out.waiting_calls = config.limits.waiting_calls;
-    out.keep = {.messages = retention.messages_per_session,
-                .age = retention.message_age,
-                .bytes = retention.session_bytes};
-    return out;
-}
-
 // The process: a node with the agents of the configuration, and HTTP on it.
 class Server {
 public:
@@ -214,7 +60,7 @@ public:
     Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
            cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
            runtime::OpenedStore opened, std::vector<IndexPlan> indexes,
-           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files)
+           std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files, std::string inherited)
         : world_(world),
           manager_(manager),
           options_(options),
@@ -237,7 +83,13 @@ public:
               {world.loop, world.clock, node_.journal}, std::move(indexes),
               [this] { return node_.nodes.leads(); },
               [this](port::IndexStatus const& status) { report(status); }),
-          telemetry_(Telemetry::of(config_, world, node_.journal)) {
+          telemetry_(Telemetry::of(config_, world, node_.journal)),
+          reloads_({node_.workers,
+                    [&options, inherited = std::move(inherited)] {
+                        return read_again(options, inherited);
+                    },
+                    [this] { return may_reload(); },
+                    [this](config::Config const& read) { return apply(read); }}) {
         node_.registry = assemble(config_, means());
         foreign_.add_to(node_.registry);
         auto settings = serving_settings(options, config_, tls_.get(), secrets);
@@ -252,6 +104,7 @@ public:
         settings.appended = [this] { indexes_.appended(); };
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
+        settings.reload = [this](auto done) { reload(std::move(done)); };
         settings.released = [this](port::Fn<void()> then) { foreign_.start(std::move(then)); };
         if (telemetry_) telemetry_->attach_to(settings);
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
@@ -274,7 +127,7 @@ public:
     int run(int listener) {
         if (auto const url = serving_->listen(listener); !url) return complain(url.error());
         if (auto listens = listen_for_metrics(); !listens) return complain(listens.error());
-        io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { reload(); });
+        io::Signals const signals(world_.loop, [this](int) { stop(0); }, [this] { hang_up(); });
         manager_.watch(world_.loop);
         // Sessions continue when the tools of MCP servers are known, or the servers have failed. A
         // restored copy that holds starts no server.
@@ -289,6 +142,7 @@ public:
 
 private:
     void begin() {
+        begun_ = true;
         node_.start([this] { lost_store(); });
         serving_->start();
         indexes_.start();
@@ -467,18 +321,67 @@ private:
         node_.journal.write([](auto& /*store*/) { return Result<void>(); }, std::move(read));
     }
 
-    void reload() {
+    void hang_up() {
         manager_.reloading();
-        reload_certificate();
-        manager_.ready();
+        reload([this](Result<http::ReloadReport> const& report) {
+            log_reload(serving_->log(), report);
+            manager_.ready();
+        });
     }
 
-    void reload_certificate() {
-        if (!tls_) return serving_->log().info("SIGHUP: no certificate to reload");
-        if (auto const done = tls_->reload(); !done)
-            return serving_->log().error("SIGHUP: the certificate stays as it was",
-                                         {{"why", done.error().detail}});
-        serving_->log().info("SIGHUP: the certificate was reloaded");
+    // The certificate is read again whatever the configuration has.
+    void reload(Reloads::Done done) {
+        auto const certificate = reload_certificate();
+        if (options_.config.empty()) {
+            http::ReloadReport report;
+            if (!certificate.empty()) report.warnings.push_back(certificate);
+            report.warnings.emplace_back(
+                "the server was started without a configuration file: restart it with --config");
+            return done(std::move(report));
+        }
+        reloads_.reload(
+            [certificate, done = std::move(done)](Result<http::ReloadReport> report) mutable {
+                if (report && !certificate.empty()) report->warnings.push_back(certificate);
+                done(std::move(report));
+            });
+    }
+
+    // Returns a warning; empty: none.
+    [[nodiscard]] std::string reload_certificate() {
+        if (!tls_) return {};
+        if (auto const done = tls_->reload(); !done) {
+            serving_->log().error("reload: the certificate stays as it was",
+                                  {{"why", done.error().detail}});
+            return "the certificate stays as it was: " + done.error().detail;
+        }
+        serving_->log().info("reload: the certificate was reloaded");
+        return {};
+    }
+
+    [[nodiscard]] Result<void> may_reload() const {
+        if (stopping_) return fail(Code::draining, "The server is stopping.");
+        if (!begun_) return fail(Code::recovering, "The server is still starting.");
+        return {};
+    }
+
+    // What is under way ends with what it began.
+    [[nodiscard]] Result<http::ReloadReport> apply(config::Config const& read) {
+        if (node_.shared_store && !shares_store(read))
+            return std::unexpected(mistaken(
+                {read.file + ": an external agent keeps its sessions on this machine, and other "
+                             "servers may use the database: set shared_folder = true"}));
+        http::ReloadReport out = compare(config_, read);
+        config::Config next = config::applicable(config_, read);
+        Former const former{config_, node_.registry};
+        agent::Registry registry = assemble(next, means(), &former);
+        foreign_.exchange(servers_of(next), registry);
+        node_.exchange_registry(std::move(registry));
+        config_ = std::move(next);
+        world_.validators.set_limits(validator_limits(config_.limits));
+        serving_->apply(serving_changes(config_));
+        for (config::Problem const& warning : config::warnings(config_))
+            out.warnings.push_back(config::line_of(config_.file, warning));
+        return out;
     }
 
     // A second signal ends the process at once.
@@ -515,7 +418,7 @@ private:
     World& world_;
     io::ServiceManager& manager_;
     cli::ServeOptions const& options_;
-    config::Config const config_;
+    config::Config config_;                     // in force
     std::unique_ptr<io::TlsServer> const tls_;  // null: plain HTTP
     std::shared_ptr<agent::MailSlot> const mail_ = std::make_shared<agent::MailSlot>();
     std::unique_ptr<io::SmtpClient> const mail_client_;  // null: no e-mail is sent
@@ -527,8 +430,10 @@ private:
     Indexes indexes_;
     std::unique_ptr<Telemetry> const telemetry_;  // null: nothing is traced
     AddressFile address_file_{options_.data};
+    bool begun_ = false;
     bool stopping_ = false;
     int status_ = 0;
+    Reloads reloads_;
 };
 
 }  // namespace
@@ -576,8 +481,10 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
     int const listener = *socket ? (*socket)->socket.release() : -1;
+    std::string inherited = *socket ? (*socket)->address : std::string();
     return Server(world, reserve, manager, options, *std::move(config), *secrets,
-                  *std::move(opened), *std::move(indexes), *std::move(tls), web_files)
+                  *std::move(opened), *std::move(indexes), *std::move(tls), web_files,
+                  std::move(inherited))
         .run(listener);
 }
 

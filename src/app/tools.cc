@@ -4,8 +4,7 @@
 #include "external/gate_rule.h"
 #include "external/http_tool.h"
 #include "external/validator.h"
-
-#include <cstdlib>
+#include "io/process/service_manager.h"
 
 namespace dormouse::app {
 
@@ -28,8 +27,7 @@ external::Declared declared_of(config::Tool const& tool) {
 }
 
 void add_variable(std::vector<std::string>& environment, std::string const& name) {
-    if (char const* const value = std::getenv(name.c_str()))
-        environment.push_back(name + "=" + value);
+    if (auto const value = io::variable_now(name)) environment.push_back(name + "=" + *value);
 }
 
 external::Later later_of(config::Later later) {

@@ -178,7 +178,8 @@ void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
     // A session has one prompt at a time; an earlier one that was given up has no outcome.
     std::erase_if(prompted_, [&](auto const& one) { return one.first.first == key.first; });
     prompted_[key] = {program, registry_.pin()};
-    auto gated = [this, key, name = request.agent, done = std::move(done)](Command::Body body) mutable {
+    auto gated = [this, key, name = request.agent,
+                  done = std::move(done)](Command::Body body) mutable {
         if (auto* const ask = std::get_if<AgentAsk>(&body)) set_terms(key.first, name, *ask);
         if (std::holds_alternative<AgentReply>(body) || std::holds_alternative<AgentFailure>(body))
             prompted_.erase(key);
@@ -254,10 +255,8 @@ void AgentEffects::run_on_worker(Tool const& tool, Key key, RunTool run, ToolCal
                                  port::Outcome done) {
     // Written on the worker thread, then read on the loop.
     auto const result = std::make_shared<ToolResult>(Failed{"too many tools wait for a worker"});
-    auto job = [&tool, pin = registry_.pin(), call = std::move(call),
-                result](std::stop_token stop) {
-        *result = run_guarded(tool, call, std::move(stop));
-    };
+    auto job = [&tool, pin = registry_.pin(), call = std::move(call), result](
+                   std::stop_token stop) { *result = run_guarded(tool, call, std::move(stop)); };
     auto finished = [this, key, run = std::move(run), result,
                      done = std::move(done)](bool) mutable {
         running_.erase(key);

@@ -62,9 +62,9 @@ void ModelRequests::ask(Agent const& agent, port::ModelRequest request,
                         port::Fn<void(port::Delta)> delta, port::Outcome done) {
     Key const key{request.session, request.id};
     stop(key.first, key.second);
-    auto const entry = std::make_shared<Request>(
-        Request{key, &agent, registry_.pin(), request.ask, std::move(request.view),
-                std::move(delta), std::move(done)});
+    auto const entry = std::make_shared<Request>(Request{key, &agent, registry_.pin(), request.ask,
+                                                         std::move(request.view), std::move(delta),
+                                                         std::move(done)});
     requests_.emplace(key, entry);
     lines_[agent.model.get()].waiting.push_back(entry);
     begin_waiting(*agent.model);

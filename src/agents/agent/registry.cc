@@ -136,8 +136,12 @@ Tool const* Registry::tool(std::string_view name) const {
     }
     return nullptr;
 }
-Gate const* Registry::gate(std::string_view name) const { return find(now_->gates, name, &Gate::name); }
-Agent const* Registry::agent(std::string_view id) const { return find(now_->agents, id, &Agent::id); }
+Gate const* Registry::gate(std::string_view name) const {
+    return find(now_->gates, name, &Gate::name);
+}
+Agent const* Registry::agent(std::string_view id) const {
+    return find(now_->agents, id, &Agent::id);
+}
 
 bool fits_pattern(std::string_view pattern, std::string_view name) {
     std::size_t at = 0, in = 0;

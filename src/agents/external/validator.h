@@ -54,6 +54,8 @@ public:
     // then `then` is not called any more. Errors: validator_unavailable, overloaded.
     agent::StopTool ask(std::shared_ptr<Validator const> validator, port::OfferedResult what,
                         port::Fn<void(port::ValidationResult)> then);
+    // For results that come from now on.
+    void set_limits(Limits limits) { limits_ = limits; }
     // An empty listener is allowed.
     void on_validated(Listener listener) { listener_ = std::move(listener); }
     [[nodiscard]] std::size_t running() const { return running_.size(); }
@@ -87,7 +89,7 @@ private:
 
     port::Processes& processes_;
     port::Clock const& clock_;
-    Limits const limits_;
+    Limits limits_;
     Listener listener_ = {};
     std::map<Number, Question> running_;
     std::deque<Question> waiting_;

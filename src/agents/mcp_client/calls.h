@@ -46,6 +46,7 @@ public:
     // parameters. `inside`: the request of ours to which it belongs; empty: unknown.
     void asked(Json const& id, std::expected<Question, std::string> question, json::View params,
                std::string const& inside);
+    [[nodiscard]] bool idle() const { return calls_.empty(); }
     // A pause of a call was settled.
     void closed(session::Receipt const& receipt);
     // A notification of progress; also of tasks that were calls of this connection.

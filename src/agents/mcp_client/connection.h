@@ -59,6 +59,10 @@ public:
     [[nodiscard]] ServerSettings const& settings() const { return settings_; }
     // Null: people do not sign in to this server.
     [[nodiscard]] SignIn* sign_in() { return sign_in_.get(); }
+    // Whether it has connected or failed once.
+    [[nodiscard]] bool settled() const { return state_.settled(); }
+    // The newest list.
+    [[nodiscard]] std::vector<ForeignTool> const& tools() const { return tools_; }
     // Of the connection that was ready last.
     [[nodiscard]] Abilities const& abilities() const override { return abilities_; }
 

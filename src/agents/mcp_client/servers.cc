@@ -2,6 +2,7 @@
 
 #include "agent/calls.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dormouse::mcp_client {
@@ -20,6 +21,8 @@ void connect(agent::Tool& tool, Connection& connection) {
         return connection.tasks().poll(call, std::move(done));
     };
 }
+
+constexpr Duration retired_every{200};
 
 bool may_become_task(Abilities const& abilities, ForeignTool const& tool) {
     return abilities.task_by_itself || (abilities.task_on_request && tool.as_task);
@@ -42,45 +45,99 @@ Servers::~Servers() = default;
 
 void Servers::add_to(agent::Registry& registry) {
     registry_ = &registry;
-    unsettled_ = settings_.size();
     for (ServerSettings const& server : settings_) {
-        ConnectionEvents events{
-            .listed = [this, server](auto const& tools) { listed(server, tools); },
-            .warn = warn_,
-            .settled = [this] { one_settled(); },
-            .progress = progress_};
-        connections_.push_back(std::make_unique<Connection>(server, world_, std::move(events)));
-        agent::Tool any;
-        any.name = prefix_of(server.name) + "*";
-        any.terms.crash = session::CrashPolicy::never;
-        connect(any, *connections_.back());
-        registry.add_foreign(prefix_of(server.name), std::move(any));
+        add(server);
+        offer(*connections_.back(), registry);
     }
 }
 
+void Servers::add(ServerSettings const& server) {
+    ++unsettled_;
+    ConnectionEvents events{.listed = [this, server](auto const& tools) { listed(server, tools); },
+                            .warn = warn_,
+                            .settled = [this, server] { settled(server); },
+                            .progress = progress_};
+    connections_.push_back(std::make_unique<Connection>(server, world_, std::move(events)));
+}
+
+// The tools that it has listed so far.
+void Servers::offer(Connection& connection, agent::Registry& registry) {
+    ServerSettings const& server = connection.settings();
+    agent::Tool any;
+    any.name = prefix_of(server.name) + "*";
+    any.terms.crash = session::CrashPolicy::never;
+    connect(any, connection);
+    registry.add_foreign(prefix_of(server.name), std::move(any));
+    set_tools(connection, connection.tools(), registry);
+}
+
 void Servers::start(port::Fn<void()> settled) {
+    started_ = true;
     if (connections_.empty()) return settled();
     settled_ = std::move(settled);
     for (auto const& connection : connections_) connection->start();
 }
 
-void Servers::listed(ServerSettings const& server, std::vector<ForeignTool> const& tools) {
-    std::vector<agent::Tool> out;
-    for (auto const& connection : connections_) {
-        if (connection->settings().name != server.name) continue;
-        for (ForeignTool const& tool : tools) {
-            bool const tasks = may_become_task(connection->abilities(), tool);
-            out.push_back(declare(server, tool, tasks));
-            connect(out.back(), *connection);
+void Servers::exchange(std::vector<ServerSettings> servers, agent::Registry& registry) {
+    auto former = std::exchange(connections_, {});
+    std::vector<Connection*> fresh;
+    for (ServerSettings const& server : servers) {
+        auto const kept = std::ranges::find_if(
+            former, [&](auto const& one) { return one && same(one->settings(), server); });
+        if (kept != former.end()) {
+            connections_.push_back(std::move(*kept));
+        } else {
+            add(server);
+            fresh.push_back(connections_.back().get());
         }
+        offer(*connections_.back(), registry);
     }
-    registry_->set_foreign(prefix_of(server.name), std::move(out));
+    settings_ = std::move(servers);
+    for (auto& one : former)
+        if (one) retire(std::move(one));
+    if (!started_) return;
+    for (Connection* const one : fresh) one->start();
+}
+
+// Polls end without a result: the next ones go to the server of now.
+void Servers::retire(std::unique_ptr<Connection> connection) {
+    connection->tasks().leave();
+    if (!connection->settled()) one_settled();
+    retired_.push_back(std::move(connection));
+    if (retired_.size() == 1) end_retired();
+}
+
+void Servers::end_retired() {
+    world_.loop.after(retired_every, scope_.guard([this] {
+        std::erase_if(retired_, [](auto const& one) { return one->calls().idle(); });
+        if (!retired_.empty()) end_retired();
+    }));
+}
+
+// A server that is retired lists for nobody.
+void Servers::listed(ServerSettings const& server, std::vector<ForeignTool> const& tools) {
+    for (auto const& connection : connections_)
+        if (same(connection->settings(), server)) set_tools(*connection, tools, *registry_);
+}
+
+void Servers::set_tools(Connection& connection, std::vector<ForeignTool> const& tools,
+                        agent::Registry& registry) {
+    ServerSettings const& server = connection.settings();
+    std::vector<agent::Tool> out;
+    for (ForeignTool const& tool : tools) {
+        bool const tasks = may_become_task(connection.abilities(), tool);
+        out.push_back(declare(server, tool, tasks));
+        connect(out.back(), connection);
+    }
+    registry.set_foreign(prefix_of(server.name), std::move(out));
 }
 
 void Servers::closed(session::Receipt const& receipt) {
-    for (auto const& connection : connections_) {
-        connection->calls().closed(receipt);
-        connection->tasks().closed(receipt.pending);
+    for (auto const* const all : {&connections_, &retired_}) {
+        for (auto const& connection : *all) {
+            connection->calls().closed(receipt);
+            connection->tasks().closed(receipt.pending);
+        }
     }
 }
 
@@ -96,7 +153,11 @@ agent::StopTool Servers::ask_model(std::string const& agent, agent::Question que
         return {};
     }
     question.agent = agent;
-    return found->model->ask(std::move(question), [](port::Delta const&) {}, std::move(done));
+    auto stop = found->model->ask(
+        std::move(question), [](port::Delta const&) {}, std::move(done));
+    return [stop = std::move(stop), pin = registry_->pin()]() mutable {
+        if (stop) stop();
+    };
 }
 
 SignIn* Servers::sign_in_of(std::string const& server) const {
@@ -126,7 +187,14 @@ void Servers::finish(std::string const& server, port::ForeignCode code,
 }
 
 void Servers::leave() {
-    for (auto const& connection : connections_) connection->tasks().leave();
+    for (auto const* const all : {&connections_, &retired_})
+        for (auto const& connection : *all) connection->tasks().leave();
+}
+
+// One that is retired has been counted.
+void Servers::settled(ServerSettings const& server) {
+    for (auto const& connection : connections_)
+        if (same(connection->settings(), server)) return one_settled();
 }
 
 void Servers::one_settled() {

@@ -2,6 +2,7 @@
 // The foreign MCP servers of a process: keeps their tools in the registry. On the loop.
 
 #include "agent/tool.h"
+#include "base/scope.h"
 #include "mcp_client/connection.h"
 #include "port/foreign_sign_in.h"
 
@@ -27,6 +28,10 @@ public:
     // Connects. Calls `settled` once, when each server has listed its tools or failed; at once if
     // there are none.
     void start(port::Fn<void()> settled);
+    // Other servers are configured: connects to new and changed ones, and adds all to `registry`,
+    // which then replaces the one before. What is under way at a server that is gone or changed
+    // ends there; then its process ends. REQUIRES: add_to().
+    void exchange(std::vector<ServerSettings> servers, agent::Registry& registry);
     // A pause of a call was settled: a task that the call had at its server and that has not ended
     // is cancelled, and so is the call if nobody answers its question. Other tools' calls are
     // ignored.
@@ -46,7 +51,14 @@ private:
                               port::Fn<void(agent::ModelOutcome)> done);
     [[nodiscard]] SignIn* sign_in_of(std::string const& server) const;
     void listed(ServerSettings const& server, std::vector<ForeignTool> const& tools);
+    static void set_tools(Connection& connection, std::vector<ForeignTool> const& tools,
+                          agent::Registry& registry);
+    void settled(ServerSettings const& server);
     void one_settled();
+    void add(ServerSettings const& server);
+    void offer(Connection& connection, agent::Registry& registry);
+    void retire(std::unique_ptr<Connection> connection);
+    void end_retired();
 
     std::vector<ServerSettings> settings_;
     World world_;
@@ -54,8 +66,11 @@ private:
     Progress::Report progress_;
     agent::Registry* registry_ = nullptr;
     std::vector<std::unique_ptr<Connection>> connections_;
+    std::vector<std::unique_ptr<Connection>> retired_;  // until their calls have ended
+    bool started_ = false;
     std::size_t unsettled_ = 0;
     port::Fn<void()> settled_;
+    Scope scope_;
 };
 
 }  // namespace dormouse::mcp_client

@@ -4,8 +4,10 @@
 #include "port/http.h"
 #include "session/vocabulary.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace dormouse::mcp_client {
@@ -19,6 +21,7 @@ struct OAuthClient {
     std::string id;
     std::string secret;
     std::string scope = {};  // scopes with spaces between; empty: the issuer's default
+    friend bool operator==(OAuthClient const&, OAuthClient const&) = default;
 };
 
 struct ServerSettings {
@@ -40,6 +43,19 @@ struct ServerSettings {
     Asks asks = Asks::destructive;
     bool sampling = false;  // the server may ask for answers of the agent's model
 };
+
+// Whether a connection with the one serves the other as well.
+[[nodiscard]] inline bool same(ServerSettings const& one, ServerSettings const& other) {
+    auto const all = [](ServerSettings const& of) {
+        return std::tie(of.name, of.argv, of.cwd, of.environment, of.url, of.oauth, of.sign_in,
+                        of.time_limit, of.task_limit, of.answer_limit, of.start_limit,
+                        of.message_max, of.asks, of.sampling);
+    };
+    auto const header = [](port::HttpHeader const& a, port::HttpHeader const& b) {
+        return a.name == b.name && a.value == b.value;
+    };
+    return all(one) == all(other) && std::ranges::equal(one.headers, other.headers, header);
+}
 
 // The beginning of the names of its tools.
 [[nodiscard]] inline std::string prefix_of(std::string const& server) {

@@ -180,6 +180,7 @@ std::string place(json::View problem) {
         out += " Did you mean " + *nearest + "?";
     }
     problem["ids"].elements([&](json::View id) { out += "\n  " + id.string_or(""); });
+    problem["mistakes"].elements([&](json::View one) { out += "\n  " + one.string_or(""); });
     problem["errors"].elements([&](json::View error) {
         out += "\n  " + error["pointer"].string_or("") + ": " + error["message"].string_or("");
     });

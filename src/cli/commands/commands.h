@@ -132,6 +132,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, SentArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, InboxArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ReleaseArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ReloadArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AliasArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);

@@ -13,6 +13,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::http {
@@ -48,6 +49,10 @@ class Gate {
 public:
     Gate(GateOptions options, port::Clock const& clock);
     void set_port(std::uint16_t port) { options_.port = port; }
+    // See GateOptions.
+    void set_programs(std::set<std::string, std::less<>> programs) {
+        options_.programs = std::move(programs);
+    }
 
     // Returns why the request is refused; nullopt: it may continue. `open`: needs no token.
     [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head, bool open = false);

@@ -8,6 +8,7 @@
 #include "http/access/people.h"
 #include "http/objects/problem.h"
 #include "http/resources/operations/facts.h"
+#include "http/resources/operations/reload.h"
 #include "http/resources/pages/web_page.h"
 #include "http/resources/rights.h"
 #include "http/transport/http.h"
@@ -92,6 +93,8 @@ struct Services {
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
+    // Reloads the configuration. Empty: there is none.
+    std::function<void(port::Fn<void(Result<ReloadReport>)> done)> reload = {};
 };
 
 // One request and its answer. Handlers hold it (shared) until they have answered.

@@ -250,6 +250,7 @@ std::vector<Route> server_routes() {
         {"GET", {"api", "doctor"}, plain, get_doctor, "calls cursor", admin_server},
         {"POST", {"api", "doctor", "repair"}, plain, post_repair, "", admin_server},
         {"POST", {"api", "release"}, plain, post_release, "", admin_server},
+        {"POST", {"api", "reload"}, plain, post_reload, "", admin_server},
         {"GET", {"api", "audit"}, plain, get_audit, "session by type limit cursor", admin_server},
         {"GET", {"api", "nodes"}, plain, get_nodes, "", operate_server},
         {"GET", {"api", "starts"}, plain, get_starts, "", read_nothing},

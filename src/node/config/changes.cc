@@ -10,12 +10,13 @@ namespace dormouse::config {
 
 namespace {
 
-template <class T> T without_line(T value) {
+template <class T>
+T without_line(T value) {
     if constexpr (requires { value.line; }) value.line = 0;
     return value;
 }
 
-// How elements are told apart.
+// What identifies an element.
 std::string name_of(Tool const& one) { return one.name; }
 std::string name_of(Mcp const& one) { return one.name; }
 std::string name_of(User const& one) { return one.name; }
@@ -25,22 +26,33 @@ std::string name_of(Notify const& one) {
     auto const words = split_words(kind->words);
     return words.at(static_cast<std::size_t>(one.kind));
 }
-template <class T> std::string name_of(T const& one) { return one.id; }
+template <class T>
+std::string name_of(T const& one) {
+    return one.id;
+}
+
+// When elements of a list are added and removed; restart if all of its keys are.
+Applies applies_of(std::string_view section) {
+    bool const later = std::ranges::all_of(
+        keys_of(section), [](Key const* key) { return key->applies == Applies::restart; });
+    return later ? Applies::restart : Applies::reload;
+}
 
 class Comparison {
 public:
     template <class T>
-    void section(std::string_view name, T const& was, T const& is, std::string const& element = {}) {
+    void section(std::string_view name, T const& was, T const& is,
+                 std::string const& element = {}) {
         std::string_view last;
         for (Key const* const key : keys_of(name)) {
             bool const held = key->same && *key->owner == typeid(T);
             if (!held || key->same(&was, &is) || key->name == last) continue;
             last = key->name;
-            out_.push_back({heading(name), element, std::string(last), Change::How::changed,
-                            key->applies});
+            out_.push_back(
+                {heading(name), element, std::string(last), Change::How::changed, key->applies});
         }
         if (last.empty() && without_line(was) != without_line(is))
-            out_.push_back({heading(name), element});
+            out_.push_back({heading(name), element, {}, Change::How::changed, applies_of(name)});
     }
 
     // Elements with the same name are compared in their order.
@@ -64,31 +76,32 @@ public:
 
 private:
     void add(std::string_view section, std::string element, Change::How how) {
-        out_.push_back({heading(section), std::move(element), {}, how});
+        out_.push_back({heading(section), std::move(element), {}, how, applies_of(section)});
     }
 
     std::vector<Change> out_;
 };
 
-// Sections of which some keys hold no member are kept as a whole or not at all.
-template <class T> void keep(std::string_view section, T& next, T const& in_force) {
-    auto const rows = keys_of(section);
-    bool const whole = std::ranges::all_of(
-        rows, [](Key const* key) { return key->applies == Applies::restart; });
-    if (whole) {
+// A section of which all keys need a restart is kept as a whole.
+template <class T>
+void keep(std::string_view section, T& next, T const& in_force) {
+    if (applies_of(section) == Applies::restart) {
         next = in_force;
         return;
     }
-    for (Key const* const key : rows)
+    for (Key const* const key : keys_of(section))
         if (key->applies == Applies::restart) key->copy(&next, &in_force);
+}
+template <class T>
+void keep_list(std::string_view section, std::vector<T>& next, std::vector<T> const& in_force) {
+    if (applies_of(section) == Applies::restart) next = in_force;
 }
 
 }  // namespace
 
 std::string text(Change const& change) {
     std::string out = change.heading + (change.name.empty() ? "" : " " + change.name);
-    if (!change.key.empty())
-        out += (change.name.empty() ? " " : ": ") + change.key;
+    if (!change.key.empty()) out += (change.name.empty() ? " " : ": ") + change.key;
     if (change.how == Change::How::added) out += " (added)";
     if (change.how == Change::How::removed) out += " (removed)";
     return out;
@@ -122,6 +135,9 @@ Config applicable(Config const& in_force, Config next) {
     keep("retention", next.retention, in_force.retention);
     keep("email", next.email, in_force.email);
     keep("oidc", next.oidc, in_force.oidc);
+    keep_list("project", next.projects, in_force.projects);
+    keep_list("webhook", next.webhooks, in_force.webhooks);
+    keep_list("notify", next.notifies, in_force.notifies);
     return next;
 }
 

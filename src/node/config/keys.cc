@@ -20,9 +20,11 @@ constexpr Key server_rows[] = {
         .like("https://dm.example.org")
         .at_restart(),
     texts<&Server::allowed_hosts>("allowed_hosts", host,
-                                  "More values of the Host header to accept."),
+                                  "More values of the Host header to accept.")
+        .at_restart(),
     texts<&Server::allowed_origins>("allowed_origins", origin,
-                                    "Origins of other web pages that may call."),
+                                    "Origins of other web pages that may call.")
+        .at_restart(),
     texts<&Server::trusted_proxies>(
         "trusted_proxies", network,
         "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted.")
@@ -33,7 +35,7 @@ constexpr Key server_rows[] = {
         .like("server.pem")
         .at_restart(),
     text<&Server::tls_key>("tls_key", some_text,
-                           "PEM file of the certificate's key. SIGHUP reads both files again.")
+                           "PEM file of the certificate's key. A reload reads both files again.")
         .like("server.key")
         .at_restart(),
     text<&Server::metrics_listen>("metrics_listen", address,
@@ -42,7 +44,8 @@ constexpr Key server_rows[] = {
         .at_restart(),
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
-        "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
+        "HOST[:PORT] to which webhooks may be sent although it is not public, also by http.")
+        .at_restart(),
     text<&Server::push_contact>("push_contact", contact,
                                 "Whom push services may ask about notifications of kind web-push: "
                                 "\"mailto:\" and an address, or an https URL; default: public_url.")
@@ -53,10 +56,12 @@ constexpr Key server_rows[] = {
     duration<&Server::remind_after>(
         "remind_after", {second, 10 * year},
         "Time until a reminded event for a question to people (approval, user_input, elicitation).")
-        .like("1h"),
+        .like("1h")
+        .at_restart(),
     duration<&Server::remind_every>("remind_every", {second, 10 * year},
                                     "Interval of further reminded events; at most 100.")
-        .like("1d"),
+        .like("1d")
+        .at_restart(),
 };
 
 constexpr Key retention_rows[] = {
@@ -459,21 +464,24 @@ constexpr Key email_rows[] = {
 
 constexpr auto all = joined(
     of("server", server_rows), at_restart(of("store", store_rows)), of("limits", limits_rows),
-    of("retention", retention_rows), at_restart(of("email", email_rows)),
+    at_restart(of("retention", retention_rows)), at_restart(of("email", email_rows)),
     at_restart(of("oidc", oidc_rows)), at_restart(of("telemetry", telemetry_rows)),
-    of("project", project_rows), of("model", model_rows), of("agent", agent_rows),
+    at_restart(of("project", project_rows)), of("model", model_rows), of("agent", agent_rows),
     of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
     of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),
     of("mcp", mcp_more_rows), of("gate", gate_rows), of("budget", budget_rows),
-    of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
-    of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
-    of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
-    of("notify", notify_bot_rows, "slack-bot, telegram"),
-    of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
-    of("notify", notify_to_rows, "email, web-push"), of("notify", notify_more_rows),
+    of("source", source_rows), at_restart(of("webhook", webhook_rows)),
+    at_restart(joined(of("notify", notify_rows),
+                      of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
+                      of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
+                      of("notify", notify_bot_rows, "slack-bot, telegram"),
+                      of("notify", notify_signing_rows, "slack-bot"),
+                      of("notify", notify_command_rows, "command"),
+                      of("notify", notify_to_rows, "email, web-push"),
+                      of("notify", notify_more_rows))),
     of("user", user_rows));
 
 }  // namespace rows

@@ -8,14 +8,16 @@ namespace dormouse::config::rows {
 inline constexpr Key limits_rows[] = {
     number<&Limits::submissions_per_token_per_s>(
         "submissions_per_token_per_s", {1, many},
-        "Outcomes and progress submitted with one token, except from this machine; more get 429."),
+        "Outcomes and progress submitted with one token, except from this machine; more get 429.")
+        .at_restart(),
     number<&Limits::submissions_per_call_per_s>("submissions_per_call_per_s", {1, many},
-                                                "The same for one pending call."),
+                                                "The same for one pending call.")
+        .at_restart(),
     number<&Limits::failed_auth_per_address_per_s>(
         "failed_auth_per_address_per_s", {1, many},
-        "Requests without a valid token from one address; more get 429."),
-    number<&Limits::connections>("connections", {1, many}, "Connections at once.")
+        "Requests without a valid token from one address; more get 429.")
         .at_restart(),
+    number<&Limits::connections>("connections", {1, many}, "Connections at once.").at_restart(),
     number<&Limits::connections_per_address>(
         "connections_per_address", {1, many},
         "Connections of one address (IPv6: one /64), except this machine and trusted proxies.")
@@ -41,32 +43,42 @@ inline constexpr Key limits_rows[] = {
         .at_restart(),
     number<&Limits::resident_sessions>(
         "resident_sessions", {1, many},
-        "Sessions kept in memory; idle ones beyond it are released, busy ones are not."),
+        "Sessions kept in memory; idle ones beyond it are released, busy ones are not.")
+        .at_restart(),
     number<&Limits::resident_bytes>(
         "resident_bytes", {mib, 4'000'000'000},
-        "Approximate memory of idle sessions; beyond it the longest idle ones are released."),
+        "Approximate memory of idle sessions; beyond it the longest idle ones are released.")
+        .at_restart(),
     duration<&Limits::resident_time>("resident_time", {second, day},
-                                     "Idle time after which a session leaves memory."),
+                                     "Idle time after which a session leaves memory.")
+        .at_restart(),
     number<&Limits::validators_at_once>("validators_at_once", {1, 1'000},
                                         "Validators of results that run at once."),
     number<&Limits::validators_waiting>("validators_waiting", {0, 100'000},
                                         "Results that wait for their validator; more get 503."),
     number<&Limits::prompt_bytes>("prompt_bytes", {1'024, mib},
-                                  "Bytes of a prompt's text; longer ones get 413."),
+                                  "Bytes of a prompt's text; longer ones get 413.")
+        .at_restart(),
     number<&Limits::output_bytes>(
         "output_bytes", {1'024, mib},
-        "Bytes of an output or a result in the journal; longer ones become artifacts."),
+        "Bytes of an output or a result in the journal; longer ones become artifacts.")
+        .at_restart(),
     number<&Limits::queued_prompts>("queued_prompts", {1, 100},
-                                    "Prompts that wait for a session's open turn; more get 429."),
-    number<&Limits::open_calls>("open_calls", {1, 10'000}, "Open tool calls of one session."),
+                                    "Prompts that wait for a session's open turn; more get 429.")
+        .at_restart(),
+    number<&Limits::open_calls>("open_calls", {1, 10'000}, "Open tool calls of one session.")
+        .at_restart(),
     number<&Limits::waiting_calls>("waiting_calls", {1, 1'000'000},
                                    "Waiting calls of one project at which POST /api/pending is "
                                    "refused."),
-    number<&Limits::calls_per_reply>("calls_per_reply", {1, 1'000}, "Tool calls of one reply."),
+    number<&Limits::calls_per_reply>("calls_per_reply", {1, 1'000}, "Tool calls of one reply.")
+        .at_restart(),
     number<&Limits::progress_per_s>("progress_per_s", {1, 10},
-                                    "Progress reports of one call each second."),
+                                    "Progress reports of one call each second.")
+        .at_restart(),
     number<&Limits::progress_per_call>("progress_per_call", {1, 10'000},
-                                       "Total progress reports of one call."),
+                                       "Total progress reports of one call.")
+        .at_restart(),
 };
 
 }  // namespace dormouse::config::rows

@@ -129,7 +129,17 @@ http::Services Serving::services(ServingSettings const& settings) {
             .indexes = settings.indexes,
             .say = saying(),
             .exports = settings.exports,
-            .release = [this](auto done) { release(std::move(done)); }};
+            .release = [this](auto done) { release(std::move(done)); },
+            .reload = settings.reload};
+}
+
+void Serving::apply(ServingChanges changes) {
+    http::Services& services = api_.services();
+    services.facts.config = std::move(changes.config);
+    services.sources = std::move(changes.sources);
+    services.waiting_calls = changes.waiting_calls;
+    services.people.persons = std::move(changes.persons);
+    gate_.set_programs(std::move(changes.programs));
 }
 
 std::function<void(std::string_view)> Serving::saying() const {

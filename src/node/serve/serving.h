@@ -21,6 +21,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,18 @@ struct ServingSettings {
     // Called on the loop when a person has released a restored copy, before its work starts; calls
     // `then`. May be empty.
     std::function<void(port::Fn<void()> then)> released = {};
+    // Reloads the configuration. Empty: there is none.
+    std::function<void(port::Fn<void(Result<http::ReloadReport>)> done)> reload = {};
+};
+
+// What may change while it serves.
+struct ServingChanges {
+    Json config = {};  // the effective configuration, for the API
+    // Agents that run programs (GateOptions::programs).
+    std::set<std::string, std::less<>> programs = {};
+    std::vector<webhook::Source> sources = {};
+    std::vector<http::Person> persons = {};
+    std::uint32_t waiting_calls = 10'000;
 };
 
 // The key that signs callback URLs. Blocks. A store in memory gets a new key each time.
@@ -106,6 +119,9 @@ public:
     // Starts to send webhooks and waiting deliveries; a copy that holds does so when it is
     // released.
     void start();
+
+    // On the loop: other settings from now on.
+    void apply(ServingChanges changes);
 
     void stop_accepting() override;
     void end(port::Fn<void()> done) override;

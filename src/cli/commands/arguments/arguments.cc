@@ -186,6 +186,8 @@ void Grammar::add_checks() {
         add("doctor", "Prove that no session is stuck", "dormouse doctor --repair", doctor);
     d->add_flag("--check", doctor->check, "Also compare the rows derived from journals with them");
     d->add_flag("--repair", doctor->repair, "The same, and rebuild rows that differ");
+    add("reload", "Apply the changed configuration to the running server", "dormouse reload",
+        std::make_shared<ReloadArgs>());
     add_retention();
     auto const deliveries = std::make_shared<DeliveriesArgs>();
     auto* const s = add("deliveries", "Outgoing deliveries: webhooks and notifications",

@@ -199,6 +199,7 @@ struct InboxArgs {
 struct ReleaseArgs {
     std::string mail;  // empty: the hold of a restored copy
 };
+struct ReloadArgs {};
 struct AliasArgs {
     std::string session;  // empty: list the aliases
     std::string alias;
@@ -367,7 +368,7 @@ using Command =
                  MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
                  ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
                  BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
-                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs>;
+                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs>;
 
 struct Invocation {
     Global global;

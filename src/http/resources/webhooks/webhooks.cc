@@ -216,7 +216,9 @@ void Webhooks::read(Bits128 const& key, PendingId const& place) {
         std::optional<Submit> command = {};
     };
     port::KeptRow const& kept = kept_.at(key);
-    auto const at = std::make_shared<Reading>(*source(kept.source), kept);
+    webhook::Source const* const from = source(kept.source);
+    if (!from) return;  // the source is not configured any more
+    auto const at = std::make_shared<Reading>(*from, kept);
     auto work = [at] {
         auto const body = json::check(at->row.body);
         auto const payload =

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -85,6 +87,23 @@ Result<std::string> read_credential(std::string const& path) {
     return value;
 }
 
+// Filled while the process has one thread.
+std::set<std::string, std::less<>>& taken() {
+    static std::set<std::string, std::less<>> names;
+    return names;
+}
+
+// nullopt: there is no such file, or it cannot be used.
+std::optional<std::string> credential_now(std::string const& name) {
+    char const* const folder = std::getenv("CREDENTIALS_DIRECTORY");
+    if (!folder || !is_variable(name)) return std::nullopt;
+    for (std::string_view const prefix : {std::string_view(), credential_prefix}) {
+        auto value = read_credential(std::string(folder).append("/").append(prefix).append(name));
+        if (value) return *std::move(value);
+    }
+    return std::nullopt;
+}
+
 bool listens(int fd) {
     int value = 0;
     socklen_t size = sizeof value;
@@ -131,6 +150,14 @@ void ServiceManager::send(std::string const& message) const {
                                reinterpret_cast<sockaddr const*>(&name), size));
 }
 
+std::optional<std::string> variable_now(std::string const& name) {
+    char const* const value = std::getenv(name.c_str());
+    std::optional<std::string> out;
+    if (!value || taken().contains(name)) out = credential_now(name);
+    if (!out && value) out = value;
+    return out;
+}
+
 Result<void> take_credentials() {
     char const* const folder = std::getenv("CREDENTIALS_DIRECTORY");
     if (!folder) return {};
@@ -144,6 +171,7 @@ Result<void> take_credentials() {
         auto value = read_credential(entry.path().string());
         if (!value) return std::unexpected(std::move(value.error()));
         ::setenv(name.c_str(), value->c_str(), 0);
+        taken().insert(name);
     }
     if (error) return fail(Code::bad_value, std::string(folder) + ": " + error.message());
     return {};

@@ -57,6 +57,9 @@ struct InheritedSocket {
 // and in no /proc/PID/environ. A line break at the end is left out. While the process has one
 // thread. Errors: bad_value, if a file cannot be read or has over 64 KiB or a NUL byte.
 [[nodiscard]] Result<void> take_credentials();
+// The value of a variable of this process; of one that take_credentials() has set, or that is not
+// set, what its file contains now. nullopt: neither exists. On any thread.
+[[nodiscard]] std::optional<std::string> variable_now(std::string const& name);
 
 // inherited_socket() for descriptor `fd`, which is owned from then on.
 [[nodiscard]] Result<InheritedSocket> adopt_socket(int fd);
