@@ -254,8 +254,9 @@ class ForeignServers(Reloading):
         self.assertEqual(self.running(), ['one', 'two'])
         answer = self.reload(self.uses('two', 'three'), self.program('two', ask='"all"'),
                              self.program('three'))
-        self.assertEqual(answer['applied'], ['[[agent]] ops: tools', '[[mcp]] two: ask', '[[mcp]] three (added)',
-                                             '[[mcp]] one (removed)'])
+        self.assertEqual(answer['applied'], [
+            '[[agent]] ops: tools', '[[mcp]] two: ask', '[[mcp]] three (added)',
+            '[[mcp]] one (removed)'])
         wait_for(lambda: {'mcp:two:look', 'mcp:three:look'} <= set(self.tools()), what='tools')
         self.assertNotIn('mcp:one:look', self.tools())
         wait_for(lambda: self.running() == ['three', 'two'], what='the end of the others')
