@@ -175,6 +175,17 @@ class WhatIsApplied(Reloading):
             stream.until(lambda frame: (frame.data or {}).get('type') == 'turn_ended')
         self.assertEqual(poller.end()['status'], 'completed')
 
+    def test_secret_in_a_credential_file_is_read_again(self):
+        secrets = self.folder / 'secrets'
+        secrets.mkdir()
+        (secrets / 'dormouse_CI_SECRET').write_text('whsec_' + 'b25l' * 8 + '\n')
+        source = '[[source]]\nid = "ci"\nkind = "standard"\nsecrets_env = ["CI_SECRET"]\n'
+        self.serve(self.ops('"todo"'), source, CREDENTIALS_DIRECTORY=str(secrets))
+        self.assertEqual(self.reload()['applied'], [])
+        (secrets / 'dormouse_CI_SECRET').write_text('whsec_' + 'dHdv' * 8 + '\n')
+        self.assertEqual(self.reload()['applied'], ['[[source]] ci: secrets_env'])
+        self.assertNotIn('dHdv', self.server.tail())
+
     def test_token_stays_valid(self):
         server = self.serve(self.ops('"todo"'))
         made = server.post('/api/tokens', {'name': 'ci', 'role': 'operate'})
