@@ -104,8 +104,8 @@ void Registry::set_foreign(std::string_view prefix, std::vector<Tool> tools) {
 }
 
 void Registry::set_budgets(std::string_view agent, session::Budgets budgets) {
-    auto const found = std::ranges::find(agents_, agent, &Agent::id);
-    CHECK(found != agents_.end() && budgets);
+    auto const found = std::ranges::find(now_->agents, agent, &Agent::id);
+    CHECK(found != now_->agents.end() && budgets);
     found->terms.timed = std::ranges::any_of(*budgets, [](session::Budget const& budget) {
         return budget.name.kind == session::BudgetKind::wall_time;
     });

@@ -3,6 +3,7 @@
 #include "config/keys.h"
 #include "config/values.h"
 
+#include "base/text/duration.h"
 #include "json/json.h"
 
 namespace dormouse::config {
@@ -86,8 +87,8 @@ void write_value(json::Writer& out, Key const& key) {
 std::string description(Key const& key) {
     std::string out = meaning(key);
     if (key.kind == Kind::duration)
-        out += " From " + duration_text(key.min) + " to " + duration_text(key.max) +
-               (key.none ? ", or none." : ".");
+        out += " From " + duration_text(Duration(key.min)) + " to " +
+               duration_text(Duration(key.max)) + (key.none ? ", or none." : ".");
     auto const by_default = default_of(key);
     return by_default.empty() ? out : out + " Default: " + by_default + ".";
 }
