@@ -64,9 +64,10 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 }
 
 // Number of fields of each event, in the order of EventChoice.
-constexpr std::array<std::size_t, std::variant_size_v<EventChoice>> field_counts{
-    9, 12, 3, 5, 4, 7, 4, 3, 7, 4,  3,  4, 8, 2, 2, 2, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3,
-    4, 3,  1, 1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6};
+constexpr auto field_counts = std::to_array<std::size_t>(
+    {9, 13, 3, 5, 4, 7, 4, 3, 7,  4,  3, 4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4,
+     3, 1,  1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3});
+static_assert(field_counts.size() == std::variant_size_v<EventChoice>);
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
     if constexpr (I == std::variant_size_v<EventChoice>) {
@@ -95,6 +96,7 @@ Time at(std::int64_t ms) { return from_ms(1'795'290'000'000 + ms); }
 PendingId pending(Generation generation = 2) { return {id(), 9, generation, {7, 7, 7}}; }
 Actor const by{ActorType::webhook, "ci:main"};  // a name may contain colons
 Json const value = Json::trusted(R"({"n":1e6,"s":"\u000a"})");
+std::string const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 Event event(Event::Body body, TurnNo turn = 3) {
     Event out;
@@ -228,7 +230,7 @@ void add_pause_events(AddEvent const& add) {
     add(GateAsked{pending(1), "first", rich_pause(), at(9'000)});
     add(GateDecided{9, "first", true, "", value, sha256(json::canonical(value))});
     add(GateDecided{9, "first", false, "denied: no", std::nullopt, {}});
-    add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), decision()});
+    add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), decision(), trace});
     add(Submitted{receipt(SubmissionKind::result, CallStatus::completed), result()});
     add(Voted{pending(), by, true, sha256("payload"), decision()});
     add(GateMissing{9, "first"});
@@ -275,7 +277,7 @@ std::vector<Event> one_of_each() {
                        Parent{id(), 3, 2}},
         0);
     add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(),
-                      "k.d", 2, 5, 7});
+                      "k.d", 2, 5, 7, value, 3, trace});
     add(InputDropped{12, "cancelled"});
     add(TurnStarted{3, 2, InputSource::task, terms, true});
     add(ModelRequested{2, 3, 41, 5});
