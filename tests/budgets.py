@@ -4,6 +4,7 @@
 import concurrent.futures
 import pathlib
 import tempfile
+import unittest
 
 from dormouse import Case, Client, main, run, wait_for
 
@@ -104,7 +105,7 @@ class Budgets(Case):
                    if p['type'] == 'tool']
         self.assertEqual(part['state']['output'], 'live')
         self.server.prompt(session, 'hello')
-        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertEqual(self.server.said(session), 'deploy A: live\nYou said: hello')
 
     def test_expiry_ends_the_turn(self):
         session, call = self.reached('steps = 1', 'timeout = "1h"')
@@ -174,7 +175,8 @@ class Budgets(Case):
         fork = self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
         self.assertEqual(self.server.open_calls(fork), [])
         self.server.prompt(fork, 'hello')
-        self.assertEqual(self.server.said(fork), 'You said: hello')
+        stays = f'deploy A failed: stays with session {session}'
+        self.assertEqual(self.server.said(fork), stays + '\nYou said: hello')
         self.assertEqual(self.asked(session)['id'], call['id'])
         self.assertStatus(self.server.decide(call, True), 200)
         self.server.at_rest(session)
@@ -252,8 +254,10 @@ class Budgets(Case):
         self.assertIn('dormouse_calls_paused_total{reason="budget"} 1', text)
         self.assertStatus(self.raised_by(call, 7), 200)
         audited = self.server.items('/api/audit?type=budget_raised')
-        self.assertEqual([line['amount'] for line in audited], [7])
+        self.assertEqual([one['line']['amount'] for one in audited], [7])
 
+
+class OfTheConfiguration(unittest.TestCase):
     def test_configuration_is_checked(self):
         for lines, what in (
             ('per = "turn"', 'has no tokens'),

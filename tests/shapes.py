@@ -293,6 +293,7 @@ DOCTOR = {
     'nodes': list,
     'others': list,
     'indexes': list,
+    'traces': maybe(dict),
     'queues': dict,
 }
 
