@@ -128,7 +128,7 @@ test('picture that is too large is made smaller, and another file is refused', a
     ['broken.png', 'image/png'],
   ] as const) {
     await chooser.setInputFiles({ name, mimeType, buffer: Buffer.alloc(5_300_000, 'a') });
-    await shows(page, `${name} must be at most 5 MiB`);
+    await shows(page, `${name} must be at most 5.2 MB`);
   }
   await message(page).fill('see');
   await button(page, 'Send').click();

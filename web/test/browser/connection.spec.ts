@@ -54,6 +54,8 @@ test('prompt written offline is kept and sent once under one key', async ({ page
   page.on('request', (request) => {
     if (request.url().includes('/prompt')) sent.push(String(request.headers()['idempotency-key']));
   });
+  // The history is kept a second after it was shown.
+  await expect.poll(() => page.evaluate(KEPT)).toBe(1);
   await server.kill();
   await page.getByLabel('Message', { exact: true }).fill('written offline');
   await button(page, 'Send').click();
