@@ -392,22 +392,6 @@ std::string pending_text(json::View call, Time now, Style style) {
     return out;
 }
 
-std::string submission_text(json::View answer) {
-    auto const outcome = answer["outcome"].string_or("applied");
-    auto const receipt = answer["receipt"];
-    auto out = escape_for_terminal(outcome);
-    if (outcome == "duplicate")
-        out = "duplicate: the same outcome was already accepted; this is its receipt";
-    if (outcome == "counted") out = "counted: more votes are needed";
-    if (!receipt.exists() || receipt.is_null()) return out + "\n";
-    out += "\n  " + safe(receipt["kind"]) + ", " + safe(receipt["status"]) + ", " +
-           safe(receipt["digest"]);
-    out += ", receipt " + safe(receipt["id"]) + "\n";
-    if (auto const rule = answer["ruleID"].string())
-        out += "  later calls are allowed by the rule " + escape_for_terminal(*rule) + "\n";
-    return out;
-}
-
 std::string explain_text(json::View answer, Time now, Style style) {
     auto const session = answer["session"];
     auto out = session_text(session, now, style);

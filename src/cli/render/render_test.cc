@@ -285,6 +285,9 @@ TEST(Submissions, Receipt_SaysAppliedOrDuplicate) {
                          R"("status":"completed","digest":"sha256:1"}})";
     EXPECT_EQ(submission_text(json::View(applied)),
               "applied\n  result, completed, sha256:1, receipt rcp_1\n");
+    auto const by_webhook =
+        R"({"outcome":"applied","receipt":{"status":"completed","digest":"d"}})";
+    EXPECT_EQ(submission_text(json::View(by_webhook)), "applied\n  completed, d\n");
     auto const again = R"({"outcome":"duplicate","duplicate":true,"receipt":null})";
     EXPECT_EQ(submission_text(json::View(again)).substr(0, 10), "duplicate:");
 }

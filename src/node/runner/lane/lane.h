@@ -147,7 +147,8 @@ public:
     [[nodiscard]] bool recent_from_start() const {
         CHECK(state_);
         if (state_->base.through != 0) return false;
-        return recent_.empty() || recent_.front()->event.seq == 1;
+        // A lane that was loaded from a snapshot of its newest event has no records.
+        return recent_.empty() ? state_->head == 0 : recent_.front()->event.seq == 1;
     }
 
     [[nodiscard]] bool may_sleep() const;

@@ -91,6 +91,15 @@ TEST_F(LaneSnapshot, LoadFromSnapshot_RestoresTheState) {
     EXPECT_FALSE(host.lane->recent_from_start());
 }
 
+TEST_F(LaneSnapshot, OfTheNewestEvent_HistoryIsNotTakenForEmpty) {
+    (void)create();
+    for (int i = 0; snapshots_sent() == 0; ++i) change(i);
+    reopen();
+    (void)ask(Tick{});
+    ASSERT_EQ(on_disk().snapshot->seq, host.lane->state().head);
+    EXPECT_FALSE(host.lane->recent_from_start());
+}
+
 TEST_F(LaneSnapshot, AfterALoad_ModelSeesTheWholeSession) {
     (void)create();
     (void)ask(prompt("the very first"));
