@@ -68,7 +68,8 @@ Outcome<void> name_call(Context const& context, Client& client, std::string cons
 
 std::string request_text(Context const& context, SignedDelivery const& delivery) {
     std::string out = "POST " + server_url(context.global, context.env) + delivery.target + "\n";
-    for (auto const& [name, value] : delivery.headers) out += name + ": " + value + "\n";
+    for (auto const& [name, value] : delivery.headers)
+        out.append(name).append(": ").append(value).append("\n");
     return escape_for_terminal(out + "\n" + delivery.body, true) + "\n";
 }
 

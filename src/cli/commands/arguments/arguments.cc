@@ -59,6 +59,7 @@ Grammar::Grammar(std::string const& version) {
         "of ask: 11 denied, 12 expired, 13 cancelled.\n\n"
         "Example:\n  dormouse serve &\n  dormouse prompt 'deploy A'\n  dormouse result pnd_… live");
     add_programs();
+    add_trials();
     add_prompt();
     add_lists();
     add_submissions();
@@ -143,7 +144,9 @@ void Grammar::add_programs() {
                   "Log lines; auto is text on a terminal (auto)")
         ->type_name("FORMAT")
         ->check(CLI::IsMember(std::vector<std::string>{"auto", "text", "json"}));
+}
 
+void Grammar::add_trials() {
     auto const dev = std::make_shared<DevArgs>();
     auto* const v =
         add("dev", "Run a server to try a configuration: restarts on change, shows events",

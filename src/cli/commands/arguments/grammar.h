@@ -36,6 +36,7 @@ private:
                   std::shared_ptr<Args> const& args);
 
     void add_programs();
+    void add_trials();
     void add_prompt();
     void add_lists();
     void add_waiting();

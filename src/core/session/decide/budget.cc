@@ -206,7 +206,10 @@ void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission con
         who += " ended the turn" + (what.reason.empty() ? "." : ": " + what.reason + ".");
         return end_at_budget(d, who, use);
     }
-    std::int64_t const amount = raise_in(use, what.content).value_or(use.raise);
+    // The amount counts from what is used: a raise that only covers what was used beyond the limit
+    // would ask again at once.
+    std::int64_t const beyond = std::max<std::int64_t>(0, use.used - use.limit);
+    std::int64_t const amount = beyond + raise_in(use, what.content).value_or(use.raise);
     d.emit(BudgetRaised{call, {use.name, amount}, d.command.by});
 }
 

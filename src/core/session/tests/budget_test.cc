@@ -217,7 +217,23 @@ TEST_F(BudgetTest, Cost_CountsItsCurrencyOnly) {
               "content.raise must be a number of USD, more than 0 and at most 1500 USD; the call "
               "still waits.");
     EXPECT_EQ(types(raise("0.25")), "submitted budget_raised model_requested");
-    EXPECT_EQ(state.raised.at(0).amount, 250'000);
+    EXPECT_EQ(state.raised.at(0).amount, 250'001) << "from what is used";
+}
+
+TEST_F(BudgetTest, Raise_CountsFromWhatIsUsed_AndDoesNotAskAgainAtOnce) {
+    limit(BudgetPer::session, BudgetKind::tokens, 100);
+    (void)create();
+    (void)prompt("hello");
+    ModelReply reply;
+    reply.turn = turn().no;
+    reply.step = turn().step;
+    reply.attempt = turn().attempt;
+    reply.parts = parts("well");
+    reply.calls = {plain()};
+    reply.usage.input_tokens = 1'000'000;
+    (void)when(std::move(reply));
+    EXPECT_EQ(types(finish(1)), "tool_finished budget_reached");
+    EXPECT_EQ(types(raise("1")), "submitted budget_raised model_requested");
 }
 
 TEST_F(BudgetTest, WallTime_CountsWorkButNoWaiting) {
