@@ -153,8 +153,7 @@ agent::StopTool Servers::ask_model(std::string const& agent, agent::Question que
         return {};
     }
     question.agent = agent;
-    auto stop = found->model->ask(
-        std::move(question), [](port::Delta const&) {}, std::move(done));
+    auto stop = found->model->ask(std::move(question), [](port::Delta const&) {}, std::move(done));
     return [stop = std::move(stop), pin = registry_->pin()]() mutable {
         if (stop) stop();
     };

@@ -93,24 +93,18 @@ private:
 };
 
 // Values that no answer has.
-template <class E>
-constexpr std::string_view unseen = "";
-template <>
-constexpr std::string_view unseen<Lifecycle> = "none deleted";
+template <class E> constexpr std::string_view unseen = "";
+template <> constexpr std::string_view unseen<Lifecycle> = "none deleted";
 
 std::string pattern(std::string_view prefix) {
     return json::quote("^" + std::string(prefix) + "[A-Za-z0-9_-]{4,60}$");
 }
-template <class T>
-constexpr std::string_view prefix_of = "";
-template <>
-constexpr std::string_view prefix_of<SessionId> = "ses_";
-template <>
-constexpr std::string_view prefix_of<PendingId> = "pnd_";
+template <class T> constexpr std::string_view prefix_of = "";
+template <> constexpr std::string_view prefix_of<SessionId> = "ses_";
+template <> constexpr std::string_view prefix_of<PendingId> = "pnd_";
 template <char... Prefix>
 constexpr std::string_view prefix_of<NumberText<Prefix...>> = NumberText<Prefix...>::prefix;
-template <>
-constexpr std::string_view prefix_of<MailText> = "mail_";
+template <> constexpr std::string_view prefix_of<MailText> = "mail_";
 
 using Names = std::vector<std::string>;
 
@@ -141,14 +135,10 @@ struct Properties {
 
 class Schemas : public ::testing::Test {
 protected:
-    template <class... S>
-    void describe() {
-        ((void)of_type<S>(), ...);
-    }
+    template <class... S> void describe() { ((void)of_type<S>(), ...); }
 
     // Members of a described object that are not always there.
-    template <class S>
-    void describe_more() {
+    template <class S> void describe_more() {
         std::string& text = named_[std::string(rows<S>.name)];
         json::View const known(text);
         Properties all;
@@ -198,8 +188,7 @@ private:
         return member.required || is_any ? out : out.or_null();
     }
 
-    template <class T>
-    Schema of_type() {
+    template <class T> Schema of_type() {
         if constexpr (is_optional<T>) {
             return of_type<typename T::value_type>().or_null();
         } else if constexpr (is_ref<T>) {
@@ -232,8 +221,7 @@ private:
     static constexpr std::string_view unit =
         std::same_as<T, Time> ? "Milliseconds since the Unix epoch." : "Milliseconds.";
 
-    template <class E>
-    static std::string words() {
+    template <class E> static std::string words() {
         json::Writer out;
         out.begin_array();
         for (std::string_view const word : words_of<E>) {
@@ -244,12 +232,10 @@ private:
         return out.end_array().take();
     }
 
-    template <class S, class... Row>
-    void list(Properties& out, std::tuple<Row...> const& rows_) {
+    template <class S, class... Row> void list(Properties& out, std::tuple<Row...> const& rows_) {
         std::apply([&](auto const&... row) { (row_of<S>(out, row), ...); }, rows_);
     }
-    template <class S, class Get>
-    void row_of(Properties& out, Field<Get> const& row) {
+    template <class S, class Get> void row_of(Properties& out, Field<Get> const& row) {
         using T = std::remove_cvref_t<std::invoke_result_t<Get const&, S const&>>;
         auto const described = [&]<class V>(std::type_identity<V>) {
             // Nothing is said of any value when the row says something.
@@ -271,14 +257,12 @@ private:
             out.add(row.name, described(std::type_identity<T>()), true);
         }
     }
-    template <class S>
-    void row_of(Properties& out, Constant const& row) {
+    template <class S> void row_of(Properties& out, Constant const& row) {
         Schema schema;
         schema.word("type", "string").word("const", row.value);
         out.add(row.name, schema, true);
     }
-    template <class S>
-    void row_of(Properties& out, AddedLater const& row) {
+    template <class S> void row_of(Properties& out, AddedLater const& row) {
         Schema schema;
         schema.add(row.facts);
         out.add(row.name, schema, false);
@@ -287,35 +271,30 @@ private:
     void row_of(Properties& out, Of<Get, Row...> const& row) {
         list<std::remove_cvref_t<std::invoke_result_t<Get const&, S const&>>>(out, row.list);
     }
-    template <class S, class... Row>
-    void row_of(Properties& out, Nested<Row...> const& row) {
+    template <class S, class... Row> void row_of(Properties& out, Nested<Row...> const& row) {
         Properties inner;
         list<S>(inner, row.list);
         out.add(row.name, inner.schema(row.about), true);
     }
 
-    template <class S, class... Row>
-    Schema build(Object<Row...> const& all) {
+    template <class S, class... Row> Schema build(Object<Row...> const& all) {
         Properties inner;
         list<S>(inner, all.list);
         return inner.schema(all.about);
     }
-    template <class S, class Get>
-    Schema build(OneOf<Get> const& all) {
+    template <class S, class Get> Schema build(OneOf<Get> const& all) {
         Schema out;
         if (!all.about.empty()) out.word("description", all.about);
         using Choice = std::remove_cvref_t<std::invoke_result_t<Get const&, S const&>>;
         return out.set("oneOf", alternatives(static_cast<Choice*>(nullptr)));
     }
-    template <class... T>
-    std::string alternatives(std::variant<T...> const*) {
+    template <class... T> std::string alternatives(std::variant<T...> const*) {
         json::Writer out;
         out.begin_array();
         (out.raw(of_type<T>().text()), ...);
         return out.end_array().take();
     }
-    template <class S>
-    Schema of_object() {
+    template <class S> Schema of_object() {
         std::string const name(rows<S>.name);
         if (name.empty()) return build<S>(rows<S>);
         if (!named_.contains(name)) {

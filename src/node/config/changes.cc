@@ -10,8 +10,7 @@ namespace dormouse::config {
 
 namespace {
 
-template <class T>
-T without_line(T value) {
+template <class T> T without_line(T value) {
     if constexpr (requires { value.line; }) value.line = 0;
     return value;
 }
@@ -26,10 +25,7 @@ std::string name_of(Notify const& one) {
     auto const words = split_words(kind->words);
     return words.at(static_cast<std::size_t>(one.kind));
 }
-template <class T>
-std::string name_of(T const& one) {
-    return one.id;
-}
+template <class T> std::string name_of(T const& one) { return one.id; }
 
 // When elements of a list are added and removed; restart if all of its keys are.
 Applies applies_of(std::string_view section) {
@@ -83,8 +79,7 @@ private:
 };
 
 // A section of which all keys need a restart is kept as a whole.
-template <class T>
-void keep(std::string_view section, T& next, T const& in_force) {
+template <class T> void keep(std::string_view section, T& next, T const& in_force) {
     if (applies_of(section) == Applies::restart) {
         next = in_force;
         return;

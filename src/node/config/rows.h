@@ -54,15 +54,12 @@ inline constexpr Text currency{Form::currency, 3, 3};
 inline constexpr Text contact{Form::contact, 9, 2'048};
 inline constexpr Text file{Form::file, 1, 4'096};
 
-template <class... Path>
-struct OwnerOf;
-template <class T, class M, class... More>
-struct OwnerOf<M T::*, More...> {
+template <class... Path> struct OwnerOf;
+template <class T, class M, class... More> struct OwnerOf<M T::*, More...> {
     using type = T;
 };
 
-template <auto first, auto... rest>
-constexpr auto& member_of(auto& object) {
+template <auto first, auto... rest> constexpr auto& member_of(auto& object) {
     if constexpr (sizeof...(rest) == 0)
         return object.*first;
     else
@@ -71,8 +68,7 @@ constexpr auto& member_of(auto& object) {
 
 // The row's member, reached by `path`: <&Tool::http, &HttpTool::url>. Without a path, the section's
 // finish() reads the key.
-template <auto... path>
-constexpr Key to_member(Key key) {
+template <auto... path> constexpr Key to_member(Key key) {
     if constexpr (sizeof...(path) > 0) {
         using T = OwnerOf<decltype(path)...>::type;
         key.owner = &typeid(T);
@@ -98,16 +94,13 @@ constexpr Key to_member(Key key) {
     return key;
 }
 
-template <auto... path>
-constexpr Key flag(std::string_view name, std::string_view about) {
+template <auto... path> constexpr Key flag(std::string_view name, std::string_view about) {
     return to_member<path...>({.name = name, .kind = Kind::flag, .about = about});
 }
-template <auto... path>
-constexpr Key table(std::string_view name, std::string_view about) {
+template <auto... path> constexpr Key table(std::string_view name, std::string_view about) {
     return to_member<path...>({.name = name, .kind = Kind::table, .about = about});
 }
-template <auto... path>
-constexpr Key mixed(std::string_view name, std::string_view about) {
+template <auto... path> constexpr Key mixed(std::string_view name, std::string_view about) {
     return to_member<path...>({.name = name, .kind = Kind::mixed, .about = about});
 }
 template <auto... path>
@@ -115,8 +108,7 @@ constexpr Key number(std::string_view name, Range range, std::string_view about)
     return to_member<path...>(
         {.name = name, .kind = Kind::number, .about = about, .min = range.min, .max = range.max});
 }
-template <auto... path>
-constexpr Key price(std::string_view name, std::string_view about) {
+template <auto... path> constexpr Key price(std::string_view name, std::string_view about) {
     return to_member<path...>(
         {.name = name, .kind = Kind::price, .about = about, .min = 0, .max = 10'000});
 }
@@ -165,14 +157,12 @@ constexpr std::array<Key, n> of(std::string_view section, Key const (&rows)[n],
 }
 
 // The same rows, whose values take effect at the next start.
-template <std::size_t n>
-constexpr std::array<Key, n> at_restart(std::array<Key, n> rows) {
+template <std::size_t n> constexpr std::array<Key, n> at_restart(std::array<Key, n> rows) {
     for (Key& row : rows) row.applies = Applies::restart;
     return rows;
 }
 
-template <std::size_t... n>
-constexpr auto joined(std::array<Key, n> const&... parts) {
+template <std::size_t... n> constexpr auto joined(std::array<Key, n> const&... parts) {
     std::array<Key, (n + ...)> out{};
     auto to = out.begin();
     ((to = std::ranges::copy(parts, to).out), ...);
