@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,7 +94,7 @@ TEST_F(ExporterTest, FullQueue_DropsAndCounts) {
 }
 
 TEST_F(ExporterTest, Busy_IsSentAgainAsLateAsAsked) {
-    for (std::uint16_t const status : {429, 502, 503, 504}) {
+    for (std::uint16_t const status : std::initializer_list<std::uint16_t>{429, 502, 503, 504}) {
         add();
         collect();
         http.answer(status, {{"Retry-After", "60"}});
