@@ -121,7 +121,7 @@ class Between(Whole):
         self.assertEqual(self.server.open_calls(session), [call], 'the original still waits')
         copy.finish()
 
-    def test_tasks_mail_and_cut_histories_are_whole(self):
+    def test_cut_histories_are_whole(self):
         long = self.server.create('hello')['id']
         for number in range(120):
             self.server.prompt(long, f'hello {number}')

@@ -21,7 +21,7 @@ class Wait(Cli):
         return process
 
     def opened(self, count=1):
-        """Waits until so many calls wait, and returns the newest first."""
+        """Waits until this number of calls wait, and returns the newest first."""
         return wait_for(
             lambda: (lambda calls: len(calls) == count and calls)(
                 self.server.items('/async-tool/pending')

@@ -23,7 +23,7 @@ TEST(LastList, Lists_AreOfOneTerminalAndServer) {
     remember_list(folder, "1.1", "http://b", {"ses_4"});
     EXPECT_EQ(last_list(folder, "1.1", "http://a"), Ids{}) << "another list was shown since";
     for (int i = 0; i < 30; ++i) remember_list(folder, std::to_string(i), "u", {"x"});
-    EXPECT_EQ(last_list(folder, "0", "u"), Ids{}) << "only so many are kept";
+    EXPECT_EQ(last_list(folder, "0", "u"), Ids{}) << "the oldest lists are removed";
     struct stat about{};
     ASSERT_EQ(::stat((folder + "/last-lists").c_str(), &about), 0);
     EXPECT_EQ(about.st_mode & 0777U, 0600U);

@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::string so_far(SessionId session, TurnNo turn) const;
     // What the session's draft is of; nullopt: it has none.
     [[nodiscard]] std::optional<Writing> writing(SessionId session) const;
-    // Returns what follows `place` in the draft, at most so many bytes, and moves it there; a place
+    // Returns what follows `place` in the draft, at most `bytes`, and moves it there; a place
     // in another draft counts as the beginning. nullopt: nothing follows, the draft is too long, or
     // another process writes it.
     [[nodiscard]] std::optional<Piece> next(SessionId session, DraftPlace& place,

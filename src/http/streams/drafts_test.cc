@@ -102,7 +102,7 @@ TEST_F(DraftsTest, SoFar_DraftTooLong_IsEmptyAndOffsetsContinue) {
 // What one process writes, at the readers of another one.
 class MirroredTest : public DraftsTest {
 protected:
-    // Takes over what follows, in pieces of at most so many bytes.
+    // Takes over what follows, in pieces of limited size.
     std::string take_over(std::size_t bytes = 1'000) {
         std::string out;
         while (auto const piece = drafts.next(session, place, bytes))

@@ -11,7 +11,7 @@ export interface Attached {
 export const FILE_BYTES_MOST = 5 * 1024 * 1024;
 // A request has at most 8 MiB, and base64 takes a third more.
 const TOGETHER_MOST = 5.5 * 1024 * 1024;
-// A picture that is too large is drawn again with at most so many pixels on its longer side; models see no more.
+// The longer side, in pixels, of a picture that was too large and is drawn again.
 const PIXELS_MOST = 2048;
 /** Larger pictures are not even decoded. */
 const PICTURE_BYTES_MOST = 64 * 1024 * 1024;

@@ -163,8 +163,9 @@ void Grammar::add_trials() {
     auto* const d = add("demo", "Show the main job: sleep, SIGKILL, restart, wake exactly once",
                         "dormouse demo", demo);
     d->add_flag("--keep", demo->keep, "Keep the data directory to look at it afterwards");
-    d->add_option("--nodes", demo->nodes,
-                  "So many servers on the database of --store: one is killed, the others continue")
+    d->add_option(
+         "--nodes", demo->nodes,
+         "Number of servers on the database of --store: one is killed, the others continue")
         ->type_name("N")
         ->check(CLI::Range(2, 9));
     d->add_option("--store", demo->store, "PostgreSQL database for --nodes")->type_name("URL");

@@ -178,19 +178,7 @@ struct HistoryFold {
         call.error_text = e.message;
     }
     // Not part of a message: the model does not see it.
-    void operator()(BudgetReached const& e) const {
-        CallView call;
-        call.no = e.pending.call;
-        call.turn = event.turn;
-        call.step = e.step;
-        call.message = e.message;
-        call.spec = e.spec;
-        call.started = event.seq;
-        call.started_at = event.at;
-        call.inputs.emplace_back(event.seq, e.spec->input);
-        h.calls_.emplace(call.no, std::move(call));
-        open(e.pending, e.terms, e.deadline, "");
-    }
+    void operator()(BudgetReached const& e) const { add_asked(e, e.message); }
     void operator()(Submitted const& e) const {
         PauseView& pause = close(e.receipt);
         pause.what = e.what;
@@ -373,17 +361,7 @@ struct HistoryFold {
     void operator()(AgentAsked const& e) const {
         MessageView& message = program_message(e.message, event.turn);
         message.by_program = e.spec->ask != 0;
-        CallView call;
-        call.no = e.pending.call;
-        call.turn = event.turn;
-        call.step = e.step;
-        call.message = message.seq;
-        call.spec = e.spec;
-        call.started = event.seq;
-        call.started_at = event.at;
-        call.inputs.emplace_back(event.seq, e.spec->input);
-        h.calls_.emplace(call.no, std::move(call));
-        open(e.pending, e.terms, e.deadline, "");
+        add_asked(e, message.seq);
         if (e.spec->ask == 0) {  // of a client: there is no agent that describes it
             message.calls.push_back(e.pending.call);
             return;
@@ -489,6 +467,20 @@ private:
         if (call == h.calls_.end()) return nullptr;
         auto const found = std::ranges::find(call->second.pauses, pending, &PauseView::pending);
         return found == call->second.pauses.end() ? nullptr : &*found;
+    }
+    // A call that begins with its pause: AgentAsked or BudgetReached.
+    template <class Asked> void add_asked(Asked const& e, Seq message) const {
+        CallView call;
+        call.no = e.pending.call;
+        call.turn = event.turn;
+        call.step = e.step;
+        call.message = message;
+        call.spec = e.spec;
+        call.started = event.seq;
+        call.started_at = event.at;
+        call.inputs.emplace_back(event.seq, e.spec->input);
+        h.calls_.emplace(call.no, std::move(call));
+        open(e.pending, e.terms, e.deadline, "");
     }
     void open(PendingId const& pending, PauseTerms const& terms, std::optional<Time> deadline,
               std::string const& gate) const {

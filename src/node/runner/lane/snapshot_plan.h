@@ -12,7 +12,7 @@ class SnapshotPlan {
 public:
     // Of the journal; less than that is quickly folded.
     static constexpr std::size_t journal_min = std::size_t{64} << 10;
-    // So many bytes of the journal come between two snapshots for each byte of a snapshot.
+    // Bytes of the journal between two snapshots, for each byte of a snapshot.
     static constexpr std::size_t journal_factor = 4;
 
     // The session was read: its last snapshot (0 bytes: none) and the journal after it.
