@@ -90,8 +90,8 @@ void Exporter::send() {
     port::HttpCallbacks callbacks;
     callbacks.head = scope_.guard([this](port::HttpHead head) { head_ = std::move(head); });
     callbacks.data = scope_.guard([this](std::string_view chunk) { body_ += chunk; });
-    callbacks.done =
-        scope_.guard([this](std::optional<port::HttpFailure> failure) { answered(failure); });
+    callbacks.done = scope_.guard(
+        [this](std::optional<port::HttpFailure> const& failure) { answered(failure); });
     request_ = world_.http.start(std::move(request), std::move(callbacks));
 }
 
@@ -117,7 +117,7 @@ void Exporter::taken() {
     next();
 }
 
-void Exporter::failed(std::string why, bool again) {
+void Exporter::failed(std::string const& why, bool again) {
     ++status_.failures;
     status_.why = why.substr(0, why_max);
     if (!status_.failing_since) status_.failing_since = world_.clock.now();

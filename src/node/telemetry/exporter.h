@@ -56,7 +56,7 @@ private:
     void send();
     void answered(std::optional<port::HttpFailure> const& failure);
     void taken();
-    void failed(std::string why, bool again);
+    void failed(std::string const& why, bool again);
     void drop_batch();
     void next();
     [[nodiscard]] Duration pause();
