@@ -15,6 +15,7 @@ CAPABILITIES = [
 
 
 TASKS = FOLDER / 'tasks'  # one file for each, which survives this program; tests write them, too
+RESULTS = []  # requests for the result of a task that is asking: (number, task)
 
 
 def tool(name, schema=None, task=None, **annotations):
@@ -34,6 +35,7 @@ def tools():
              tool('look', **READS), tool('hang', **READS), tool('die', **READS),
              tool('large', **READS), tool('grow', **READS), tool('fail', **READS),
              tool('steps', **READS), tool('slow', task='required', **READS),
+             tool('quiz', task='required'),
              tool('ask', **READS), tool('ask_once'), tool('visit', **READS),
              tool('sample', **READS)]
     return found + ([tool('new', **READS)] if (FOLDER / 'grown').exists() else [])
@@ -50,12 +52,30 @@ def task_of(name):
             'lastUpdatedAt': '2026-11-26T00:00:00Z', **json.loads((TASKS / name).read_text())}
 
 
-def task_request(number, method, name):
+def answer_task(name, answer):
+    """The task has its input, and ends with it as its result."""
+    log(f'answered {json.dumps(answer)}')
+    result = {'content': [{'type': 'text', 'text': json.dumps(answer)}]}
+    (TASKS / name).write_text(json.dumps({'status': 'completed', 'result': result}))
+    for number, task in RESULTS:
+        if task == name:
+            say({'id': number, 'result': result})
+
+
+def task_request(number, method, params):
+    name = params['taskId']
     log(f'{method} {name}')
     if not (TASKS / name).exists():
         return say({'id': number, 'error': {'code': -32602, 'message': 'no such task'}})
+    if method == 'tasks/update':
+        answer_task(name, params['inputResponses'])
+        return say({'id': number, 'result': {'resultType': 'complete'}})
     if method == 'tasks/cancel':
         (TASKS / name).write_text('{"status": "cancelled"}')
+    if method == 'tasks/result' and task_of(name)['status'] == 'input_required':
+        say({'id': f't{name}', 'method': 'elicitation/create', 'params': {
+            **ASKS['ask'], '_meta': {'io.modelcontextprotocol/related-task': {'taskId': name}}}})
+        return RESULTS.append((number, name))
     if method == 'tasks/result':
         return say({'id': number,
                     'result': {'content': [{'type': 'text', 'text': f'result of {name}'}]}})
@@ -66,6 +86,11 @@ def begin_task(number, params):
     TASKS.mkdir(exist_ok=True)
     name = f'task-{len(list(TASKS.iterdir())) + 1}'
     (TASKS / name).write_text('{"status": "working", "statusMessage": "begun"}')
+    if params['name'] == 'quiz':
+        inside = HOW in ('extension', 'stateless')
+        request = {'who': {'method': 'elicitation/create', 'params': ASKS['ask']}}
+        (TASKS / name).write_text(json.dumps(
+            {'status': 'input_required', **({'inputRequests': request} if inside else {})}))
     if HOW in ('extension', 'stateless'):
         return say({'id': number, 'result': {'resultType': 'task', **task_of(name)}})
     if 'task' not in params:
@@ -96,13 +121,19 @@ ASKS = {'ask': {'message': 'Who are you?', 'requestedSchema': FORM},
                   'url': 'https://sign-in.example/start?x=1'}}
 
 
+SAMPLE = {'method': 'sampling/createMessage', 'params': {
+    'messages': [{'role': 'user', 'content': {'type': 'text', 'text': 'Say hello.'}}],
+    'maxTokens': 100}}
+
+
 def ask(number, params):
     """Asks a question in the call; the answer is the call's result."""
     name = params['name']
     if HOW == 'stateless':
         if 'inputResponses' in params:
             return answered(number, [params['requestState'], params['inputResponses']['who']])
-        request = {'method': 'elicitation/create', 'params': ASKS[name]}
+        request = SAMPLE if name == 'sample' else {'method': 'elicitation/create',
+                                                   'params': ASKS[name]}
         return say({'id': number, 'result': {'resultType': 'input_required', 'requestState': 'mine',
                                              'inputRequests': {'who': request}}})
     say({'id': f'q{number}', 'method': 'elicitation/create', 'params': ASKS[name]})
@@ -126,13 +157,11 @@ def steps(number, token):
 def call(number, params):
     name, arguments = params['name'], params['arguments']
     log(f'call {name} {json.dumps(arguments)}')
-    if name in ASKS:
+    if name in ASKS or (name == 'sample' and HOW == 'stateless'):
         return ask(number, params)
     if name == 'sample':
-        said = {'role': 'user', 'content': {'type': 'text', 'text': 'Say hello.'}}
-        return say({'id': f'q{number}', 'method': 'sampling/createMessage',
-                    'params': {'messages': [said], 'maxTokens': 100}})
-    if name == 'slow':
+        return say({'id': f'q{number}', **SAMPLE})
+    if name in ('slow', 'quiz'):
         return begin_task(number, params)
     if name == 'steps':
         return steps(number, params['_meta']['progressToken'])
@@ -175,6 +204,9 @@ def main():
             log('cancelled')
         if HOW == 'silent' or number is None:
             continue
+        if method is None and number[0] == 't':
+            answer_task(number[1:], message.get('result', message.get('error')))
+            continue
         if method is None:
             answered(int(number[1:]), message.get('result', message.get('error')))
             continue
@@ -196,7 +228,7 @@ def main():
         elif method.startswith(('resources/', 'prompts/')):
             library(number, method, message.get('params', {}))
         elif method.startswith('tasks/'):
-            task_request(number, method, message['params']['taskId'])
+            task_request(number, method, message['params'])
         else:
             say({'id': number, 'error': {'code': -32601, 'message': 'unknown'}})
 

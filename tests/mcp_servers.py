@@ -93,7 +93,7 @@ class Calls(Servers):
         self.assertEqual(sorted(self.tools()), [
             f'mcp:s:{name}' for name in ('ask', 'ask_once', 'deploy', 'die', 'fail', 'grow', 'hang',
                                          'large', 'look', 'prompts/get', 'prompts/list',
-                                         'resources/list', 'resources/read',
+                                         'quiz', 'resources/list', 'resources/read',
                                          'resources/templates/list', 'sample', 'slow', 'steps',
                                          'visit')])
         listed = {one['name']: one for one in self.server.get('/api/tools').json['items']}
@@ -320,6 +320,53 @@ class Questions(Servers):
         self.assertEqual(self.log().count('call ask_once {}'), 1)
 
 
+class TaskInput(Servers):
+    """A task of a server that asks people."""
+
+    def check(self, how, answered):
+        self.serve(self.program(how, ask='"none"'))
+        asked = self.call('quiz')
+        call = self.asking()
+        self.assertIn('Who are you?', call['message'])
+        self.assertEqual(call['form']['required'], ['name'])
+        self.server.restart()
+        self.server.decide(call, True, content={'name': 3})
+        again = self.asking(but=call)
+        self.assertIn('does not fit', again['message'])
+        self.server.decide(again, True, content={'name': 'Ann'})
+        self.assertIn(answered, self.outcome(asked))
+        self.assertEqual(self.log().count('call quiz {}'), 1, 'the task goes on')
+
+    def asking(self, but=None):
+        """The waiting question; it takes the place of the wait for the task."""
+        path = '/async-tool/pending?project=default&status=waiting'
+        return wait_for(lambda: next(
+            (one for one in self.server.items(path) if one['reason'] == 'elicitation' and
+             one['id'] != (but or {}).get('id')), None), 30, 'a question')
+
+    def test_request_of_the_server_is_answered(self):
+        self.check('well', '{"action": "accept", "content": {"name": "Ann"}}')
+
+    def test_input_requests_of_the_extension_are_answered(self):
+        self.check('extension', '{"who": {"action": "accept", "content": {"name": "Ann"}}}')
+
+    def test_input_requests_of_a_stateless_server_are_answered(self):
+        self.check('stateless', '{"who": {"action": "accept", "content": {"name": "Ann"}}}')
+
+    def test_cancelled_question_cancels_the_task(self):
+        self.serve(self.program('extension', ask='"none"'))
+        task = self.call('quiz')
+        self.asking()
+        self.assertStatus(self.server.post(f'/api/tasks/{task}/cancel'), 204)
+        wait_for(lambda: 'tasks/cancel task-1' in self.log(), 20, 'the cancellation')
+
+    def test_result_is_no_answer(self):
+        self.serve(self.program(ask='"none"'))
+        self.call('quiz')
+        call = self.asking()
+        self.assertProblem(self.server.result(call['id'], 'done'), 409, 'wrong_kind')
+
+
 class Stateless(Servers):
     """A server that knows only 2026-07-28."""
 
@@ -331,6 +378,19 @@ class Stateless(Servers):
         (self.folder / 'tasks/task-1').write_text(json.dumps(
             {'status': 'completed', 'result': {'content': [{'type': 'text', 'text': 'inline'}]}}))
         self.assertIn('is: inline', self.outcome(task))
+
+    def test_sampling_is_approved_and_answered_by_the_model(self):
+        self.serve(self.program('stateless', ask='"none"', sampling='"ask"'))
+        asked = self.call('sample')
+        call = self.waiting()
+        self.assertIn('[user] Say hello.', call['message'])
+        self.assertEqual(call['reason'], 'elicitation')
+        self.server.restart()
+        self.server.decide(call, True)
+        self.assertIn('["mine", {"role": "assistant"', self.outcome(asked))
+        asked = self.call('sample')
+        self.server.decide(self.waiting(), False)
+        self.assertIn('a person has declined the request', self.outcome(asked))
 
     def test_question_survives_a_kill_of_both_sides(self):
         self.serve(self.program('stateless', ask='"none"'))

@@ -120,8 +120,13 @@ scopes = ["read"]
     def needed(self):
         return self.server.get('/api/doctor')['signIns']
 
+    def state(self):
+        found, = self.server.get('/api/doctor')['mcpServers']
+        return found['state'], found['signIn']
+
     def test_token_of_a_person_is_used_renewed_and_stored(self):
         self.assertEqual(self.needed(), [{'server': 's', 'next': f'sign in: open {self.page}'}])
+        self.assertEqual(self.state(), ('failing', 'needed'))
         query = self.sign_in()
         self.assertEqual(
             (query['response_type'], query['resource'], query['scope'], query['redirect_uri'],
@@ -129,6 +134,7 @@ scopes = ["read"]
             ('code', f'{self.peer.url}/mcp', 'read', f'{self.page}/callback', 'S256'))
         wait_for(lambda: 'mcp:s:look' in self.tools(), 20, 'the tools')
         self.assertEqual(self.needed(), [])
+        wait_for(lambda: self.state() == ('ready', 'good'), 20, 'the state')
         self.assertIn('looked with token-1', self.outcome(self.call('look')))
         self.assertEqual(self.peer.grants[0]['resource'], f'{self.peer.url}/mcp')
         self.server.advance(3600)
@@ -154,6 +160,8 @@ scopes = ["read"]
         call = self.waiting()
         self.assertEqual(call['reason'], 'elicitation')
         self.assertIn(self.page, call['message'])
+        self.assertEqual(self.state(), ('ready', 'expired'))
+        self.assertIn('mcp s: ready, sign-in expired', self.server.run('doctor').stdout)
         self.server.restart()
         self.sign_in()
         self.assertIn('looked with token-3', self.outcome(task))
@@ -167,6 +175,7 @@ scopes = ["read"]
         self.peer.needed = 'write'
         task = self.call('look')
         self.assertIn(self.page, self.waiting()['message'])
+        self.assertEqual(self.state(), ('ready', 'needed'), 'the token is good, but not enough')
         self.assertEqual(self.sign_in()['scope'], 'read write')
         self.assertIn('looked with token-2', self.outcome(task))
         self.peer.needed = 'admin'

@@ -285,6 +285,7 @@ DOCTOR = {
     'unreadable': list,
     'notAsking': list,
     'signIns': list,
+    'mcpServers': list,
     'counts': dict,
     'held': bool,
     'lookedAt': int,

@@ -312,7 +312,7 @@ void AgentEffects::poll_tool(SessionId session, EffectId id, std::string, PollTo
 }
 
 void AgentEffects::poll(Tool const& tool, Key key, PollTool const& poll, port::Outcome done) {
-    PollCall call{poll.pending, poll.input, poll.tool, poll.external_ref};
+    PollCall call{poll.pending, poll.input, poll.tool, poll.external_ref, poll.state};
     auto const over = std::make_shared<bool>(false);
     auto finished = [this, key, over, pending = poll.pending,
                      done = std::move(done)](PollResult result) mutable {

@@ -57,6 +57,7 @@ struct PollCall {
     Json input;
     std::string tool;
     std::string external_ref;  // as its pause gave it
+    Json state = {};           // what its pause stored
 };
 
 struct Tool {

@@ -58,7 +58,7 @@ Json initialize_params(bool sampling) {
 }
 
 Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
-               std::string_view traceparent) {
+               std::string_view traceparent, bool sampling) {
     bool const stateless = era == mcp::Era::stateless;
     if (!stateless && progress.empty() && traceparent.empty()) return params;
     json::Writer out;
@@ -70,7 +70,7 @@ Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
     if (!traceparent.empty()) out.member("traceparent", traceparent);
     if (stateless) {
         out.member(mcp::meta::version, mcp::stateless_version).key(mcp::meta::capabilities);
-        write_capabilities(out, false);  // there it is deprecated
+        write_capabilities(out, sampling);
         out.key(client_info_member);
         write_client(out);
     }

@@ -53,18 +53,59 @@ agent::StopTool Calls::add(Call call) {
 }
 
 agent::StopTool Calls::start_round(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done) {
-    std::string wrong;
-    Round round = round_after(call.state, *call.decision, wrong);
-    if (!wrong.empty() || !is_complete(round)) {
-        done(ask_round(std::move(round), wrong));
-        return {};
-    }
     Call added{std::move(call), std::move(done)};
-    added.round = std::move(round);
-    return add(std::move(added));
+    added.round = round_in(added.what.state);
+    auto const question = next_question(*added.round);
+    auto const number = ++last_;
+    calls_.emplace(number, std::move(added));
+    answer_round(number, question);
+    return scope_.guard([this, number] { stop(number); });
+}
+
+void Calls::answer_round(Number number, Question const& question) {
+    Call& call = calls_.at(number);
+    session::Submission const& decision = *call.what.decision;
+    bool const samples = !question.sample.is_null();
+    if (samples && !(decision.approved && ask_model_))
+        return refuse_round(number, "a person has declined the request");
+    if (samples) {
+        limit(number, settings_.time_limit, &Calls::time_over);
+        return ask_model(number, question);
+    }
+    auto const wrong = misfit(question, decision);
+    if (wrong.empty()) answer_next(*call.round, answer_of(question, decision));
+    continue_round(number, wrong);
+}
+
+void Calls::continue_round(Number number, std::string const& wrong) {
+    Call& call = calls_.at(number);
+    Round const& round = *call.round;
+    if (!wrong.empty() || !is_complete(round)) return finish(number, ask_round(round, wrong));
+    if (!round.task.empty()) return finish(number, task_pause(round, settings_.task_limit));
+    call.waits = Waits::connection;
+    ++call.turn;
+    begin(number);
+}
+
+// Only a request of the server can be refused; else the call ends.
+void Calls::refuse_round(Number number, std::string const& why) {
+    Round& round = *calls_.at(number).round;
+    if (round.by == AnswerBy::response) {
+        answer_next(round, Json::trusted(json::quote(why)));
+        return continue_round(number, "");
+    }
+    tasks_.drop(round.task);
+    finish(number, agent::Failed{requests_.named(why)});
+}
+
+void Calls::sampled_round(Number number, std::expected<Json, std::string> const& result) {
+    if (!result) return refuse_round(number, result.error());
+    answer_next(*calls_.at(number).round, *result);
+    continue_round(number, "");
 }
 
 agent::ToolResult Calls::ask_round(Round round, std::string const& wrong) const {
+    if (round.number >= questions_max) tasks_.drop(round.task);
     if (round.number >= questions_max)
         return agent::Failed{requests_.named("a call may ask at most 10 questions")};
     return ask_next(std::move(round), settings_.name, settings_.answer_limit, wrong);
@@ -127,10 +168,15 @@ void Calls::sample(Number number) {
     if (!call.what.decision->approved || !ask_model_)
         return requests_.refuse(std::exchange(call.question_id, Json()), code_declined,
                                 "a person has declined the request");
+    ask_model(number, call.question);
+}
+
+void Calls::ask_model(Number number, Question const& question) {
+    Call& call = calls_.at(number);
     call.waits = Waits::model;
     auto done = scope_.guard(
         [this, number](agent::ModelOutcome const& outcome) { sampled_by(number, outcome); });
-    auto stop = ask_model_(call.what.agent, model_question(call.question), std::move(done));
+    auto stop = ask_model_(call.what.agent, model_question(question), std::move(done));
     auto const at = calls_.find(number);
     if (at != calls_.end() && at->second.waits == Waits::model)
         at->second.stop_model = std::move(stop);
@@ -144,6 +190,7 @@ void Calls::sampled_by(Number number, agent::ModelOutcome const& outcome) {
     call.stop_model = {};
     auto const id = std::exchange(call.question_id, Json());
     auto const result = sampled(outcome, call.what.agent);
+    if (id.is_null()) return sampled_round(number, result);
     if (!result) return requests_.refuse(id, rpc::code::internal_error, result.error());
     requests_.respond(id, *result);
 }
@@ -159,8 +206,8 @@ std::optional<Calls::Call> Calls::take(Number number) {
 
 void Calls::asked(Json const& id, std::expected<Question, std::string> question, json::View params,
                   std::string const& inside) {
-    // Nobody can be asked for a task.
-    if (params["_meta"][related_task].exists()) return requests_.respond(id, cancelled_answer());
+    json::View const task = params["_meta"][related_task]["taskId"];
+    if (task.exists()) return tasks_.asked(id, task.string_or(""), std::move(question));
     auto const number = asker(inside);
     if (!number)
         return requests_.refuse(id, rpc::code::invalid_request,
@@ -180,7 +227,7 @@ void Calls::asked(Json const& id, std::expected<Question, std::string> question,
 std::optional<Calls::Number> Calls::asker(std::string const& inside) const {
     std::optional<Number> only;
     for (auto const& [number, call] : calls_) {
-        if (call.waits == Waits::connection) continue;
+        if (call.waits == Waits::connection || call.id.empty()) continue;
         if (!inside.empty() && call.id == inside) return number;
         if (!inside.empty()) continue;
         if (only) return std::nullopt;
@@ -272,7 +319,7 @@ agent::ToolResult Calls::result_of(Number number, json::View answer) {
     auto const& asked = calls_.at(number).round;
     agent::ToolCall const& call = calls_.at(number).what;
     if (needs_input(answer)) {
-        auto round = read_round(answer, asked ? asked->number : 0);
+        auto round = read_round(answer, asked ? asked->number : 0, settings_.sampling);
         if (!round) return agent::Failed{requests_.named(round.error())};
         return ask_round(*std::move(round), "");
     }
@@ -319,10 +366,11 @@ void Calls::not_connected(Number number) {
 void Calls::time_over(Number number) {
     auto const at = calls_.find(number);
     if (at == calls_.end()) return;
+    auto const why = requests_.named("the call took longer than " +
+                                     std::to_string(settings_.time_limit.count() / 1'000) + " s");
+    if (at->second.id.empty()) return finish(number, agent::Failed{why});  // it was not sent
     requests_.cancel(at->second.id, "its time is over");
-    finish(number, session::InDoubt{requests_.named(
-                       "the call took longer than " +
-                       std::to_string(settings_.time_limit.count() / 1'000) + " s")});
+    finish(number, session::InDoubt{why});
 }
 
 void Calls::stop(Number number) {

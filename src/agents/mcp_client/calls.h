@@ -74,7 +74,7 @@ private:
         agent::StopTool stop_model = {};
         // While it waits for a person: what the server has answered in the meantime.
         std::optional<agent::ToolResult> result = {};
-        std::optional<Round> round = {};  // of a server of 2026-07-28: the input to call with
+        std::optional<Round> round = {};  // the input that the server gets
         // The answer to a question of an earlier connection, if it is asked again.
         std::optional<std::pair<Sha256, Json>> kept = {};
     };
@@ -83,8 +83,14 @@ private:
     [[nodiscard]] bool repeatable(std::string const& tool) const;
     // Pauses the call until a person has signed in.
     [[nodiscard]] agent::ToolResult ask_sign_in(Number number) const;
-    // Continues a call of a server of 2026-07-28 after a person's decision.
+    // Continues a call of a server of 2026-07-28, or that is a task, after a person's decision.
     agent::StopTool start_round(agent::ToolCall call, port::Fn<void(agent::ToolResult)> done);
+    void answer_round(Number number, Question const& question);
+    // `wrong`: why the answer to the same question does not fit, or empty.
+    void continue_round(Number number, std::string const& wrong);
+    void refuse_round(Number number, std::string const& why);
+    void sampled_round(Number number, std::expected<Json, std::string> const& result);
+    void ask_model(Number number, Question const& question);
     agent::StopTool add(Call call);
     [[nodiscard]] agent::ToolResult ask_round(Round round, std::string const& wrong) const;
     void begin(Number number);

@@ -79,6 +79,18 @@ void Connection::connect() {
     world_.loop.after(settings_.start_limit, scope_.guard(std::move(too_late)));
 }
 
+port::ForeignServer Connection::shown() const {
+    using State = port::ForeignServerState;
+    using SignInState = port::ForeignSignInState;
+    port::ForeignServer out{.name = settings_.name, .why = last_failure_};
+    if (state_.ready()) out.state = State::ready;
+    if (!state_.ready() && !last_failure_.empty()) out.state = State::failing;
+    if (own_tokens_)
+        out.sign_in = own_tokens_->token().empty() ? SignInState::unasked : SignInState::good;
+    if (sign_in_) out.sign_in = sign_in_->state();
+    return out;
+}
+
 std::string Connection::sign_in_page() const {
     return sign_in_ && sign_in_->needed() ? sign_in_->page() : "";
 }
@@ -162,7 +174,8 @@ std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
         awaited_.erase(*id);
         done(std::move(answer));
     };
-    Json const params = with_meta(what.params, abilities_.era, what.progress, what.traceparent);
+    Json const params =
+        with_meta(what.params, abilities_.era, what.progress, what.traceparent, settings_.sampling);
     *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
     if (what.limit != Duration::max()) limit(*id, what.limit);
@@ -236,6 +249,7 @@ void Connection::fail(std::string const& why) {
     last_failure_ = why;
     link_.reset();
     if (peer_) peer_->close();  // ends the calls that were sent
+    tasks_.lost();
     peer_.reset();
     world_.loop.after(rest, scope_.guard([this] { start(); }));
     if (first) events_.settled();

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] Tasks& tasks() { return tasks_; }
 
     [[nodiscard]] Phase phase() const { return state_.phase(); }
+    // For operators.
+    [[nodiscard]] port::ForeignServer shown() const;
     [[nodiscard]] ServerSettings const& settings() const { return settings_; }
     // Null: people do not sign in to this server.
     [[nodiscard]] SignIn* sign_in() { return sign_in_.get(); }
@@ -75,6 +77,7 @@ private:
     void cancel(std::string const& id, std::string_view why) override;
     void respond(Json const& id, Json const& result) override;
     void refuse(Json const& id, int code, std::string const& why) override;
+    [[nodiscard]] bool sampling() const override { return settings_.sampling; }
     [[nodiscard]] bool ready() const override { return state_.ready() && !failing_; }
     [[nodiscard]] ForeignTool const* tool(std::string const& name) const override;
     [[nodiscard]] std::string named(std::string const& what) const override;

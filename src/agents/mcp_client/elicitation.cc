@@ -27,22 +27,6 @@ std::string wrong_address(std::string const& url) {
     return wrong.empty() ? "" : "url " + std::string(wrong);
 }
 
-Json written(Question const& question) {
-    json::Writer out;
-    out.begin_object().member("message", question.message).member("form", question.form);
-    if (!question.sample.is_null()) out.member("sample", question.sample);
-    return out.member("url", question.url).end_object().json();
-}
-
-Question read_written(json::View state) {
-    Question out{.message = state["message"].string_or(""),
-                 .form = state["form"].copy(),
-                 .url = state["url"].string_or("")};
-    if (state["sample"].exists()) out.sample = state["sample"].copy();
-    set_digest(out);
-    return out;
-}
-
 std::string text_of(Question const& question, std::string const& server, std::string const& wrong) {
     std::string out;
     if (!wrong.empty()) out = "The answer does not fit: " + wrong + "\n\n";
@@ -52,6 +36,22 @@ std::string text_of(Question const& question, std::string const& server, std::st
 }
 
 }  // namespace
+
+Json written(Question const& question) {
+    json::Writer out;
+    out.begin_object().member("message", question.message).member("form", question.form);
+    if (!question.sample.is_null()) out.member("sample", question.sample);
+    return out.member("url", question.url).end_object().json();
+}
+
+Question read_written(json::View written) {
+    Question out{.message = written["message"].string_or(""),
+                 .form = written["form"].copy(),
+                 .url = written["url"].string_or("")};
+    if (written["sample"].exists()) out.sample = written["sample"].copy();
+    set_digest(out);
+    return out;
+}
 
 void set_digest(Question& question) {
     question.digest = sha256(json::canonical(written(question)));

@@ -26,6 +26,9 @@ struct Question {
     Sha256 digest = {};    // of all of it
 };
 void set_digest(Question& question);
+// All of the question, and the question again.
+[[nodiscard]] Json written(Question const& question);
+[[nodiscard]] Question read_written(json::View written);
 
 // Reads the parameters of elicitation/create. Errors: what is wrong with them.
 [[nodiscard]] std::expected<Question, std::string> read_question(json::View params);

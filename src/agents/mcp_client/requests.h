@@ -34,6 +34,8 @@ public:
     virtual void refuse(Json const& id, int code, std::string const& why) = 0;
 
     [[nodiscard]] virtual bool ready() const = 0;
+    // Whether the agent's model may be asked for the server.
+    [[nodiscard]] virtual bool sampling() const = 0;
     [[nodiscard]] virtual Abilities const& abilities() const = 0;
     // The tool of the newest list; nullptr: it is not in it.
     [[nodiscard]] virtual ForeignTool const* tool(std::string const& name) const = 0;

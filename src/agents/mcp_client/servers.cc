@@ -136,7 +136,7 @@ void Servers::closed(session::Receipt const& receipt) {
     for (auto const* const all : {&connections_, &retired_}) {
         for (auto const& connection : *all) {
             connection->calls().closed(receipt);
-            connection->tasks().closed(receipt.pending);
+            connection->tasks().closed(receipt);
         }
     }
 }
@@ -163,6 +163,12 @@ SignIn* Servers::sign_in_of(std::string const& server) const {
     for (auto const& connection : connections_)
         if (connection->settings().name == server) return connection->sign_in();
     return nullptr;
+}
+
+std::vector<port::ForeignServer> Servers::servers() const {
+    std::vector<port::ForeignServer> out;
+    for (auto const& connection : connections_) out.push_back(connection->shown());
+    return out;
 }
 
 bool Servers::knows(std::string const& server) const { return sign_in_of(server) != nullptr; }

@@ -39,6 +39,7 @@ public:
     // The process ends: polls end without a result.
     void leave();
 
+    [[nodiscard]] std::vector<port::ForeignServer> servers() const override;
     [[nodiscard]] bool knows(std::string const& server) const override;
     [[nodiscard]] std::vector<std::string> needed() const override;
     void begin(std::string const& server, port::ForeignSignIn request,

@@ -32,6 +32,13 @@ SignIn::SignIn(ServerSettings const& server, port::HttpClient& client, port::Clo
 
 std::string SignIn::page() const { return world_.page ? world_.page(server_.name) : ""; }
 
+// A token that is still valid lacks rights, so the sign-in has not ended.
+port::ForeignSignInState SignIn::state() const {
+    using State = port::ForeignSignInState;
+    if (needed_) return grant_ && token().empty() ? State::expired : State::needed;
+    return wanted() ? State::good : State::unasked;
+}
+
 std::string SignIn::need() {
     if (!std::exchange(needed_, true) && changed_) changed_();
     return "a person must sign in: open " + page();

@@ -37,6 +37,7 @@ public:
 
     // Nothing is done until a person signs in.
     [[nodiscard]] bool needed() const { return needed_; }
+    [[nodiscard]] port::ForeignSignInState state() const;
     // Where that person does it.
     [[nodiscard]] std::string page() const;
 

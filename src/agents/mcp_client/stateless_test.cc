@@ -163,6 +163,66 @@ TEST_F(McpStateless, InitializeAnsweredWithThisVersion_IsDiscovered) {
     EXPECT_EQ(connection.phase(), Phase::ready);
 }
 
+class McpStatelessSampling : public McpStateless {
+protected:
+    McpStatelessSampling() : McpStateless({.name = "s", .argv = {"server"}, .sampling = true}) {}
+    static std::string sampling() {
+        return R"("m":{"method":"sampling/createMessage","params":{"messages":[{"role":"user",)"
+               R"("content":{"type":"text","text":"Hi?"}}],"maxTokens":9}})";
+    }
+};
+
+TEST_F(McpStatelessSampling, Request_IsApprovedAndTheModelAnswers) {
+    connect_stateless();
+    EXPECT_TRUE(last_line().contains(R"(clientCapabilities":{"sampling":{})")) << last_line();
+    auto const first = call();
+    processes.answer("tools/call", needs(sampling() + "," + question("k", "One?"),
+                                         R"(,"requestState":"opaque")"));
+    EXPECT_TRUE(results.back().contains("[user] Hi?")) << results.back();
+    auto const approved = go_on(true);
+    ASSERT_EQ(questions.size(), 1U);
+    model_done(agent::Reply{.text = "Hello.", .calls = {}, .usage = {}});
+    EXPECT_EQ(results.back(), "asks: The MCP server 's' asks: One?");
+    auto const answered = go_on(true, R"({"n":1})");
+    EXPECT_TRUE(last_line().contains(R"("inputResponses":{"m":{"role":"assistant","content":)"
+                                     R"({"type":"text","text":"Hello."})"))
+        << last_line();
+    EXPECT_TRUE(last_line().contains(R"("k":{"action":"accept","content":{"n":1}}})"));
+    EXPECT_TRUE(last_line().contains(R"("requestState":"opaque")"));
+    processes.answer("tools/call", R"({"content":[{"type":"text","text":"hi"}]})");
+    EXPECT_EQ(results.back(), R"("hi")");
+}
+
+TEST_F(McpStatelessSampling, DenialAndFailureOfTheModel_FailTheCall) {
+    connect_stateless();
+    auto first = call();
+    processes.answer("tools/call", needs(sampling()));
+    first = go_on(false);
+    EXPECT_EQ(results.back(), "failed: MCP server 's': a person has declined the request");
+    state = {};
+    first = call();
+    processes.answer("tools/call", needs(sampling()));
+    first = go_on(true);
+    model_done(agent::ModelTrouble{.error = {"overloaded", "busy"}});
+    EXPECT_EQ(results.back(), "failed: MCP server 's': the model has failed: busy");
+    state = {};
+    first = call();
+    processes.answer("tools/call", needs(sampling()));
+    first = go_on(true);
+    std::exchange(first, {})();
+    EXPECT_EQ(models_stopped, 1) << "the call was cancelled";
+}
+
+TEST_F(McpStatelessSampling, ModelThatTakesTooLong_FailsTheCall) {
+    connect_stateless();
+    auto const first = call();
+    processes.answer("tools/call", needs(sampling()));
+    auto const second = go_on(true);
+    pass(Duration(600'000));
+    EXPECT_TRUE(results.back().starts_with("failed: ")) << results.back();
+    EXPECT_EQ(models_stopped, 1);
+}
+
 class McpStatelessHttp : public McpStateless {
 protected:
     McpStatelessHttp() : McpStateless({.name = "s", .url = "http://127.0.0.1:1/mcp"}) {}

@@ -71,15 +71,6 @@ Json task_params(std::string const& id) {
     return out.begin_object().member("taskId", id).end_object().json();
 }
 
-Json cancelled_inputs(std::string const& id, json::View task) {
-    json::Writer out;
-    out.begin_object().member("taskId", id).key("inputResponses").begin_object();
-    task["inputRequests"].members([&](std::string_view key, json::View) {
-        out.key(key).begin_object().member("action", "cancel").end_object();
-    });
-    return out.end_object().end_object().json();
-}
-
 session::PauseTerms pause_of(TaskState const& state, Duration limit) {
     session::PauseTerms out;
     out.reason = session::PauseReason::tool_result;

@@ -40,8 +40,6 @@ struct TaskState {
 
 // The parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 [[nodiscard]] Json task_params(std::string const& id);
-// The parameters of `tasks/update` that cancel each question of the task.
-[[nodiscard]] Json cancelled_inputs(std::string const& id, json::View task);
 
 // What a call waits for whose result comes from the task.
 [[nodiscard]] session::PauseTerms pause_of(TaskState const& state, Duration limit);

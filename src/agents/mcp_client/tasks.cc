@@ -1,8 +1,9 @@
 #include "mcp_client/tasks.h"
 
 #include "mcp_client/call_result.h"
+#include "mcp_client/sampling.h"
 
-#include <vector>
+#include <algorithm>
 
 namespace dormouse::mcp_client {
 namespace {
@@ -34,9 +35,14 @@ std::string Tasks::forget(PendingId const& call) {
 agent::StopTool Tasks::poll(agent::PollCall const& call, port::Fn<void(agent::PollResult)> done) {
     Number const number = ++last_;
     if (!known_.contains(key_of(call.pending))) created(call.pending, call.external_ref, "");
-    watches_.emplace(number, Watch{call.external_ref, call.pending, std::move(done)});
+    Known& known = known_.at(key_of(call.pending));
+    if (known.call != call.pending) known.given.clear();
+    known.call = call.pending;
+    watches_.emplace(number, Watch{call.external_ref, call.pending, std::move(done),
+                                   answers_in(call.state, call.external_ref)});
     loop_.after(poll_max, scope_.guard([this, number] { finish(number, session::NotYet{}); }));
-    if (requests_.ready()) get(number);
+    (void)answer_request(number);
+    if (requests_.ready() && watches_.contains(number)) get(number);
     return scope_.guard([this, number] { stop(number); });
 }
 
@@ -80,14 +86,71 @@ void Tasks::follow(Number number, TaskState const& state, json::View task) {
     bool const has_result = requests_.abilities().era == mcp::Era::with_initialize;
     if (state.status == TaskStatus::working) return wait(number, state.interval);
     if (auto outcome = outcome_of(state, task)) return settle(number, *std::move(outcome));
-    if (state.status == TaskStatus::input_required && task["inputRequests"].exists()) {
-        // Nobody can be asked for a task; its questions are cancelled.
-        (void)requests_.ask({"tasks/update", cancelled_inputs(watch.task, task)},
-                            [](auto const&) {});
-        return wait(number, state.interval);
-    }
+    if (state.status == TaskStatus::input_required && task["inputRequests"].exists())
+        return give_input(number, state, task);
     if (has_result) return ask(number, "tasks/result", settings_.time_limit, &Tasks::got_result);
     settle(number, agent::Failed{"the task has ended without an outcome"});
+}
+
+void Tasks::give_input(Number number, TaskState const& state, json::View task) {
+    auto round = read_task_round(task, watches_.at(number).answers, requests_.sampling());
+    if (!round) {
+        drop(watches_.at(number).task);
+        return settle(number, agent::Failed{requests_.named(round.error())});
+    }
+    if (!is_complete(*round)) return ask_people(number, *std::move(round));
+    (void)requests_.ask({"tasks/update", update_params(*round)}, [](auto const&) {});
+    wait(number, state.interval);
+}
+
+void Tasks::asked(Json const& id, std::string const& task,
+                  std::expected<Question, std::string> question) {
+    if (!question) return requests_.refuse(id, rpc::code::invalid_params, question.error());
+    if (requests_of_.contains(task))
+        return requests_.refuse(id, rpc::code::invalid_request,
+                                "the task asks another question already");
+    bool const known =
+        std::ranges::any_of(known_, [&](auto const& one) { return one.second.task == task; });
+    if (!known || requests_of_.size() >= asking_max)
+        return requests_.refuse(
+            id, rpc::code::invalid_request,
+            known ? "too many questions wait for people" : "no call waits for this task");
+    requests_of_.emplace(task, Request{id, *std::move(question)});
+    for (Number const number : watches_of(task)) (void)answer_request(number);
+}
+
+bool Tasks::answer_request(Number number) {
+    Watch const& watch = watches_.at(number);
+    auto const request = requests_of_.find(watch.task);
+    if (request == requests_of_.end()) return false;
+    auto const key = key_of_question(request->second.question);
+    json::View const answer = json::View(watch.answers.responses)[key];
+    Known& known = known_.at(key_of(watch.call));
+    if (!answer.exists() || known.given == key) {
+        ask_people(number, asked_round(request->second.question, watch.answers));
+        return true;
+    }
+    known.given = key;
+    Json const id = std::exchange(request->second.id, Json());
+    requests_of_.erase(request);
+    if (auto const why = answer.string()) {
+        requests_.refuse(id, code_declined, *why);
+    } else {
+        requests_.respond(id, answer.copy());
+    }
+    return true;
+}
+
+// The request that is under way is not withdrawn: the server may ask inside it.
+void Tasks::ask_people(Number number, Round round) {
+    Watch& watch = watches_.at(number);
+    if (round.number >= questions_max) {
+        drop(watch.task);
+        return settle(number,
+                      agent::Failed{requests_.named("a call may ask at most 10 questions")});
+    }
+    watch.id.clear();
+    finish(number, ask_next(std::move(round), settings_.name, settings_.answer_limit, ""));
 }
 
 void Tasks::got_result(Number number, rpc::Peer::Answer const& answer) {
@@ -121,10 +184,15 @@ void Tasks::wait(Number number, Duration time) {
 void Tasks::changed(json::View task) {
     auto const state = read_task(task);
     if (!state || !requests_.ready()) return;
-    std::vector<Number> numbers;
+    for (Number const number : watches_of(state->id))
+        if (watches_.at(number).id.empty()) get(number);
+}
+
+std::vector<Tasks::Number> Tasks::watches_of(std::string const& task) const {
+    std::vector<Number> out;
     for (auto const& [number, watch] : watches_)
-        if (watch.task == state->id && watch.id.empty()) numbers.push_back(number);
-    for (Number const number : numbers) get(number);
+        if (watch.task == task) out.push_back(number);
+    return out;
 }
 
 void Tasks::settle(Number number, agent::ToolResult result) {
@@ -147,9 +215,15 @@ void Tasks::stop(Number number) {
         requests_.cancel(ended.mapped().id, "nobody waits for it");
 }
 
-void Tasks::closed(PendingId const& call) {
-    auto const task = forget(call);
+// After a decision the call goes on.
+void Tasks::closed(session::Receipt const& receipt) {
+    if (receipt.kind != session::SubmissionKind::decision) drop(forget(receipt.pending));
+}
+
+void Tasks::drop(std::string const& task) {
     if (task.empty()) return;
+    auto const request = requests_of_.extract(task);
+    if (request) requests_.respond(request.mapped().id, cancelled_answer());
     if (requests_.ready()) return cancel(task);
     if (cancelled_.size() < cancelled_max) cancelled_.insert(task);
 }

@@ -1,20 +1,24 @@
 #pragma once
 // The tasks of a server that calls wait for: follows each until it has ended, over restarts of the
-// connection, and cancels those that nobody waits for. On the loop.
+// connection, and cancels those that nobody waits for. A poll of a task that needs input ends with
+// the pause that asks for it; a later one has the answers in its state. On the loop.
 
 #include "agent/tool.h"
 #include "base/scope.h"
 #include "mcp_client/progress.h"
 #include "mcp_client/requests.h"
+#include "mcp_client/rounds.h"
 #include "mcp_client/settings.h"
 #include "mcp_client/task.h"
 #include "port/world.h"
 
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dormouse::mcp_client {
 
@@ -25,6 +29,8 @@ public:
     static constexpr Duration poll_max{600'000};
     static constexpr Duration answer_limit{60'000};      // of a request for a task's state
     static constexpr std::size_t cancelled_max = 1'000;  // that wait for the connection
+    static constexpr std::size_t asking_max = 100;       // requests of the server that wait
+    static constexpr unsigned questions_max = 10;        // of one call
 
     // All outlive this. `progress` gets what a task says of itself.
     Tasks(ServerSettings const& settings, port::Loop& loop, Requests& requests, Progress& progress)
@@ -37,10 +43,17 @@ public:
     // Follows the task of a call. `done` is called once, perhaps before this returns, and never
     // after the stop. The stop does not cancel the task.
     agent::StopTool poll(agent::PollCall const& call, port::Fn<void(agent::PollResult)> done);
-    // The call needs its task no more: cancels it, unless it has ended.
-    void closed(PendingId const& call);
-    // The connection is ready.
+    // The server asks a question about a task (elicitation/create, or sampling) under `id`.
+    void asked(Json const& id, std::string const& task,
+               std::expected<Question, std::string> question);
+    // A pause of a call was settled: if the call needs its task no more, cancels it, unless it has
+    // ended.
+    void closed(session::Receipt const& receipt);
+    // Nobody waits for the task.
+    void drop(std::string const& task);
+    // The connection is ready; it is lost.
     void ready();
+    void lost() { requests_of_.clear(); }
     // A notification of a task's state.
     void changed(json::View task);
     // Ends each poll without a result, because the process ends.
@@ -53,11 +66,18 @@ private:
         std::string task;
         std::string token;
         PendingId call;
+        std::string given = {};  // key of the answer that the server got since the newest question
+    };
+    // A request of the server that is not answered yet.
+    struct Request {
+        Json id;
+        Question question;
     };
     struct Watch {
         std::string task;
         PendingId call;
         port::Fn<void(agent::PollResult)> done;
+        Round answers;             // that the task got
         std::string id = {};       // of the request that is under way; empty: none
         std::string message = {};  // the newest
         std::uint64_t turn = 0;    // of its waits; only the newest counts
@@ -70,6 +90,12 @@ private:
     void got(Number number, rpc::Peer::Answer const& answer);
     void got_result(Number number, rpc::Peer::Answer const& answer);
     void follow(Number number, TaskState const& state, json::View task);
+    // Gives the task the answers that it wants, or asks for those that are missing.
+    void give_input(Number number, TaskState const& state, json::View task);
+    // The same for a request of the server about the task. Returns false if there is none.
+    bool answer_request(Number number);
+    void ask_people(Number number, Round round);
+    [[nodiscard]] std::vector<Number> watches_of(std::string const& task) const;
     void failed(Number number, rpc::Fault const& fault);
     void wait(Number number, Duration time);
     void finish(Number number, agent::PollResult result);
@@ -86,7 +112,8 @@ private:
     std::map<Number, Watch> watches_;
     std::map<Key, Known> known_;  // tasks that have not ended, as far as is known
     std::map<std::string, Key> tokens_;
-    std::set<std::string> cancelled_;  // as soon as the connection is ready
+    std::map<std::string, Request> requests_of_;  // by task
+    std::set<std::string> cancelled_;             // as soon as the connection is ready
     Number last_ = 0;
     Scope scope_;
 };

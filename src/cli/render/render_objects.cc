@@ -493,6 +493,23 @@ std::string findings_text(json::View report, std::string_view name, std::string_
 
 }  // namespace
 
+namespace {
+
+// One line for each: mcp notes: ready, sign-in good
+std::string mcp_servers_text(json::View servers) {
+    std::string out;
+    servers.elements([&](json::View one) {
+        auto const sign_in = one["signIn"].string_or("none");
+        auto const why = one["why"].string_or("");
+        out += "mcp " + safe(one["server"]) + ": " + safe(one["state"]);
+        if (sign_in != "none") out += ", sign-in " + sign_in;
+        out += (why.empty() ? "" : ", " + safe(one["why"])) + "\n";
+    });
+    return out;
+}
+
+}  // namespace
+
 std::string doctor_text(json::View report, Time now, Style style, std::optional<bool> before) {
     bool const last = report["next"].string_or("").empty();
     bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
@@ -511,9 +528,9 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
         out += style(Paint::yellow, "sign-in needed") + "\n  MCP server " + safe(one["server"]) +
                "\n    next: " + safe(one["next"]) + "\n";
     });
-    return out + nodes_text(report["nodes"]) + others_text(report["others"]) +
-           indexes_text(report["indexes"], now) + traces_text(report["traces"], now) +
-           queues_text(report["queues"], now);
+    return out + mcp_servers_text(report["mcpServers"]) + nodes_text(report["nodes"]) +
+           others_text(report["others"]) + indexes_text(report["indexes"], now) +
+           traces_text(report["traces"], now) + queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

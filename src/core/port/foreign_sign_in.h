@@ -4,6 +4,7 @@
 
 #include "port/world.h"
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <vector>
@@ -24,9 +25,21 @@ struct ForeignCode {
     std::string verifier;  // of the challenge
 };
 
+enum class ForeignServerState : std::uint8_t { starting, ready, failing };
+// `unasked`: the server has not asked for a token yet. `expired`: the sign-in has ended or was
+// revoked, and a person must sign in again.
+enum class ForeignSignInState : std::uint8_t { none, unasked, needed, expired, good };
+struct ForeignServer {
+    std::string name;
+    ForeignServerState state = ForeignServerState::starting;
+    ForeignSignInState sign_in = ForeignSignInState::none;
+    std::string why;  // the newest failure; empty: none since it was ready
+};
+
 class ForeignSignIns {
 public:
     virtual ~ForeignSignIns() = default;
+    [[nodiscard]] virtual std::vector<ForeignServer> servers() const = 0;
     [[nodiscard]] virtual bool knows(std::string const& server) const = 0;
     // The servers that do nothing until a person signs in.
     [[nodiscard]] virtual std::vector<std::string> needed() const = 0;

@@ -157,6 +157,10 @@ struct Fold {
         call.resumed.reset();
         call.kept = {};
         call.in_doubt = false;
+        // A poll said that the call waits for something else now.
+        bool const replaces = call.phase == CallPhase::waiting;
+        if (replaces) call.votes.clear();
+        if (replaces) call.claim.reset();
         Pause pause{e.terms, e.deadline, event.at, event.seq, false};
         if (e.terms->poll_every) pause.poll_at = event.at + *e.terms->poll_every;
         pause.polled = event.seq;

@@ -145,9 +145,10 @@ struct NotYet {
     std::string error = {};                    // set: the poll failed, or its answer is invalid
     std::optional<Duration> retry_after = {};  // as the service asks
 };
-using PollResult = std::variant<NotYet, Done, Failed>;
+using PollResult = std::variant<NotYet, Done, Failed, PauseTerms>;
 
-// Outcome of PollTool. Failed: the job itself failed.
+// Outcome of PollTool. Failed: the job itself failed. PauseTerms: the job needs something else
+// first, and the call waits for that under the same id.
 struct PollOutcome {
     PendingId pending;
     Seq since = 0;  // seq in the id of the effect

@@ -60,6 +60,7 @@ struct PollTool {
     std::string tool;
     Json input;
     std::string external_ref;
+    Json state = {};  // what the pause stored
     friend bool operator==(PollTool const&, PollTool const&) = default;
 };
 

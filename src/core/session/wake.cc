@@ -37,8 +37,8 @@ std::map<EffectId, Effect> due_polls(State const& state, Time now) {
         if (timer.kind != TimerKind::poll) continue;
         Call const& call = state.calls.at(timer.call);
         EffectId const id{call.pause->polled, call.no};
-        PollTool poll{call.pending, call.spec.tool, call.spec.input,
-                      call.pause->terms.external_ref};
+        PollTool poll{call.pending, call.spec.tool, call.spec.input, call.pause->terms.external_ref,
+                      call.pause->terms.state};
         out.emplace(id, Effect{id, std::move(poll)});
     }
     return out;

@@ -61,7 +61,8 @@ protected:
         loop.pass(time);
     }
     agent::StopTool call(std::string const& tool = "a") {
-        agent::ToolCall what{.pending = {SessionId{}, 7, 1}, .input = Json::trusted(R"({"x":1})")};
+        agent::ToolCall what{.pending = {SessionId{}, 7, generation},
+                             .input = Json::trusted(R"({"x":1})")};
         what.tool = tool;
         what.decision = decision;
         what.state = state;
@@ -70,14 +71,37 @@ protected:
         });
     }
     agent::StopTool poll(std::string const& task) {
-        agent::PollCall const what{.pending = {SessionId{}, 7, 1}, .external_ref = task};
+        agent::PollCall what{.pending = {SessionId{}, 7, generation}, .external_ref = task};
+        what.state = state;
         return connection.tasks().poll(what, [this](agent::PollResult const& result) {
             if (auto const* done = std::get_if<agent::Done>(&result))
                 return results.push_back(std::string(done->output.text()));
+            if (auto const* pause = std::get_if<session::PauseTerms>(&result))
+                return results.push_back(words_of(*pause));
             auto const* failed = std::get_if<session::Failed>(&result);
             results.push_back(failed ? "failed: " + failed->message
                                      : "not yet: " + std::get<session::NotYet>(result).error);
         });
+    }
+    // The pause of the call was settled.
+    void close(session::SubmissionKind kind = session::SubmissionKind::cancel) {
+        session::Receipt receipt;
+        receipt.pending = {SessionId{}, 7, generation};
+        receipt.kind = kind;
+        connection.tasks().closed(receipt);
+    }
+    // A person's decision of the pause; the call goes on with it.
+    agent::StopTool go_on(bool approved, std::string const& content = "") {
+        session::Submission what;
+        what.kind = session::SubmissionKind::decision;
+        what.approved = approved;
+        if (!content.empty()) what.content = Json::trusted(content);
+        close(what.kind);
+        decision = what;
+        ++generation;
+        auto stop = call();
+        decision.reset();
+        return stop;
     }
     [[nodiscard]] std::string last_line() { return processes.newest().lines.back(); }
     std::string words_of(agent::ToolResult const& result) {
@@ -100,6 +124,7 @@ protected:
     // Of the next call: what a person has answered to its pause, and the pause's state.
     std::optional<session::Submission> decision;
     Json state;
+    Generation generation = 1;
     std::vector<agent::Question> questions;  // to the agent's model
     port::Fn<void(agent::ModelOutcome)> model_done;
     int models_stopped = 0;

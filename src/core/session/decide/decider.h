@@ -76,6 +76,9 @@ void doubt(Decider& d, Call const& call, std::string const& why);
 // leaves a receipt (P2).
 void end_run(Decider& d, ToolFinished outcome, Sha256 const& digest);
 
+// tool.cc: why the call's tool must not pause on these terms; empty: it may.
+[[nodiscard]] std::string wrong_pause(Call const& call, PauseTerms const& terms);
+
 // tool.cc: the question about a call in doubt is cancelled, because the call has its outcome. Does
 // nothing if there is no question.
 void supersede_question(Decider& d, Call const& call);

@@ -1,6 +1,7 @@
 #include "session/decide/decider.h"
 #include "session/fold.h"
 #include "session/limits.h"
+#include "session/submission.h"
 
 #include <algorithm>
 
@@ -25,6 +26,15 @@ void not_yet(Decider& d, Call const& call, NotYet const& answer) {
     std::uint32_t const failures = answer.error.empty() ? 0 : call.pause->poll_failures + 1;
     Duration const wait = is_full(d.state) ? day : delay(*call.pause, failures, answer.retry_after);
     d.emit(Polled{call.pending, d.at + wait, failures, answer.error});
+}
+
+// Returns why the job's new pause is refused; empty: it was written.
+std::string pause_again(Decider& d, Call const& call, PauseTerms const& terms) {
+    auto why = wrong_pause(call, terms);
+    if (why.empty())
+        d.emit(CallPaused{call.pending, with_reminders(d, terms),
+                          deadline_of(terms, call.spec.terms, d.at)});
+    return why;
 }
 
 // Stores the artifacts, too.
@@ -60,6 +70,13 @@ Result<Answer> handle(Decider& d, PollOutcome const& c) {
     if (!polls) return done(d);
     if (auto const* answer = std::get_if<NotYet>(&c.what)) {
         not_yet(d, *call, *answer);
+        return done(d);
+    }
+    if (auto const* terms = std::get_if<PauseTerms>(&c.what)) {
+        auto const why = pause_again(d, *call, *terms);
+        Submission const refused = submitted_error(why);
+        if (!why.empty())
+            settle(d, *call, {c.pending, refused, "poll", {}, std::nullopt, {}, {}, {}});
         return done(d);
     }
     Submission const what = submission_of(d, call->no, c);

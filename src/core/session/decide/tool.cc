@@ -77,10 +77,7 @@ void attempt_lost(Decider& d, Call const& call, ToolOutcome const& c, InDoubt co
 }
 
 void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const& terms) {
-    if (!terms.valid() || !call.spec.terms.may_pause_for(terms.reason)) {
-        std::string const why =
-            "the tool paused for " + std::string(text(terms.reason)) +
-            (terms.valid() ? " without having declared it" : " with terms that do not fit");
+    if (auto const why = wrong_pause(call, terms); !why.empty()) {
         return end_run(d, {call.no, c.attempt, ErrorReason::failed, {}, why, {}, {}},
                        submitted_error(why).digest);
     }
@@ -89,6 +86,13 @@ void pause(Decider& d, Call const& call, ToolOutcome const& c, PauseTerms const&
 }
 
 }  // namespace
+
+std::string wrong_pause(Call const& call, PauseTerms const& terms) {
+    bool const declared = call.spec.terms.may_pause_for(terms.reason);
+    if (terms.valid() && declared) return {};
+    return "the tool paused for " + std::string(text(terms.reason)) +
+           (terms.valid() ? " without having declared it" : " with terms that do not fit");
+}
 
 void supersede_question(Decider& d, Call const& call) {
     if (!call.question) return;

@@ -198,6 +198,7 @@ private:
         CallNo const no = due.begin()->first.call;
         if (a % 4 == 0) return (void)session.polled(no, Failed{"the job failed"});
         if (a % 4 == 1) return (void)session.polled(no, Done{quoted("1"), {}, {}});
+        if (b % 5 == 1) return (void)session.polled(no, terms_for(PauseReason::tool_result, b / 5));
         (void)session.polled(no, NotYet{b % 2 == 0 ? "no answer" : "", {}});
     }
 

@@ -10,7 +10,9 @@ constexpr Duration every{30'000};
 class PollTest : public SessionTest {
 protected:
     void polls(Duration time = every) {
-        asks_for({job()});
+        CallSpec spec = job();
+        spec.terms.may_pause.push_back(PauseReason::elicitation);
+        asks_for({spec});
         PauseTerms terms;
         terms.poll_every = time;
         terms.external_ref = "run-1";
@@ -60,6 +62,58 @@ TEST_F(PollTest, FailedJob_SettlesTheCall) {
     auto const d = polled(1, Failed{"it broke"});
     EXPECT_EQ(first<Submitted>(d).what->kind, SubmissionKind::error);
     EXPECT_EQ(first<Submitted>(d).what->error, "it broke");
+}
+
+PauseTerms question() {
+    PauseTerms terms;
+    terms.reason = PauseReason::elicitation;
+    terms.continuation = Continuation::reentry;
+    terms.message = "Which region?";
+    terms.state = quoted("kept");
+    return terms;
+}
+
+TEST_F(PollTest, QuestionOfTheJob_TakesThePlaceOfThePause) {
+    polls();
+    now += every;
+    PendingId const asked = pending(1);
+    EXPECT_EQ(types(polled(1, question())), "call_paused");
+    EXPECT_EQ(pending(1), asked);
+    EXPECT_EQ(call(1).pause->terms.reason, PauseReason::elicitation);
+    now += every;
+    EXPECT_EQ(due(), 0U) << "it is not polled while a person is asked";
+    EXPECT_EQ(types(restart()), "");
+    EXPECT_EQ(said(submit(asked, result("live"))), "wrong_kind");
+    auto const d = submit(asked, decision(true));
+    EXPECT_EQ(types(d), "submitted tool_started");
+    EXPECT_NE(pending(1), asked) << "an answer is for one question";
+    PauseTerms again;
+    again.poll_every = every;
+    again.state = quoted("answer");
+    (void)pauses(1, again);
+    now += every;
+    ASSERT_EQ(due(), 1U);
+    EXPECT_EQ(std::get<PollTool>(due_polls(state, now).begin()->second.what).state,
+              quoted("answer"));
+}
+
+TEST_F(PollTest, QuestionThatTheToolMayNotAsk_FailsTheCall) {
+    polls();
+    now += every;
+    PauseTerms terms = question();
+    terms.reason = PauseReason::approval;
+    auto const d = polled(1, terms);
+    EXPECT_EQ(types(d), "submitted model_requested");
+    EXPECT_EQ(first<Submitted>(d).what->error,
+              "the tool paused for approval without having declared it");
+}
+
+TEST_F(PollTest, Claim_EndsWithTheQuestion) {
+    polls();
+    (void)when(Claim{pending(1)});
+    now += every;
+    (void)polled(1, question());
+    EXPECT_FALSE(call(1).claim);
 }
 
 TEST_F(PollTest, Failures_BackOff) {

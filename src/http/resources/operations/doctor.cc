@@ -315,6 +315,11 @@ std::vector<NeededSignIn> needed_sign_ins(Services const& services) {
     return out;
 }
 
+std::vector<port::ForeignServer> mcp_servers_of(Services const& services) {
+    return services.foreign_sign_ins ? services.foreign_sign_ins->servers()
+                                     : std::vector<port::ForeignServer>();
+}
+
 std::vector<port::IndexStatus> indexes_of(Services const& services) {
     return services.indexes ? services.indexes() : std::vector<port::IndexStatus>();
 }
@@ -339,6 +344,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .next_wake = d.next_wake,
                        .models = d.api.services().metrics.models(),
                        .sign_ins = needed_sign_ins(d.api.services()),
+                       .mcp_servers = mcp_servers_of(d.api.services()),
                        .indexes = indexes_of(d.api.services()),
                        .traces = exports_of(d.api.services()),
                    }));

@@ -3,6 +3,7 @@
 
 #include "http/objects/fields.h"
 #include "port/exports.h"
+#include "port/foreign_sign_in.h"
 #include "port/index.h"
 #include "port/meter.h"
 #include "port/shared_store.h"
@@ -49,6 +50,15 @@ template <>
 inline constexpr auto rows<NeededSignIn> =
     object("", "", field("server", &NeededSignIn::server),
            field("next", &NeededSignIn::next, "What to do."));
+
+template <>
+inline constexpr auto rows<port::ForeignServer> = object(
+    "", "", field("server", &port::ForeignServer::name),
+    field("state", &port::ForeignServer::state, "starting, ready or failing."),
+    field("signIn", &port::ForeignServer::sign_in,
+          "none: it takes no tokens. unasked: it has not asked for one yet. needed, expired: a "
+          "person must sign in, for the first time or with more rights, or again. good."),
+    field("why", or_null(&port::ForeignServer::why), "The newest failure; else null."));
 
 struct FoundByKind {
     Findings stuck = {};
@@ -115,6 +125,7 @@ struct DoctorAnswer {
     std::optional<Time> next_wake = {};
     std::vector<port::ModelLoad> models = {};
     std::vector<NeededSignIn> sign_ins = {};
+    std::vector<port::ForeignServer> mcp_servers = {};
     std::vector<port::IndexStatus> indexes = {};
     std::optional<port::ExportStatus> traces = {};
 };
@@ -147,6 +158,7 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "in addition to gates for permissions."),
     field("signIns", &DoctorAnswer::sign_ins,
           "MCP servers that do nothing until a person signs in to them."),
+    field("mcpServers", &DoctorAnswer::mcp_servers, "The MCP servers that agents use."),
     nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
            field("blocked", counted<&FoundByKind::blocked>),
            field("inDoubt", counted<&FoundByKind::in_doubt>),

@@ -44,11 +44,23 @@ port::PendingRow pending_row(PendingChange const& change) {
             change.external_ref};
 }
 
+namespace {
+
+// The pause that the outcome of a tool or a poll is, and its call; null: it is none.
+std::pair<PauseTerms*, CallNo> paused_by(Command& command) {
+    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body))
+        return {std::get_if<PauseTerms>(&outcome->what), outcome->pending.call};
+    if (auto* const outcome = std::get_if<PollOutcome>(&command.body))
+        return {std::get_if<PauseTerms>(&outcome->what), outcome->pending.call};
+    return {};
+}
+
+}  // namespace
+
 Attachments take_attachments(Command& command) {
     Attachments out;
-    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body)) {
-        if (auto* const terms = std::get_if<PauseTerms>(&outcome->what))
-            out.secrets[outcome->pending.call] = std::exchange(terms->webhook_secret, {});
+    if (auto const [terms, call] = paused_by(command); terms) {
+        out.secrets[call] = std::exchange(terms->webhook_secret, {});
     } else if (auto* const reply = std::get_if<ModelReply>(&command.body)) {
         for (CallSpec& spec : reply->calls) {
             out.of_reply.push_back(spec.at_once ? std::exchange(spec.at_once->webhook_secret, {})
@@ -71,9 +83,8 @@ Attachments take_attachments(Command& command) {
 }
 
 void give_attachments(Attachments attachments, Command& command) {
-    if (auto* const outcome = std::get_if<ToolOutcome>(&command.body)) {
-        if (auto* const terms = std::get_if<PauseTerms>(&outcome->what))
-            terms->webhook_secret = std::move(attachments.secrets[outcome->pending.call]);
+    if (auto const [terms, call] = paused_by(command); terms) {
+        terms->webhook_secret = std::move(attachments.secrets[call]);
     } else if (auto* const reply = std::get_if<ModelReply>(&command.body)) {
         CHECK(attachments.of_reply.size() == reply->calls.size());
         for (std::size_t i = 0; i < reply->calls.size(); ++i) {
