@@ -22,8 +22,11 @@ def decide(messages, tools):
     """(name, arguments) of a tool, or a text. Messages are (role, text, has a tool's result)."""
     asked = ([text for role, text, result in messages if role == 'user' and not result] or [''])[-1]
     shell = [name for name in SHELLS if name in tools]
+    ask = [name for name in tools if name.endswith('ask_human')]
     if messages and messages[-1][2]:
         return ' '.join(['the tool has run', *re.findall(r'TOKEN-\d+', messages[-1][1])])
+    if ask and 'USE_MCP' in asked:
+        return ask[0], {'question': 'Which token?', 'wait': 600_000}
     if shell and ('USE_TOOL' in asked or 'You may now do' in asked):
         return shell[0], COMMAND
     task = [name for name in tools if name.endswith('background_task')]
