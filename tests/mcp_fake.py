@@ -157,6 +157,8 @@ def steps(number, token):
 def call(number, params):
     name, arguments = params['name'], params['arguments']
     log(f'call {name} {json.dumps(arguments)}')
+    if 'traceparent' in params.get('_meta', {}):
+        log(f'traceparent {params["_meta"]["traceparent"]}')
     if name in ASKS or (name == 'sample' and HOW == 'stateless'):
         return ask(number, params)
     if name == 'sample':

@@ -2,10 +2,12 @@
 """[telemetry] (requirement F14): spans of turns, requests to models, tools and webhooks at a
 collector; links over pauses, a SIGKILL and a restart; traceparent from a prompt to tools and
 webhooks; content only on request; collectors that hang, answer 429 or are gone."""
+import http.server
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -289,6 +291,69 @@ class Propagation(Traced):
         self.collector.wait_for_spans('invoke_agent ops')
         self.assertFalse([span for span in self.collector.spans() if span.trace == TRACE])
         self.assertRegex((self.folder / 'seen').read_text(), f'^00-{TRACE}-[0-9a-f]+-00')
+
+
+class Speaker(http.server.BaseHTTPRequestHandler):
+    """A model that calls its only tool, and then says so."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+        self.server.headers.append(self.headers)
+        called = body['messages'][-1]['role'] == 'tool'
+        call = {'index': 0, 'id': 'call_1', 'type': 'function',
+                'function': {'name': body['tools'][0]['function']['name'], 'arguments': '{}'}}
+        delta = {'content': 'done'} if called else {'tool_calls': [call]}
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/event-stream')
+        self.end_headers()
+        for said, finish in ((delta, None), ({}, 'stop' if called else 'tool_calls')):
+            chunk = {'choices': [{'index': 0, 'delta': said, 'finish_reason': finish}]}
+            self.wfile.write(f'data: {json.dumps(chunk)}\n\n'.encode())
+        self.wfile.write(b'data: [DONE]\n\n')
+
+    def log_message(self, *_):
+        pass
+
+
+class Others(Traced):
+    """A model over HTTP, and the tool of a foreign MCP server."""
+
+    def serve(self, collector):
+        model = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Speaker)
+        model.headers = []
+        threading.Thread(target=model.serve_forever, daemon=True).start()
+        self.addCleanup(model.server_close)
+        self.addCleanup(model.shutdown)
+        self.model = model
+        command = [sys.executable, str(ROOT / 'tests/mcp_fake.py'), str(self.folder)]
+        self.configured(f'''
+[server]
+demo = false
+[telemetry]
+endpoint = "{collector}"
+[[model]]
+id = "main"
+kind = "openai-chat"
+model = "m"
+base_url = "http://127.0.0.1:{model.server_port}/v1"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["mcp:s:look"]
+[[mcp]]
+name = "s"
+command = {json.dumps(command)}
+''')
+
+    def test_context_reaches_the_model_and_the_mcp_server(self):
+        session = self.begin(traceparent=SENT)
+        self.server.at_rest(session)
+        asked, told = self.collector.wait_for_spans('chat ', 2)
+        tool, = self.collector.wait_for_spans('execute_tool mcp:s:look')
+        self.assertEqual([headers['traceparent'] for headers in self.model.headers],
+                         [f'00-{TRACE}-{span.id}-01' for span in (asked, told)])
+        self.assertIn(f'traceparent 00-{TRACE}-{tool.id}-01',
+                      (self.folder / 'log').read_text().splitlines())
 
 
 class Unsampled(Traced):
