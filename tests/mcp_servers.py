@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from dormouse import BINARY, Case, Server, main, wait_for
+from dormouse import Case, Server, main, wait_for
 from npm import install
 from oidc_peers import free_port
 from rpc_peer import Peer, Refused
@@ -320,53 +320,6 @@ class Questions(Servers):
         self.assertEqual(self.log().count('call ask_once {}'), 1)
 
 
-class TaskInput(Servers):
-    """A task of a server that asks people."""
-
-    def check(self, how, answered):
-        self.serve(self.program(how, ask='"none"'))
-        asked = self.call('quiz')
-        call = self.asking()
-        self.assertIn('Who are you?', call['message'])
-        self.assertEqual(call['form']['required'], ['name'])
-        self.server.restart()
-        self.server.decide(call, True, content={'name': 3})
-        again = self.asking(but=call)
-        self.assertIn('does not fit', again['message'])
-        self.server.decide(again, True, content={'name': 'Ann'})
-        self.assertIn(answered, self.outcome(asked))
-        self.assertEqual(self.log().count('call quiz {}'), 1, 'the task goes on')
-
-    def asking(self, but=None):
-        """The waiting question; it takes the place of the wait for the task."""
-        path = '/async-tool/pending?project=default&status=waiting'
-        return wait_for(lambda: next(
-            (one for one in self.server.items(path) if one['reason'] == 'elicitation' and
-             one['id'] != (but or {}).get('id')), None), 30, 'a question')
-
-    def test_request_of_the_server_is_answered(self):
-        self.check('well', '{"action": "accept", "content": {"name": "Ann"}}')
-
-    def test_input_requests_of_the_extension_are_answered(self):
-        self.check('extension', '{"who": {"action": "accept", "content": {"name": "Ann"}}}')
-
-    def test_input_requests_of_a_stateless_server_are_answered(self):
-        self.check('stateless', '{"who": {"action": "accept", "content": {"name": "Ann"}}}')
-
-    def test_cancelled_question_cancels_the_task(self):
-        self.serve(self.program('extension', ask='"none"'))
-        task = self.call('quiz')
-        self.asking()
-        self.assertStatus(self.server.post(f'/api/tasks/{task}/cancel'), 204)
-        wait_for(lambda: 'tasks/cancel task-1' in self.log(), 20, 'the cancellation')
-
-    def test_result_is_no_answer(self):
-        self.serve(self.program(ask='"none"'))
-        self.call('quiz')
-        call = self.asking()
-        self.assertProblem(self.server.result(call['id'], 'done'), 409, 'wrong_kind')
-
-
 class Stateless(Servers):
     """A server that knows only 2026-07-28."""
 
@@ -461,74 +414,6 @@ class StatelessHttp(Servers):
         self.assertEqual(self.methods[:3], [
             ('initialize', 'initialize'), ('server/discover', 'server/discover'),
             ('tools/list', 'tools/list')])
-
-
-class Misbehaving(Servers):
-    def test_server_that_dies_is_started_again(self):
-        self.serve(self.program())
-        task = self.call('die')
-        self.logged("MCP server 's': its program ended with status 1: out of memory")
-        self.server.advance(120)
-        self.assertIn('is: die done', self.outcome(task), 'it only reads: called again')
-        self.assertEqual(self.log().count('start'), 2)
-
-    def test_server_that_says_nothing_is_named(self):
-        self.serve(self.program('silent', start_limit='"100ms"'))
-        self.logged("MCP server 's': it has not listed its tools within 0 s")
-        self.assertEqual(self.tools(), [])
-
-    def test_program_that_is_no_server_is_named(self):
-        self.serve(self.program('html', start_limit='"5s"'))
-        self.logged("MCP server 's': it sent a line that is not JSON-RPC: <html>")
-        self.assertIn('is: look done', self.outcome(self.call('look')))
-
-    def test_result_over_the_limit_ends_the_connection(self):
-        self.serve(self.program(message_bytes=100_000))
-        self.call('large')
-        self.logged("MCP server 's': it sent a message of more than 100000 bytes")
-
-    def test_call_over_its_time_is_cancelled(self):
-        self.serve(self.program(time_limit='"200ms"'))
-        self.call('hang')
-        wait_for(lambda: 'cancelled' in self.log(), 20, 'the cancellation')
-
-    def test_web_pages_and_redirects_are_named(self):
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers['Content-Length']))
-                self.send_response(302 if self.path == '/moved' else 200)
-                self.send_header('Location', 'http://127.0.0.1:1/')
-                self.send_header('Content-Type', 'text/html')
-                self.send_header('Content-Length', '2')
-                self.end_headers()
-                self.wfile.write(b'hi')
-
-            def log_message(self, *_):
-                pass
-
-        pages = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        threading.Thread(target=pages.serve_forever, daemon=True).start()
-        self.addCleanup(pages.server_close)
-        self.addCleanup(pages.shutdown)
-        url = f'http://127.0.0.1:{pages.server_address[1]}'
-        self.serve(f'[[mcp]]\nname = "s"\nurl = "{url}/moved"\n'
-                   f'[[mcp]]\nname = "t"\nurl = "{url}/page"\n')
-        self.logged("MCP server 's': initialize failed: it answered with a redirect (302)")
-        self.logged("MCP server 't': initialize failed: it answered with 'text/html'")
-
-    def test_mistakes_in_the_file_are_named(self):
-        path = self.folder / 'dormouse.toml'
-        for text, says in (
-            ('[[mcp]]\nname = "s"\n', 'has no command; add the program and its arguments, or url'),
-            ('[[mcp]]\nname = "s"\ncommand = ["sh"]\nurl = "http://a/"\n',
-             'command is for a server with command'),
-            ('[[mcp]]\nname = "t"\nurl = "http://a/"\n', 'there is no such MCP server'),
-        ):
-            path.write_text(AGENT + text)
-            check = subprocess.run([BINARY, 'config', 'check', str(path)],
-                                   capture_output=True, text=True)
-            self.assertEqual(check.returncode, 2, text)
-            self.assertIn(says, check.stderr)
 
 
 class Gateway(Servers):

@@ -95,7 +95,34 @@ class Browser:
                 self.jar.clear(one.domain, one.path, one.name)
 
 
-class Provider:
+class NodePeer:
+    """A program of tests/oidc that prints `ready`."""
+
+    def __init__(self, program, settings):
+        self.process = subprocess.Popen(
+            ['node', program, json.dumps(settings)],
+            cwd=FOLDER,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        limit = threading.Timer(60, self.process.kill)
+        limit.start()
+        line = self.process.stdout.readline()
+        limit.cancel()
+        if line != 'ready\n':
+            raise AssertionError(f'{program}: {line!r} {self.process.communicate()[1]}')
+        # Nothing it says may fill the pipe.
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Provider(NodePeer):
     """npm's oidc-provider. A new one has a new key; people have the claims of `people`."""
 
     def __init__(self, port, server_port, people, *, algorithm='RS256', kid='k1', public=False,
@@ -114,27 +141,7 @@ class Provider:
             client['client_secret'] = SECRET
         settings = {'issuer': self.issuer, 'port': port, 'clients': [client], 'people': people,
                     'kid': kid, 'algorithm': algorithm}
-        self.process = subprocess.Popen(
-            ['node', 'provider.mjs', json.dumps(settings)],
-            cwd=FOLDER,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        limit = threading.Timer(60, self.process.kill)
-        limit.start()
-        line = self.process.stdout.readline()
-        limit.cancel()
-        if line != 'ready\n':
-            raise AssertionError(f'the provider: {line!r} {self.process.communicate()[1]}')
-        # Nothing it says may fill the pipe.
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        super().__init__('provider.mjs', settings)
 
     def log_in(self, browser, page, name):
         """From the redirect to the provider to its answer, which is not followed."""
