@@ -2,9 +2,14 @@
 """Tasks of MCP at /mcp, in both forms of the protocol: a task is a pending call, so it outlives
 kills of the server, and only its token finds it."""
 import json
+import pathlib
+import subprocess
 
 from dormouse import main
 from mcp_http import META, Mcp
+from npm import install
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 TASKS = {**META, 'io.modelcontextprotocol/clientCapabilities': {
     'extensions': {'io.modelcontextprotocol/tasks': {}}}}
@@ -199,6 +204,29 @@ class Extension(Mcp):
         unknown = self.modern('tasks/get', 'pnd_other', taskId='pnd_other')
         self.assertEqual((unknown.status, json.loads(unknown.raw)['error']['code']),
                          (400, -32602))
+
+
+class Durable(Mcp):
+    """The client of the Tasks extension (ext-tasks)."""
+
+    def client(self, *arguments):
+        what, *rest = arguments
+        run = subprocess.run(
+            ['node', str(HERE / 'mcp/durable.mjs'), what,
+             f'http://127.0.0.1:{self.server.port}/mcp', self.server.token, *rest],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def test_task_is_resumed_by_another_process_after_a_kill(self):
+        if missing := install(HERE / 'mcp', 'node'):
+            self.skipTest(missing)
+        reference = self.client('begin')
+        call, = self.waiting(1)
+        self.server.restart()
+        self.assertStatus(self.server.result(call['id'], 'Frankfurt'), 200)
+        result = json.loads(self.client('resume', reference))
+        self.assertEqual(result['content'], [{'type': 'text', 'text': 'Frankfurt'}])
 
 
 if __name__ == '__main__':
