@@ -209,6 +209,120 @@ class Between(Whole):
                       self.imports('--new-ids', status=1).stderr)
 
 
+class TasksAndMail(Whole):
+    """What sessions have to do with each other goes with them."""
+
+    def task(self, parent, prompt):
+        body = {'agentID': 'demo', 'prompt': prompt, 'description': 'look'}
+        task = self.assertStatus(self.server.post(f'/api/sessions/{parent}/tasks', body), 201).json
+        wait_for(lambda: self.server.get(f'/api/sessions/{task["sessionID"]}').status == 200,
+                 what='the child')
+        return task
+
+    def ended(self, server, task):
+        return self.assertStatus(server.get(f'/api/tasks/{task}/output?wait=30'), 200).json
+
+    def notices(self, server, session):
+        return [m['parts'][0]['text'] for m in server.messages(session)
+                if m['source']['type'] == 'task']
+
+    def inbox(self, server, session):
+        answer = self.assertStatus(server.get(f'/api/sessions/{session}/inbox'), 200)
+        return [(mail['text'], mail['from']) for mail in answer.json['items']]
+
+    def said(self, server, session):
+        return [part['text'] for message in server.messages(session)
+                if message['role'] == 'assistant'
+                for part in message['parts'] if part['type'] == 'text']
+
+    def waiting_task(self):
+        """A task that waits for a result, its parent, and the call."""
+        parent = self.server.create()['id']
+        task = self.task(parent, 'deploy A within 1h')
+        child = task['sessionID']
+        wait_for(lambda: self.server.open_calls(child), what='the call of the child')
+        (call,) = self.server.open_calls(child)
+        return parent, task, call
+
+    def test_task_that_waits_ends_in_the_copy_and_its_parent_is_told(self):
+        parent, task, call = self.waiting_task()
+        self.export()
+        self.imports('--start')
+        self.verified()
+        copy = self.served()
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        ended = self.ended(copy, task['taskID'])
+        self.assertEqual((ended['status'], ended['result']), ('completed', 'deploy A: live'))
+        wait_for(lambda: self.notices(copy, parent), what='the notice')
+        copy.at_rest(parent)
+        self.assertEqual(self.notices(self.server, parent), [], 'the original is not told')
+        listed = copy.items(f'/api/sessions/{parent}/tasks')
+        self.assertEqual([one['taskID'] for one in listed], [task['taskID']])
+
+    def test_new_ids_keep_parent_and_task_together(self):
+        parent, task, _ = self.waiting_task()
+        self.export()
+        other = Server('--store', 'sqlite', directory=self.folder / 'copy')
+        self.addCleanup(other.clean)
+        other.create('hello')
+        other.term()
+        done = self.imports('--new-ids', '--start')
+        now = dict(line.split() for line in done.stdout.splitlines())
+        self.verified()
+        copy = self.served()
+        child = now[task['sessionID']]
+        self.assertEqual(copy.session(child)['parentID'], now[parent])
+        (call,) = copy.open_calls(child)
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        wait_for(lambda: self.notices(copy, now[parent]), what='the notice')
+        (listed,) = copy.items(f'/api/sessions/{now[parent]}/tasks')
+        self.assertEqual((listed['sessionID'], listed['status']), (child, 'completed'))
+
+    def test_ended_task_can_be_resumed_in_the_copy(self):
+        parent = self.server.create()['id']
+        task = self.task(parent, 'hello')
+        self.ended(self.server, task['taskID'])
+        wait_for(lambda: self.notices(self.server, parent), what='the notice')
+        self.server.at_rest(parent)
+        self.export()
+        self.imports()
+        copy = self.served()
+        self.assertEqual(len(self.notices(copy, parent)), 1)
+        resumed = copy.post(f'/api/tasks/{task["taskID"]}/resume', {'message': 'again'})
+        self.assertStatus(resumed, 202)
+        self.assertEqual(self.ended(copy, task['taskID'])['result'], 'You said: again')
+        wait_for(lambda: len(self.notices(copy, parent)) == 2, what='the second notice')
+
+    def test_mail_is_read_once_and_answered_in_the_copy(self):
+        alice = self.server.create(alias='alice')['id']
+        bob = self.server.create(alias='bob')['id']
+        self.server.prompt(alice, 'tell bob hello')
+        wait_for(lambda: 'You said: hello' in self.said(self.server, bob), what='the mail')
+        for session in (alice, bob):
+            self.server.at_rest(session)
+        before = self.inbox(self.server, bob)
+        self.assertEqual(len(before), 1)
+        self.export()
+        self.imports('--start')
+        self.verified()
+        copy = self.served()
+        self.assertEqual(self.inbox(copy, bob), before)
+        copy.prompt(bob, 'tell alice thanks')
+        wait_for(lambda: 'You said: thanks' in self.said(copy, alice), what='the answer')
+        self.assertEqual(self.inbox(copy, bob), before, 'it came once')
+        self.assertEqual(self.inbox(self.server, alice), [])
+
+    def test_child_without_its_parent_ends_alone(self):
+        _, task, call = self.waiting_task()
+        self.export(task['sessionID'])
+        self.imports('--start')
+        self.verified()
+        copy = self.served()
+        self.assertStatus(copy.result(call['id'], 'live'), 200)
+        copy.at_rest(task['sessionID'])
+        self.assertEqual(copy.said(task['sessionID']), 'deploy A: live')
+
+
 class Bad(Whole):
     def setUp(self):
         super().setUp()
