@@ -27,7 +27,7 @@ per = "%s"
 '''
 
 
-class Budgets(Case):
+class BudgetCase(Case):
     def setUp(self):
         pass  # each test starts its server with its own budgets
 
@@ -69,6 +69,8 @@ class Budgets(Case):
                  '--data', self.server.directory)
         return run(*arguments, *where)
 
+
+class Budgets(BudgetCase):
     def test_raise_continues_with_the_next_step(self):
         session, call = self.reached()
         self.assertEqual(call['message'], 'The turn has used 1 step; its budget is 1 step. '
@@ -257,12 +259,93 @@ class Budgets(Case):
         self.assertEqual([one['line']['amount'] for one in audited], [7])
 
 
+class OfADay(BudgetCase):
+    """Sums of all sessions of an agent or a project."""
+
+    def spend(self, agent='ops', project='default'):
+        """A new session that takes one step."""
+        session = self.server.create('hello', agent=agent, project=project)['id']
+        self.assertEqual(self.server.said(session), 'You said: hello')
+        return session
+
+    def held(self, agent='ops', project='default'):
+        """A new session that asks before its first step."""
+        session = self.server.create('hello', agent=agent, project=project)['id']
+        return session, self.paused(session)
+
+    def test_sessions_of_an_agent_share_the_day(self):
+        self.serve('agent_day', 'steps = 2', 'agents = ["ops"]')
+        self.spend()
+        self.spend(project='other')
+        _, call = self.held()
+        self.assertEqual(call['message'], 'The agent has used 2 steps today; its budget is '
+                                          '2 steps. Raise it, or end the turn?')
+        self.assertEqual(call['input'],
+                         {'budget': 'agent_day', 'used': '2 steps', 'limit': '2 steps'})
+        self.spend(agent='demo')
+
+    def test_agents_of_a_project_share_the_day(self):
+        self.serve('project_day', 'steps = 2', 'projects = ["shop"]')
+        self.spend(project='shop')
+        self.spend(project='shop', agent='demo')
+        self.spend(project='other')
+        _, call = self.held(project='shop')
+        self.assertIn('The project has used 2 steps today', call['message'])
+
+    def test_next_day_ends_the_pause_by_itself(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        session, call = self.held()
+        self.assertEqual(call['timeout'] % 86_400_000, 0)
+        self.server.advance(86_400)
+        self.server.at_rest(session)
+        self.assertEqual(self.server.said(session), 'You said: hello')
+        self.assertProblem(self.server.decide(call, True), 410, 'expired')
+        self.held()
+
+    def test_sums_outlive_kills(self):
+        self.serve('agent_day', 'tokens = 1')
+        self.spend()
+        self.server.kill()
+        self.server.start()
+        session, call = self.held()
+        self.assertStatus(self.raised_by(call, 1000), 200)
+        self.server.at_rest(session)
+        self.server.kill()
+        self.server.start()
+        self.spend()
+
+    def test_one_raise_is_for_all_that_wait(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        first, call = self.held()
+        second, _ = self.held()
+        self.assertStatus(self.raised_by(call, 5), 200)
+        for session in (first, second):
+            wait_for(lambda one=session: not self.server.open_calls(one),
+                     what='the end of the question')
+            self.server.at_rest(session)
+            self.assertEqual(self.server.said(session), 'You said: hello')
+        self.spend()
+
+    def test_denial_ends_the_turn_of_its_session_only(self):
+        self.serve('agent_day', 'steps = 1')
+        self.spend()
+        first, call = self.held()
+        second, _ = self.held()
+        self.assertStatus(self.server.decide(call, False), 200)
+        self.server.at_rest(first)
+        self.assertEqual(self.last_turn(first)['finishReason'], 'budget')
+        self.asked(second)
+
+
 class OfTheConfiguration(unittest.TestCase):
     def test_configuration_is_checked(self):
         for lines, what in (
             ('per = "turn"', 'has no tokens'),
             ('steps = 1', 'has no per'),
             ('per = "month"\nsteps = 1', 'per is "month"'),
+            ('per = "project_day"\nsteps = 1\nagents = ["ops"]', 'agents has no meaning with per'),
             ('per = "turn"\nsteps = 0', 'steps is 0'),
             ('per = "turn"\ncost = 0', 'cost is 0'),
             ('per = "turn"\nsteps = 1\ncurrency = "EUR"', 'currency has no meaning without cost'),

@@ -39,6 +39,10 @@ public:
                                                   std::span<std::string const> keys) override {
         return ask([&] { return store_.lookup(session, keys); });
     }
+    [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) override {
+        return ask([&] { return store_.day_sums(day, names); });
+    }
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation) override {
         return ask([&] { return store_.pending(session, call, generation); });

@@ -42,6 +42,9 @@ public:
     // The event of each key, 0 if the key does not exist. In order.
     [[nodiscard]] virtual Result<std::vector<Seq>> lookup(SessionId session,
                                                           std::span<std::string const> keys) = 0;
+    // The sums of a day, 0 if there is none. In order.
+    [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) = 0;
     [[nodiscard]] virtual Result<std::optional<PendingRow>> pending(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(

@@ -194,6 +194,16 @@ struct RuleUse {
     Time at{};
 };
 
+// A sum of one day, over all sessions. Those of days long past are removed by a later append.
+struct DayRow {
+    std::int64_t day = 0;  // of UTC, since 1970-01-01
+    std::string name;
+    std::int64_t amount = 0;  // what an append adds to it, not negative
+    friend bool operator==(DayRow const&, DayRow const&) = default;
+};
+// How many days before that of an append stay.
+inline constexpr std::int64_t days_kept = 7;
+
 // Atomic, with its line in the audit log. If the rule does not exist: conflict, and nothing is
 // changed.
 struct RuleDrop {
@@ -275,6 +285,7 @@ struct Append {
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::vector<RuleRow> rules = {};      // made by it; they have no uses
     std::vector<RuleUse> rule_uses = {};  // of rules that exist; others are ignored
+    std::vector<DayRow> day_sums = {};    // of one day, each name once
     std::vector<std::string> audit;       // lines added to the audit log
     std::optional<Bits128> create_key;    // remembered with the session for find_created()
     // session_deleted: all rows of the session are deleted, except its SessionRow (status

@@ -4,6 +4,7 @@
 
 #include "session/vocabulary.h"
 
+#include <map>
 #include <memory>
 
 namespace dormouse::session {
@@ -20,6 +21,35 @@ struct Budget {
 };
 // Of one agent, in the order in which they are checked. May be null.
 using Budgets = std::shared_ptr<std::vector<Budget> const>;
+
+// Sums of a day are kept by the store; each append adds what it used.
+
+// Days of UTC since 1970-01-01.
+[[nodiscard]] std::int64_t day_of(Time at);
+[[nodiscard]] Time next_day(Time at);
+// Whom the sums of a session are of.
+struct BudgetOwner {
+    std::string project;
+    std::string agent;
+};
+// Names the sum of what was used, and that of what people added. REQUIRES: of_day(name.per).
+[[nodiscard]] std::string total_name(BudgetName const& name, BudgetOwner const& owner);
+[[nodiscard]] std::string raises_name(BudgetName const& name, BudgetOwner const& owner);
+// The names of the budgets of a day, each once.
+[[nodiscard]] std::vector<BudgetName> day_budgets(Budgets const& budgets);
+// By name; a name that is missing is 0.
+using DayTotals = std::map<std::string, std::int64_t>;
+
+// What a session has used in its life.
+struct BudgetMeter {
+    Usage usage = {};
+    std::int64_t steps = 0;
+    Duration worked{};
+    [[nodiscard]] std::int64_t of(BudgetName const& name) const;
+};
+
+// The tool that the question about a budget names.
+inline constexpr std::string_view budget_tool = "budget";
 
 // A raise may be at most this many times BudgetUse::raise.
 inline constexpr std::int64_t budget_raise_factor_max = 1'000;

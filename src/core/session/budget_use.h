@@ -8,8 +8,12 @@
 
 namespace dormouse::session {
 
-enum class BudgetPer : std::uint8_t { turn, session };
+// agent_day, project_day: all sessions of the agent or project together, each day of UTC.
+enum class BudgetPer : std::uint8_t { turn, session, agent_day, project_day };
 enum class BudgetKind : std::uint8_t { tokens, cost, steps, wall_time };
+[[nodiscard]] constexpr bool of_day(BudgetPer v) {
+    return v == BudgetPer::agent_day || v == BudgetPer::project_day;
+}
 [[nodiscard]] std::string_view text(BudgetPer v);
 [[nodiscard]] std::string_view text(BudgetKind v);
 

@@ -375,6 +375,8 @@ struct Found {
     std::optional<Earlier> earlier;
     bool gone = false;   // the request was handled before, and retention removed what it led to
     bool taken = false;  // this message, or its Undelivered, was applied before
+    // The sums of the day of Context::at; nullopt: not looked up, so no budget of a day is checked.
+    std::optional<DayTotals> totals = {};
 };
 
 using CommandChoice =
@@ -443,6 +445,7 @@ struct Context {
     Found found = {};
     Checked checked = {};
     Budgets budgets = {};      // of the session's agent
+    BudgetMeter counted = {};  // of this session: what Found::totals contain
     MatchingRules rules = {};  // for the question of a GateOutcome
 };
 

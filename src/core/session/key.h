@@ -32,6 +32,9 @@ struct Wanted {
     std::string taken;                 // key of an outbox message; empty: none
     // Set: the notes of `receipt` are counted, and this digest is looked up among them.
     std::optional<Sha256> note;
+    // Sums of a day; empty: none. Not set by wanted().
+    std::int64_t day = 0;
+    std::vector<std::string> totals = {};
 };
 [[nodiscard]] Wanted wanted(State const& state, Command const& command);
 

@@ -3,6 +3,7 @@
 // the age of the session: settled text, arguments and outputs stay in the journal, and closed
 // things are found by key. Owned by one lane; only apply() changes it.
 
+#include "session/budget.h"
 #include "session/effect.h"
 #include "session/event.h"
 
@@ -300,6 +301,9 @@ struct State {
 
     friend bool operator==(State const&, State const&) = default;
 };
+
+// What the session has used in its life.
+[[nodiscard]] BudgetMeter meter_of(State const& state);
 
 // Applies an event; nothing else changes a state. REQUIRES: event.seq == state.head + 1.
 void apply(State& state, Event const& event);

@@ -6,7 +6,10 @@
 namespace dormouse::config::rows {
 
 inline constexpr Key budget_rows[] = {
-    word<&Budget::per>("per", "turn, session", "What each amount is for.").needed().like("turn"),
+    word<&Budget::per>("per", "turn, session, agent_day, project_day",
+                       "What each amount is for; a day is one of UTC.")
+        .needed()
+        .like("turn"),
     texts<&Budget::agents>("agents", id, "Only these agents; empty: all.").like(R"(["ops"])"),
     texts<&Budget::projects>("projects", id, "Only these projects; empty: all.")
         .like(R"(["default"])"),

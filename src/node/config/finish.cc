@@ -284,6 +284,9 @@ void finish(Section const& section, Budget& out) {
         section.report("cost", "is 0", "write a number greater than 0");
     if (!section.given("cost")) section.forbid("currency", "has no meaning without cost");
     if (!out.timeout) section.forbid("warn_before", "has no meaning without timeout");
+    if (out.per == session::BudgetPer::project_day)
+        section.forbid("agents",
+                       "has no meaning with per = \"project_day\", which counts all agents");
 }
 
 void finish(Section const& section, Webhook& out) { check_events(section, "events", out.events); }

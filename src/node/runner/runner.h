@@ -230,11 +230,11 @@ private:
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
     void offer_later(SessionId session, session::EffectId id,
                      session::Command::Body outcome) override;
+    // Sessions that ask about a budget of a day read its sums again, after `before`.
+    void wake_askers(std::optional<PendingId> before);
     void store_failed(Error const& error) override;
     void wake_soon(SessionId session, Time at) override;
-    void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override {
-        observer_.appended(lane, records);
-    }
+    void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override;
     [[nodiscard]] std::vector<port::OutboxRow> outgoing(
         session::State const& state, std::span<wire::RecordPtr const> records,
         std::vector<session::PendingChange> const& changes) override {

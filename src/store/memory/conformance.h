@@ -6,6 +6,7 @@
 #include "store/memory/conformance_fixture.h"
 #include "store/memory/conformance_lists.h"
 #include "store/memory/conformance_rules.h"
+#include "store/memory/conformance_sums.h"
 #include "store/memory/conformance_tokens.h"
 #include "store/memory/conformance_webhooks.h"
 

@@ -199,6 +199,25 @@ void MemoryStore::write_rules(port::Append const& append) {
                   [&](auto const& entry) { return entry.second.session == append.session; });
 }
 
+void MemoryStore::write_day_sums(port::Append const& append) {
+    for (port::DayRow const& row : append.day_sums)
+        disk_->day_sums[{row.day, row.name}] += row.amount;
+    if (append.day_sums.empty()) return;
+    auto const first = std::pair(append.day_sums.front().day - port::days_kept, std::string());
+    disk_->day_sums.erase(disk_->day_sums.begin(), disk_->day_sums.lower_bound(first));
+}
+
+Result<std::vector<std::int64_t>> MemoryStore::day_sums(std::int64_t day,
+                                                        std::span<std::string const> names) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<std::int64_t> out;
+    for (std::string const& name : names) {
+        auto const found = disk_->day_sums.find({day, name});
+        out.push_back(found == disk_->day_sums.end() ? 0 : found->second);
+    }
+    return out;
+}
+
 Result<std::vector<port::AuditRow>> MemoryStore::audit(std::uint64_t after, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::AuditRow> rows;

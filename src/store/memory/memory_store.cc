@@ -178,6 +178,7 @@ Stamp MemoryStore::apply(Append const& append) {
     for (auto const& key : append.taken) disk_->posts.erase(key);
     for (auto const& line : append.audit) add_to_audit(line);
     write_rules(append);
+    write_day_sums(append);
     if (append.erase) {
         erase(number, session);
         return Stamp::none;

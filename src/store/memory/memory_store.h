@@ -51,10 +51,11 @@ struct MemoryDisk {
     std::uint64_t feed_head = 0;
     std::map<Bits128, Bits128> delivered;  // key -> digest
     std::map<Bits128, port::KeptRow> kept;
-    std::map<std::string, port::TokenRow> tokens;    // by id
-    std::map<std::string, port::DeviceRow> devices;  // by id
-    std::map<std::string, port::RuleRow> rules;      // by id
-    std::vector<port::AuditRow> audit;               // in order, without gaps
+    std::map<std::string, port::TokenRow> tokens;                           // by id
+    std::map<std::string, port::DeviceRow> devices;                         // by id
+    std::map<std::string, port::RuleRow> rules;                             // by id
+    std::map<std::pair<std::int64_t, std::string>, std::int64_t> day_sums;  // by day and name
+    std::vector<port::AuditRow> audit;  // in order, without gaps
 };
 
 class MemoryStore : public port::Store {
@@ -82,6 +83,8 @@ public:
                                                         std::size_t max_bytes) override;
     [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
                                                   std::span<std::string const> keys) override;
+    [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) override;
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation) override;
     [[nodiscard]] Result<std::vector<port::Due>> due(Time until, std::optional<port::Due> after,
@@ -173,6 +176,7 @@ private:
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void add_to_feed(port::Append const& append);
     void write_rules(port::Append const& append);
+    void write_day_sums(port::Append const& append);
     void add_to_audit(std::string const& line);
     [[nodiscard]] std::optional<port::FeedRow> feed_row(MemoryDisk::Fed const& fed,
                                                         port::Projects const& projects) const;

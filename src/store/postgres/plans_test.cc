@@ -47,6 +47,8 @@ protected:
             "INSERT INTO pending SELECT n, 1, 1, n % 3, 'p' || n % 50, 'deploy', n, NULL, 1, 0,"
             " 'r' || n FROM generate_series(1, 100000) n;"
             "INSERT INTO keys SELECT n, int8send(n), 1 FROM generate_series(1, 100000) n;"
+            "INSERT INTO day_sums SELECT n / 1000, 'n' || n % 1000, 1, 1"
+            " FROM generate_series(1, 100000) n;"
             "INSERT INTO created SELECT int8send(n), n FROM generate_series(1, 100000) n;"
             "INSERT INTO wakeups SELECT n, n, CASE WHEN n % 9 = 0 THEN 7 END"
             " FROM generate_series(1, 100000) n;"

@@ -242,6 +242,11 @@ Result<std::vector<port::Frame>> PostgresStore::page(SessionId session, Seq from
     return reader_->page(session, from, max_bytes);
 }
 
+Result<std::vector<std::int64_t>> PostgresStore::day_sums(std::int64_t day,
+                                                          std::span<std::string const> names) {
+    return reader_->day_sums(day, names);
+}
+
 Result<std::vector<Seq>> PostgresStore::lookup(SessionId session,
                                                std::span<std::string const> keys) {
     return reader_->lookup(session, keys);

@@ -101,6 +101,8 @@ public:
                                                         std::size_t max_bytes) override;
     [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
                                                   std::span<std::string const> keys) override;
+    [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) override;
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(

@@ -1,6 +1,6 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
-// writer_functions.cc, views.cc, nodes.cc).
+// writer_functions.cc, views.cc, nodes.cc, day_sums.cc).
 
 #include <span>
 
@@ -12,6 +12,7 @@ extern char const* const append_function_1;
 extern char const* const writer_functions_1;
 extern char const* const views_1;
 extern char const* const nodes_2;
+extern char const* const day_sums_3;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

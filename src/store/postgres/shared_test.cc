@@ -210,6 +210,20 @@ TEST_F(SharedStores, FirstProposal_IsWhatAllUse) {
     EXPECT_EQ(b_->agree("other", std::string("\0x", 2)).value(), std::string("\0x", 2));
 }
 
+TEST_F(SharedStores, SumsOfADay_AreThoseOfAllProcesses) {
+    auto first = create(1, "acme");
+    first.epoch = a_->epoch();
+    first.day_sums = {{20'000, "a", 5}};
+    auto second = create(2, "acme");
+    second.epoch = b_->epoch();
+    second.day_sums = {{20'000, "a", 7}};
+    ASSERT_TRUE(a_->commit(std::array{first}).front());
+    ASSERT_TRUE(b_->commit(std::array{second}).front());
+    std::array<std::string, 1> const names{"a"};
+    EXPECT_EQ(a_->day_sums(20'000, names).value(), std::vector<std::int64_t>{12});
+    EXPECT_EQ(b_->day_sums(20'000, names).value(), std::vector<std::int64_t>{12});
+}
+
 TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 90)};

@@ -27,8 +27,8 @@ constexpr auto writes = in_order<Write>({
     {Write::newest_call,
      "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
     {Write::append,
-     "SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-     " $18)"},
+     "SELECT append_3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+     " $18, $19)"},
     {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
     {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
     {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},
@@ -90,6 +90,9 @@ constexpr auto reads = in_order<Read>({
     {Read::lookup,
      "SELECT coalesce((SELECT x.seq FROM keys x WHERE x.no = $1 AND x.key = k.key), 0)"
      " FROM unnest($2::bytea[]) WITH ORDINALITY k(key, place) ORDER BY k.place"},
+    {Read::day_sums,
+     "SELECT coalesce((SELECT sum(x.amount) FROM day_sums x WHERE x.day = $1 AND x.name = k.name),"
+     "   0)::bigint FROM unnest($2::text[]) WITH ORDINALITY k(name, place) ORDER BY k.place"},
     {Read::pending,
      PENDING_COLUMNS " FROM pending p WHERE p.no = $1 AND p.call = $2 AND p.gen = $3"},
     {Read::due,

@@ -36,6 +36,7 @@ enum class Read : std::uint8_t {
     frames,
     page,
     lookup,
+    day_sums,
     pending,
     due,
     next_due,

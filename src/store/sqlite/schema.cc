@@ -464,7 +464,12 @@ UPDATE sessions SET turn = 2 WHERE status = 'active' AND (
 CREATE INDEX sessions_by_turn ON sessions(project, turn) WHERE turn > 0;
 )sql";
 
-constexpr std::array<char const*, 20> steps_of_this_release{tables,
+// What agents and projects with a budget of a day have used. day: of UTC, since 1970-01-01.
+constexpr char const* day_sums =
+    "CREATE TABLE day_sums(day INTEGER NOT NULL, name TEXT NOT NULL, amount INTEGER NOT NULL,"
+    "  PRIMARY KEY(day, name)) STRICT, WITHOUT ROWID;";
+
+constexpr std::array<char const*, 21> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -483,7 +488,8 @@ constexpr std::array<char const*, 20> steps_of_this_release{tables,
                                                             rules,
                                                             devices,
                                                             status_counts,
-                                                            turns};
+                                                            turns,
+                                                            day_sums};
 
 }  // namespace
 

@@ -184,6 +184,11 @@ Result<std::vector<port::Frame>> SqliteStore::page(SessionId session, Seq from,
     return unless_exhausted([&] { return reader_->page(session, from, max_bytes); });
 }
 
+Result<std::vector<std::int64_t>> SqliteStore::day_sums(std::int64_t day,
+                                                        std::span<std::string const> names) {
+    return unless_exhausted([&] { return reader_->day_sums(day, names); });
+}
+
 Result<std::vector<Seq>> SqliteStore::lookup(SessionId session, std::span<std::string const> keys) {
     return unless_exhausted([&] { return reader_->lookup(session, keys); });
 }

@@ -110,6 +110,10 @@ constexpr auto writes = in_order<Write>({
     {Write::use_rule, "UPDATE rules SET uses = uses + 1, used = ?2 WHERE id = ?1"},
     {Write::drop_rule, "DELETE FROM rules WHERE id = ?1 RETURNING 1"},
     {Write::erase_rules, "DELETE FROM rules WHERE no = ?1"},
+    {Write::add_to_day,
+     "INSERT INTO day_sums(day, name, amount) VALUES(?1, ?2, ?3)"
+     " ON CONFLICT(day, name) DO UPDATE SET amount = amount + excluded.amount"},
+    {Write::drop_days, "DELETE FROM day_sums WHERE day < ?1"},
     {Write::add_audit, "INSERT INTO audit(n, line, hash) VALUES(?1, ?2, ?3)"},
     {Write::drop_delivered,
      "DELETE FROM posts INDEXED BY posts_delivered WHERE state = 1 AND delivered < ?1"},
@@ -152,6 +156,7 @@ constexpr auto reads = in_order<Read>({
     // The key of the frame with event ?2, in the journal that begins at ?1.
     {Read::frames_from, "SELECT max(k) FROM journal WHERE k > ?1 AND k <= ?2"},
     {Read::key, "SELECT seq FROM keys WHERE no = ?1 AND key = ?2"},
+    {Read::day_sum, "SELECT amount FROM day_sums WHERE day = ?1 AND name = ?2"},
     {Read::pending, PENDING_COLUMNS " FROM pending p" PENDING_TOOL
                                     "WHERE p.no = ?1 AND p.call = ?2 AND p.gen = ?3"},
     // Two statements, because (wake_at, no) > (?, ?) would read every session with the same wake

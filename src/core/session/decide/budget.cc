@@ -6,6 +6,7 @@
 #include "session/decide/values.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 // Budgets are checked before the intent of a step: what was requested before is complete then, and
@@ -15,7 +16,6 @@ namespace dormouse::session {
 namespace {
 
 constexpr std::int64_t micros = 1'000'000;
-constexpr std::string_view tool_name = "budget";
 
 // "1.5", "0.000002"
 std::string decimal(std::int64_t amount) {
@@ -24,48 +24,51 @@ std::string decimal(std::int64_t amount) {
     return std::to_string(amount / micros) + (fraction.empty() ? "" : "." + fraction);
 }
 
-std::int64_t cost_in(Usage const& usage, std::string const& currency) {
-    auto const found = usage.cost.find(currency);
-    return found == usage.cost.end() ? 0 : found->second;
+std::int64_t of_total(DayTotals const& totals, std::string const& name) {
+    auto const found = totals.find(name);
+    return found == totals.end() ? 0 : found->second;
 }
 
-struct Used {
-    Usage const& usage;
-    std::int64_t steps;
-    Duration worked;
-
-    [[nodiscard]] std::int64_t of(BudgetName const& name) const {
-        switch (name.kind) {
-            case BudgetKind::tokens: return usage.input_tokens + usage.output_tokens;
-            case BudgetKind::cost: return cost_in(usage, name.currency);
-            case BudgetKind::steps: return steps;
-            case BudgetKind::wall_time: return worked.count();
-        }
-        return 0;
+// What is used of the budget of a day, and its limit with raises: the sums of all sessions, and
+// what this one has added to them since.
+BudgetUse use_of_day(Decider const& d, BudgetName const& name, std::int64_t limit) {
+    BudgetOwner const owner{d.state.project, d.state.agent};
+    BudgetUse use{name, limit, 0, limit};
+    use.used = of_total(*d.context.found.totals, total_name(name, owner)) +
+               meter_of(d.state).of(name) - d.context.counted.of(name);
+    use.limit += of_total(*d.context.found.totals, raises_name(name, owner));
+    for (Event const& event : d.events) {
+        auto const* const raised = std::get_if<BudgetRaised>(&event.body);
+        if (raised && raised->what.name == name) use.limit += raised->what.amount;
     }
-};
+    return use;
+}
 
-Used used_by(State const& state, BudgetPer per) {
-    OpenTurn const& turn = *state.turn;
-    if (per == BudgetPer::turn) return {turn.usage, turn.step, turn.worked};
-    return {state.usage, static_cast<std::int64_t>(state.steps), state.worked};
+BudgetUse use_of(Decider const& d, Budget const& budget) {
+    if (of_day(budget.name.per)) return use_of_day(d, budget.name, budget.limit);
+    OpenTurn const& turn = *d.state.turn;
+    bool const of_turn = budget.name.per == BudgetPer::turn;
+    BudgetMeter const meter =
+        of_turn ? BudgetMeter{turn.usage, turn.step, turn.worked} : meter_of(d.state);
+    auto const& raises = of_turn ? turn.raised : d.state.raised;
+    return {budget.name, budget.limit + raised(raises, budget.name), meter.of(budget.name),
+            budget.limit};
 }
 
 // nullopt: something is left.
-std::optional<BudgetUse> used_up(State const& state, Budget const& budget) {
+std::optional<BudgetUse> used_up(Decider const& d, Budget const& budget) {
     bool const concerns =
         budget.projects.empty() ||
-        std::ranges::find(budget.projects, state.project) != budget.projects.end();
-    if (!concerns) return std::nullopt;
-    auto const& raises = budget.name.per == BudgetPer::turn ? state.turn->raised : state.raised;
-    BudgetUse use{budget.name, budget.limit + raised(raises, budget.name),
-                  used_by(state, budget.name.per).of(budget.name), budget.limit};
+        std::ranges::find(budget.projects, d.state.project) != budget.projects.end();
+    bool const known = !of_day(budget.name.per) || d.context.found.totals;
+    if (!concerns || !known) return std::nullopt;
+    BudgetUse const use = use_of(d, budget);
     return use.used < use.limit ? std::nullopt : std::optional(use);
 }
 
 CallSpec spec_of(BudgetUse const& use) {
     CallSpec out;
-    out.tool = tool_name;
+    out.tool = budget_tool;
     out.input = object_json("budget", text(use.name.per), "used", amount_text(use.name, use.used),
                             "limit", amount_text(use.name, use.limit));
     out.input_digest = sha256(json::canonical(out.input));
@@ -130,6 +133,17 @@ std::optional<std::int64_t> amount_in(BudgetName const& name, json::View value) 
     return std::llround(*number * static_cast<double>(micros));
 }
 
+// The question of the turn, if it is about a budget of a day of which something is left now.
+std::optional<CallNo> needless_question(Decider const& d) {
+    if (!d.state.turn || d.state.turn->budget_call == 0 || !d.context.budgets) return std::nullopt;
+    auto const& asked = d.state.calls.at(d.state.turn->budget_call).spec.budget;
+    if (!of_day(asked->name.per) || !d.context.found.totals) return std::nullopt;
+    for (Budget const& budget : *d.context.budgets) {
+        if (budget.name == asked->name && used_up(d, budget)) return std::nullopt;
+    }
+    return d.state.turn->budget_call;
+}
+
 void end_at_budget(Decider& d, std::string const& who, BudgetUse const& use) {
     end_turn(d, FinishReason::budget, Trouble{"budget_reached", who + " " + budget_text(use)},
              "the turn ended at its budget");
@@ -148,10 +162,13 @@ std::string amount_text(BudgetName const& name, std::int64_t amount) {
 }
 
 std::string budget_text(BudgetUse const& use) {
-    std::string out = use.name.per == BudgetPer::turn ? "The turn has " : "The session has ";
-    out += use.name.kind == BudgetKind::wall_time ? "worked for " : "used ";
-    return out + amount_text(use.name, use.used) + "; its budget is " +
-           amount_text(use.name, use.limit) + ".";
+    constexpr std::array<std::string_view, 4> owners{"The turn", "The session", "The agent",
+                                                     "The project"};
+    std::string out(owners.at(static_cast<std::size_t>(use.name.per)));
+    out += use.name.kind == BudgetKind::wall_time ? " has worked for " : " has used ";
+    out += amount_text(use.name, use.used);
+    if (of_day(use.name.per)) out += " today";
+    return out + "; its budget is " + amount_text(use.name, use.limit) + ".";
 }
 
 Result<std::int64_t> raise_in(BudgetUse const& use, Json const& content) {
@@ -182,12 +199,15 @@ std::int64_t raised(std::vector<BudgetRaise> const& raises, BudgetName const& na
 bool ask_about_budget(Decider& d) {
     if (!d.context.budgets) return false;
     for (Budget const& budget : *d.context.budgets) {
-        auto const use = used_up(d.state, budget);
+        auto const use = used_up(d, budget);
         if (!use) continue;
         PendingId const pending{d.state.id, d.state.calls_ever + 1, 1, d.draw()};
         PauseTerms const terms = with_reminders(d, terms_of(budget, *use));
+        auto deadline = deadline_of(terms, {}, d.at);
+        if (of_day(budget.name.per))
+            deadline = std::min(deadline.value_or(next_day(d.at)), next_day(d.at));
         d.emit(BudgetReached{pending, spec_of(*use), d.state.turn->step, d.state.turn->input, terms,
-                             deadline_of(terms, {}, d.at)});
+                             deadline});
         return true;
     }
     return false;
@@ -208,12 +228,27 @@ void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission con
     }
     // The amount counts from what is used: a raise that only covers what was used beyond the limit
     // would ask again at once.
-    std::int64_t const beyond = std::max<std::int64_t>(0, use.used - use.limit);
+    bool const of_sums = of_day(use.name.per) && d.context.found.totals;
+    BudgetUse const now = of_sums ? use_of_day(d, use.name, use.raise) : use;
+    std::int64_t const beyond = std::max<std::int64_t>(0, now.used - now.limit);
     std::int64_t const amount = beyond + raise_in(use, what.content).value_or(use.raise);
     d.emit(BudgetRaised{call, {use.name, amount}, d.command.by});
 }
 
-void expire_budget(Decider& d, BudgetUse const& use) {
+void withdraw_question(Decider& d) {
+    bool const active = d.state.lifecycle == Lifecycle::active;
+    auto const no = active ? needless_question(d) : std::nullopt;
+    if (!no) return;
+    auto receipt = d.receipt(d.state.calls.at(*no).pending, SubmissionKind::cancel,
+                             CallStatus::cancelled, submitted_error("cancelled").digest);
+    receipt.by = {};
+    receipt.via = "runtime";
+    d.emit(Cancelled{*no, receipt, false, "the budget has something left again"});
+}
+
+void expire_budget(Decider& d, BudgetUse const& use, Pause const& pause) {
+    bool const next = pause.deadline && day_of(*pause.deadline) > day_of(pause.since);
+    if (of_day(use.name.per) && next) return;  // the turn continues with the sums of the new day
     end_at_budget(d, "Nobody raised the budget in time.", use);
 }
 

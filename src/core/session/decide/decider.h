@@ -136,8 +136,10 @@ struct Offer {
 [[nodiscard]] std::optional<Error> refuse_raise(Call const& call, Offer const& offer);
 // Raises the budget, or ends the turn.
 void follow_budget(Decider& d, CallNo call, BudgetUse const& use, Submission const& what);
-// Nobody answered in time.
-void expire_budget(Decider& d, BudgetUse const& use);
+// Nobody answered in time, or the next day began.
+void expire_budget(Decider& d, BudgetUse const& use, Pause const& pause);
+// Cancels the question about a budget of a day that was raised from another session.
+void withdraw_question(Decider& d);
 // standing.cc: why the rule of a submission cannot be made; nullopt: it has none, or it can.
 [[nodiscard]] std::optional<Error> refuse_rule(Call const& call, Offer const& offer,
                                                Actor const& by);

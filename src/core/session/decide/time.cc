@@ -49,13 +49,14 @@ void expire(Decider& d, CallNo no) {
     OnDeadline const policy = call.pause->terms.on_deadline;
     if (policy == OnDeadline::done) return time_is_up(d, call);
     auto const budget = call.spec.budget;
+    Pause const pause = *call.pause;
     ErrorReason reason = policy == OnDeadline::deny ? ErrorReason::denied : ErrorReason::expired;
     if (call.in_doubt) reason = ErrorReason::unknown;
     d.emit(Expired{by_runtime(d, call, SubmissionKind::expiry, CallStatus::expired,
                               submitted_error("Tool execution timed out").digest),
                    reason});
     if (own) clear_one(d, task, "Its call has expired.");
-    if (budget) expire_budget(d, *budget);
+    if (budget) expire_budget(d, *budget, pause);
 }
 
 void give_up(Decider& d, CallNo no) {
@@ -141,6 +142,7 @@ void fall_due(Decider& d) {
         bool const ours = d.context.drives || !for_driver(timer.kind);
         if (counts && ours && d.state.timers.contains(timer)) fall_due(d, timer);
     }
+    withdraw_question(d);
 }
 
 PauseTerms with_reminders(Decider const& d, PauseTerms terms) {

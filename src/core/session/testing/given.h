@@ -68,6 +68,8 @@ public:
         out.context.roles = roles;
         out.context.checked = std::exchange(checked, {});
         out.context.found = archive.found(state, out.command);
+        out.context.found.totals = totals;
+        out.context.counted = meter_of(state);
         return out;
     }
 
@@ -228,6 +230,7 @@ public:
     Actor by{ActorType::token, "ann"};
     TurnTerms terms;
     Budgets budgets;
+    std::optional<DayTotals> totals;  // what the store has counted
     MailPolicy mail;
     Limits limits;
     std::string idem_key, idem_digest;  // of the next command

@@ -196,8 +196,9 @@ void Lane::look_up_closed() {
         if (earlier_.contains(wanted.earlier)) wanted.earlier.clear();
         if (progress_.contains(wanted.progress)) wanted.progress.clear();
         if (taken_.contains(wanted.taken)) wanted.taken.clear();
+        want_totals(request.incoming, wanted);
         bool const nothing = !wanted.receipt && wanted.earlier.empty() && wanted.progress.empty() &&
-                             wanted.taken.empty();
+                             wanted.taken.empty() && wanted.totals.empty();
         if (!nothing) questions.emplace_back(i, std::move(wanted));
     }
     if (questions.empty()) return decide_batch();
@@ -242,6 +243,7 @@ void Lane::decide_waiting() {
     draft.drives = drives();
     draft.append.after = state_->head;
     draft.append.stamp = newest_.stamp;
+    counted_ = meter_of(*state_);
     notes_.clear();
     std::vector<Request> waiting = std::exchange(inbox_, {});
     auto next = waiting.begin();
@@ -279,40 +281,6 @@ void Lane::keep_waiting(std::vector<Request> rest) {
     inbox_ = std::move(rest);
 }
 
-namespace {
-
-// The agent whose terms apply to a turn that the command starts: the session's, or the one that the
-// command names if it creates the session.
-std::string const& agent_of(State const& state, Command const& command) {
-    if (auto const* create = std::get_if<Create>(&command.body)) return create->agent;
-    auto const* deliver = std::get_if<Deliver>(&command.body);
-    auto const* run = deliver ? std::get_if<StartRun>(&deliver->what) : nullptr;
-    return run && state.lifecycle == Lifecycle::none ? run->agent : state.agent;
-}
-
-}  // namespace
-
-MailPolicy Lane::mail_policy(Command const& command) const {
-    MailPolicy out = host_.mail_policy(state_->project);
-    auto const* const deliver = std::get_if<Deliver>(&command.body);
-    auto const* const mail = deliver ? std::get_if<Mail>(&deliver->what) : nullptr;
-    out.from_elsewhere = mail && host_.may_mail(mail->project, state_->project);
-    return out;
-}
-
-// Why the agent of the session or task that the command creates refuses it; empty: it does not, or
-// the command creates none.
-std::string Lane::refusal(Command const& command) const {
-    if (auto const* const create = std::get_if<Create>(&command.body))
-        return host_.agents().refusal(create->agent, create->project);
-    auto const* const outcome = std::get_if<ToolOutcome>(&command.body);
-    auto const* const ask =
-        outcome ? std::get_if<TaskAsk>(&outcome->what) : std::get_if<TaskAsk>(&command.body);
-    bool const makes =
-        ask && (ask->what == TaskAsk::What::start || ask->what == TaskAsk::What::call);
-    return makes ? host_.agents().refusal(ask->agent, state_->project) : "";
-}
-
 // Removes the outbox row in the same append, and remembers the message by its key.
 void Lane::take_up(OutboxKey const& post, Command const& command, Decision const& decision,
                    port::Append& append) {
@@ -339,33 +307,6 @@ void Lane::decide_one(Request& request, Draft& draft) {
     auto answer = std::move(decision.answer);
     write_down(request, *attachments, quarantined, std::move(decision), draft);
     leaving_.push_back({std::move(request), std::move(answer), attachments});
-}
-
-// A caller without rights for the session's project gets the answer for an unknown session.
-bool Lane::may_touch(Rights const& rights) const {
-    bool const exists = state_->lifecycle != Lifecycle::none;
-    return !exists || rights.projects.empty() ||
-           std::ranges::find(rights.projects, state_->project) != rights.projects.end();
-}
-
-Context Lane::context_of(Request& request) const {
-    Command const& command = request.incoming.command;
-    Context out;
-    out.at = request.incoming.at;
-    out.random = request.incoming.random;
-    out.epoch = host_.nodes().epoch();
-    out.limits = host_.limits();
-    out.terms = host_.agents().terms(agent_of(*state_, command)).value_or(TurnTerms());
-    out.budgets = host_.agents().budgets(agent_of(*state_, command));
-    out.model_until = model_until();
-    std::uint64_t const number = host_.next_session();
-    out.next_session = number == 0 ? std::nullopt : std::optional(number);
-    out.mail = mail_policy(command);
-    out.refused = refusal(command);
-    out.roles = request.incoming.rights.roles;
-    out.found = found_for(command, std::move(request.found));
-    out.rules = rules_for(command);
-    return out;
 }
 
 void Lane::write_down(Request const& request, Attachments const& attachments,
@@ -415,6 +356,7 @@ void Lane::send(Draft draft) {
     append.row = changed_row(state, draft.records, stored_turn_);
     append.claims_alias = claims_alias(draft.records);
     append.erase = state.lifecycle == Lifecycle::deleted;
+    append.day_sums = day_sums(draft.records);
     if (append.after == 0) append.create_key = create_key_;
     snapshots_.appended(append.frame.bytes.size());
     if (!append.erase && (snapshots_.due() || append.base)) add_snapshot(append);

@@ -213,6 +213,9 @@ private:
     void decide_one(Request& request, struct Draft& draft);
     [[nodiscard]] bool may_touch(Rights const& rights) const;
     [[nodiscard]] session::Context context_of(Request& request) const;
+    void want_totals(Incoming const& incoming, session::Wanted& wanted) const;
+    [[nodiscard]] std::vector<port::DayRow> day_sums(
+        std::vector<wire::RecordPtr> const& records) const;
     [[nodiscard]] bool check_values(Request& request, session::Context& context);
     [[nodiscard]] session::MatchingRules rules_for(session::Command const& command) const;
     void add_rules(session::Decision const& decision, port::Append& append);
@@ -298,6 +301,7 @@ private:
     std::vector<session::StandingRule> made_;  // by the append in progress
     std::vector<port::RuleUse> rule_uses_;     // in the append in progress
     std::vector<port::OutboxRow> sending_;     // outbox messages of the append in progress
+    session::BudgetMeter counted_;             // before the batch being decided
     bool cut_ = false;                         // the append in progress cuts the history
     SnapshotPlan snapshots_;
     std::optional<Time> stored_wake_;             // what the store holds …

@@ -45,6 +45,15 @@ Result<wire::RecordPtr> read_record(port::JournalStore& store, SessionId session
     return records->front();
 }
 
+Result<void> find_totals(port::JournalStore& store, Wanted const& wanted, Found& found) {
+    auto const sums = store.day_sums(wanted.day, wanted.totals);
+    if (!sums) return std::unexpected(sums.error());
+    found.totals.emplace();
+    for (std::size_t i = 0; i < sums->size(); ++i)
+        found.totals->emplace(wanted.totals[i], (*sums)[i]);
+    return {};
+}
+
 Result<void> find_receipt(port::JournalStore& store, SessionId session, PendingId const& pending,
                           Found& found) {
     auto row = store.pending(session, pending.call, pending.generation);
@@ -242,6 +251,10 @@ Result<FilesById> read_files(port::JournalStore& store, SessionId session,
 Result<Found> read_found(port::JournalStore& store, SessionId session, Wanted const& wanted,
                          Seq base) {
     Found found;
+    if (!wanted.totals.empty()) {
+        auto done = find_totals(store, wanted, found);
+        if (!done) return std::unexpected(std::move(done.error()));
+    }
     if (wanted.receipt) {
         auto done = find_receipt(store, session, *wanted.receipt, found);
         if (!done) return std::unexpected(std::move(done.error()));

@@ -188,6 +188,15 @@ Result<std::vector<Seq>> Reader::lookup(SessionId session, std::span<std::string
     return read_all(found, [&](int row) { return static_cast<Seq>(found.integer(row, 0)); });
 }
 
+Result<std::vector<std::int64_t>> Reader::day_sums(std::int64_t day,
+                                                   std::span<std::string const> names) {
+    Call call{sql(Read::day_sums)};
+    call.parameters.integer(day).texts(names);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) { return rows->integer(row, 0); });
+}
+
 Result<std::vector<port::KeyRow>> Reader::key_rows(SessionId session) {
     auto const rows = ask_of(session, {of_session(Read::key_rows, session)});
     if (!rows) return std::unexpected(rows.error());

@@ -31,6 +31,8 @@ public:
                                                         std::size_t max_bytes);
     [[nodiscard]] Result<std::vector<Seq>> lookup(SessionId session,
                                                   std::span<std::string const> keys);
+    [[nodiscard]] Result<std::vector<std::int64_t>> day_sums(std::int64_t day,
+                                                             std::span<std::string const> names);
     [[nodiscard]] Result<std::optional<port::PendingRow>> pending(SessionId session, CallNo call,
                                                                   Generation generation);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(

@@ -148,6 +148,13 @@ void add_uses(RowArray& out, Index i, Append const& append) {
         out.row().integer(i).text(use.id).integer(to_ms(use.at));
 }
 
+void add_sums(RowArray& out, Index i, Append const& append) {
+    for (auto const& row : append.day_sums) {
+        out.row().integer(i).integer(row.day).text(row.name);
+        out.integer(signed_of(append.epoch)).integer(row.amount);
+    }
+}
+
 void add_base(RowArray& out, Index i, Append const& append) {
     if (!append.base) return;
     auto const& base = *append.base;
@@ -171,7 +178,7 @@ constexpr Part parts[] = {
     {"post_1", add_posts},          {"taken_1", add_taken},     {"secret_1", add_secrets},
     {"delivered_1", add_delivered}, {"line_1", add_lines},      {"artifact_1", add_artifacts},
     {"snapshot_1", add_snapshot},   {"rule_1", add_rules},      {"use_1", add_uses},
-    {"base_1", add_base},
+    {"base_1", add_base},           {"sum_1", add_sums},
 };
 
 }  // namespace

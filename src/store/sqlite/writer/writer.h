@@ -99,6 +99,7 @@ private:
     [[nodiscard]] Result<void> trim_feed();
     [[nodiscard]] Result<void> write_audit(std::string const& line);
     [[nodiscard]] Result<void> write_rules(port::Append const& append);
+    [[nodiscard]] Result<void> write_day_sums(port::Append const& append);
     [[nodiscard]] Result<void> write_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> write_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> erase(std::int64_t number);

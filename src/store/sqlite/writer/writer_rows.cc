@@ -33,6 +33,7 @@ Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp)
     for (auto const& line : append.audit)
         if (auto done = write_audit(line); !done) return done;
     if (auto done = write_rules(append); !done) return done;
+    if (auto done = write_day_sums(append); !done) return done;
     if (append.erase) return erase(known.number);
     if (auto done = write_frame(append, stamp); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;
