@@ -420,11 +420,9 @@ class OnPostgres(Whole):
         session, call = self.sleeping()
         other = self.server.create('hello')['id']
         self.export()
-        done = self.imports(target=('--store', self.url), status=1)
-        self.assertIn('cannot hold', done.stderr)
-        self.assertEqual(done.stdout.split(), [other])
-        self.assertEqual(self.imports('--start', target=('--store', self.url)).stdout.split(),
-                         [session, other, 'there', 'already'])
+        done = self.imports('--start', target=('--store', self.url))
+        self.assertNotIn('holds', done.stderr)
+        self.assertEqual(done.stdout.split(), [session, other])
         checked = run('verify', '--store', self.url)
         self.assertEqual(checked.returncode, 0, checked.stdout)
         server = self.shared()
@@ -440,6 +438,34 @@ class OnPostgres(Whole):
         self.verified('back')
         back = self.served('back')
         self.assertEqual(back.events(session), server.events(session))
+
+    def ready(self, server):
+        wait_for(lambda: server.get('/readyz').status == 200, what='readiness')
+        return server
+
+    def held(self, server):
+        return server.get('/api/doctor').json['held']
+
+    def test_database_holds_for_all_servers_until_one_is_released(self):
+        session, call = self.sleeping()
+        self.export()
+        done = self.imports(target=('--store', self.url))
+        self.assertIn('the database holds', done.stderr)
+        self.assertIn('there already 1', self.imports(target=('--store', self.url)).stderr)
+        first = self.ready(self.shared())
+        second = self.ready(self.shared())
+        self.assertTrue(self.held(first) and self.held(second))
+        self.assertStatus(second.result(call['id'], 'live'), 200)
+        first.restart()
+        self.ready(first)
+        self.assertTrue(self.held(first), 'a restart does not release it')
+        self.assertEqual([t['status'] for t in first.turns(session)], ['running'])
+        self.release(second)
+        wait_for(lambda: not self.held(first) and not self.held(second), what='the release')
+        first.at_rest(session)
+        self.assertEqual(first.said(session), 'deploy A: live')
+        third = self.ready(self.shared())
+        self.assertFalse(self.held(third))
 
 
 if __name__ == '__main__':

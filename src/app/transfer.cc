@@ -79,6 +79,14 @@ struct Target {
 
 Result<void> started_anyway() { return {}; }
 
+std::string why_it_holds() {
+    json::Writer why;
+    return why.begin_object()
+        .member("imported", to_ms(io::SystemClock().now()))
+        .end_object()
+        .take();
+}
+
 Result<Target> open_database(cli::ImportOptions const& options) {
     if (auto right = check_url(*options.store); !right)
         return std::unexpected(std::move(right.error()));
@@ -87,14 +95,11 @@ Result<Target> open_database(cli::ImportOptions const& options) {
     how.relaxed = true;  // it is said when a server starts
     how.node = "import";
     how.version = DORMOUSE_RELEASE;
-    auto opened = pointer(store::PostgresStore::open(*options.store, how));
+    auto opened = store::PostgresStore::open(*options.store, how);
     if (!opened) return std::unexpected(std::move(opened.error()));
+    auto* const store = opened->get();
     Target out{*std::move(opened), {}};
-    out.guard.hold = [] {
-        return Result<void>(fail(Code::wrong_state,
-                                 "it has work to do, and a PostgreSQL store cannot hold: --start "
-                                 "lets the servers continue it"));
-    };
+    out.guard.hold = [store] { return store->hold(why_it_holds()); };
     if (options.start) out.guard.hold = started_anyway;
     out.guard.outlive = [](Epoch) {
         return Result<void>(fail(Code::wrong_state,
@@ -114,9 +119,7 @@ Result<Target> open_directory(cli::ImportOptions const& options) {
     out.guard.outlive = [store](Epoch epoch) { return store->raise_epoch(epoch); };
     out.guard.hold = [place = options.data]() -> Result<void> {
         if (store::sqlite::is_held(place)) return {};
-        json::Writer why;
-        why.begin_object().member("imported", to_ms(io::SystemClock().now())).end_object();
-        return store::sqlite::write_hold(place, why.take() + "\n");
+        return store::sqlite::write_hold(place, why_it_holds() + "\n");
     };
     if (options.start) out.guard.hold = started_anyway;
     return out;
@@ -199,12 +202,14 @@ int conclude(cli::ImportOptions const& options, runner::ImportReport const& repo
                  static_cast<unsigned long long>(report.before),
                  static_cast<unsigned long long>(report.refused));
     if (report.cut_off) std::fprintf(stderr, "the file was cut off: its last line is missing\n");
-    if (report.holding > 0 && !options.start && !options.dry_run)
+    if (report.holding > 0 && !options.start && !options.dry_run) {
+        std::string const what = options.store ? "the database" : options.data;
+        std::string const how = options.store ? "--store URL" : "--data " + options.data;
         std::fprintf(stderr,
-                     "%llu have work to do, so %s holds: dormouse serve --data %s, then dormouse "
+                     "%llu have work to do, so %s holds: dormouse serve %s, then dormouse "
                      "release\n",
-                     static_cast<unsigned long long>(report.holding), options.data.c_str(),
-                     options.data.c_str());
+                     static_cast<unsigned long long>(report.holding), what.c_str(), how.c_str());
+    }
     return report.refused > 0 || report.cut_off ? 1 : 0;
 }
 

@@ -32,6 +32,7 @@ struct Beat {
     std::uint64_t feed = 0;      // at least the newest number in the feed
     std::uint64_t access = 0;    // changes with the tokens, devices and rules
     Time clock{};                // of the store
+    bool held = false;           // it is a copy that no person has released
 };
 
 // Session numbers that no other process uses: `count` of them from `first` on.

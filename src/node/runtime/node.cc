@@ -40,7 +40,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,
               &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {
-    if (end_hold_) owner.hold();
+    if (end_hold_) shared ? shared->nodes.hold() : owner.hold();
 }
 
 runner::Options Node::with_store(runner::Options options, Node& node) {
@@ -112,6 +112,7 @@ void Node::start_shared() {
 
 void Node::heard(port::Beat const& beat) {
     shared->follower.heard(beat.feed);
+    if (held() && !beat.held) attached ? attached->released() : release();
     if (attached) attached->heard(beat, nodes.epoch());
 }
 

@@ -52,6 +52,8 @@ public:
     [[nodiscard]] virtual bool awaited() const = 0;
     // A heartbeat of this process, whose epoch is `self`, brought this. Only of a shared store.
     virtual void heard(port::Beat const& beat, Epoch self) = 0;
+    // A person has released the copy that the shared store is, at another process.
+    virtual void released() = 0;
     // Another process that shares the store said this with Node::say().
     virtual void said(Epoch from, std::string_view text) = 0;
     // Returns "http://host:port/c/…", which accepts the outcome of that call.
@@ -90,7 +92,7 @@ public:
     // release(). REQUIRES: held().
     void remove_hold(port::Fn<void(Result<void>)> done);
     // On the loop: outstanding work is done from now on.
-    void release() { owner.release(); }
+    void release() { shared ? shared->nodes.release() : owner.release(); }
     // On the loop: what starts from now on uses `next`. What is under way ends with what it began.
     void exchange_registry(agent::Registry next);
     // On the loop. `meter` outlives this, or is replaced with nullptr first: then nothing is

@@ -56,12 +56,15 @@ public:
     [[nodiscard]] Epoch epoch() const override { return self_.epoch; }
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
-    [[nodiscard]] bool may_start() const override { return members_.may_start(clock_()); }
+    [[nodiscard]] bool may_start() const override { return !held_ && members_.may_start(clock_()); }
     [[nodiscard]] bool has_share(std::uint64_t number) const override {
         return members_.has_share(self_.epoch, number);
     }
-    [[nodiscard]] bool leads() const override { return members_.leads(self_.epoch); }
-    [[nodiscard]] bool held() const override { return false; }
+    [[nodiscard]] bool leads() const override { return !held_ && members_.leads(self_.epoch); }
+    // The store is a copy: nothing is started until release().
+    void hold() { held_ = true; }
+    void release() { held_ = false; }
+    [[nodiscard]] bool held() const override { return held_; }
     void rejoin(port::Fn<void()> done) override;
 
     // At the newest heartbeat, by epoch.
@@ -98,6 +101,7 @@ private:
     std::vector<port::NodeRow> table_;
     std::uint64_t removed_ = 0;
     std::uint64_t fenced_ = 0;
+    bool held_ = false;
     Scope scope_;
 };
 

@@ -81,7 +81,12 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
             refuse_different(*shared, {(*opened)->epoch(), {}, choice.config}, at_boot);
         if (!same) return std::unexpected(same.error());
     }
-    return OpenedStore{*std::move(opened), shared, choice.config, at_boot, std::move(warnings)};
+    auto* const store = opened->get();
+    auto const held = store->held();
+    if (!held) return std::unexpected(held.error());
+    OpenedStore out{*std::move(opened), shared, choice.config, at_boot, std::move(warnings)};
+    if (*held) out.release = [store] { return store->end_hold(); };
+    return out;
 }
 
 }  // namespace

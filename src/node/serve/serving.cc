@@ -148,16 +148,22 @@ std::function<void(std::string_view)> Serving::saying() const {
 }
 
 void Serving::release(port::Fn<void(Result<void>)> done) {
+    node_.remove_hold([this, done = std::move(done)](Result<void> removed) mutable {
+        if (!removed) return done(std::move(removed));
+        begin_work();
+        done({});
+    });
+}
+
+// A heartbeat may say so while what is needed first is being started.
+void Serving::begin_work() {
+    if (std::exchange(begun_, true)) return;
     auto work = [this] {
         node_.release();
         pump_.start();
         log_.info("the restored copy was released");
     };
-    node_.remove_hold([this, work, done = std::move(done)](Result<void> removed) mutable {
-        if (!removed) return done(std::move(removed));
-        released_ ? released_(work) : work();
-        done({});
-    });
+    released_ ? released_(work) : work();
 }
 
 // Slow receivers of webhooks must not delay a sign-in: it uses the client of the node.

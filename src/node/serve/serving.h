@@ -154,6 +154,8 @@ private:
     [[nodiscard]] std::optional<webhook::Pump::Options::Sharing> sharing();
     [[nodiscard]] webhook::Pump::Options::Push push_options(webhook::PushSender const& sender);
     void release(port::Fn<void(Result<void>)> done);
+    // Nobody holds the store any more.
+    void begin_work();
     // Empty: no other process uses the store.
     [[nodiscard]] std::function<void(std::string_view)> saying() const;
     [[nodiscard]] http::Services services(ServingSettings const& settings);
@@ -178,6 +180,7 @@ private:
     }
     [[nodiscard]] bool awaited() const override { return api_.awaited(); }
     void heard(port::Beat const& beat, Epoch self) override { api_.heard(beat, self); }
+    void released() override { begin_work(); }
     void said(Epoch from, std::string_view text) override { api_.said(from, text); }
     void posted() override {
         if (!node_.held()) pump_.wake();
@@ -202,6 +205,7 @@ private:
     std::function<void(session::Receipt const&)> const settled_;
     std::function<void()> const failed_;
     std::function<void(port::Fn<void()>)> const released_;
+    bool begun_ = false;      // begin_work() was called
     bool const people_mail_;  // e-mail is sent
     webhook::Outgoing const outgoing_;
     io::Log log_;

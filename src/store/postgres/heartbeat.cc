@@ -26,7 +26,8 @@ constexpr char nodes_sql[] =
 constexpr char news_sql[] =
     "SELECT (SELECT coalesce(max(n), 0) FROM writers),"
     " (SELECT value FROM meta WHERE name = 'access'),"
-    " (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    " (extract(epoch FROM clock_timestamp()) * 1000)::bigint,"
+    " (SELECT count(*) FROM settings WHERE name = 'held')";
 
 // A call of a writer holds the advisory lock of its slot until it has ended. The server shows the
 // two keys of such a lock as numbers without a sign.
@@ -141,6 +142,7 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
     out.feed = static_cast<std::uint64_t>(news.integer(0, 0));
     out.access = static_cast<std::uint64_t>(news.integer(0, 1));
     out.clock = from_ms(news.integer(0, 2));
+    out.held = news.integer(0, 3) != 0;
     return out;
 }
 

@@ -64,6 +64,8 @@ Result<bool> use_schema(postgres::Connection* sole, postgres::Address const& add
     return true;
 }
 
+constexpr char const* held_setting = "held";  // also in heartbeat.cc
+
 Result<void> is_view() { return fail(Code::wrong_state, "The store was opened to read it only."); }
 
 Result<void> is_alone() {
@@ -182,6 +184,21 @@ Result<port::NumberBlock> PostgresStore::take_numbers() {
 Result<std::string> PostgresStore::agree(std::string const& name, std::string const& proposed) {
     if (!writer_) return std::unexpected(is_view().error());
     return writer_->agree(name, proposed);
+}
+
+Result<bool> PostgresStore::held() {
+    if (writer_) return writer_->is_set(held_setting);
+    return std::unexpected(is_view().error());
+}
+
+Result<void> PostgresStore::hold(std::string const& why) {
+    auto const done = agree(held_setting, why);
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
+Result<void> PostgresStore::end_hold() {
+    return writer_ ? writer_->drop_setting(held_setting) : is_view();
 }
 
 Result<std::vector<port::OutboxKey>> PostgresStore::claim(std::span<port::OutboxKey const> keys,

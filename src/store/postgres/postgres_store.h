@@ -70,6 +70,11 @@ public:
                                                              Time now, Time until) override;
     [[nodiscard]] Result<port::FeedPage> others(std::uint64_t after,
                                                 std::size_t max_bytes) override;
+    // Whether a person must release the store before the processes that open it start anything; the
+    // heartbeats of a shared store say it too. `why`: JSON, for people. By the writer.
+    [[nodiscard]] Result<bool> held();
+    [[nodiscard]] Result<void> hold(std::string const& why);
+    [[nodiscard]] Result<void> end_hold();
     [[nodiscard]] bool shared() const override { return true; }
     // While other processes create sessions, use take_numbers().
     [[nodiscard]] std::uint64_t next_session_number() override;

@@ -224,6 +224,19 @@ TEST_F(SharedStores, SumsOfADay_AreThoseOfAllProcesses) {
     EXPECT_EQ(b_->day_sums(20'000, names).value(), std::vector<std::int64_t>{12});
 }
 
+TEST_F(SharedStores, Hold_IsThatOfAllProcesses) {
+    auto const beat = [this] { return b_->beat({b_->epoch(), "", "", false})->held; };
+    EXPECT_FALSE(a_->held().value());
+    ASSERT_TRUE(a_->hold("{}"));
+    ASSERT_TRUE(a_->hold("{}")) << "once more";
+    EXPECT_TRUE(b_->held().value());
+    EXPECT_TRUE(beat());
+    ASSERT_TRUE(b_->end_hold());
+    EXPECT_FALSE(a_->held().value());
+    EXPECT_FALSE(beat());
+    EXPECT_TRUE(b_->end_hold()) << "there is none";
+}
+
 TEST_F(SharedStores, ClaimedMessage_IsNotTheOthersUntilItIsDueAgain) {
     auto first = create(1, "acme");
     first.posts = {post(1, 1, 0, "webhook", 10), post(1, 1, 1, "webhook", 90)};

@@ -17,6 +17,7 @@ constexpr auto writes = in_order<Write>({
     {Write::propose,
      "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},
     {Write::agreed, "SELECT value FROM settings WHERE name = $1"},
+    {Write::drop_setting, "DELETE FROM settings WHERE name = $1"},
     // In the order of the keys, and without those that another process is about to take.
     {Write::claim,
      "WITH due AS (SELECT p.no, p.seq, p.n FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"

@@ -6,7 +6,7 @@
 namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc or append_function.cc, except the first two,
-// newest_call and those that may be repeated: propose, agreed, claim.
+// newest_call and those that may be repeated: propose, agreed, drop_setting, claim.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -15,6 +15,7 @@ enum class Write : std::uint8_t {
     take_block,
     propose,
     agreed,
+    drop_setting,
     claim,
     newest_call,
     append,

@@ -172,6 +172,22 @@ Result<std::string> Writer::agree(std::string const& name, std::string const& pr
     return std::string(rows->text(0, 0));
 }
 
+Result<bool> Writer::is_set(std::string const& name) {
+    Call call{sql(Write::agreed)};
+    call.parameters.text(name);
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    return rows->size() > 0;
+}
+
+Result<void> Writer::drop_setting(std::string const& name) {
+    Call call{sql(Write::drop_setting)};
+    call.parameters.text(name);
+    auto const done = repeatable({&call, 1});
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 // After a lost answer the messages stay claimed: they are due again later.
 Result<std::vector<port::OutboxKey>> Writer::claim(std::span<port::OutboxKey const> keys, Time now,
                                                    Time until) {

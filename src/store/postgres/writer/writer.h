@@ -65,6 +65,8 @@ public:
     [[nodiscard]] Result<std::uint64_t> take_block();
     // See port::SharedStore.
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
+    [[nodiscard]] Result<bool> is_set(std::string const& name);
+    [[nodiscard]] Result<void> drop_setting(std::string const& name);
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
                                                              Time now, Time until);
 
