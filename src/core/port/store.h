@@ -42,9 +42,6 @@ public:
     // The event of each key, 0 if the key does not exist. In order.
     [[nodiscard]] virtual Result<std::vector<Seq>> lookup(SessionId session,
                                                           std::span<std::string const> keys) = 0;
-    // The sums of a day, 0 if there is none. In order.
-    [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
-        std::int64_t day, std::span<std::string const> names) = 0;
     [[nodiscard]] virtual Result<std::optional<PendingRow>> pending(SessionId session, CallNo call,
                                                                     Generation generation) = 0;
     [[nodiscard]] virtual Result<std::vector<PendingListed>> list_pending(
@@ -71,6 +68,9 @@ public:
                                                        std::uint32_t limit) = 0;
     // The earliest wake_at of all sessions.
     [[nodiscard]] virtual Result<std::optional<Time>> next_due() = 0;
+    // The sums of a day, 0 if there is none. In order.
+    [[nodiscard]] virtual Result<std::vector<std::int64_t>> day_sums(
+        std::int64_t day, std::span<std::string const> names) = 0;
 };
 
 // Lists of sessions that need no journal.
