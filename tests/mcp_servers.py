@@ -83,6 +83,13 @@ class Servers(Case):
         path = '/async-tool/pending?project=default&status=waiting'
         return wait_for(lambda: self.server.items(path), 20, 'a waiting call')[0]
 
+    def question(self, but=None):
+        """The waiting question; it takes the place of the wait for a task."""
+        path = '/async-tool/pending?project=default&status=waiting'
+        return wait_for(lambda: next(
+            (one for one in self.server.items(path) if one['reason'] == 'elicitation' and
+             one['id'] != (but or {}).get('id')), None), 30, 'a question')
+
     def logged(self, text):
         wait_for(lambda: text in self.server.log.read_text(), 30, text)
 
@@ -507,7 +514,10 @@ class Others(Servers):
         tool = self.listed('simulate-research-query')
         task = self.call(tool, topic='tea', ambiguous=True)
         self.assertEqual(self.waiting()['reason'], 'tool_result')
-        self.assertIn('User cancelled', self.outcome(task), 'nobody can be asked for a task')
+        call = self.question()
+        wanted = call['form']['properties']['interpretation']['oneOf'][0]['const']
+        self.server.decide(call, True, content={'interpretation': wanted})
+        self.assertIn(f'After receiving clarification (\\"{wanted}\\")', self.outcome(task))
 
     def test_everything_over_stdio(self):
         command = json.dumps([*self.everything(), 'stdio'])

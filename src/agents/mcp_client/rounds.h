@@ -58,7 +58,7 @@ void answer_next(Round& round, Json const& response);
 [[nodiscard]] bool is_round(Json const& state);
 [[nodiscard]] Round round_in(Json const& state);
 
-// The pause of a task that goes on with these answers. REQUIRES: a task's, and complete.
+// The pause of a task that continues with these answers. REQUIRES: a task's, and complete.
 [[nodiscard]] session::PauseTerms task_pause(Round const& round, Duration limit);
 // The answers that the state of such a pause has; of any other state: none.
 [[nodiscard]] Round answers_in(Json const& state, std::string const& task);

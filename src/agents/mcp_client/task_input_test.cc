@@ -1,6 +1,6 @@
 #include "mcp_client/testing/connection_fixture.h"
 
-// Tasks of a server that need input: people answer, and the task goes on.
+// Tasks of a server that need input: people answer, and the task continues.
 namespace dormouse::mcp_client {
 namespace {
 

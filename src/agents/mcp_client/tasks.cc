@@ -215,7 +215,7 @@ void Tasks::stop(Number number) {
         requests_.cancel(ended.mapped().id, "nobody waits for it");
 }
 
-// After a decision the call goes on.
+// After a decision the call continues.
 void Tasks::closed(session::Receipt const& receipt) {
     if (receipt.kind != session::SubmissionKind::decision) drop(forget(receipt.pending));
 }

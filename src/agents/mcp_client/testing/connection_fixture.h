@@ -90,7 +90,7 @@ protected:
         receipt.kind = kind;
         connection.tasks().closed(receipt);
     }
-    // A person's decision of the pause; the call goes on with it.
+    // A person's decision of the pause; the call continues with it.
     agent::StopTool go_on(bool approved, std::string const& content = "") {
         session::Submission what;
         what.kind = session::SubmissionKind::decision;
