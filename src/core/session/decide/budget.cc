@@ -4,6 +4,7 @@
 #include "base/text/text.h"
 #include "session/decide/decider.h"
 #include "session/decide/values.h"
+#include "session/submission.h"
 
 #include <algorithm>
 #include <array>
