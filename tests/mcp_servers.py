@@ -517,7 +517,7 @@ class Others(Servers):
         call = self.question()
         wanted = call['form']['properties']['interpretation']['oneOf'][0]['const']
         self.server.decide(call, True, content={'interpretation': wanted})
-        self.assertIn(f'After receiving clarification (\\"{wanted}\\")', self.outcome(task))
+        self.assertIn(f'**Clarification**: {wanted}', self.outcome(task))
 
     def test_everything_over_stdio(self):
         command = json.dumps([*self.everything(), 'stdio'])

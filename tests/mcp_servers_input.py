@@ -40,7 +40,7 @@ class TaskInput(mcp_servers.Servers):
         self.serve(self.program(ask='"none"'))
         self.call('quiz')
         call = self.question()
-        self.assertProblem(self.server.result(call['id'], 'done'), 409, 'wrong_kind')
+        self.assertProblem(self.server.result(call['id'], 'done'), 422, 'wrong_kind')
 
 
 if __name__ == '__main__':

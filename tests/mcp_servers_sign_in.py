@@ -11,7 +11,7 @@ import threading
 import urllib.parse
 
 import mcp_servers
-from dormouse import Client, main, wait_for
+from dormouse import Client, main, run, wait_for
 from mcp_servers_oauth import Handler, Peer
 
 
@@ -161,7 +161,9 @@ scopes = ["read"]
         self.assertEqual(call['reason'], 'elicitation')
         self.assertIn(self.page, call['message'])
         self.assertEqual(self.state(), ('ready', 'expired'))
-        self.assertIn('mcp s: ready, sign-in expired', self.server.run('doctor').stdout)
+        doctor = run('doctor', '--server', f'http://127.0.0.1:{self.server.port}',
+                     '--data', self.server.directory)
+        self.assertIn('mcp s: ready, sign-in expired', doctor.stdout)
         self.server.restart()
         self.sign_in()
         self.assertIn('looked with token-3', self.outcome(task))

@@ -205,7 +205,8 @@ TEST_F(McpElicitation, QuestionOfNoCallOrATask_AsksNobody) {
     auto const two = call();
     ask_name();
     EXPECT_TRUE(last_line().contains("it is not known to which call this question belongs"));
-    ask(R"({"message":"m","_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}})");
+    ask(R"({"message":"m","requestedSchema":{"type":"object"},)"
+        R"("_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}}})");
     EXPECT_TRUE(last_line().contains("no call waits for this task"));
     EXPECT_TRUE(results.empty());
 }
