@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tasks of foreign MCP servers that need input: a person answers, and the task continues, over kills
-of both sides."""
+"""Tasks of foreign MCP servers that need input: a person answers, and the task continues, over
+kills of both sides."""
 import mcp_servers
 from dormouse import main, wait_for
 
