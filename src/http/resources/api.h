@@ -15,6 +15,7 @@
 #include "io/log.h"
 #include "port/catalogue.h"
 #include "port/effects.h"
+#include "port/copies.h"
 #include "port/exports.h"
 #include "port/http.h"
 #include "port/index.h"
@@ -91,6 +92,8 @@ struct Services {
     std::function<void(std::string_view)> say = {};
     // Of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
+    // Of the continuous copy; nullopt: there is none. May be empty.
+    std::function<std::optional<port::CopyStatus>()> copy = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
     // Reloads the configuration. Empty: there is none.

@@ -445,6 +445,20 @@ struct Telemetry {
     friend bool operator==(Telemetry const&, Telemetry const&) = default;
 };
 
+// The continuous copy of the data directory.
+struct Backup {
+    std::string to = {};        // a directory, or s3://BUCKET/PREFIX; empty: none
+    std::string endpoint = {};  // of the object store; empty: that of AWS for the region
+    std::string region = "us-east-1";
+    std::optional<Secret> access_key = {};
+    std::optional<Secret> secret_key = {};
+    std::string key_file = {};  // encrypts the copy; empty: it is not encrypted
+    Duration interval{10'000};
+    Duration base_every{24 * 3'600'000};
+    Duration keep{7 * 24 * 3'600'000};
+    friend bool operator==(Backup const&, Backup const&) = default;
+};
+
 struct Config {
     std::string file = {};  // the file that was read; empty: none
     Server server = {};
@@ -454,6 +468,7 @@ struct Config {
     Email email = {};
     Oidc oidc = {};
     Telemetry telemetry = {};
+    Backup backup = {};
     std::vector<Project> projects = {};
     std::vector<Model> models = {};
     std::vector<Agent> agents = {};

@@ -76,6 +76,9 @@ constexpr Sample samples[] = {
      .prose = "The OpenID provider at which people sign in to the web page."},
     {.section = "telemetry",
      .prose = "OpenTelemetry: traces of turns, requests to models, tools and webhooks."},
+    {.section = "backup",
+     .prose = "A continuous copy of the data directory, in a directory or an S3-compatible object "
+              "store; dormouse restore --at TIME restores it."},
     {.section = "project", .name = "default", .prose = "Settings for the sessions of one project."},
     {.section = "model", .kind = "openai-chat", .name = "main", .more = other_models},
     {.section = "agent", .kind = "model", .name = "ops"},

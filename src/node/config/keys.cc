@@ -1,5 +1,6 @@
 #include "config/keys.h"
 
+#include "config/backup_rows.h"
 #include "config/budget_rows.h"
 #include "config/limits_rows.h"
 #include "config/mcp_rows.h"
@@ -466,9 +467,9 @@ constexpr auto all = joined(
     of("server", server_rows), at_restart(of("store", store_rows)), of("limits", limits_rows),
     at_restart(of("retention", retention_rows)), at_restart(of("email", email_rows)),
     at_restart(of("oidc", oidc_rows)), at_restart(of("telemetry", telemetry_rows)),
-    at_restart(of("project", project_rows)), of("model", model_rows), of("agent", agent_rows),
-    of("agent", agent_model_rows, "model"), of("agent", agent_acp_rows, "acp"),
-    of("tool", tool_rows), of("tool", tool_http_rows, "http"),
+    at_restart(of("backup", backup_rows)), at_restart(of("project", project_rows)),
+    of("model", model_rows), of("agent", agent_rows), of("agent", agent_model_rows, "model"),
+    of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),
@@ -489,11 +490,11 @@ constexpr auto all = joined(
 namespace {
 
 constexpr std::string_view all_sections[] = {
-    "server", "store",   "limits", "retention", "email",          "oidc", "telemetry", "project",
-    "model",  "agent",   "tool",   "tool.poll", "tool.validator", "mcp",  "gate",      "budget",
-    "source", "webhook", "notify", "user"};
-constexpr std::string_view tables[] = {"server", "store", "limits",   "retention",
-                                       "email",  "oidc",  "telemetry"};
+    "server", "store",   "limits", "retention", "email",   "oidc",      "telemetry",
+    "backup", "project", "model",  "agent",     "tool",    "tool.poll", "tool.validator",
+    "mcp",    "gate",    "budget", "source",    "webhook", "notify",    "user"};
+constexpr std::string_view tables[] = {"server", "store", "limits",    "retention",
+                                       "email",  "oidc",  "telemetry", "backup"};
 
 // Sections ("") and keys of later releases.
 constexpr std::pair<std::string_view, std::string_view> later[] = {

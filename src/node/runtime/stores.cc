@@ -98,7 +98,7 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
                     "There is no such store: name a directory, :memory: or "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME.");
     if (choice.place == ":memory:") return OpenedStore{std::make_unique<store::MemoryStore>()};
-    auto opened = store::SqliteStore::open(choice.place);
+    auto opened = store::SqliteStore::open(choice.place, {.changes = choice.changes});
     if (!opened) return std::unexpected(std::move(opened.error()));
     OpenedStore out{*std::move(opened)};
     if (store::sqlite::is_held(choice.place))

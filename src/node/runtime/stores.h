@@ -11,6 +11,10 @@
 #include <string_view>
 #include <vector>
 
+namespace dormouse::store::sqlite {
+class Changes;
+}
+
 namespace dormouse::runtime {
 
 struct StoreChoice {
@@ -24,6 +28,8 @@ struct StoreChoice {
     port::Signal signal = port::Signal::notify;  // of a shared database
     // Of a shared database: digest in hex of what all processes must have in common.
     std::string config = {};
+    // Of a directory: what a continuous copy reads.
+    std::shared_ptr<store::sqlite::Changes> changes = {};
 };
 
 struct OpenedStore {

@@ -92,6 +92,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     };
     if (settings.indexes) metrics_.indexes = settings.indexes;
     if (settings.exports) metrics_.exports = settings.exports;
+    if (settings.copy) metrics_.copy = settings.copy;
     metrics_.connections = [this] {
         auto const counts = http_.counts();
         return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
@@ -129,6 +130,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .indexes = settings.indexes,
             .say = saying(),
             .exports = settings.exports,
+            .copy = settings.copy,
             .release = [this](auto done) { release(std::move(done)); },
             .reload = settings.reload};
 }

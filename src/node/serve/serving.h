@@ -12,6 +12,7 @@
 #include "io/http/http_client.h"
 #include "io/log.h"
 #include "io/memory_reserve.h"
+#include "port/copies.h"
 #include "port/exports.h"
 #include "port/index.h"
 #include "port/process.h"
@@ -55,6 +56,8 @@ struct ServingSettings {
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     // Of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
+    // Of the continuous copy; nullopt: there is none. May be empty.
+    std::function<std::optional<port::CopyStatus>()> copy = {};
     // Called on the loop with what this process has appended, and the state after it. May be empty.
     std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> recorded = {};
     // Called on the loop when HTTP has ended; calls `then`. May be empty.

@@ -124,9 +124,9 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(std::filesystem::path con
     if (!fed) return std::unexpected(fed.error());
     auto const audited = reader->audit_head();
     if (!audited) return std::unexpected(audited.error());
-    auto writer = std::make_unique<sqlite::Writer>(std::move(*writing), *largest + 1,
-                                                   sqlite::FeedPlace{*fed, options.feed_kept},
-                                                   sqlite::AuditPlace{audited->n, audited->hash});
+    auto writer = std::make_unique<sqlite::Writer>(
+        std::move(*writing), *largest + 1, sqlite::FeedPlace{*fed, options.feed_kept},
+        sqlite::AuditPlace{audited->n, audited->hash}, options.changes);
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::move(owned), std::move(writer), std::move(reader), *epoch));
 }

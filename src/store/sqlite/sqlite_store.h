@@ -16,6 +16,7 @@
 namespace dormouse::store {
 
 namespace sqlite {
+class Changes;
 class DataDirectory;
 class Reader;
 class Writer;
@@ -31,7 +32,8 @@ struct SqliteOptions {
     // A registered SQLite VFS, for a simulated file system. The directory must exist and is not
     // locked.
     std::string vfs = {};
-    std::uint64_t feed_kept = 1'000'000;  // how many appends of the feed are kept
+    std::shared_ptr<sqlite::Changes> changes = {};  // null: nobody follows what changes
+    std::uint64_t feed_kept = 1'000'000;            // how many appends of the feed are kept
 };
 
 class SqliteStore final : public port::Store {

@@ -328,6 +328,10 @@ std::optional<port::ExportStatus> exports_of(Services const& services) {
     return services.exports ? services.exports() : std::nullopt;
 }
 
+std::optional<port::CopyStatus> copy_of(Services const& services) {
+    return services.copy ? services.copy() : std::nullopt;
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -347,6 +351,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                        .mcp_servers = mcp_servers_of(d.api.services()),
                        .indexes = indexes_of(d.api.services()),
                        .traces = exports_of(d.api.services()),
+                       .copy = copy_of(d.api.services()),
                    }));
 }
 

@@ -2,6 +2,7 @@
 // The members of the answer of doctor (http/objects/fields.h).
 
 #include "http/objects/fields.h"
+#include "port/copies.h"
 #include "port/exports.h"
 #include "port/foreign_sign_in.h"
 #include "port/index.h"
@@ -113,6 +114,18 @@ inline constexpr auto rows<port::ExportStatus> =
            field("dropped", &port::ExportStatus::dropped, "Spans that it will never get."),
            field("waiting", &port::ExportStatus::waiting, "Spans that wait for it."));
 
+template <>
+inline constexpr auto rows<port::CopyStatus> =
+    object("", "", field("target", &port::CopyStatus::target),
+           field("ok", &port::CopyStatus::works, "The newest attempt did not fail."),
+           field("why", or_null(&port::CopyStatus::why), "Why it failed; else null."),
+           field("failingSince", &port::CopyStatus::failing_since,
+                 "In milliseconds since the Unix epoch; null: it does not fail."),
+           field("copiedAt", &port::CopyStatus::copied_at,
+                 "The copy has everything that was stored by then, in milliseconds since the Unix "
+                 "epoch; null: this process has not completed one yet."),
+           field("feed", &port::CopyStatus::feed, "The newest position of the feed in it."));
+
 struct DoctorAnswer {
     Ref<FoundByKind> found;
     std::uint64_t looked_at = 0;
@@ -128,6 +141,7 @@ struct DoctorAnswer {
     std::vector<port::ForeignServer> mcp_servers = {};
     std::vector<port::IndexStatus> indexes = {};
     std::optional<port::ExportStatus> traces = {};
+    std::optional<port::CopyStatus> copy = {};
 };
 
 template <Findings FoundByKind::* Kind> std::vector<Finding> const& shown(DoctorAnswer const& all) {

@@ -5,6 +5,7 @@
 
 #include "base/enum_words.h"
 #include "http/resources/operations/exposition.h"
+#include "port/copies.h"
 #include "port/effects.h"
 #include "port/exports.h"
 #include "port/index.h"
@@ -69,6 +70,9 @@ public:
     std::function<std::optional<port::ExportStatus>()> exports = [] {
         return std::optional<port::ExportStatus>();
     };
+    std::function<std::optional<port::CopyStatus>()> copy = [] {
+        return std::optional<port::CopyStatus>();
+    };
     std::function<Connections()> connections = [] { return Connections(); };
 
     // Counts from the store. Each stops at the limit of its query.
@@ -120,6 +124,7 @@ private:
     void write_nodes(Exposition& out) const;
     void write_indexes(Exposition& out, Time now) const;
     void write_exports(Exposition& out) const;
+    void write_copy(Exposition& out, Time now) const;
     void write_process(Exposition& out) const;
 
     struct Spent {

@@ -77,6 +77,7 @@ std::string Metrics::text(runner::Runner const& runner, Asked const& asked) cons
     write_nodes(out);
     write_indexes(out, runner.now());
     write_exports(out);
+    write_copy(out, runner.now());
     if (stored) write_stored(out, *stored, runner.now());
     write_runner(out, runner);
     write_calls(out);
@@ -267,6 +268,27 @@ void Metrics::write_exports(Exposition& out) const {
         .sample(traces->waiting);
     out.counter("dormouse_trace_export_failures_total", "Attempts to send spans that failed")
         .sample(traces->failures);
+}
+
+void Metrics::write_copy(Exposition& out, Time now) const {
+    auto const all = copy();
+    if (!all) return;
+    out.gauge("dormouse_copy_up", "Whether the continuous copy works: 1, or 0 while it fails")
+        .sample(std::uint64_t{all->works()});
+    if (all->copied_at) {
+        Duration const age = std::max(Duration(0), now - *all->copied_at);
+        out.gauge("dormouse_copy_age_seconds", "Age of the newest state in the continuous copy")
+            .sample(static_cast<double>(age.count()) / 1'000);
+    }
+    out.gauge("dormouse_copy_feed_position", "Newest position of the feed in the copy")
+        .sample(all->feed);
+    out.gauge("dormouse_copy_increment_seconds", "How long the newest increment took")
+        .sample(static_cast<double>(all->took.count()) / 1'000);
+    out.counter("dormouse_copy_bytes_total", "Bytes written to the copy").sample(all->bytes);
+    out.counter("dormouse_copy_objects_total", "Objects written to the copy").sample(all->objects);
+    out.counter("dormouse_copy_bases_total", "How often a whole copy was begun").sample(all->bases);
+    out.counter("dormouse_copy_failures_total", "Attempts to write the copy that failed")
+        .sample(all->failures);
 }
 
 void Metrics::write_process(Exposition& out) const {

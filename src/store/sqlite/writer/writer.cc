@@ -57,8 +57,13 @@ private:
     Writer& writer_;
 };
 
-Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit)
-    : connection_(std::move(connection)), next_number_(next_number), feed_(feed), audit_(audit) {
+Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
+               std::shared_ptr<Changes> changes)
+    : changes_(std::move(changes)),
+      connection_(std::move(connection)),
+      next_number_(next_number),
+      feed_(feed),
+      audit_(audit) {
     // Replaces SQLite's own checkpoints, which do not report a failed sync of the file.
     sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
 }
@@ -69,6 +74,8 @@ Writer::~Writer() {
 
 int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pages) {
     if (pages < checkpoint_pages) return SQLITE_OK;
+    // After a checkpoint the log may begin again, and its pages would be missed.
+    if (auto const& changes = static_cast<Writer*>(self)->changes_) changes->note();
     int const rc =
         sqlite3_wal_checkpoint_v2(database, schema, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     // The commit is durable in the log and stays valid; there will be no other.

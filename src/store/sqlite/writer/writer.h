@@ -2,12 +2,14 @@
 // The writing half of the store: one connection, the only one that writes and checkpoints.
 
 #include "port/store.h"
+#include "store/sqlite/changes.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/statements.h"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,8 +29,9 @@ struct AuditPlace {
 class Writer {
 public:
     // REQUIRES: `connection` is in WAL mode and of the newest version. `next_number`: see
-    // next_number().
-    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit);
+    // next_number(). `changes`: may be null.
+    Writer(Connection connection, std::uint64_t next_number, FeedPlace feed, AuditPlace audit,
+           std::shared_ptr<Changes> changes);
     ~Writer();  // checkpoints, so that one file remains, except after a failed sync
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
@@ -114,6 +117,7 @@ private:
     void count_sessions(std::span<port::Append const> appends, Results const& results);
     static int on_commit(void* self, sqlite3* database, char const* schema, int pages);
 
+    std::shared_ptr<Changes> const changes_;  // null: nobody follows what changes
     Connection connection_;
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
