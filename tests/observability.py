@@ -36,6 +36,10 @@ EMPTY = {
     **dict.fromkeys(('dormouse_trace_export_up', 'dormouse_spans_exported_total',
                      'dormouse_spans_dropped_total', 'dormouse_spans_waiting',
                      'dormouse_trace_export_failures_total'), 'there is no collector'),
+    **dict.fromkeys(('dormouse_copy_up', 'dormouse_copy_age_seconds', 'dormouse_copy_feed_position',
+                     'dormouse_copy_increment_seconds', 'dormouse_copy_bytes_total',
+                     'dormouse_copy_objects_total', 'dormouse_copy_bases_total',
+                     'dormouse_copy_failures_total'), 'nothing is copied'),
     **({'dormouse_database_bytes': 'PostgreSQL has it'} if STORE != 'sqlite' else {}),
 }
 

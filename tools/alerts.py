@@ -154,6 +154,13 @@ STORE = (
           '(dormouse_index_rebuilds_total). The server itself waits for neither.',
           {'dormouse_index_behind_seconds{index="files"}': '90x180'},
           {'dormouse_index_behind_seconds{index="files"}': '0x90 30x90'}),
+    Alert('DormouseCopyOld', 'dormouse_copy_age_seconds > 600 or dormouse_copy_up == 0', 'warning',
+          '10m', 'The continuous copy of the data directory fails, or is over 10 minutes old.',
+          'dormouse doctor says why: a full disk, an object store that is gone or rejects the '
+          'access key. The server itself waits for none of it; the copy catches up when that is '
+          'repaired.',
+          {'dormouse_copy_age_seconds': '700x180', 'dormouse_copy_up': '1x180'},
+          {'dormouse_copy_age_seconds': '20x180', 'dormouse_copy_up': '1x180'}),
 )
 
 SESSIONS = (

@@ -1,6 +1,9 @@
 #include "app/programs.h"
 
+#include "acp/iso_time.h"
 #include "backup/backup.h"
+#include "backup/copy/depot.h"
+#include "backup/copy/read_copy.h"
 #include "backup/restore.h"
 #include "io/clock.h"
 #include "json/json.h"
@@ -9,6 +12,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +114,81 @@ void print_text(Checked const& checked) {
                 checked.findings.size());
 }
 
+// A continuous copy: what an option names, and the key.
+struct OpenedCopy {
+    std::unique_ptr<backup::Depot> depot;
+    backup::Sealing sealing;
+};
+
+bool names_copy(std::string const& place) {
+    return backup::is_object_store(place) || backup::is_copy(place);
+}
+
+Result<OpenedCopy> open_copy(std::string const& place, std::string const& key) {
+    auto sealing = sealing_of(key);
+    if (!sealing) return std::unexpected(std::move(sealing.error()));
+    if (!backup::is_object_store(place))
+        return OpenedCopy{backup::read_directory_depot(place), *std::move(sealing)};
+    auto depot = backup::open_object_store({.place = place}, nullptr);
+    if (!depot) return std::unexpected(std::move(depot.error()));
+    return OpenedCopy{*std::move(depot), *std::move(sealing)};
+}
+
+Result<std::optional<Time>> time_of(std::string const& text) {
+    if (text.empty()) return std::nullopt;
+    auto const at = acp::parse_iso_time(text);
+    if (at) return at;
+    return fail(Code::bad_value, "--at must be a time such as 2026-11-22T08:00:00Z");
+}
+
+void print_copy(backup::CopyState const& state, bool json) {
+    if (!json) {
+        std::printf("the copy's state of %s, up to change %llu of the feed, from %llu pieces\n",
+                    backup::time_text(state.time).c_str(),
+                    static_cast<unsigned long long>(state.feed),
+                    static_cast<unsigned long long>(state.pieces));
+        return;
+    }
+    json::Writer out;
+    out.begin_object().member("ok", true).member("time", to_ms(state.time));
+    out.member("feed", state.feed).member("release", state.release);
+    out.member("generation", state.generation).member("pieces", state.pieces);
+    std::puts(out.end_object().take().c_str());
+}
+
+void print_restored(std::string const& data) {
+    std::printf("%s is restored and holds: dormouse serve --data %s, then dormouse release\n",
+                data.c_str(), data.c_str());
+}
+
+int restore_copy(cli::RestoreOptions const& options) {
+    auto const at = time_of(options.at);
+    if (!at) return complain("restore", at.error());
+    auto const copy = open_copy(options.backup, options.key);
+    if (!copy) return complain("restore", copy.error());
+    auto const state = backup::check_copy(*copy->depot, copy->sealing, *at);
+    if (!state && state.error().code == Code::internal)
+        return complain("restore",
+                        Error{Code::internal, "nothing was written, because the copy is damaged: " +
+                                                  state.error().detail});
+    if (!state) return complain("restore", state.error());
+    auto const done = backup::restore_copy(*copy->depot, copy->sealing, *state, options.data,
+                                           io::SystemClock().now());
+    if (!done) return complain("restore", done.error());
+    print_copy(*state, options.json);
+    if (!options.json) print_restored(options.data);
+    return 0;
+}
+
+int verify_copy(cli::VerifyOptions const& options) {
+    auto const copy = open_copy(options.backup, options.key);
+    if (!copy) return complain("verify", copy.error());
+    auto const state = backup::check_copy(*copy->depot, copy->sealing, std::nullopt);
+    if (!state) return complain("verify", state.error());
+    print_copy(*state, options.json);
+    return 0;
+}
+
 }  // namespace
 
 int backup(cli::BackupOptions const& options) {
@@ -120,6 +199,7 @@ int backup(cli::BackupOptions const& options) {
 }
 
 int verify_backup(cli::VerifyOptions const& options) {
+    if (names_copy(options.backup)) return verify_copy(options);
     auto const checked = check(options.backup, options.key);
     if (!checked) return complain("verify", checked.error());
     options.json ? print_json(*checked) : print_text(*checked);
@@ -127,6 +207,10 @@ int verify_backup(cli::VerifyOptions const& options) {
 }
 
 int restore(cli::RestoreOptions const& options) {
+    if (names_copy(options.backup)) return restore_copy(options);
+    if (!options.at.empty())
+        return complain("restore", Error{Code::bad_value,
+                                         "--at needs a continuous copy: a backup holds one state"});
     auto const checked = check(options.backup, options.key);
     if (!checked) return complain("restore", checked.error());
     if (!checked->findings.empty())
@@ -141,8 +225,7 @@ int restore(cli::RestoreOptions const& options) {
         print_json(*checked);
         return 0;
     }
-    std::printf("%s is restored and holds: dormouse serve --data %s, then dormouse release\n",
-                options.data.c_str(), options.data.c_str());
+    print_restored(options.data);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "agent/demo.h"
 #include "app/confine.h"
+#include "app/copies.h"
 #include "app/external_agents.h"
 #include "app/models.h"
 #include "app/stores.h"
@@ -90,6 +91,7 @@ Mistakes mistakes_in(config::Config const& config) {
     for (config::Tool const& tool : config.tools)
         note(tool.line, "[[tool]] " + tool.name, check_tool(tool));
     note(0, "[store]", check_store(config.store));
+    note(0, "[backup]", check_copies(config));
     return out;
 }
 

@@ -1,6 +1,7 @@
 #include "app/address_file.h"
 #include "app/assemble.h"
 #include "app/config_checks.h"
+#include "app/copies.h"
 #include "app/external_agents.h"
 #include "app/flags.h"
 #include "app/foreign_servers.h"
@@ -59,7 +60,7 @@ public:
     // `world`, `reserve` and `manager` outlive this.
     Server(World& world, io::MemoryReserve& reserve, io::ServiceManager& manager,
            cli::ServeOptions const& options, config::Config config, Secrets const& secrets,
-           runtime::OpenedStore opened, std::vector<IndexPlan> indexes,
+           runtime::OpenedStore opened, std::vector<IndexPlan> indexes, CopyPlan copies,
            std::unique_ptr<io::TlsServer> tls, http::WebFiles web_files, std::string inherited)
         : world_(world),
           manager_(manager),
@@ -84,6 +85,7 @@ public:
               [this] { return node_.nodes.leads(); },
               [this](port::IndexStatus const& status) { report(status); }),
           telemetry_(Telemetry::of(config_, world, node_.journal)),
+          copies_(std::move(copies), config_, data_directory(), world.clock),
           reloads_({node_.workers,
                     [&options, inherited = std::move(inherited)] {
                         return read_again(options, inherited);
@@ -105,7 +107,11 @@ public:
         settings.settled = [this](session::Receipt const& receipt) { foreign_.closed(receipt); };
         settings.failed = [this] { fail_stop(); };
         settings.reload = [this](auto done) { reload(std::move(done)); };
-        settings.released = [this](port::Fn<void()> then) { foreign_.start(std::move(then)); };
+        settings.released = [this](port::Fn<void()> then) {
+            copies_.start();
+            foreign_.start(std::move(then));
+        };
+        copies_.attach_to(settings);
         if (telemetry_) telemetry_->attach_to(settings);
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));
         serving_ = serving.get();
@@ -136,6 +142,7 @@ public:
         node_.threads.stop();
         node_.store_thread.stop();
         indexes_.end();
+        copies_.end();
         if (status_ == 0) starts_.end(world_.clock.now());
         return status_;
     }
@@ -146,6 +153,7 @@ private:
         node_.start([this] { lost_store(); });
         serving_->start();
         indexes_.start();
+        if (!node_.held()) copies_.start();
         starts_.keep(world_.loop, world_.clock);
         if (world_.clock_control)
             world_.clock_control->start([this](auto done) { settle(4, std::move(done)); });
@@ -429,6 +437,7 @@ private:
     io::Starts starts_;
     Indexes indexes_;
     std::unique_ptr<Telemetry> const telemetry_;  // null: nothing is traced
+    Copies copies_;
     AddressFile address_file_{options_.data};
     bool begun_ = false;
     bool stopping_ = false;
@@ -465,6 +474,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     if (auto traces = check_telemetry(*config); !traces) return complain(traces.error());
     auto indexes = make_indexes(config->store, options.data);
     if (!indexes) return complain(indexes.error());
+    auto copies = plan_copies(*config, options.data);
+    if (!copies) return complain(copies.error());
     io::MemoryReserve reserve;  // first: what is created later may use it
     World world(config->limits);
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
@@ -476,15 +487,16 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .now = world.clock.now(),
                                        .shared = shares_store(*config),
                                        .signal = store_signal(config->store),
-                                       .config = names_digest(*config)});
+                                       .config = names_digest(*config),
+                                       .changes = copies->changes});
     if (!opened) return complain(opened.error());
     auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
     int const listener = *socket ? (*socket)->socket.release() : -1;
     std::string inherited = *socket ? (*socket)->address : std::string();
     return Server(world, reserve, manager, options, *std::move(config), *secrets,
-                  *std::move(opened), *std::move(indexes), *std::move(tls), web_files,
-                  std::move(inherited))
+                  *std::move(opened), *std::move(indexes), *std::move(copies), *std::move(tls),
+                  web_files, std::move(inherited))
         .run(listener);
 }
 

@@ -48,9 +48,10 @@ struct BackupOptions {
 };
 
 struct RestoreOptions {
-    std::string backup;  // directory
+    std::string backup;  // directory, or s3://BUCKET/PREFIX of a continuous copy
     std::string data;    // a directory that is empty or does not exist
     std::string key;     // key file; empty: none
+    std::string at;      // a time, such as 2026-11-22T08:00:00Z; empty: the newest state
     bool json = false;
 };
 

@@ -173,6 +173,7 @@ Outcome<int> execute(Context const& context, RestoreArgs const& args) {
     return context.programs.restore({.backup = args.backup,
                                      .data = context.global.data,
                                      .key = args.key,
+                                     .at = args.at,
                                      .json = context.global.json});
 }
 

@@ -462,6 +462,17 @@ std::string traces_text(json::View traces, Time now) {
     return out + "; " + counted(traces["dropped"].integer_or(0), "span") + " dropped\n";
 }
 
+std::string copy_text(json::View copy, Time now) {
+    if (copy.kind() != json::Kind::object) return {};
+    std::string out = "copy      " + safe(copy["target"]) + ": ";
+    out += copy["ok"].boolean_or(false) ? "ok" : safe(copy["why"]);
+    if (auto const since = copy["failingSince"].integer())
+        out += "; failing since " + ago(*since, now);
+    auto const at = copy["copiedAt"].integer();
+    return out + "; its newest state is " + (at ? "of " + ago(*at, now) : "not complete yet") +
+           "\n";
+}
+
 std::string queues_text(json::View queues, Time now) {
     if (queues.kind() != json::Kind::object) return {};
     std::string out = "at work   " + counted(queues["outstanding"].integer_or(0), "session");
@@ -530,7 +541,8 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
     });
     return out + mcp_servers_text(report["mcpServers"]) + nodes_text(report["nodes"]) +
            others_text(report["others"]) + indexes_text(report["indexes"], now) +
-           traces_text(report["traces"], now) + queues_text(report["queues"], now);
+           traces_text(report["traces"], now) + copy_text(report["copy"], now) +
+           queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

@@ -328,6 +328,16 @@ TEST(Doctor, Traces_SayWhetherTheCollectorTakesThem) {
               "ok: no session is stuck\ntraces    http://c/v1/traces: refused; 1 span dropped\n");
 }
 
+TEST(Doctor, Copy_SaysHowOldItsNewestStateIs) {
+    auto const text = [](std::string const& copy) {
+        return doctor_text(json::View(R"({"ok":true,"copy":)" + copy + "}"), now, {});
+    };
+    EXPECT_EQ(text("null"), "ok: no session is stuck\n");
+    EXPECT_EQ(text(R"({"target":"s3://b/x","ok":false,"why":"refused","copiedAt":null})"),
+              "ok: no session is stuck\ncopy      s3://b/x: refused; its newest state is not "
+              "complete yet\n");
+}
+
 TEST(Explain, EachCall_ShowsHowItEnded) {
     auto const text = explain_text(
         json::View(R"({"session":{"id":"ses_1"},"calls":[{"attempts":1,"pending":{"id":"pnd_1",)"

@@ -1,15 +1,11 @@
 #include "backup/restore.h"
 
 #include "backup/files.h"
+#include "backup/restoring.h"
 #include "base/sha256_stream.h"
 #include "base/text/text.h"
-#include "json/json.h"
-#include "store/sqlite/hold.h"
 #include "store/sqlite/snapshot.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <functional>
 #include <utility>
 
@@ -53,54 +49,11 @@ Result<void> read_chunks(std::filesystem::path const& directory, FileEntry const
     return fail(Code::internal, file.name + " does not have the digest of the manifest");
 }
 
-// What a restore has made, and removes again unless it is kept.
-class Made {
-public:
-    ~Made() {
-        for (auto path = paths_.rbegin(); path != paths_.rend(); ++path)
-            std::filesystem::remove(*path, ignored_);
-    }
-    Made() = default;
-    Made(Made const&) = delete;
-    Made& operator=(Made const&) = delete;
-    void add(std::filesystem::path path) { paths_.push_back(std::move(path)); }
-    void keep() { paths_.clear(); }
-
-private:
-    std::vector<std::filesystem::path> paths_;
-    std::error_code ignored_;
-};
-
-std::unexpected<Error> not_empty(std::filesystem::path const& to) {
-    return fail(Code::wrong_state,
-                to.string() + " is not empty: restore into a new directory, or an empty one");
-}
-
-// Of two restores at once, one makes this file, and the other finds it.
-Result<void> claim(std::filesystem::path const& to, Manifest const& manifest, Time now,
-                   Made& made) {
-    std::error_code error;
-    auto const fresh = make_directory(to);
-    if (!fresh) return std::unexpected(fresh.error());
-    if (*fresh) made.add(to);
-    if (!std::filesystem::is_empty(to, error) || error) return not_empty(to);
-    auto const file = to / store::sqlite::restoring_name;
-    auto const fd = create_file(file, true);
-    if (!fd && fd.error().code == Code::conflict) return not_empty(to);
-    if (!fd) return std::unexpected(fd.error());
-    made.add(file);
-    json::Writer text;
-    text.begin_object().member("restored", to_ms(now)).member("backup", to_ms(manifest.time));
-    text.member("release", manifest.release).member("feed", manifest.feed).end_object();
-    if (auto written = write_all(fd->get(), text.take() + "\n", file); !written) return written;
-    return sync_file(fd->get(), file);
-}
-
 Result<void> write_entry(std::filesystem::path const& directory, FileEntry const& entry,
-                         Sealing const& sealing, std::filesystem::path const& file, Made& made) {
-    auto const fd = create_file(file, true);
+                         Sealing const& sealing, Restoring& to) {
+    auto const fd = to.make(entry.name);
     if (!fd) return std::unexpected(fd.error());
-    made.add(file);
+    auto const file = to.path(entry.name);
     auto const copied = read_chunks(directory, entry, sealing, [&](std::string_view bytes) {
         return write_all(fd->get(), bytes, file);
     });
@@ -137,18 +90,14 @@ Result<std::vector<std::string>> check(std::filesystem::path const& directory,
 
 Result<void> restore(std::filesystem::path const& directory, Manifest const& manifest,
                      Sealing const& sealing, std::filesystem::path const& to, Time now) {
-    Made made;
-    if (auto claimed = claim(to, manifest, now, made); !claimed) return claimed;
+    Restoring restoring(to);
+    if (auto begun = restoring.begin({manifest.time, manifest.release, manifest.feed}, now); !begun)
+        return begun;
     for (FileEntry const& file : manifest.files) {
-        auto written = write_entry(directory, file, sealing, to / file.name, made);
+        auto written = write_entry(directory, file, sealing, restoring);
         if (!written) return written;
     }
-    if (auto synced = sync_directory(to); !synced) return synced;
-    auto const from = to / store::sqlite::restoring_name;
-    if (::rename(from.c_str(), (to / store::sqlite::held_name).c_str()) != 0)
-        return refused(from, errno);
-    made.keep();
-    return sync_directory(to);
+    return restoring.finish();
 }
 
 }  // namespace dormouse::backup

@@ -245,11 +245,20 @@ void Grammar::add_backup() {
 
     auto const restore = std::make_shared<RestoreArgs>();
     auto* const r = add("restore", "Write a backup into an empty data directory",
-                        "dormouse restore /backup/dormouse --data ./restored", restore);
-    r->add_option("backup", restore->backup, "Directory of the backup")
+                        "dormouse restore /backup/dormouse --data ./restored\n"
+                        "  dormouse restore s3://backups/dormouse --at 2026-11-22T08:00:00Z "
+                        "--data ./restored",
+                        restore);
+    r->add_option("backup", restore->backup,
+                  "Directory of a backup or of a continuous copy, or s3://BUCKET/PREFIX of one "
+                  "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL, AWS_REGION)")
         ->type_name("DIR")
         ->required();
     r->add_option("--key", restore->key, "Key of an encrypted backup")->type_name("FILE");
+    r->add_option("--at", restore->at,
+                  "Of a continuous copy: the newest state up to this time, such as "
+                  "2026-11-22T08:00:00Z; default: the newest one")
+        ->type_name("TIME");
 }
 
 void Grammar::add_compact() {

@@ -265,6 +265,7 @@ struct BackupArgs {
 struct RestoreArgs {
     std::string backup = {};
     std::string key = {};
+    std::string at = {};
 };
 struct ManArgs {};
 struct CompletionArgs {

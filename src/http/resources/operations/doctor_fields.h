@@ -188,6 +188,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
     field("traces", &DoctorAnswer::traces,
           "The export of traces to a collector; null: none is configured."),
+    field("copy", &DoctorAnswer::copy,
+          "The continuous copy of the data directory; null: none is configured."),
     field("held", &DoctorAnswer::held,
           "The store is a restored copy that holds: nothing is started until it is released."),
     nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),

@@ -1,0 +1,291 @@
+#include "backup/copy/copier.h"
+
+#include "backup/files.h"
+#include "base/text/text.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace dormouse::backup {
+
+namespace {
+
+// What belongs to the database. They are written once, when they are made.
+constexpr std::array<char const*, 3> key_files{"token", "callback.key", "push.key"};
+constexpr std::uint64_t key_file_bytes_max = std::uint64_t{1} << 20;
+constexpr Duration retry_min{1'000};
+constexpr Duration retry_max{30'000};
+constexpr Duration end_limit{5'000};  // for what is left when the server stops
+constexpr std::size_t generations_max = 10'000;
+
+// Sorts as the times do, and is never the same for two processes.
+std::string generation_id(Time now, port::Entropy& entropy) {
+    std::string const ms = std::to_string(std::max<std::int64_t>(0, to_ms(now)));
+    std::size_t const digits = 14;
+    Random const random = entropy.random();
+    return std::string(digits - std::min(digits, ms.size()), '0') + ms + "-" +
+           hex(std::span(random).first(4));
+}
+
+}  // namespace
+
+Copier::Copier(store::sqlite::Changes& changes, port::Clock const& clock, port::Entropy& entropy,
+               Options options)
+    : changes_(changes), clock_(clock), entropy_(entropy), options_(std::move(options)) {
+    status_.target = options_.target;
+}
+
+Copier::~Copier() { end(); }
+
+void Copier::start() {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
+void Copier::end() {
+    {
+        std::scoped_lock const lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+port::CopyStatus Copier::status() const {
+    std::scoped_lock const lock(mutex_);
+    return status_;
+}
+
+bool Copier::ending() const {
+    std::scoped_lock const lock(mutex_);
+    return ending_;
+}
+
+bool Copier::wait(Duration limit) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, limit, [this] { return ending_; });
+    return !ending_;
+}
+
+void Copier::run() {
+    Duration retry = retry_min;
+    for (bool more = true; more;) {
+        more = !ending();  // the last round begins after the end of all writes
+        auto const begun = std::chrono::steady_clock::now();
+        auto const done = copy_or_fail();
+        note(done, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
+        if (more) std::ignore = wait(done ? options_.interval : retry);
+        retry = done ? retry_min : std::min(retry * 2, retry_max);
+    }
+    changes_.close();
+    depot_.reset();
+}
+
+void Copier::note(Result<void> const& done, Duration took) {
+    std::scoped_lock const lock(mutex_);
+    if (done) {
+        status_.why.clear();
+        status_.failing_since.reset();
+        status_.took = took;
+        return;
+    }
+    status_.why = done.error().detail;
+    ++status_.failures;
+    if (!status_.failing_since) status_.failing_since = clock_.now();
+}
+
+// A cut that failed for lack of memory may have lost pages of the set.
+Result<void> Copier::copy_or_fail() {
+    try {
+        return copy_once();
+    } catch (std::bad_alloc const&) {
+        changes_.change_all();
+        return fail(Code::overloaded, "There is not enough memory for a piece of the copy.");
+    }
+}
+
+Result<void> Copier::copy_once() {
+    if (auto ready = open(); !ready) return ready;
+    bool const old = clock_.now() >= generation_.begun + options_.base_every;
+    if (generation_.id.empty() || (old && !pending_ && generation_.complete)) {
+        if (auto begun = begin_generation(); !begun) return begun;
+    }
+    return copy_pieces();
+}
+
+Result<void> Copier::open() {
+    if (!depot_) {
+        auto opened = options_.depot();
+        if (!opened) return std::unexpected(std::move(opened.error()));
+        depot_ = *std::move(opened);
+    }
+    if (tracking_) return {};
+    if (auto opened = changes_.open(options_.directory); !opened) return opened;
+    tracking_ = true;
+    return {};
+}
+
+Result<void> Copier::begin_generation() {
+    auto const text = depot_->get(copy_index_name, copy_index_max);
+    CopyIndex index{.key_id = options_.sealing.key_id()};
+    if (!text && text.error().code != Code::not_found) return std::unexpected(text.error());
+    if (text) {
+        auto read = read_copy_index(*text, options_.sealing);
+        if (!read) return std::unexpected(std::move(read.error()));
+        index = *std::move(read);
+    }
+    if (index.generations.size() >= generations_max)
+        return fail(Code::store_full, "the copy has too many generations: choose another place");
+    Time const now = clock_.now();
+    Generation fresh{.id = generation_id(now, entropy_), .begun = now};
+    index.generations.push_back(fresh);
+    index_ = std::move(index);
+    if (auto written = write_index(); !written) return written;
+    generation_ = std::move(fresh);
+    newest_ = {};
+    files_.clear();
+    changes_.change_all();
+    std::scoped_lock const lock(mutex_);
+    ++status_.bases;
+    return {};
+}
+
+Result<void> Copier::write_index() {
+    return depot_->put(copy_index_name, copy_index_text(index_, options_.release));
+}
+
+// Until a piece has everything that has changed: then the copy is one state of the database.
+Result<void> Copier::copy_pieces() {
+    auto const begun = std::chrono::steady_clock::now();
+    for (;;) {
+        if (ending() && std::chrono::steady_clock::now() - begun > end_limit)
+            return fail(Code::draining, "The server stopped before the copy was complete.");
+        if (!pending_) {
+            Time const now = clock_.now();
+            auto const made = make_piece();
+            if (!made) return std::unexpected(made.error());
+            if (!*made) {
+                std::scoped_lock const lock(mutex_);
+                status_.copied_at = now;
+                return {};
+            }
+        }
+        bool const complete = pending_->complete;
+        if (auto put = put_piece(); !put) return put;
+        if (complete) return completed();
+    }
+}
+
+Result<std::vector<KeyFile>> Copier::changed_files() {
+    std::vector<KeyFile> out;
+    for (char const* const name : key_files) {
+        auto bytes = read_file(options_.directory / name, key_file_bytes_max);
+        if (!bytes && bytes.error().code == Code::not_found) continue;
+        if (!bytes) return std::unexpected(std::move(bytes.error()));
+        auto const known = files_.find(name);
+        if (known == files_.end() || known->second != *bytes)
+            out.push_back({name, *std::move(bytes)});
+    }
+    return out;
+}
+
+Result<bool> Copier::make_piece() {
+    Piece piece{.generation = generation_.id,
+                .sequence = newest_.sequence + 1,
+                .previous = newest_.digest,
+                .release = options_.release,
+                .time = clock_.now()};
+    auto files = changed_files();
+    if (!files) return std::unexpected(std::move(files.error()));
+    piece.files = *std::move(files);
+    auto cut = changes_.cut(piece_pages);
+    if (!cut) return std::unexpected(std::move(cut.error()));
+    if (cut->pages.empty() && piece.files.empty() && newest_.sequence > 0) return false;
+    piece.cut = *std::move(cut);
+    std::string const bytes = piece_bytes(piece);
+    std::string const name = piece_name(piece.generation, piece.sequence);
+    pending_ = Pending{.name = name,
+                       .bytes = options_.sealing.seal(bytes, name, entropy_),
+                       .newest = {piece.sequence, sha256(bytes)},
+                       .time = piece.time,
+                       .feed = piece.cut.feed,
+                       .complete = piece.cut.complete};
+    for (KeyFile& file : piece.files) files_[file.name] = std::move(file.content);
+    return true;
+}
+
+// After an error the same bytes are written again, because they may have been written.
+Result<void> Copier::put_piece() {
+    if (auto put = depot_->put(pending_->name, pending_->bytes); !put) return put;
+    auto const name = newest_name(generation_.id);
+    auto const newest = options_.sealing.seal(newest_text(pending_->newest), name, entropy_);
+    if (auto put = depot_->put(name, newest); !put) return put;
+    newest_ = pending_->newest;
+    std::scoped_lock const lock(mutex_);
+    ++status_.objects;
+    status_.bytes += pending_->bytes.size();
+    if (pending_->complete) {
+        status_.copied_at = pending_->time;
+        status_.feed = pending_->feed;
+    }
+    if (pending_->complete && !generation_.complete) generation_.complete = pending_->time;
+    pending_.reset();
+    return {};
+}
+
+Result<void> Copier::completed() {
+    auto const own = std::ranges::find(index_.generations, generation_.id, &Generation::id);
+    if (own == index_.generations.end() || own->complete) return {};
+    own->complete = generation_.complete;
+    if (auto written = write_index(); !written) {
+        own->complete.reset();
+        return written;
+    }
+    return remove_old();
+}
+
+// A generation is needed until the next one has been complete for the time to keep. One that never
+// became complete is of a process that ended.
+Result<void> Copier::remove_old() {
+    Time const until = clock_.now() - options_.keep;
+    auto const needed = [&](Generation const& one) {
+        if (one.id == generation_.id) return true;
+        return one.complete && std::ranges::none_of(index_.generations, [&](Generation const& x) {
+                   return x.complete && *x.complete > *one.complete && *x.complete <= until;
+               });
+    };
+    bool any = false;
+    for (Generation& one : index_.generations) {
+        one.leaving = one.leaving || !needed(one);
+        any = any || one.leaving;
+    }
+    if (!any) return {};
+    if (auto written = write_index(); !written) return written;
+    auto const all = index_.generations;
+    for (Generation const& one : all) {
+        if (!one.leaving) continue;
+        if (auto removed = remove_generation(one.id); !removed) return removed;
+        std::erase_if(index_.generations, [&](Generation const& x) { return x.id == one.id; });
+    }
+    return write_index();
+}
+
+Result<void> Copier::remove_generation(std::string const& id) {
+    auto const name = newest_name(id);
+    auto const stored = depot_->get(name, copy_index_max);
+    if (!stored && stored.error().code != Code::not_found) return std::unexpected(stored.error());
+    auto const text = stored ? options_.sealing.open(*stored, name) : std::nullopt;
+    auto const newest = text ? read_newest(*text, name) : Result<Newest>(Newest{});
+    // One more may have been written by a process that ended.
+    std::uint64_t const last = (newest ? newest->sequence : 0) + 1;
+    for (std::uint64_t sequence = 1; sequence <= last; ++sequence) {
+        if (ending()) return fail(Code::draining, "The server is stopping.");
+        if (auto removed = depot_->remove(piece_name(id, sequence)); !removed) return removed;
+    }
+    return depot_->remove(name);
+}
+
+}  // namespace dormouse::backup

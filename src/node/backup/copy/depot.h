@@ -1,0 +1,51 @@
+#pragma once
+// Where a continuous copy is kept: a directory, or a bucket of an S3-compatible object store. Names
+// are paths of letters, digits, '.', '-' and '/'. All functions block; one thread at a time.
+
+#include <dormouse/error.h>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace dormouse::backup {
+
+class Depot {
+public:
+    virtual ~Depot() = default;
+    // Writes or replaces an object, as a whole and durably. After an error it may be written or
+    // not.
+    [[nodiscard]] virtual Result<void> put(std::string const& name, std::string_view bytes) = 0;
+    // Errors: not_found; too_large beyond `bytes_max`.
+    [[nodiscard]] virtual Result<std::string> get(std::string const& name,
+                                                  std::uint64_t bytes_max) = 0;
+    // It is no error if there is no such object.
+    [[nodiscard]] virtual Result<void> remove(std::string const& name) = 0;
+};
+
+// Made if it does not exist. Locked while it is open: wrong_state if another process copies there,
+// or if it holds other files than a copy.
+[[nodiscard]] Result<std::unique_ptr<Depot>> open_directory_depot(
+    std::filesystem::path const& path);
+// To read a copy, also while a server writes it.
+[[nodiscard]] std::unique_ptr<Depot> read_directory_depot(std::filesystem::path const& path);
+
+struct ObjectStore {
+    std::string place;     // s3://BUCKET/PREFIX
+    std::string endpoint;  // empty: that of AWS for the region
+    std::string region;
+    std::string access_key;
+    std::string secret_key;
+};
+
+[[nodiscard]] bool is_object_store(std::string_view place);
+// What is empty comes from AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Errors:
+// bad_value, also if there are no keys. No error has a key in it. `stop`: ends what is under way.
+[[nodiscard]] Result<std::unique_ptr<Depot>> open_object_store(ObjectStore settings,
+                                                               std::atomic<bool> const* stop);
+[[nodiscard]] Result<void> check_object_store(ObjectStore const& settings);
+
+}  // namespace dormouse::backup

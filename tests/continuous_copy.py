@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""[backup]: the running server copies its data directory continuously, to a directory or an object
+store; `restore --at` writes its state at a time; damaged or foreign input changes nothing; a store
+of objects that rejects, hangs or is gone delays nobody."""
+import http.server
+import json
+import pathlib
+import resource
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+import npm
+from dormouse import (BINARY, ROOT, Case, Server, environment, leave_out, main, run, wait_for)
+
+OBJECTS = ROOT / 'tests/s3'
+KEY = '5a' * 32
+SECRET = 'S3RVER'
+CONFIG = '''
+[backup]
+to = "%s"
+interval = "100ms"
+%s
+'''
+
+
+def utc(ms):
+    return time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(ms // 1000)) + f'.{ms % 1000:03}Z'
+
+
+class Copying(Case):
+    """Each test starts a server with the [backup] that it needs."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.temporary())
+        self.to = str(self.folder / 'copy')
+
+    def temporary(self):
+        folder = tempfile.mkdtemp(prefix='dormouse-copy-')
+        self.addCleanup(shutil.rmtree, folder, True)
+        return folder
+
+    def serve(self, more='', env=None, to=None, start=True, **named):
+        config = self.folder / 'dormouse.toml'
+        config.write_text(CONFIG % (to or self.to, more))
+        server = Server('--store', 'sqlite', '--config', str(config), env=env, start=start,
+                        **named)
+        self.addCleanup(server.clean)
+        self.server = server
+        return server
+
+    def copied(self, server=None):
+        """Waits until the copy has everything of now; returns the time of its newest state."""
+        server = server or self.server
+        head = wait_for(lambda: server.get('/api/doctor')['copy'])
+        before = self.now(server)
+        def newer():
+            copy = server.get('/api/doctor')['copy']
+            return (copy['copiedAt'] or 0) > before and copy
+        return wait_for(newer, what=f'a copy ({head})')['copiedAt']
+
+    def now(self, server):
+        made = server.create('deploy now', wait=0)['id']
+        return server.get(f'/api/sessions/{made}')['time']['created']
+
+    def restore(self, *options, status=0, to='restored', place=None, env=None):
+        done = run('restore', place or self.to, *options, '--data', str(self.folder / to),
+                   env=env)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def restored(self, to='restored'):
+        copy = Server('--store', 'sqlite', directory=self.folder / to)
+        self.addCleanup(copy.clean)
+        return copy
+
+    def generations(self):
+        return json.loads((pathlib.Path(self.to) / 'copy.json').read_text())['generations']
+
+    def pieces(self):
+        """Of the newest generation."""
+        folder = pathlib.Path(self.to) / self.generations()[-1]['id']
+        return sorted(p for p in folder.iterdir() if p.name.isdigit())
+
+    def failure(self, server, *parts):
+        """Waits until doctor says why the copy fails."""
+        def why():
+            said = server.get('/api/doctor')['copy']['why'] or ''
+            return said if all(part in said for part in parts) else None
+        return wait_for(why, what=f'a failure with {parts}', seconds=60)
+
+
+class ToADirectory(Copying):
+    def test_copy_has_what_the_server_had_and_holds(self):
+        server = self.serve()
+        waiting = server.create('deploy A within 1h')['id']
+        self.copied()
+        server.kill()
+        self.restore()
+        copy = self.restored()
+        self.assertTrue(copy.get('/api/doctor')['held'])
+        self.assertEqual(copy.token, server.token)
+        copy.advance(7200)
+        self.assertEqual([t['status'] for t in copy.turns(waiting)], ['running'])
+        copy.term()
+        self.assertEqual(run('verify', '--data', str(self.folder / 'restored')).returncode, 0)
+        checked = run('verify', '--backup', self.to)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_increment_writes_what_changed_and_not_the_database(self):
+        server = self.serve()
+        server.create('deploy A ' + 'x' * 1_000_000)
+        self.copied()
+        first = sum(p.stat().st_size for p in self.pieces())
+        self.assertGreater(first, 1_000_000)
+        known = set(self.pieces())
+        server.create('deploy B')
+        self.copied()
+        fresh = set(self.pieces()) - known
+        self.assertTrue(fresh)
+        self.assertLess(max(p.stat().st_size for p in fresh), 500_000)
+        metrics = server.get('/metrics').raw
+        for name in (b'dormouse_copy_up 1\n', b'dormouse_copy_bases_total 1\n',
+                     b'dormouse_copy_age_seconds ', b'dormouse_copy_failures_total 0\n'):
+            self.assertIn(b'\n' + name, metrics)
+        shown = run('--server', f'http://127.0.0.1:{server.port}', 'doctor',
+                    env={'DORMOUSE_TOKEN': server.token})
+        self.assertIn('copy      ', shown.stdout)
+        server.finish()
+
+    def test_restore_at_a_time_is_the_state_of_then(self):
+        server = self.serve()
+        first = server.create('deploy A')['id']
+        at = self.copied()
+        server.advance(3600)
+        later = server.create('deploy B')['id']
+        self.copied()
+        self.restore('--at', utc(at + 1))
+        copy = self.restored()
+        self.assertEqual(copy.get(f'/api/sessions/{first}').status, 200)
+        self.assertEqual(copy.get(f'/api/sessions/{later}').status, 404)
+        self.assertTrue(copy.get('/readyz')['held'])
+        self.restore(to='newest')
+        newest = self.restored('newest')
+        self.assertEqual(newest.get(f'/api/sessions/{later}').status, 200)
+        self.assertIn('its first one is of', self.restore('--at', '2020-01-01T00:00:00Z',
+                                                          status=3, to='none'))
+        self.assertIn('--at must be a time', self.restore('--at', 'noon', status=2, to='none'))
+        self.assertFalse((self.folder / 'none').exists())
+
+    def test_last_changes_are_copied_at_the_end(self):
+        server = self.serve('base_every = "1h"')
+        self.copied()
+        last = server.create('deploy last')['id']
+        self.assertEqual(server.term(), 0)
+        self.restore()
+        self.assertEqual(self.restored().get(f'/api/sessions/{last}').status, 200)
+
+    def test_killed_server_continues_in_a_new_generation(self):
+        server = self.serve()
+        first = server.create('deploy A')['id']
+        at = self.copied()
+        server.restart(down=60)
+        second = server.create('deploy B')['id']
+        self.copied()
+        self.assertEqual(len(self.generations()), 2)
+        self.restore('--at', utc(at + 1), to='old')
+        self.assertEqual(self.restored('old').get(f'/api/sessions/{second}').status, 404)
+        self.restore()
+        copy = self.restored()
+        for session in first, second:
+            self.assertEqual(copy.get(f'/api/sessions/{session}').status, 200)
+
+    def test_old_generations_are_removed_after_their_time(self):
+        server = self.serve('base_every = "1h"\nkeep = "2h"')
+        self.copied()
+        oldest = self.generations()[0]['id']
+        for _ in range(5):
+            server.advance(3700)
+            self.copied()
+        wait_for(lambda: oldest not in [one['id'] for one in self.generations()])
+        wait_for(lambda: not (pathlib.Path(self.to) / oldest).exists())
+        self.assertLess(len(self.generations()), 6)
+        self.restore()
+
+    def test_encrypted_copy_needs_its_key(self):
+        key = self.folder / 'key'
+        key.write_text(KEY + '\n')
+        key.chmod(0o600)
+        server = self.serve(f'key_file = "{key}"')
+        server.create('deploy a-secret-place')
+        self.copied()
+        server.kill()
+        stored = b''.join(p.read_bytes() for p in pathlib.Path(self.to).rglob('*') if p.is_file())
+        self.assertNotIn(b'a-secret-place', stored)
+        self.assertIn('is encrypted: pass --key', self.restore(status=2))
+        other = self.folder / 'other'
+        other.write_text('a5' * 32)
+        other.chmod(0o600)
+        self.assertIn('encrypted with another key', self.restore('--key', str(other), status=2))
+        self.restore('--key', str(key))
+        again = self.serve(f'key_file = "{other}"', directory=server.directory)
+        self.failure(again, 'encrypted with another key')
+
+    def test_damaged_copy_is_refused_as_a_whole(self):
+        server = self.serve()
+        self.copied()
+        self.copied()
+        server.kill()
+        pieces = self.pieces()
+        self.assertGreater(len(pieces), 1)
+        middle, last = pieces[0], pieces[-1]
+        newest = middle.parent / 'newest.json'
+        for file, damage, says in (
+            (middle, lambda b: b[:-1], 'truncated'),
+            (middle, lambda b: b[:20], 'has no head'),
+            (middle, lambda b: b.replace(b'"format":1', b'"format":2', 1), 'newer release'),
+            (middle, lambda b: b.replace(b'"storeFormat":', b'"storeFormat":9', 1),
+             'newer release'),
+            (middle, lambda b: b[:-1] + bytes([b[-1] ^ 1]), 'does not continue'),
+            (middle, None, 'is missing'),
+            (last, None, 'is missing'),
+            (last, lambda b: b[:-1] + bytes([b[-1] ^ 1]), 'does not have the digest'),
+            (newest, None, 'is missing'),
+            (newest, lambda b: b'{}', 'is damaged'),
+            (pathlib.Path(self.to) / 'copy.json', lambda b: b[:30], 'is damaged'),
+        ):
+            with self.subTest(file=file.name, says=says):
+                content = file.read_bytes()
+                file.write_bytes(damage(content)) if damage else file.unlink()
+                done = run('restore', self.to, '--data', str(self.folder / 'restored'))
+                checked = run('verify', '--backup', self.to)
+                file.write_bytes(content)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(says, done.stderr)
+                self.assertNotEqual(checked.returncode, 0)
+                self.assertIn(says, checked.stderr)
+                self.assertFalse((self.folder / 'restored').exists())
+        self.restore()
+
+    def test_full_target_and_two_restores(self):
+        server = self.serve()
+        self.copied()
+        server.kill()
+        limited = subprocess.run(
+            [BINARY, 'restore', self.to, '--data', str(self.folder / 'full')],
+            capture_output=True, env=environment(), restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (32_768, 32_768)))
+        self.assertNotEqual(limited.returncode, 0)
+        self.assertIn(b'File too large', limited.stderr)
+        self.assertFalse((self.folder / 'full').exists())
+        both = [subprocess.Popen([BINARY, 'restore', self.to, '--data',
+                                  str(self.folder / 'restored')], env=environment(),
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(2)]
+        said = [each.communicate()[1] for each in both]
+        self.assertEqual(sorted(each.returncode for each in both), [0, 4], said)
+        self.assertIn('is not empty', self.restore(status=4))
+
+    def test_foreign_or_used_directory_is_left_alone(self):
+        (self.folder / 'mine').mkdir()
+        (self.folder / 'mine' / 'file').write_text('x')
+        server = self.serve(to=str(self.folder / 'mine'))
+        self.failure(server, 'holds other files')
+        self.assertEqual([p.name for p in (self.folder / 'mine').iterdir()], ['file'])
+        self.assertEqual(server.create('deploy A')['status'], 'waiting')
+        server.term()
+        first = self.serve()
+        self.copied(first)
+        second = self.serve()
+        self.failure(second, 'another server copies')
+        self.copied(first)
+
+    def test_settings_that_cannot_work_are_named_at_the_start(self):
+        config = self.folder / 'dormouse.toml'
+        data = self.folder / 'data'
+        for to, more, store, says in (
+            ('relative/path', '', 'sqlite', 'must be an absolute path'),
+            (str(data / 'copy'), '', 'sqlite', 'must not be in the data directory'),
+            (self.to, '', 'memory', 'only a store of kind sqlite'),
+            (self.to, f'key_file = "{self.folder}/none"', 'sqlite', 'not found'),
+            ('s3://ab', '', 'sqlite', 'must be s3://BUCKET'),
+            ('s3://bucket/../other', '', 'sqlite', 'must be s3://BUCKET'),
+            ('s3://backups/x', '', 'sqlite', 'needs an access key'),
+        ):
+            with self.subTest(to=to):
+                config.write_text(CONFIG % (to, more))
+                done = run('serve', '--data', str(data), '--listen', '127.0.0.1:0',
+                           '--store', store, '--config', str(config))
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(says, done.stderr)
+
+
+class Refusing(http.server.BaseHTTPRequestHandler):
+    """An object store that answers 503, or nothing until it is released."""
+    protocol_version = 'HTTP/1.1'
+
+    def do_GET(self):
+        length = int(self.headers.get('Content-Length') or 0)
+        self.rfile.read(length)
+        self.server.asked.set()
+        if self.server.hangs:
+            self.server.released.wait(60)
+        body = b'<Error><Code>SlowDown</Code></Error>'
+        self.send_response(503)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PUT = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+class ToAnObjectStore(Copying):
+    def setUp(self):
+        super().setUp()
+        if why := npm.install(OBJECTS, 'node'):
+            leave_out(why)
+        self.store = None
+        self.open_store()
+        self.to = 's3://backups/dormouse'
+        self.keys = {'S3_ACCESS_KEY': 'S3RVER', 'S3_SECRET_KEY': SECRET}
+        self.addCleanup(self.close_store)
+
+    def open_store(self, port=0):
+        self.store = subprocess.Popen(
+            ['node', str(OBJECTS / 'node_modules/s3rver/bin/s3rver.js'), '-d',
+             str(self.folder / 'objects'), '-a', '127.0.0.1', '-p', str(port),
+             '--no-vhost-buckets', '--configure-bucket', 'backups'],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in self.store.stdout:
+            if 'listening on' in line:
+                self.port = int(line.rsplit(':', 1)[1])
+                break
+        else:
+            self.fail('s3rver did not start')
+        threading.Thread(target=self.store.stdout.read, daemon=True).start()
+
+    def close_store(self):
+        if self.store:
+            self.store.kill()
+            self.store.wait()
+            self.store = None
+
+    def serve(self, more='', env=None, port=None, **named):
+        return super().serve(
+            f'endpoint = "http://127.0.0.1:{port or self.port}"\n'
+            'access_key_env = "S3_ACCESS_KEY"\nsecret_key_env = "S3_SECRET_KEY"\n' + more,
+            env={**self.keys, **(env or {})}, **named)
+
+    def variables(self, **more):
+        return {'AWS_ENDPOINT_URL': f'http://127.0.0.1:{self.port}',
+                'AWS_ACCESS_KEY_ID': 'S3RVER', 'AWS_SECRET_ACCESS_KEY': SECRET, **more}
+
+    def test_copy_is_restored_also_at_a_time(self):
+        server = self.serve()
+        first = server.create('deploy A ' + 'x' * 1_000_000)['id']
+        at = self.copied()
+        server.advance(3600)
+        later = server.create('deploy B')['id']
+        self.copied()
+        server.kill()
+        self.restore(env=self.variables())
+        self.assertEqual(self.restored().get(f'/api/sessions/{later}').status, 200)
+        self.restore('--at', utc(at + 1), to='old', env=self.variables())
+        old = self.restored('old')
+        self.assertEqual(old.get(f'/api/sessions/{first}').status, 200)
+        self.assertEqual(old.get(f'/api/sessions/{later}').status, 404)
+
+    def test_store_that_is_gone_for_a_while_gets_everything(self):
+        server = self.serve()
+        self.copied()
+        port = self.port
+        self.close_store()
+        last = server.create('deploy B')['id']
+        self.failure(server, 'PUT http://127.0.0.1')
+        self.assertIn(b'\ndormouse_copy_up 0\n', server.get('/metrics').raw)
+        self.open_store(port)
+        self.copied()
+        server.finish()
+        self.restore(env=self.variables())
+        self.assertEqual(self.restored().get(f'/api/sessions/{last}').status, 200)
+
+    def test_keys_or_bucket_that_are_wrong_are_named_without_the_key(self):
+        wrong = 'an-unlikely-secret'
+        server = self.serve(env={'S3_SECRET_KEY': wrong})
+        why = self.failure(server, 'rejected')
+        self.assertNotIn(wrong, why)
+        self.assertNotIn(wrong, server.tail())
+        self.assertNotIn(wrong, server.get('/api/config').raw.decode())
+        server.term()
+        said = self.restore(env=self.variables(AWS_SECRET_ACCESS_KEY=wrong), status=1)
+        self.assertIn('rejected', said)
+        self.assertNotIn(wrong, said)
+        self.assertIn('needs an access key', self.restore(status=2))
+        missing = self.serve(to='s3://no-such-bucket/x')
+        self.failure(missing, 'bucket does not exist')
+        missing.term()
+
+    def test_store_that_hangs_or_answers_503_delays_nobody(self):
+        for hangs in False, True:
+            with self.subTest(hangs=hangs):
+                peer = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Refusing)
+                peer.daemon_threads = True
+                peer.hangs, peer.asked = hangs, threading.Event()
+                peer.released = threading.Event()
+                threading.Thread(target=peer.serve_forever, daemon=True).start()
+                try:
+                    server = self.serve(port=peer.server_address[1])
+                    self.assertTrue(peer.asked.wait(60))
+                    if not hangs:
+                        self.failure(server, '503 SlowDown')
+                    server.create('deploy A')
+                    server.finish()  # also while a request hangs
+                finally:
+                    peer.released.set()
+                    peer.shutdown()
+                    peer.server_close()
+
+
+if __name__ == '__main__':
+    main()
