@@ -2,22 +2,19 @@
 """[backup]: the running server copies its data directory continuously, to a directory or an object
 store; `restore --at` writes its state at a time; damaged or foreign input changes nothing; a store
 of objects that rejects, hangs or is gone delays nobody."""
-import http.server
 import json
 import pathlib
 import resource
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
 
 import npm
-from dormouse import (BINARY, ROOT, Case, Server, environment, leave_out, main, run, wait_for)
+from dormouse import BINARY, Case, Server, environment, leave_out, main, run, wait_for
+from object_store import (ACCESS, EMPTY, OBJECTS, SECRET, Peer, Store, Unwilling, signature)
 
-OBJECTS = ROOT / 'tests/s3'
 KEY = '5a' * 32
-SECRET = 'S3RVER'
 CONFIG = '''
 [backup]
 to = "%s"
@@ -35,6 +32,8 @@ class Copying(Case):
 
     def setUp(self):
         self.folder = pathlib.Path(self.temporary())
+        self.server = Server(start=False)
+        self.addCleanup(self.server.clean)
         self.to = str(self.folder / 'copy')
 
     def temporary(self):
@@ -265,7 +264,7 @@ class ToADirectory(Copying):
         server = self.serve(to=str(self.folder / 'mine'))
         self.failure(server, 'holds other files')
         self.assertEqual([p.name for p in (self.folder / 'mine').iterdir()], ['file'])
-        self.assertEqual(server.create('deploy A')['status'], 'waiting')
+        server.create('deploy A')
         server.term()
         first = self.serve()
         self.copied(first)
@@ -293,68 +292,24 @@ class ToADirectory(Copying):
                 self.assertIn(says, done.stderr)
 
 
-class Refusing(http.server.BaseHTTPRequestHandler):
-    """An object store that answers 503, or nothing until it is released."""
-    protocol_version = 'HTTP/1.1'
-
-    def do_GET(self):
-        length = int(self.headers.get('Content-Length') or 0)
-        self.rfile.read(length)
-        self.server.asked.set()
-        if self.server.hangs:
-            self.server.released.wait(60)
-        body = b'<Error><Code>SlowDown</Code></Error>'
-        self.send_response(503)
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_PUT = do_GET
-
-    def log_message(self, *_):
-        pass
-
-
 class ToAnObjectStore(Copying):
     def setUp(self):
         super().setUp()
         if why := npm.install(OBJECTS, 'node'):
             leave_out(why)
-        self.store = None
-        self.open_store()
+        self.store = Store(self.folder / 'objects')
+        self.addCleanup(self.store.end)
         self.to = 's3://backups/dormouse'
-        self.keys = {'S3_ACCESS_KEY': 'S3RVER', 'S3_SECRET_KEY': SECRET}
-        self.addCleanup(self.close_store)
-
-    def open_store(self, port=0):
-        self.store = subprocess.Popen(
-            ['node', str(OBJECTS / 'node_modules/s3rver/bin/s3rver.js'), '-d',
-             str(self.folder / 'objects'), '-a', '127.0.0.1', '-p', str(port),
-             '--no-vhost-buckets', '--configure-bucket', 'backups'],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for line in self.store.stdout:
-            if 'listening on' in line:
-                self.port = int(line.rsplit(':', 1)[1])
-                break
-        else:
-            self.fail('s3rver did not start')
-        threading.Thread(target=self.store.stdout.read, daemon=True).start()
-
-    def close_store(self):
-        if self.store:
-            self.store.kill()
-            self.store.wait()
-            self.store = None
 
     def serve(self, more='', env=None, port=None, **named):
         return super().serve(
-            f'endpoint = "http://127.0.0.1:{port or self.port}"\n'
+            f'endpoint = "http://127.0.0.1:{port or self.store.port}"\n'
             'access_key_env = "S3_ACCESS_KEY"\nsecret_key_env = "S3_SECRET_KEY"\n' + more,
-            env={**self.keys, **(env or {})}, **named)
+            env={'S3_ACCESS_KEY': ACCESS, 'S3_SECRET_KEY': SECRET, **(env or {})}, **named)
 
     def variables(self, **more):
-        return {'AWS_ENDPOINT_URL': f'http://127.0.0.1:{self.port}',
-                'AWS_ACCESS_KEY_ID': 'S3RVER', 'AWS_SECRET_ACCESS_KEY': SECRET, **more}
+        return {'AWS_ENDPOINT_URL': f'http://127.0.0.1:{self.store.port}',
+                'AWS_ACCESS_KEY_ID': ACCESS, 'AWS_SECRET_ACCESS_KEY': SECRET, **more}
 
     def test_copy_is_restored_also_at_a_time(self):
         server = self.serve()
@@ -374,12 +329,11 @@ class ToAnObjectStore(Copying):
     def test_store_that_is_gone_for_a_while_gets_everything(self):
         server = self.serve()
         self.copied()
-        port = self.port
-        self.close_store()
+        self.store.close()
         last = server.create('deploy B')['id']
         self.failure(server, 'PUT http://127.0.0.1')
         self.assertIn(b'\ndormouse_copy_up 0\n', server.get('/metrics').raw)
-        self.open_store(port)
+        self.store.open()
         self.copied()
         server.finish()
         self.restore(env=self.variables())
@@ -393,7 +347,7 @@ class ToAnObjectStore(Copying):
         self.assertNotIn(wrong, server.tail())
         self.assertNotIn(wrong, server.get('/api/config').raw.decode())
         server.term()
-        said = self.restore(env=self.variables(AWS_SECRET_ACCESS_KEY=wrong), status=1)
+        said = self.restore(env=self.variables(AWS_SECRET_ACCESS_KEY=wrong), status=6)
         self.assertIn('rejected', said)
         self.assertNotIn(wrong, said)
         self.assertIn('needs an access key', self.restore(status=2))
@@ -404,22 +358,24 @@ class ToAnObjectStore(Copying):
     def test_store_that_hangs_or_answers_503_delays_nobody(self):
         for hangs in False, True:
             with self.subTest(hangs=hangs):
-                peer = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Refusing)
-                peer.daemon_threads = True
-                peer.hangs, peer.asked = hangs, threading.Event()
-                peer.released = threading.Event()
-                threading.Thread(target=peer.serve_forever, daemon=True).start()
-                try:
-                    server = self.serve(port=peer.server_address[1])
-                    self.assertTrue(peer.asked.wait(60))
-                    if not hangs:
-                        self.failure(server, '503 SlowDown')
-                    server.create('deploy A')
-                    server.finish()  # also while a request hangs
-                finally:
-                    peer.released.set()
-                    peer.shutdown()
-                    peer.server_close()
+                peer = Peer(Unwilling)
+                self.addCleanup(peer.close)
+                peer.hangs = hangs
+                server = self.serve(port=peer.port)
+                self.assertTrue(peer.asked.wait(60))
+                if not hangs:
+                    self.failure(server, '503 SlowDown')
+                server.create('deploy A')
+                server.finish()  # also while a request hangs
+
+    def test_signature_of_the_published_example(self):
+        """The store's own check, by the example of the S3 documentation."""
+        headers = {'host': 'examplebucket.s3.amazonaws.com', 'range': 'bytes=0-9',
+                   'x-amz-content-sha256': EMPTY, 'x-amz-date': '20130524T000000Z'}
+        self.assertEqual(
+            signature('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', 'GET', '/test.txt', headers,
+                      sorted(headers), '20130524/us-east-1/s3/aws4_request', EMPTY),
+            'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41')
 
 
 if __name__ == '__main__':

@@ -167,15 +167,12 @@ Result<void> Copier::copy_pieces() {
             Time const now = clock_.now();
             auto const made = make_piece();
             if (!made) return std::unexpected(made.error());
-            if (!*made) {
-                std::scoped_lock const lock(mutex_);
-                status_.copied_at = now;
-                return {};
-            }
+            if (!*made) return completed(now);
         }
         bool const complete = pending_->complete;
+        Time const time = pending_->time;
         if (auto put = put_piece(); !put) return put;
-        if (complete) return completed();
+        if (complete) return completed(time);
     }
 }
 
@@ -227,24 +224,28 @@ Result<void> Copier::put_piece() {
     std::scoped_lock const lock(mutex_);
     ++status_.objects;
     status_.bytes += pending_->bytes.size();
-    if (pending_->complete) {
-        status_.copied_at = pending_->time;
-        status_.feed = pending_->feed;
-    }
+    if (pending_->complete) status_.feed = pending_->feed;
     if (pending_->complete && !generation_.complete) generation_.complete = pending_->time;
     pending_.reset();
     return {};
 }
 
-Result<void> Copier::completed() {
+// The copy is the state of `time`.
+Result<void> Copier::completed(Time time) {
     auto const own = std::ranges::find(index_.generations, generation_.id, &Generation::id);
-    if (own == index_.generations.end() || own->complete) return {};
-    own->complete = generation_.complete;
-    if (auto written = write_index(); !written) {
-        own->complete.reset();
-        return written;
+    bool const first = own != index_.generations.end() && !own->complete;
+    if (first) {
+        own->complete = generation_.complete;
+        if (auto written = write_index(); !written) {
+            own->complete.reset();
+            return written;
+        }
     }
-    return remove_old();
+    {
+        std::scoped_lock const lock(mutex_);
+        status_.copied_at = time;
+    }
+    return first ? remove_old() : Result<void>();
 }
 
 // A generation is needed until the next one has been complete for the time to keep. One that never

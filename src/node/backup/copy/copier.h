@@ -64,7 +64,7 @@ private:
     // False: nothing has changed.
     [[nodiscard]] Result<bool> make_piece();
     [[nodiscard]] Result<void> put_piece();
-    [[nodiscard]] Result<void> completed();
+    [[nodiscard]] Result<void> completed(Time time);
     [[nodiscard]] Result<void> remove_old();
     [[nodiscard]] Result<void> remove_generation(std::string const& id);
     [[nodiscard]] Result<void> write_index();

@@ -20,7 +20,7 @@ constexpr long connect_limit_ms = 10'000;
 // Slower than this for so long, a request has stalled.
 constexpr long slow_bytes = 1'024, slow_s = 20;
 constexpr long request_limit_s = 300;
-constexpr auto stop_limit = std::chrono::seconds(5);
+constexpr auto stop_limit = std::chrono::seconds(3);
 constexpr std::size_t error_body_max = 16'384;
 
 struct CurlLibrary {
@@ -47,6 +47,7 @@ struct ObjectStore::Easy {
     Easy(Easy const&) = delete;
     Easy& operator=(Easy const&) = delete;
     CURL* const handle;
+    std::optional<std::chrono::steady_clock::time_point> stopping_since = {};
 };
 
 // One request and its answer.
@@ -55,6 +56,7 @@ public:
     Request(ObjectStore& store, std::string method, std::string const& name,
             std::uint64_t bytes_max)
         : options_(store.options_),
+          stopping_since_(store.easy_->stopping_since),
           easy_(store.easy_->handle),
           method_(std::move(method)),
           url_(options_.url + "/" + name),
@@ -102,7 +104,8 @@ private:
     }
 
     void set_body(std::string_view body) {
-        add_header("Expect:");
+        // Only headers that are sent: libcurl would sign one that is removed, too, such as
+        // "Expect:".
         add_header("x-amz-content-sha256: " + hex(sha256(body)));
         if (method_ == "PUT") {
             add_header("Content-Type: application/octet-stream");
@@ -166,6 +169,7 @@ private:
     }
 
     Options const& options_;
+    std::optional<std::chrono::steady_clock::time_point>& stopping_since_;
     CURL* const easy_;
     std::string const method_;
     std::string const url_;
@@ -175,7 +179,6 @@ private:
     std::string answer_;
     long status_ = 0;
     bool too_large_ = false;
-    std::optional<std::chrono::steady_clock::time_point> stopping_since_;
 };
 
 ObjectStore::ObjectStore(Options options) : options_(std::move(options)) {

@@ -20,7 +20,8 @@ public:
         std::string access_key;
         std::string secret_key;
         std::string user_agent;
-        std::atomic<bool> const* stop = nullptr;  // once true, requests end within 5 s; may be null
+        std::atomic<bool> const* stop =
+            nullptr;  // once true, all requests end within some seconds; may be null
     };
     explicit ObjectStore(Options options);
     ~ObjectStore();
