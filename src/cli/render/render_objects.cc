@@ -1,6 +1,7 @@
 // Renders the objects of the API (docs/reference/http.md).
 
 #include "cli/render/render.h"
+#include "cli/render/render_copy.h"
 #include "cli/render/render_question.h"
 
 #include "base/text/text.h"
@@ -460,17 +461,6 @@ std::string traces_text(json::View traces, Time now) {
     if (auto const since = traces["failingSince"].integer())
         out += "; failing since " + ago(*since, now);
     return out + "; " + counted(traces["dropped"].integer_or(0), "span") + " dropped\n";
-}
-
-std::string copy_text(json::View copy, Time now) {
-    if (copy.kind() != json::Kind::object) return {};
-    std::string out = "copy      " + safe(copy["target"]) + ": ";
-    out += copy["ok"].boolean_or(false) ? "ok" : safe(copy["why"]);
-    if (auto const since = copy["failingSince"].integer())
-        out += "; failing since " + ago(*since, now);
-    auto const at = copy["copiedAt"].integer();
-    return out + "; its newest state is " + (at ? "of " + ago(*at, now) : "not complete yet") +
-           "\n";
 }
 
 std::string queues_text(json::View queues, Time now) {

@@ -75,8 +75,10 @@ void Copier::run() {
     for (bool more = true; more;) {
         more = !ending();  // the last round begins after the end of all writes
         auto const begun = std::chrono::steady_clock::now();
+        auto const before = status().objects;
         auto const done = copy_or_fail();
-        note(done, std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
+        note(done, before,
+             std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
         if (more) std::ignore = wait(done ? options_.interval : retry);
         retry = done ? retry_min : std::min(retry * 2, retry_max);
     }
@@ -84,12 +86,12 @@ void Copier::run() {
     depot_.reset();
 }
 
-void Copier::note(Result<void> const& done, Duration took) {
+void Copier::note(Result<void> const& done, std::uint64_t before, Duration took) {
     std::scoped_lock const lock(mutex_);
     if (done) {
         status_.why.clear();
         status_.failing_since.reset();
-        status_.took = took;
+        if (status_.objects != before) status_.took = took;
         return;
     }
     status_.why = done.error().detail;
@@ -203,6 +205,7 @@ Result<bool> Copier::make_piece() {
     if (cut->pages.empty() && piece.files.empty() && newest_.sequence > 0) return false;
     piece.cut = *std::move(cut);
     std::string const bytes = piece_bytes(piece);
+    piece.cut.content = std::string();
     std::string const name = piece_name(piece.generation, piece.sequence);
     pending_ = Pending{.name = name,
                        .bytes = options_.sealing.seal(bytes, name, entropy_),

@@ -1,8 +1,9 @@
 #pragma once
 // Copies a data directory continuously, on a thread of its own, while the server works. It holds
-// one piece (16 MiB) in memory, and never a state of the database while it writes to the depot:
-// what changes meanwhile is copied next. A generation belongs to one process, which sees every
-// change; so nothing has to be remembered, or believed, from before a start.
+// one piece (16 MiB, and two more forms of it while it is made) in memory, and never a state of the
+// database while it writes to the depot: what changes meanwhile is copied next. A generation
+// belongs to one process, which sees every change; so nothing has to be remembered, or believed,
+// from before a start.
 
 #include "backup/copy/depot.h"
 #include "backup/copy/piece.h"
@@ -55,7 +56,8 @@ private:
 
     void run();
     [[nodiscard]] bool wait(Duration limit);  // false: it ends
-    void note(Result<void> const& done, Duration took);
+    // `before`: the objects that had been written before the round.
+    void note(Result<void> const& done, std::uint64_t before, Duration took);
     [[nodiscard]] Result<void> copy_or_fail();
     [[nodiscard]] Result<void> copy_once();
     [[nodiscard]] Result<void> open();

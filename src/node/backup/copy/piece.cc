@@ -13,7 +13,8 @@ namespace dormouse::backup {
 
 namespace {
 
-constexpr std::uint32_t page_bytes_max = 65'536;
+constexpr std::uint32_t page_bytes_min = 512, page_bytes_max = 65'536;
+constexpr std::uint64_t pages_max = piece_bytes_max / page_bytes_min;
 constexpr std::size_t id_max = 64;
 
 std::unexpected<Error> damaged_object(std::string const& name, std::string_view what) {
@@ -65,7 +66,8 @@ bool read_ranges(json::View view, std::uint32_t last, std::vector<std::uint32_t>
         std::vector<std::int64_t> both;
         range.elements([&](json::View number) { both.push_back(number.integer_or(0)); });
         valid = valid && both.size() == 2 && both[0] >= 1 && both[1] >= 1 && both[0] <= last &&
-                both[1] <= std::int64_t{last} - both[0] + 1;
+                both[1] <= std::int64_t{last} - both[0] + 1 &&
+                out.size() + static_cast<std::uint64_t>(both[1]) <= pages_max;
         if (!valid) return;
         for (std::int64_t i = 0; i < both[1]; ++i)
             out.push_back(static_cast<std::uint32_t>(both[0] + i));
@@ -106,7 +108,7 @@ Result<void> read_head(json::View head, std::string const& name, Piece& out) {
     auto const page_bytes = head["pageBytes"].integer_or(0);
     auto const page_count = head["pageCount"].integer_or(0);
     auto const previous = parse_digest(head["previous"].string_or(""));
-    if (page_bytes < 512 || page_bytes > page_bytes_max || page_count < 1 ||
+    if (page_bytes < page_bytes_min || page_bytes > page_bytes_max || page_count < 1 ||
         page_count > UINT32_MAX || !previous)
         return damaged_object(name, "its head");
     cut.page_bytes = static_cast<std::uint32_t>(page_bytes);
