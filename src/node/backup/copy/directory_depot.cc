@@ -20,6 +20,10 @@ public:
     [[nodiscard]] Result<void> put(std::string const& name, std::string_view bytes) override {
         auto const file = path_ / name;
         auto const parent = file.parent_path();
+        // Otherwise pieces would get into the empty mount point of a disk that is gone.
+        if (parent != path_ && ::access((path_ / "copy.json").c_str(), F_OK) != 0)
+            return fail(Code::store_unavailable,
+                        (path_ / "copy.json").string() + " is missing: is its disk mounted?");
         auto const made = make_directory(parent);
         if (!made) return std::unexpected(made.error());
         if (*made) {
