@@ -229,8 +229,11 @@ Result<CopyIndex> read_copy_index(std::string_view text, Sealing const& sealing)
     std::optional<Error> error;
     view["generations"].elements([&](json::View one) {
         auto generation = read_generation(one);
-        if (generation) out.generations.push_back(*std::move(generation));
-        if (!generation) error = std::move(generation.error());
+        if (!generation) {
+            error = std::move(generation.error());
+        } else {
+            out.generations.push_back(*std::move(generation));
+        }
     });
     if (error) return std::unexpected(*std::move(error));
     return out;
