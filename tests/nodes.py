@@ -5,7 +5,7 @@ import time
 
 from dormouse import Client, Server, main, run, wait_for
 from rules import CONFIG as RULES
-from store_postgres import PROGRAM, Database
+from store_postgres import Database
 from tools_by_config import Service
 from webhook_peers import WHSEC, Receiver
 from wrong_clock import clock_set_to
@@ -224,24 +224,7 @@ class Ruled(Database):
         self.assertEqual([a.term(), b.term()], [0, 0])
 
 
-class Alone(Database):
-    """An agent whose program keeps something on one machine needs the schema alone."""
-
-    def test_second_server_is_refused(self):
-        store = f'[store]\nurl = "{self.url()}"\n'
-        first = self.configured(store + PROGRAM)
-        path = self.folder / 'dormouse.toml'
-        for text in (store + PROGRAM, store):
-            path.write_text(text)
-            done = run('serve', '--config', path, '--relaxed', '--data', self.folder / 'other',
-                       '--listen', '127.0.0.1:0')
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn('in use by the process', done.stderr)
-        self.assertEqual(first.term(), 0)
-        path.write_text(store + PROGRAM + 'shared_folder = true\n')
-        both = [self.configured(path.read_text()) for _ in range(2)]
-        self.assertEqual([server.term() for server in both], [0, 0])
-
+class Different(Database):
     def test_server_with_other_agents_is_refused(self):
         first = self.server()
         more = '[[model]]\nid = "m"\nkind = "scripted"\n[[agent]]\nid = "more"\nmodel = "m"\n'

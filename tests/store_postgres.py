@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Servers that keep their sessions in PostgreSQL: how the store is named, what is refused at start
-and says what to do, a server that uses its schema alone, a database that goes away and comes
-back."""
+and says what to do, a database that goes away and comes back."""
 import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import tempfile
 import unittest
@@ -15,8 +13,6 @@ import postgres
 from dormouse import BINARY, Server, environment, leave_out, main, run, wait_for
 
 SECRET = 'geheim-4711'
-# A server with such an agent uses its schema alone.
-PROGRAM = '[[agent]]\nid = "helper"\nacp = ["/bin/cat"]\n'
 
 
 class Database(unittest.TestCase):
@@ -377,22 +373,6 @@ class Life(Database):
         wait_for(lambda: server.prompt(session, 'again').status < 300, what='an answer')
         server.at_rest(session)
         server.finish()
-
-    def test_process_that_was_replaced_ends(self):
-        text = f'[store]\nurl = "{self.url()}"\n{PROGRAM}'
-        first = self.configured(text)
-        # As if the network between it and the database had failed for a while.
-        os.kill(first.process.pid, signal.SIGSTOP)
-        self.sql('SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity '
-                 "WHERE application_name LIKE 'dormouse/%' AND pid IN (SELECT pid FROM pg_locks "
-                 "WHERE locktype = 'advisory' AND classid::bigint & 4294967295 = "
-                 "hashtext('dormouse owner')::bigint & 4294967295 AND "
-                 f"objid::bigint & 4294967295 = hashtext('{self.schema}')::bigint & 4294967295)")
-        second = self.configured(text)
-        os.kill(first.process.pid, signal.SIGCONT)
-        self.assertEqual(first.process.wait(timeout=20), 1)
-        self.assertIn('another process has taken over the store', first.tail())
-        self.assertEqual(second.term(), 0)
 
     def test_views_for_sql(self):
         server = self.server()

@@ -388,6 +388,7 @@ agent::Agent program_agent(config::Agent const& from,
     out.terms.program = from.program.on_restart;
     out.terms.digest = digest_text(sha256(from.program.command.front()));
     out.program = std::move(program);
+    out.placed = !from.program.shared_folder;
     return out;
 }
 

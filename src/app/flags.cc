@@ -20,7 +20,9 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
                          config::Store& store) {
     server.listen = options.listen.value_or(server.listen);
     if (options.store) {
-        store = {.url = *options.store, .indexes = std::move(store.indexes)};
+        store = {.url = *options.store,
+                 .node = std::move(store.node),
+                 .indexes = std::move(store.indexes)};
         if (auto right = check_store_flag(store); !right) return right;
     }
     if (options.public_url) {

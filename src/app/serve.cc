@@ -7,6 +7,7 @@
 #include "app/foreign_servers.h"
 #include "app/grant_file.h"
 #include "app/indexes.h"
+#include "app/node_name.h"
 #include "app/programs.h"
 #include "app/reload.h"
 #include "app/secrets.h"
@@ -264,8 +265,8 @@ private:
     // Notifies an external agent that one of its sessions was deleted
     // (webhook::Letter::Kind::program).
     void forget(port::OutboxRow const& row, json::View body, webhook::Pump::Options::Done done) {
-        agent::Agent const* const agent = node_.registry.agent(
-            std::string_view(row.target).substr(std::string_view("agent:").size()));
+        auto const name = std::string_view(row.target).substr(std::string_view("agent:").size());
+        agent::Agent const* const agent = node_.registry.agent(name.substr(0, name.find('@')));
         if (!agent || !agent->program)
             return done(fail(Code::not_found, "this agent is no longer an external agent"));
         agent::ExternalAgent::Left left{row.key.from, {}, body["cwd"].string_or("")};
@@ -280,7 +281,7 @@ private:
         for (std::string const& warning : store_warnings_) serving_->log().warn(warning);
         if (node_.held())
             serving_->log().warn(
-                "this is a restored copy that holds: no tool, model, webhook or notification is "
+                "this is a copy that holds: no tool, model, webhook or notification is "
                 "started until `dormouse release`");
         for (config::Agent const& agent : installed_agents(config_)) {
             bool const named = std::ranges::find(config_.agents, agent.id, &config::Agent::id) !=
@@ -374,10 +375,6 @@ private:
 
     // What is under way ends with what it began.
     [[nodiscard]] Result<http::ReloadReport> apply(config::Config const& read) {
-        if (node_.shared_store && !shares_store(read))
-            return std::unexpected(mistaken(
-                {read.file + ": an external agent keeps its sessions on this machine, and other "
-                             "servers may use the database: set shared_folder = true"}));
         http::ReloadReport out = compare(config_, read);
         config::Config next = config::applicable(config_, read);
         Former const former{config_, node_.registry};
@@ -481,6 +478,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
     if (!control) return complain(control.error());
     world.clock_control = *std::move(control);
+    auto node = node_name(config->store, options.data);
+    if (!node) return complain(node.error());
     auto opened = runtime::open_store({.place = store_place(config->store, options.data),
                                        .release = DORMOUSE_RELEASE,
                                        .relaxed = options.relaxed,
@@ -488,10 +487,13 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .shared = shares_store(*config),
                                        .signal = store_signal(config->store),
                                        .config = names_digest(*config),
-                                       .changes = copies->changes});
+                                       .changes = copies->changes,
+                                       .node = node->text});
     if (!opened) return complain(opened.error());
     auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
+    if (auto kept = opened->shared ? keep_node_name(*node, options.data) : Result<void>(); !kept)
+        return complain(kept.error());
     int const listener = *socket ? (*socket)->socket.release() : -1;
     std::string inherited = *socket ? (*socket)->address : std::string();
     return Server(world, reserve, manager, options, *std::move(config), *secrets,

@@ -5,7 +5,6 @@
 #include "config/values.h"
 #include "runtime/stores.h"
 
-#include <algorithm>
 #include <set>
 
 namespace dormouse::app {
@@ -41,10 +40,7 @@ std::string store_place(config::Store const& store, std::string const& data) {
 }
 
 bool shares_store(config::Config const& config) {
-    return runtime::is_database(url_of(config.store)) &&
-           std::ranges::none_of(config.agents, [](config::Agent const& agent) {
-               return !agent.program.command.empty() && !agent.program.shared_folder;
-           });
+    return runtime::is_database(url_of(config.store));
 }
 
 port::Signal store_signal(config::Store const& store) {

@@ -72,6 +72,7 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const&) const override {
         return std::nullopt;
     }
+    [[nodiscard]] bool is_placed(std::string const& /*agent*/) const override { return false; }
     [[nodiscard]] std::string refusal(std::string const&, std::string const&) const override {
         return {};
     }

@@ -112,6 +112,7 @@ public:
     [[nodiscard]] Epoch epoch() const override {
         return bug_ == Bug::epoch_not_counted ? 1 : inner_.epoch();
     }
+    [[nodiscard]] std::string const& name() const override { return inner_.name(); }
     [[nodiscard]] bool alone() const override {
         return bug_ == Bug::memory_trusted || inner_.alone();
     }

@@ -22,6 +22,7 @@ public:
     SharedNodes(Machine& machine, store::MemoryStore& store, Beats& beats, unsigned const& failed);
 
     [[nodiscard]] Epoch epoch() const override { return store_.epoch(); }
+    [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
     [[nodiscard]] bool may_start() const override {
@@ -46,6 +47,7 @@ private:
     Beats& beats_;
     unsigned const& failed_;
     bool cut_ = false;
+    std::string const name_ = "sim";
     runner::Membership members_;
 };
 

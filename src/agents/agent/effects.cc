@@ -379,6 +379,11 @@ void AgentEffects::stop(SessionId session, EffectId id) {
 
 // Returns what the instructions and the tools leave of the request; four of their bytes count as a
 // token.
+bool AgentEffects::is_placed(std::string const& agent) const {
+    Agent const* const found = registry_.agent(agent);
+    return found && found->placed;
+}
+
 std::optional<std::uint64_t> AgentEffects::view_tokens(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
     if (!found || !found->model) return std::nullopt;

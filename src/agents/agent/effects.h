@@ -44,6 +44,7 @@ public:
         return registry_.gate(gate) != nullptr;
     }
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const& agent) const override;
+    [[nodiscard]] bool is_placed(std::string const& agent) const override;
     [[nodiscard]] std::string refusal(std::string const& agent,
                                       std::string const& project) const override;
     [[nodiscard]] session::Budgets budgets(std::string const& agent) const override;

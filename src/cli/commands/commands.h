@@ -106,6 +106,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, CancelArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, MoveArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DeleteArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RelocateArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ForkArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ExplainArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ArtifactArgs const& args);

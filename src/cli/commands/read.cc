@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <ostream>
 #include <ranges>
 
@@ -57,6 +58,26 @@ void print_event(Context const& context, SseEvent const& event) {
     context.show(*checked, event_line(json::View(*checked), context.columns, context.style));
 }
 
+// Names the sessions that continue only on a server that does not run.
+std::string gone_servers_text(Client& client, json::View sessions) {
+    std::map<std::string, std::string> waiting;
+    sessions.elements([&](json::View one) {
+        auto const node = one["node"].string();
+        if (node) waiting[*node] += " " + escape_for_terminal(one["id"].string_or(""));
+    });
+    if (waiting.empty()) return {};
+    auto const nodes = client.get("/api/nodes");
+    if (!nodes) return {};  // this token may not read them
+    json::View(nodes->body)["items"].elements(
+        [&](json::View node) { waiting.erase(node["name"].string_or("")); });
+    std::string out;
+    for (auto const& [node, ids] : waiting)
+        out += "the server " + escape_for_terminal(node) +
+               " does not run; only there continue:" + ids +
+               "\n  start it, or: dormouse move SESSION --to NODE\n";
+    return out;
+}
+
 std::string stopped_line(std::string const& why) {
     return why.empty() ? why : "because   " + escape_for_terminal(why) + "\n";
 }
@@ -86,7 +107,8 @@ Outcome<int> execute(Context const& context, SessionsArgs const& args) {
     auto const printed = print_pages(context, *client, target, args.all, [&](json::View items) {
         auto const first = context.first_line(ids);
         items.elements([&](json::View one) { ids.push_back(one["id"].string_or("")); });
-        return sessions_table(items, wall_clock(), context.style, context.columns, first);
+        return sessions_table(items, wall_clock(), context.style, context.columns, first) +
+               (context.global.json ? "" : gone_servers_text(*client, items));
     });
     context.remember(ids);
     return printed;

@@ -1,5 +1,5 @@
 // Commands that settle calls and move sessions: result, error, progress, approve, deny, claim,
-// cancel, resume, retry, end, delete, fork.
+// cancel, resume, retry, end, move, delete, fork.
 
 #include "base/url.h"
 #include "cli/client/resolve.h"
@@ -246,6 +246,17 @@ Outcome<int> execute(Context const& context, MoveArgs const& args) {
     json::View const moved(reply->body);
     context.show(reply->body, session_text(moved, wall_clock(), context.style));
     return turn.follow(context, client, moved["activity"]["turnID"].string_or(""));
+}
+
+Outcome<int> execute(Context const& context, RelocateArgs const& args) {
+    auto found = connect_to_session(context, args.session);
+    if (!found) return std::unexpected(found.error());
+    auto& [client, id] = *found;
+    Json const body = json::Writer().begin_object().member("node", args.to).end_object().json();
+    auto const reply = client.patch("/api/sessions/" + id, body);
+    if (!reply) return std::unexpected(reply.error());
+    context.show(reply->body, session_text(json::View(reply->body), wall_clock(), context.style));
+    return status::done;
 }
 
 Outcome<int> execute(Context const& context, ForkArgs const& args) {

@@ -276,6 +276,8 @@ std::string session_text(json::View session, Time now, Style style) {
         out += "title     " + escape_for_terminal(*title) + "\n";
     if (auto const alias = session["alias"].string())
         out += "alias     " + escape_for_terminal(*alias) + "\n";
+    if (auto const node = session["node"].string())
+        out += "server    " + escape_for_terminal(*node) + "\n";
     if (auto const from = session["forkedFrom"]; from.exists() && !from.is_null()) {
         out += "forked    " + safe(from) + "\n";
     }
@@ -406,6 +408,11 @@ std::string explain_text(json::View answer, Time now, Style style) {
                safe(one["by"]["name"]) + "'s rule " + safe(one["ruleID"]) + " (gate " +
                safe(one["gate"]) + ")\n";
     });
+    if (auto const node = answer["waitsFor"].string())
+        out += style(Paint::red, "\nblocked   ") + "it continues only on the server " +
+               escape_for_terminal(*node) + ", which does not run\n" +
+               "next      start that server, or: dormouse move " + safe(session["id"]) +
+               " --to NODE\n";
     answer["missingGates"].elements([&](json::View gate) {
         out += style(Paint::red, "\nblocked   ") + safe(gate["callID"]) + " waits for the gate '" +
                safe(gate["gate"]) + "', which is not configured\n";

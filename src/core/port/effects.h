@@ -78,6 +78,9 @@ public:
     // How many tokens of a session's history the agent's model is shown; nullopt: all.
     [[nodiscard]] virtual std::optional<std::uint64_t> view_tokens(
         std::string const& agent) const = 0;
+    // Whether the agent keeps something of its sessions on this machine, so that they continue only
+    // here.
+    [[nodiscard]] virtual bool is_placed(std::string const& agent) const = 0;
     // Why this agent takes no session of that project; empty: it does, or it is not configured.
     [[nodiscard]] virtual std::string refusal(std::string const& agent,
                                               std::string const& project) const = 0;

@@ -7,6 +7,7 @@
 #include "port/world.h"
 
 #include <cstdint>
+#include <string>
 
 namespace dormouse::port {
 
@@ -16,6 +17,8 @@ public:
     virtual ~Nodes() = default;
     // The epoch of this process. It changes if the others took it for gone.
     [[nodiscard]] virtual Epoch epoch() const = 0;
+    // Names this process also after a restart; empty if it is alone().
+    [[nodiscard]] virtual std::string const& name() const = 0;
     // Whether this process alone ever uses the store while it lives.
     [[nodiscard]] virtual bool alone() const = 0;
     // Whether the process of this epoch works no longer, and may not append again.
@@ -41,6 +44,7 @@ public:
     explicit OneNode(Epoch epoch) : epoch_(epoch) {}
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return true; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return epoch < epoch_; }
     [[nodiscard]] bool may_start() const override { return true; }
@@ -51,6 +55,7 @@ public:
 
 private:
     Epoch const epoch_;
+    std::string const name_ = {};
 };
 
 }  // namespace dormouse::port

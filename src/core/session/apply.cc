@@ -26,6 +26,7 @@ struct Fold {
         state.created_by = e.by;
         state.created_idem = e.idem;
         state.parent = e.parent;
+        state.node = e.node;
         state.created = event.at;
     }
 
@@ -374,6 +375,7 @@ struct Fold {
         if (e.title) state.title = *e.title;
         if (e.alias) state.alias = *e.alias;
         if (e.labels) state.labels = *e.labels;
+        if (e.node) state.node = *e.node;
     }
 
     void operator()(SessionEnded const&) const {

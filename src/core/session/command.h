@@ -213,13 +213,14 @@ struct Move {
     std::string why;
 };
 
-// Changes title, alias or labels; nullopt: unchanged.
+// Changes title, alias, labels or node; nullopt: unchanged.
 struct Change {
     std::optional<std::string> title;
     std::optional<std::string> alias;
     std::optional<Json> labels;
-    std::optional<Seq> if_match;  // fails with 412 unless it equals the head
-    bool unless_titled = false;   // keeps an existing title
+    std::optional<Seq> if_match;           // fails with 412 unless it equals the head
+    bool unless_titled = false;            // keeps an existing title
+    std::optional<std::string> node = {};  // SessionCreated::node
 };
 
 // Settles everything and deletes the session.
@@ -428,6 +429,10 @@ struct Context {
     // Whether this process drives the session. If not, another one does: the decision has what the
     // command says and what is due for people, but starts nothing, and the driver continues.
     bool drives = true;
+    // The process that did the session's outstanding work does it no longer.
+    bool abandoned = false;
+    // The name of this process, if the session's agent keeps something on its machine; else empty.
+    std::string node = {};
     Limits limits = default_limits;
     TurnTerms terms = {};  // the agent's terms, for a turn that this command may start
     // When the open model request is given up, if later than its time limit. The limit of a request

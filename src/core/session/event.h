@@ -27,6 +27,9 @@ struct SessionCreated {
     Actor by;
     std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
     std::optional<Parent> parent = {};
+    // Of several processes that share the store, the one whose machine has what the agent's program
+    // keeps; empty: each can run the agent.
+    std::string node = {};
 };
 
 // A user message. Belongs to turn `turn`: now (steer, or an idle session) or later (queue).
@@ -288,6 +291,7 @@ struct SessionChanged {
     std::optional<std::string> title;
     std::optional<std::string> alias;
     std::optional<Json> labels;
+    std::optional<std::string> node = {};  // as in SessionCreated
 };
 
 struct SessionEnded {

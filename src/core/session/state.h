@@ -241,6 +241,7 @@ struct State {
     Lifecycle lifecycle = Lifecycle::none;
 
     std::string project, agent, alias, title, cwd;
+    std::string node;        // SessionCreated::node
     std::string auto_title;  // from the first prompt; shown while `title` is empty
     Json labels;
     Actor created_by;

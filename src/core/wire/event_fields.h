@@ -70,7 +70,8 @@ inline constexpr auto rows<SessionCreated> = std::tuple(
     field("projectID", &SessionCreated::project), field("agentID", &SessionCreated::agent),
     maybe("alias", &SessionCreated::alias), maybe("title", &SessionCreated::title),
     maybe("cwd", &SessionCreated::cwd), maybe("labels", &SessionCreated::labels),
-    field("by", &SessionCreated::by), maybe("idem", &SessionCreated::idem), ParentRow());
+    field("by", &SessionCreated::by), maybe("idem", &SessionCreated::idem), ParentRow(),
+    maybe("node", &SessionCreated::node));
 
 template <>
 inline constexpr auto rows<InputReceived> = std::tuple(
@@ -252,7 +253,7 @@ inline constexpr auto rows<Forked> =
 template <>
 inline constexpr auto rows<SessionChanged> =
     std::tuple(maybe("title", &SessionChanged::title), maybe("alias", &SessionChanged::alias),
-               maybe("labels", &SessionChanged::labels));
+               maybe("labels", &SessionChanged::labels), maybe("node", &SessionChanged::node));
 template <> inline constexpr auto rows<SessionEnded> = std::tuple(field("by", &SessionEnded::by));
 template <>
 inline constexpr auto rows<SessionDeleted> = std::tuple(field("by", &SessionDeleted::by));

@@ -297,7 +297,7 @@ inline constexpr auto rows<State> = std::tuple(
     field("head", &State::head), field("lifecycle", &State::lifecycle),
     field("project", &State::project), field("agent", &State::agent), field("alias", &State::alias),
     field("title", &State::title), maybe("autoTitle", &State::auto_title),
-    field("cwd", &State::cwd), field("labels", &State::labels),
+    field("cwd", &State::cwd), maybe("node", &State::node), field("labels", &State::labels),
     field("createdBy", &State::created_by), field("createdIdem", &State::created_idem),
     StateParentRow(), maybe("imports", &State::imports), maybe("forkedFrom", &State::forked_from),
     field("created", &State::created), field("updated", &State::updated),

@@ -123,6 +123,9 @@ inline constexpr auto rows<State> = object(
         [](State const& s) { return s.parent ? std::optional(s.parent->session) : std::nullopt; }),
     field("forkedFrom", &State::forked_from), field("acpSessionID", or_null(&State::acp_session)),
     field("cwd", or_null(&State::cwd)),
+    maybe("node", or_null(&State::node),
+          "Only there if the session continues on one server alone, of several that share the "
+          "store: its agent's program keeps something on that machine."),
     field("labels",
           [](State const& s) { return s.labels.is_null() ? Json::trusted("{}") : s.labels; },
           {.more = R"("type":"object","additionalProperties":{"type":"string"})"}),

@@ -190,7 +190,10 @@ constexpr Member prompt_members[] = {
     text("answers", {"The pendingID of the question that this answers."}),
     flag("reopen"),
 };
-constexpr Member patch_members[] = {title, text("alias"), labels};
+constexpr Member patch_members[] = {
+    title, text("alias"), labels,
+    text("node", {"The server on which the session continues, of several that share the store: a "
+                  "name of GET /api/nodes."})};
 constexpr Member cancel_members[] = {flag("turn"), flag("all"), text("pendingID"), reason};
 constexpr Member fork_members[] = {
     between(1, std::numeric_limits<std::int64_t>::max(), integer("seq")), title};

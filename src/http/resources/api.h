@@ -166,6 +166,7 @@ public:
     [[nodiscard]] HttpReply problem(Error const& error, HttpRequest const& head) override;
 
     [[nodiscard]] Services& services() { return services_; }
+    [[nodiscard]] Services const& services() const { return services_; }
     [[nodiscard]] Streams& streams() { return *streams_; }
     [[nodiscard]] FeedStreams& feed_streams() { return *feed_streams_; }
     [[nodiscard]] Waits& waits() { return *waits_; }

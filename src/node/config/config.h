@@ -60,6 +60,7 @@ struct Store {
     std::string url = "sqlite";             // "memory", or of a PostgreSQL database
     std::optional<Secret> secret_url = {};  // instead of `url`; it may contain a password
     StoreSignal signal = StoreSignal::notify;
+    std::string node = {};  // of this server among those that share the database; empty: not named
     std::vector<std::string> indexes = {};    // "files", or the address of a Redis server
     std::optional<Secret> secret_index = {};  // one more address; it may contain a password
     friend bool operator==(Store const&, Store const&) = default;

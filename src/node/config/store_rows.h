@@ -18,6 +18,11 @@ inline constexpr Key store_rows[] = {
                          "\"notify\", they also notify each other; \"poll\", they only ask the "
                          "database, and text of a reply that another server's model is writing "
                          "does not arrive before the reply."),
+    text<&Store::node>("node", id,
+                       "The name of this server among those on one PostgreSQL database, each with "
+                       "another one; it stays the same. Default: the file node in the data "
+                       "directory, which the first start writes.")
+        .like("web1"),
     texts<&Store::indexes>("index", index_place,
                            "What is written beside the store for other programs: \"files\", JSON "
                            "files in the data directory; redis://HOST:PORT/DATABASE.")

@@ -55,6 +55,7 @@ bool Runner::release_lane(SessionId session) {
     if (sleeps && found->second.use_count() > 1) return false;
     idle_.remove(session);
     if (!sleeps) return false;
+    if (auto const until = found->second->waits_elsewhere(now())) parked_[session] = {{}, until};
     if (auto gate = found->second->missing_gate())
         parked_[session] = {*std::move(gate), found->second->next_time()};
     // It may be on the call stack: destroyed in the next loop iteration.

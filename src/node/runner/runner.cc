@@ -174,6 +174,8 @@ bool Runner::attends(SessionId session, Time until) const {
 // where nothing runs, is read again when it is needed.
 void Runner::appended_elsewhere(SessionId session) {
     auto const resident = lanes_.find(session);
+    auto const parked = parked_.find(session);
+    if (parked != parked_.end() && parked->second.gate.empty()) parked_.erase(parked);
     if (resident == lanes_.end() || draining_ || failed_) return;
     if (resident->second->may_sleep()) return resident->second->forget_state();
     resident->second->receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});

@@ -164,6 +164,8 @@ public:
     void gates_changed();
     // The others took this process for gone: takes part again, under a new epoch.
     void fenced() override;
+    // See port::Nodes::name().
+    [[nodiscard]] std::string const& node_name() const { return world_.nodes.name(); }
     // Of this process, as its appends name it.
     [[nodiscard]] Epoch epoch() const { return world_.nodes.epoch(); }
     // Whether something that runs here does what was due for the session before `until`, such as a

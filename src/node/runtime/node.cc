@@ -12,7 +12,7 @@ Node::Shared::Shared(Node& node)
     : thread(threads, node.world.loop),
       signal_thread(signal_threads, node.world.loop),
       nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch(),
-            node.shared_config),
+            node.described),
       signals({node.world.loop, *node.shared_store, signal_thread}),
       follower(node.world.loop, node.journal, *node.shared_store) {}
 
@@ -29,7 +29,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       shared_store(opened.shared),
-      shared_config(std::move(opened.config)),
+      described{std::move(opened.node), std::move(opened.config)},
       effects(registry, workers,
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();

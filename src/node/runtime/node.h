@@ -165,9 +165,9 @@ public:
     io::ToolThreads threads;
     std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
-    port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
-    std::string const shared_config;        // see OpenedStore::config
-    agent::Registry registry;               // filled before the runner starts
+    port::SharedStore* const shared_store;     // the same store; null: this process uses it alone
+    SharedNodes::Description const described;  // see OpenedStore
+    agent::Registry registry;                  // filled before the runner starts
     io::ThreadWorkers workers{threads, world.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
     io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values

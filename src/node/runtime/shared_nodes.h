@@ -39,12 +39,18 @@ public:
     };
 
     // All in `world` outlive this, and no job runs on its thread any more when this is destroyed.
-    // `config`: see port::NodeRow. `clock` is also asked on the thread.
-    SharedNodes(World world, Epoch epoch, std::string config,
+    // How it describes itself to the others: see port::NodeRow.
+    struct Description {
+        std::string name = {};
+        std::string config = {};
+    };
+    // `clock` is also asked on the thread.
+    SharedNodes(World world, Epoch epoch, Description description,
                 std::function<Duration()> clock = io::boot_time)
         : world_(world),
+          name_(std::move(description.name)),
           clock_(std::move(clock)),
-          self_{.epoch = epoch, .config = std::move(config)} {}
+          self_{.epoch = epoch, .config = std::move(description.config)} {}
 
     // Begins to send heartbeats. Each starts on the loop: one that stands still sends none.
     void start(Listener listener);
@@ -54,6 +60,7 @@ public:
     void drain();
 
     [[nodiscard]] Epoch epoch() const override { return self_.epoch; }
+    [[nodiscard]] std::string const& name() const override { return name_; }
     [[nodiscard]] bool alone() const override { return false; }
     [[nodiscard]] bool gone(Epoch epoch) const override { return members_.gone(epoch); }
     [[nodiscard]] bool may_start() const override { return !held_ && members_.may_start(clock_()); }
@@ -93,6 +100,7 @@ private:
     static constexpr Duration beat_apart{20};  // at least, however much is changed
 
     World const world_;
+    std::string const name_;
     std::function<Duration()> const clock_;
     port::SharedStore::Self self_;
     Listener listener_ = {};

@@ -29,6 +29,7 @@ public:
     void release() { held_ = false; }
 
     [[nodiscard]] Epoch epoch() const override { return epoch_; }
+    [[nodiscard]] std::string const& name() const override { return name_; }
     // If not, answers are compared with the store before they leave.
     [[nodiscard]] bool alone() const override { return !ask_; }
     // Each process before this one: the store refuses its writes.
@@ -49,6 +50,7 @@ private:
 
     port::Loop& loop_;
     Epoch const epoch_;
+    std::string const name_ = {};
     Ask const ask_;
     std::function<Duration()> const clock_;
     Duration confirmed_{};  // when the newest question with a good answer was sent

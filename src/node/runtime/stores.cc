@@ -68,7 +68,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     options.sole = !choice.shared;
     options.signal = choice.signal;
     options.relaxed = choice.relaxed;
-    options.node = host_name();
+    options.node = choice.node.empty() ? host_name() : choice.node;
+    options.sole_name = choice.shared && !choice.node.empty();
     options.version = choice.release;
     options.now = choice.now;
     auto opened = store::PostgresStore::open(choice.place, options);
@@ -84,7 +85,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     auto* const store = opened->get();
     auto const held = store->held();
     if (!held) return std::unexpected(held.error());
-    OpenedStore out{*std::move(opened), shared, choice.config, at_boot, std::move(warnings)};
+    OpenedStore out{*std::move(opened), shared,  choice.config,
+                    options.node,       at_boot, std::move(warnings)};
     if (*held) out.release = [store] { return store->end_hold(); };
     return out;
 }

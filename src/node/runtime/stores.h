@@ -30,12 +30,16 @@ struct StoreChoice {
     std::string config = {};
     // Of a directory: what a continuous copy reads.
     std::shared_ptr<store::sqlite::Changes> changes = {};
+    // Of a shared database: names this process, also after a restart; empty: as its machine. No
+    // process that works may have the same name, unless it is that of the machine.
+    std::string node = {};
 };
 
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
     port::SharedStore* shared = nullptr;  // the same store, if other processes use it too
     std::string config = {};              // as chosen
+    std::string node = {};                // names this process among those that share the database
     // Of a shared database: what its clock showed when io::boot_time() was 0.
     std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator

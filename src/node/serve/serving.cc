@@ -223,7 +223,9 @@ std::optional<webhook::Pump::Options::Sharing> Serving::sharing() {
         });
     };
     return webhook::Pump::Options::Sharing{
-        [this](std::uint64_t number) { return node_.nodes.has_share(number); }, std::move(claim)};
+        .has_share = [this](std::uint64_t number) { return node_.nodes.has_share(number); },
+        .claim = std::move(claim),
+        .node = node_.nodes.name()};
 }
 
 webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {

@@ -90,6 +90,10 @@ std::string program_body(State const& state) {
     return out.end_array().member("cwd", state.cwd).end_object().take();
 }
 
+std::string program_target(std::string const& agent, std::string const& node) {
+    return "agent:" + agent + (node.empty() ? "" : "@" + node);
+}
+
 std::string who(Actor const& by) { return by.name.empty() ? std::string(text(by.type)) : by.name; }
 
 // "Approved by bob", of the event that settled a call.
@@ -146,7 +150,7 @@ public:
                                                 : notify(notice, type);
         bool const kept = !state_.acp_session.empty() || !state_.acp_left.empty();
         if (outgoing_.programs && kept && std::get_if<SessionDeleted>(&record.event.body))
-            put("agent:" + state_.agent,
+            put(program_target(state_.agent, state_.node),
                 {Letter::Kind::program, std::nullopt, {}, program_body(state_)});
     }
     [[nodiscard]] std::vector<port::OutboxRow> take() { return std::move(rows_); }

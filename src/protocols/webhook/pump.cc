@@ -182,6 +182,18 @@ void Pump::scan_over() {
     if (std::exchange(again_, false) && !stopped_) wake();
 }
 
+namespace {
+
+// The process whose machine has the program that the message is for ("agent:NAME@NODE"); empty:
+// any.
+std::string_view node_in(std::string_view target) {
+    auto const at = target.find('@');
+    return target.starts_with("agent:") && at != std::string_view::npos ? target.substr(at + 1)
+                                                                        : std::string_view();
+}
+
+}  // namespace
+
 // Each process sends its share. A message that is overdue belongs to a process that is gone, or
 // that has no place for it.
 void Pump::claim(std::vector<Next> rows) {
@@ -190,7 +202,9 @@ void Pump::claim(std::vector<Next> rows) {
     std::vector<OutboxKey> keys;
     for (Next& next : rows) {
         OutboxKey const key = next.row.key;
-        bool const mine = options_.sharing->has_share(key.from.number());
+        std::string_view const node = node_in(next.row.target);
+        if (!node.empty() && node != options_.sharing->node) continue;
+        bool const mine = !node.empty() || options_.sharing->has_share(key.from.number());
         if (at_work_.contains(key) || (!mine && next.row.next_at + overdue_after > now)) continue;
         keys.push_back(key);
         asked.emplace(key, std::move(next));

@@ -96,6 +96,7 @@ public:
             std::function<void(std::vector<port::OutboxKey> keys, Time until,
                                port::Fn<void(std::vector<port::OutboxKey>)> use)>
                 claim;
+            std::string node = {};  // the name of this process
         };
         std::optional<Sharing> sharing = {};  // nullopt: this process alone sends
         // Rows that were given up are deleted after this time; nullopt: never.

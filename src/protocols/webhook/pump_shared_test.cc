@@ -22,13 +22,20 @@ protected:
                 asked += keys.size();
                 if (taken_by_another) keys.clear();
                 loop.post([keys, use = std::move(use)]() mutable { use(std::move(keys)); });
-            }};
+            },
+            "a"};
+        out.program = [this](port::OutboxRow const& row, std::string const& /*body*/,
+                             Pump::Options::Done done) {
+            programs.push_back(row.target);
+            done({});
+        };
         return out;
     }
-    void post(std::uint64_t number) {
+    void post(std::uint64_t number, std::string target = shared_receiver,
+              Letter::Kind kind = Letter::Kind::event) {
         port::OutboxRow row;
-        row.target = shared_receiver;
-        row.body = write_letter({Letter::Kind::event, std::nullopt, "", "{}"});
+        row.target = std::move(target);
+        row.body = write_letter({kind, std::nullopt, "", "{}"});
         journal.append(SessionId::make(number, {1}), 1, std::move(row), clock.now());
         pump.wake();
         loop.run();
@@ -37,6 +44,7 @@ protected:
     std::uint64_t share = 1;  // this process has the odd numbers
     bool taken_by_another = false;
     std::size_t asked = 0;
+    std::vector<std::string> programs;  // that were notified
     TestLoop loop;
     TestClock clock{loop};
     TestEntropy entropy;
@@ -53,6 +61,14 @@ TEST_F(PumpShared, MessageOfItsShare_IsClaimedAndSent) {
     pump.wake();
     loop.run();
     EXPECT_EQ(asked, 1U) << "it is on its way";
+}
+
+TEST_F(PumpShared, MessageToAProgram_IsSentByItsNodeAlone) {
+    post(7, "agent:coder@b", Letter::Kind::program);
+    EXPECT_EQ(asked, 0U);
+    post(8, "agent:coder@a", Letter::Kind::program);
+    EXPECT_EQ(programs, std::vector<std::string>{"agent:coder@a"});
+    EXPECT_EQ(asked, 1U);
 }
 
 TEST_F(PumpShared, MessageOfAnotherShare_IsSentOnceItIsOverdue) {

@@ -27,7 +27,9 @@ constexpr char news_sql[] =
     "SELECT (SELECT coalesce(max(n), 0) FROM writers),"
     " (SELECT value FROM meta WHERE name = 'access'),"
     " (extract(epoch FROM clock_timestamp()) * 1000)::bigint,"
-    " (SELECT count(*) FROM settings WHERE name = 'held')";
+    " (EXISTS (SELECT FROM settings WHERE name = 'held')"
+    "   OR NOT EXISTS (SELECT FROM settings WHERE name = 'identity'"
+    "     AND value = database_identity_4()))::int::bigint";
 
 // A call of a writer holds the advisory lock of its slot until it has ended. The server shows the
 // two keys of such a lock as numbers without a sign.
@@ -104,6 +106,14 @@ Result<bool> Heartbeat::take_share() {
     return alone_;
 }
 
+Result<void> Heartbeat::take_name(std::string const& name) {
+    auto const made = session_.connection(wait);
+    if (!made) return std::unexpected(made.error().error);
+    auto taken = postgres::take_name(**made, session_.address().schema, name);
+    if (taken) node_ = name;
+    return taken;
+}
+
 Result<void> Heartbeat::registered() {
     if (!std::exchange(alone_, false)) return {};
     auto const made = session_.connection(wait);
@@ -123,6 +133,7 @@ Result<Connection*> Heartbeat::connection() {
     if (!taken) return std::unexpected(taken.error().error);
     if (!*taken)
         return fail(Code::wrong_state, "Another process uses the schema of the store alone.");
+    if (!node_.empty()) std::ignore = retake_name(**made, session_.address().schema, node_);
     owned_ = session_.made();
     return *made;
 }

@@ -25,6 +25,8 @@ public:
     // Before anything is changed: see take_ownership(). Returns whether no other process uses the
     // schema, and none can begin to before registered().
     [[nodiscard]] Result<bool> take_share();
+    // No other process has this name from now on: see take_name().
+    [[nodiscard]] Result<void> take_name(std::string const& name);
     // This process is in the table of nodes.
     [[nodiscard]] Result<void> registered();
     // `lock`: the first key of the schema's advisory locks (Catalogue::lock).
@@ -51,6 +53,7 @@ private:
     port::Signal const signal_;
     std::uint64_t owned_ = 0;    // which of the session's connections holds the lock of owner.h
     std::uint64_t listens_ = 0;  // which of the connections listens
+    std::string node_;           // the name that it has taken; empty: none
     int const wake_;             // an eventfd that ends a wait
     std::int64_t lock_ = 0;
     bool alone_ = false;  // the lock is taken alone, besides the share

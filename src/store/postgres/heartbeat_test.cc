@@ -43,6 +43,28 @@ TEST_F(HeartbeatTest, Beat_CountsAndBringsTheOthers) {
     EXPECT_GE(second.clock, mine.started);
 }
 
+TEST_F(HeartbeatTest, SchemaOfAnotherDatabase_HoldsUntilItIsReleased) {
+    EXPECT_FALSE(beat(*a_).held);
+    sql("UPDATE settings SET value = '1/2/3' WHERE name = 'identity'");
+    EXPECT_TRUE(beat(*a_).held);
+    EXPECT_TRUE(b_->held().value());
+    ASSERT_TRUE(b_->end_hold());
+    EXPECT_FALSE(beat(*a_).held);
+    EXPECT_FALSE(a_->held().value());
+}
+
+TEST_F(HeartbeatTest, NameOfAProcessThatWorks_IsRefusedUntilThatEnds) {
+    PostgresOptions const named{.relaxed = true, .node = "web1", .sole_name = true};
+    auto first = PostgresStore::open(url_, named);
+    ASSERT_TRUE(first) << first.error().detail;
+    auto const second = PostgresStore::open(url_, named);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Code::wrong_state);
+    EXPECT_NE(second.error().detail.find("\"web1\" works on this database"), std::string::npos);
+    first->reset();
+    EXPECT_TRUE(PostgresStore::open(url_, named));
+}
+
 TEST_F(HeartbeatTest, ChangeOfTokens_EndsTheWaitOfTheOther) {
     auto const before = beat(*a_).access;
     ASSERT_TRUE(a_->hear(Duration(0)).value().empty()) << "listens from now on";

@@ -39,15 +39,39 @@ Result<void> take_ownership(Connection& connection, std::string const& schema, U
 
 namespace {
 
-Answer<bool> ask_for(Connection& connection, char const* lock, std::string const& schema) {
+Answer<bool> ask_for(Connection& connection, char const* lock, std::string const& schema,
+                     std::string const& name = {}) {
     Call call{lock};
     call.parameters.text(schema);
+    if (!name.empty()) call.parameters.text(name);
     auto const rows = connection.run(call, look_wait);
     if (!rows) return std::unexpected(rows.error());
     return rows->integer(0, 0) != 0;
 }
 
 }  // namespace
+
+Result<void> take_name(Connection& connection, std::string const& schema, std::string const& name) {
+    auto const taken = connection.script(
+        "SET LOCAL lock_timeout TO '3s';"
+        "SELECT pg_advisory_lock(hashtext('dormouse node " +
+            schema + "'), hashtext('" + name + "'))",
+        look_wait);
+    if (taken) return {};
+    if (taken.error().state != is_locked) return std::unexpected(taken.error().error);
+    return fail(Code::wrong_state,
+                "Another server named \"" + name +
+                    "\" works on this database: give each server a name of its own, by node in "
+                    "[store] or by a data directory of its own (--data)");
+}
+
+Answer<bool> retake_name(Connection& connection, std::string const& schema,
+                         std::string const& name) {
+    return ask_for(connection,
+                   "SELECT pg_try_advisory_lock(hashtext('dormouse node ' || $1),"
+                   " hashtext($2))::int::bigint",
+                   schema, name);
+}
 
 Answer<bool> try_sole(Connection& connection, std::string const& schema) {
     return retake_ownership(connection, schema, Use::sole);

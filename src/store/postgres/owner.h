@@ -18,6 +18,14 @@ enum class Use : std::uint8_t { sole, shared };
 [[nodiscard]] Result<void> take_ownership(Connection& connection, std::string const& schema,
                                           Use use);
 
+// Takes the name of this process. Waits a few seconds for a process that was just killed. Errors:
+// wrong_state (another process has it). REQUIRES: `name` is in A-Z, a-z, 0-9, "_", "-" and ".".
+[[nodiscard]] Result<void> take_name(Connection& connection, std::string const& schema,
+                                     std::string const& name);
+// Takes it again after the connection was lost, unless another connection has it.
+[[nodiscard]] Answer<bool> retake_name(Connection& connection, std::string const& schema,
+                                       std::string const& name);
+
 // Takes the lock alone, without waiting, if no other process has it: those before this one are
 // gone. It is released with release_sole(), or by the server.
 [[nodiscard]] Answer<bool> try_sole(Connection& connection, std::string const& schema);

@@ -88,6 +88,8 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
         std::make_unique<postgres::Heartbeat>(*address, name + "/heartbeat", options.signal);
     auto const alone = use_schema(options.sole ? reading.open() : nullptr, *address, *beating);
     if (!alone) return std::unexpected(alone.error());
+    if (auto named = options.sole_name ? beating->take_name(options.node) : Result<void>(); !named)
+        return std::unexpected(std::move(named.error()));
     if (auto done = postgres::migrate(live, address->schema, postgres::migrations()); !done)
         return std::unexpected(std::move(done.error()));
     auto catalogue = postgres::read_catalogue(live);
@@ -187,8 +189,9 @@ Result<std::string> PostgresStore::agree(std::string const& name, std::string co
 }
 
 Result<bool> PostgresStore::held() {
-    if (writer_) return writer_->is_set(held_setting);
-    return std::unexpected(is_view().error());
+    if (!writer_) return std::unexpected(is_view().error());
+    auto const set = writer_->is_set(held_setting);
+    return set && !*set ? writer_->is_copy() : set;
 }
 
 Result<void> PostgresStore::hold(std::string const& why) {
@@ -198,7 +201,9 @@ Result<void> PostgresStore::hold(std::string const& why) {
 }
 
 Result<void> PostgresStore::end_hold() {
-    return writer_ ? writer_->drop_setting(held_setting) : is_view();
+    if (!writer_) return is_view();
+    auto const dropped = writer_->drop_setting(held_setting);
+    return dropped ? writer_->settle() : dropped;
 }
 
 Result<std::vector<port::OutboxKey>> PostgresStore::claim(std::span<port::OutboxKey const> keys,

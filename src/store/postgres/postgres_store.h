@@ -33,6 +33,7 @@ struct PostgresOptions {
     bool sole = false;
     port::Signal signal = port::Signal::notify;  // between several processes
     std::string node = "node";                   // names this process in the table `nodes`
+    bool sole_name = false;                      // no other process that works may have that name
     std::string version = {};                    // the release
     // The time of this machine, to compare with the server's; nullopt: do not compare.
     std::optional<Time> now = {};

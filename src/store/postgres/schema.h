@@ -1,6 +1,7 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
-// writer_functions.cc, views.cc, nodes.cc, day_sums.cc).
+// writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
+// identity.cc).
 
 #include <span>
 
@@ -13,6 +14,7 @@ extern char const* const writer_functions_1;
 extern char const* const views_1;
 extern char const* const nodes_2;
 extern char const* const day_sums_3;
+extern char const* const identity_4;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

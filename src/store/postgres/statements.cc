@@ -18,6 +18,12 @@ constexpr auto writes = in_order<Write>({
      "INSERT INTO settings(name, value) VALUES($1, $2) ON CONFLICT(name) DO NOTHING"},
     {Write::agreed, "SELECT value FROM settings WHERE name = $1"},
     {Write::drop_setting, "DELETE FROM settings WHERE name = $1"},
+    {Write::is_copy,
+     "SELECT (NOT EXISTS (SELECT FROM settings WHERE name = 'identity'"
+     " AND value = database_identity_4()))::int::bigint"},
+    {Write::settle,
+     "INSERT INTO settings(name, value) VALUES('identity', database_identity_4())"
+     " ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"},
     // In the order of the keys, and without those that another process is about to take.
     {Write::claim,
      "WITH due AS (SELECT p.no, p.seq, p.n FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"

@@ -6,7 +6,8 @@
 namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc or append_function.cc, except the first two,
-// newest_call and those that may be repeated: propose, agreed, drop_setting, claim.
+// newest_call and those that may be repeated: propose, agreed, drop_setting, is_copy, settle,
+// claim.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -16,6 +17,8 @@ enum class Write : std::uint8_t {
     propose,
     agreed,
     drop_setting,
+    is_copy,
+    settle,
     claim,
     newest_call,
     append,

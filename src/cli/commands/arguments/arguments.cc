@@ -87,7 +87,7 @@ void Grammar::group_commands() {
     constexpr std::pair<std::string_view, std::string_view> groups[] = {
         {"Run a server", "serve dev demo init config paths"},
         {"Prompts and sessions",
-         "prompt sessions show tail resume retry end fork delete tasks alias agents tools "
+         "prompt sessions show tail resume retry end fork move delete tasks alias agents tools "
          "artifact attach"},
         {"What waits for people",
          "pending watch approve deny answer ask reassign claim cancel rules hook"},

@@ -166,6 +166,11 @@ struct MoveArgs {
     std::string session;
     std::string wait = {};  // as in PromptArgs
 };
+// The server on which the session continues.
+struct RelocateArgs {
+    std::string session;
+    std::string to;
+};
 struct DeleteArgs {
     std::string session;
     bool yes = false;  // do not ask for confirmation
@@ -363,12 +368,12 @@ struct BenchArgs {
 using Command =
     std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
                  WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs,
-                 AskArgs, ReassignArgs, CancelArgs, MoveArgs, DeleteArgs, ForkArgs, ExplainArgs,
-                 ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs,
-                 ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs, DeliveriesArgs, TasksArgs,
-                 MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs, AcpArgs, McpArgs,
-                 ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
-                 BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
+                 AskArgs, ReassignArgs, CancelArgs, MoveArgs, RelocateArgs, DeleteArgs, ForkArgs,
+                 ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
+                 CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
+                 DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
+                 AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs,
+                 HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
                  TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs>;
 
 struct Invocation {

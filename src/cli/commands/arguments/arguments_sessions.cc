@@ -411,6 +411,16 @@ void Grammar::add_life() {
         ->type_name("SEQ");
     f->add_option("--title", fork->title, "Title of the new session")->type_name("TEXT");
 
+    auto const moved = std::make_shared<RelocateArgs>();
+    auto* const m = add("move", "Continue a session on another server of several with one database",
+                        "dormouse move ses_AAAAAAE --to web2", moved);
+    m->add_option("session", moved->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+    m->add_option("--to", moved->to, "Name of the server (dormouse doctor lists them)")
+        ->type_name("NODE")
+        ->required();
+
     auto const gone = std::make_shared<DeleteArgs>();
     auto* const d = add("delete", "Delete a session with its whole history, for good",
                         "dormouse delete ses_AAAAAAE --yes", gone);

@@ -91,7 +91,7 @@ Result<Answer> handle(Decider& d, Create const& c) {
             return std::unexpected(*std::move(error));
     }
     d.emit(SessionCreated{c.project, c.agent, c.alias, c.title, c.cwd, c.labels, d.command.by,
-                          d.idem()});
+                          d.idem(), std::nullopt, d.context.node});
     if (c.fork) begin_as_fork(d, *c.fork);
     if (c.ask) ask(d, *c.ask);
     Answer answer;

@@ -120,6 +120,7 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (!creates && !exists) return {{}, unknown(), {}};
     if (context.found.gone) return {{}, gone(), {}};
     Activity const before = activity(state);
+    std::string const node = state.node;
     Decider decider(state, command, context);
     // Adopt resolves interrupted runs before it expires timers: a run that a crash cut off is in
     // doubt, it did not exceed its time limit.
@@ -127,7 +128,8 @@ Decision decide(State& state, Command const& command, Context const& context) {
     if (!creates && !adopts) fall_due(decider);
     auto answer = handle_body(decider);
     if (adopts) fall_due(decider);
-    if (context.drives && state.lifecycle != Lifecycle::deleted) advance(decider);
+    bool const leaves = state.node != node && state.node != context.node;  // for another node
+    if (context.drives && !leaves && state.lifecycle != Lifecycle::deleted) advance(decider);
     if (!decider.events.empty() && activity(state) != before)
         decider.events.back().activity = activity(state);
     return {std::move(decider.events),

@@ -1,4 +1,5 @@
 #include "session/decide/task.h"
+#include "session/decide/values.h"
 #include "session/outbox_message.h"
 
 // Cancel (rule 10) and changes of the session's status.
@@ -106,6 +107,19 @@ std::unexpected<Error> changed_since() {
     return fail(Code::precondition_failed, "The session has changed since you read it.");
 }
 
+// Why the session cannot continue on that node; nullopt: it can.
+std::optional<Error> refuse_node(Decider const& d, std::string const& node) {
+    State const& state = d.state;
+    if (state.node.empty())
+        return Error{Code::wrong_kind,
+                     "This session is not bound to a server: each of them can run its agent."};
+    if (state.outstanding.empty() || d.context.abandoned) return std::nullopt;
+    return Error{Code::session_busy,
+                 "The agent works for this session on the server \"" + state.node +
+                     "\"; move it when the agent is done, or cancel its turn.",
+                 object_json("from", state.node, "to", node)};
+}
+
 }  // namespace
 
 Result<Answer> handle(Decider& d, Change const& c) {
@@ -114,13 +128,17 @@ Result<Answer> handle(Decider& d, Change const& c) {
     bool const new_title = c.title && *c.title != d.state.title && !stays;
     bool const new_alias = c.alias && *c.alias != d.state.alias;
     bool const new_labels = c.labels && !(*c.labels == d.state.labels);
-    if (!new_title && !new_alias && !new_labels) return done(d);
+    bool const new_node = c.node && *c.node != d.state.node;
+    if (!new_title && !new_alias && !new_labels && !new_node) return done(d);
+    if (auto error = new_node ? refuse_node(d, *c.node) : std::nullopt)
+        return std::unexpected(*std::move(error));
     if (new_alias && !c.alias->empty() && d.state.lifecycle == Lifecycle::completed)
         return wrong_state(d.state, "take an alias");
     SessionChanged changed;
     if (new_title) changed.title = c.title;
     if (new_alias) changed.alias = c.alias;
     if (new_labels) changed.labels = c.labels;
+    if (new_node) changed.node = c.node;
     d.emit(std::move(changed));
     return done(d);
 }

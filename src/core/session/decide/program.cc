@@ -188,6 +188,9 @@ void prompt_again(Decider& d) {
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
     std::string const marker = marker_of(d.state.id, turn.no, step) + std::to_string(attempt);
+    // A session that had no node yet: it was made by an earlier release, or imported.
+    if (d.state.node.empty() && !d.context.node.empty())
+        d.emit(SessionChanged{{}, {}, {}, d.context.node});
     d.emit(AgentPrompted{step, attempt, d.state.head, d.context.epoch, marker});
 }
 

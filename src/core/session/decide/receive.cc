@@ -20,7 +20,8 @@ Result<Answer> begin_run(Decider& d, Deliver const& c, StartRun const& run) {
                               {},
                               run.by,
                               {},
-                              Parent{key.from, run.task, run.depth}});
+                              Parent{key.from, run.task, run.depth},
+                              d.context.node});
         if (c.past) begin_as_fork(d, *c.past);
     } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
         return wrong_state(state, "prompt");

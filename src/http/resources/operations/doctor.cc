@@ -3,6 +3,7 @@
 #include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/metrics.h"
+#include "http/resources/placed.h"
 #include "port/foreign_sign_in.h"
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
@@ -36,6 +37,12 @@ struct Need {
     std::string tool;
 };
 
+// A session with outstanding work that continues only on one node.
+struct Placed {
+    SessionId session;
+    std::string node;
+};
+
 // Findings in sessions in which a call waits.
 struct Waiting {
     std::vector<SessionId> sessions = {};  // those that were read
@@ -43,6 +50,7 @@ struct Waiting {
     std::vector<Finding> in_doubt = {};
     std::vector<Finding> orphaned = {};    // the parent is gone and never reads the outcome
     std::vector<Finding> unreadable = {};  // the session cannot be read and never continues
+    std::vector<Placed> placed = {};
 };
 
 struct Doctor {
@@ -152,6 +160,7 @@ struct AtWork {
     std::uint64_t read = 0;
     std::vector<Finding> unreadable = {};
     std::vector<Finding> orphaned = {};
+    std::vector<Placed> placed = {};
 };
 
 bool waits(std::vector<port::PendingRow> const& calls) {
@@ -178,6 +187,8 @@ Result<AtWork> check_effects(port::JournalStore& store, std::optional<port::Due>
             out.unreadable.push_back(unreadable(one.session, loaded.error()));
         } else if (auto const done = find_orphan(store, loaded->state, now, found); !done) {
             return std::unexpected(done.error());
+        } else if (!loaded->state.node.empty()) {
+            out.placed.push_back({one.session, loaded->state.node});
         }
     }
     out.orphaned = std::move(found.orphaned);
@@ -201,6 +212,7 @@ Result<Waiting> check_waiting(port::Store& store, std::optional<SessionId> const
             if (auto need = need_of(loaded->state, call)) out.needs.push_back(*std::move(need));
         }
         find_doubt(loaded->state, out);
+        if (!loaded->state.node.empty()) out.placed.push_back({session, loaded->state.node});
         if (auto const done = find_orphan(store, loaded->state, now, out); !done)
             return std::unexpected(done.error());
     }
@@ -263,6 +275,18 @@ void add_unmet(Findings& blocked, port::Catalogue const& catalogue, Need const& 
              "a call would continue in the tool '" + need.tool + "', which is not configured",
              "put the tool back into the configuration and restart the server; or cancel "
              "the call"});
+    }
+}
+
+void add_waiting_for_nodes(Doctor& d, std::vector<Placed> const& placed) {
+    for (Placed const& one : placed) {
+        if (!waits_for_node(d.api, one.node)) continue;
+        d.found.blocked.add(
+            {one.session,
+             {},
+             "it continues only on the server \"" + one.node + "\", which does not run",
+             "start that server, or: dormouse move " + one.session.text() + " --to " +
+                 d.api.services().runner.node_name()});
     }
 }
 
@@ -375,6 +399,7 @@ void check_next_due(DoctorPtr const& d) {
         d->looked_at += found->read;
         d->found.orphaned.add(std::move(found->orphaned));
         d->found.unreadable.add(std::move(found->unreadable));
+        add_waiting_for_nodes(*d, found->placed);
         check_next_due(d);
     });
 }
@@ -398,6 +423,7 @@ void check_next_waiting(DoctorPtr const& d) {
         d->found.in_doubt.add(std::move(found->in_doubt));
         d->found.orphaned.add(std::move(found->orphaned));
         d->found.unreadable.add(std::move(found->unreadable));
+        add_waiting_for_nodes(*d, found->placed);
         check_next_waiting(d);
     });
 }

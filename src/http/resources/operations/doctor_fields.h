@@ -160,7 +160,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("stuck", shown<&FoundByKind::stuck>, "Sessions whose outstanding work is overdue."),
     field("blocked", shown<&FoundByKind::blocked>,
           "Sessions with a call that waits for a gate or a tool that is not configured, with mail "
-          "that waits for a person, or whose status is error."),
+          "that waits for a person, whose status is error, or that continue only on a server that "
+          "does not run."),
     field("inDoubt", shown<&FoundByKind::in_doubt>,
           "Calls whose attempt a crash cut off: a person must say what it did."),
     field("orphaned", shown<&FoundByKind::orphaned>,

@@ -50,6 +50,7 @@ struct Explanation {
     std::vector<ExplainedCall> calls = {};
     std::vector<AllowedByRule> by_rules = {};
     std::vector<MissingGate> missing_gates = {};
+    std::optional<std::string> waits_for = {};
 };
 template <>
 inline constexpr auto rows<Explanation> =
@@ -59,6 +60,9 @@ inline constexpr auto rows<Explanation> =
            field("byRules", &Explanation::by_rules,
                  "Calls that a standing rule allowed, in place of a person."),
            field("missingGates", &Explanation::missing_gates,
-                 "Open calls whose gate is not configured any more."));
+                 "Open calls whose gate is not configured any more."),
+           field("waitsFor", &Explanation::waits_for,
+                 "The server on which alone the session continues, and which does not run; null: "
+                 "none."));
 
 }  // namespace dormouse::http

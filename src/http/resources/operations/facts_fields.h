@@ -42,7 +42,9 @@ inline constexpr auto rows<NodeEntry> = object(
     field("uptimeMs", [](NodeEntry const& node) { return node.now - node.started; }),
     field("self", &NodeEntry::self,
           "It has answered this request. Of the others, what is below `draining` is null."),
-    field("name", &NodeEntry::name, "Of its machine, if several processes share the store."),
+    field("name", &NodeEntry::name,
+          "Names it among those that share the store, also after a restart; empty: it uses the "
+          "store alone."),
     field("url", &NodeEntry::url, "Where it answers requests; empty: unknown."),
     field("draining", &NodeEntry::draining, "It is about to end, and begins nothing more."),
     field("resident", &NodeEntry::resident, "Sessions in memory."),

@@ -38,6 +38,7 @@ NodeEntry own_node(Api& api, Disk const& disk) {
                   .epoch = runner.epoch(),
                   .started = facts.starts.back().started,
                   .now = runner.now(),
+                  .name = runner.node_name(),
                   .url = api.services().gate.base_url(),
                   .resident = runner.resident(),
                   .resident_bytes = runner.resident_bytes(),

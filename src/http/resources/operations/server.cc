@@ -5,6 +5,7 @@
 #include "http/resources/operations/openapi.h"
 #include "http/resources/operations/operation_fields.h"
 #include "http/resources/operations/readiness.h"
+#include "http/resources/placed.h"
 #include "json/json.h"
 #include "session/limits.h"
 #include "wire/names.h"
@@ -125,6 +126,7 @@ Explanation explain(Api& api, Snapshot const& snapshot,
     out.by_rules = allowed_by_rules(snapshot.history, pending);
     for (auto const& [no, gate] : missing_gates(api, state))
         out.missing_gates.push_back({wire::call_text(no), gate});
+    if (waits_for_node(api, state.node)) out.waits_for = state.node;
     return out;
 }
 

@@ -1,3 +1,4 @@
+#include "http/resources/placed.h"
 #include "http/resources/sessions/handlers.h"
 #include "http/resources/sessions/session_fields.h"
 
@@ -49,6 +50,7 @@ void post_attach(Api& api, ExchangePtr const& x) {
                             "comes first.",
                             {},
                             0});
+        if (auto const error = refuse_elsewhere(api, state.node)) return x->fail(*error);
         api.services().catalogue.open_terminal(
             ask_of(api, state), [x](Result<port::AttachInfo> const& info) {
                 info ? answer_attach(x, *info) : x->fail(info.error());

@@ -1,5 +1,6 @@
 #include "http/objects/etag.h"
 #include "http/objects/objects.h"
+#include "http/resources/placed.h"
 #include "http/resources/sessions/handlers.h"
 
 #include "base/text/text.h"
@@ -173,6 +174,9 @@ void patch_session(Api& api, ExchangePtr const& x) {
     json::View const alias = json::View(x->body)["alias"];
     if (alias.exists() && alias.is_null()) change.alias = "";
     check_alias(body, change.alias.value_or(""));
+    change.node = body.string("node");
+    if (auto const error = change.node ? refuse_target(api, *change.node) : std::nullopt)
+        body.refuse(*error);
     auto const match = if_match(x->request);
     if (!match) return x->fail(match.error());
     change.if_match = *match;

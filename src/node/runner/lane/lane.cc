@@ -297,7 +297,7 @@ void Lane::decide_one(Request& request, Draft& draft) {
     if (!may_touch(request.incoming.rights))
         return leaving_.push_back({std::move(request), not_there()});
     Context context = context_of(request);
-    context.drives = draft.drives;
+    context.drives = draft.drives && is_here();  // a command of this turn may have moved it
     if (!check_values(request, context)) return set_aside(std::move(request));
     auto const attachments =
         std::make_shared<Attachments>(take_attachments(request.incoming.command));
@@ -345,7 +345,8 @@ void Lane::send(Draft draft) {
     port::Append& append = draft.append;
     CHECK(state.head == append.after + draft.records.size());
     next_driver_.reset();
-    if (draft.drives) next_driver_ = outstanding(state).empty() ? 0 : append.epoch;
+    if (draft.drives || driver_ == append.epoch)
+        next_driver_ = outstanding(state).empty() ? 0 : append.epoch;
     if (next_driver_) append.drive = *next_driver_ != 0 ? port::Drive::keep : port::Drive::leave;
     append.frame.first = append.after + 1;
     if (draft.records.empty()) return write(std::move(append));
@@ -508,18 +509,6 @@ bool Lane::may_sleep() const {
 std::optional<std::string> Lane::missing_gate() const {
     if (!state_ || state_->awaiting_gate.empty()) return std::nullopt;
     return gate_of(state_->calls.at(*state_->awaiting_gate.begin()));
-}
-
-bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
-    if (shut_ || !inbox_.empty()) return false;
-    if (!state_ || takes_over()) return true;
-    if (stored && (stored->head != state_->head || stored->driver != driver_)) return true;
-    if (!drives()) return false;
-    for (auto const& [id, effect] : outstanding(*state_)) {
-        if (!running_.contains(id)) return true;
-    }
-    auto const at = next_time();
-    return at && *at <= now;
 }
 
 std::uint64_t Lane::watch(port::Fn<void()> wake) {

@@ -158,6 +158,9 @@ public:
     [[nodiscard]] bool gone() const;
     // When a tick would next do something that nothing else in this process does.
     [[nodiscard]] std::optional<Time> next_time() const;
+    // Of a session that continues only on another node: when this process must look at it again.
+    [[nodiscard]] std::optional<Time> waits_elsewhere(Time now) const;
+    static constexpr Duration elsewhere_every{30'000};
     // The first gate that a call waits for because it is not configured.
     [[nodiscard]] std::optional<std::string> missing_gate() const;
     // Whether a tick at `now` could do something that nothing else in this process does. `stored`:
@@ -193,6 +196,9 @@ private:
     void turn();
     void load();
     [[nodiscard]] bool drives() const;
+    [[nodiscard]] bool is_here() const;
+    [[nodiscard]] bool has_lost_driver() const;
+    [[nodiscard]] std::optional<Time> next_for_people() const;
     [[nodiscard]] bool takes_over() const;
     [[nodiscard]] bool lost_its_driver() const;
     [[nodiscard]] static bool adopts(Request const& request);

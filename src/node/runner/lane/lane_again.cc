@@ -61,13 +61,43 @@ void Lane::compare() {
 
 // Whether this process does the session's outstanding work.
 bool Lane::drives() const {
-    return driver_ == 0 || driver_ == host_.nodes().epoch() || host_.nodes().gone(driver_);
+    return is_here() &&
+           (driver_ == 0 || driver_ == host_.nodes().epoch() || host_.nodes().gone(driver_));
+}
+
+// Whether what the session's agent keeps can be on this machine.
+bool Lane::is_here() const {
+    port::Nodes const& nodes = host_.nodes();
+    if (!state_ || state_->node.empty() || nodes.alone() || state_->node == nodes.name())
+        return true;
+    return !host_.agents().is_placed(state_->agent);
+}
+
+// The process that did the outstanding work does it no longer.
+bool Lane::has_lost_driver() const {
+    return driver_ != 0 && driver_ != host_.nodes().epoch() && host_.nodes().gone(driver_);
 }
 
 // Its driver is gone: the session is read again, and what the driver left in doubt is settled.
-bool Lane::takes_over() const {
-    bool const other = driver_ != 0 && driver_ != host_.nodes().epoch();
-    return other && host_.nodes().gone(driver_);
+bool Lane::takes_over() const { return is_here() && has_lost_driver(); }
+
+// What is due for people in a session that no process drives, because it waits for its node.
+std::optional<Time> Lane::next_for_people() const {
+    CHECK(state_);
+    if (is_here() || (driver_ != 0 && !has_lost_driver())) return std::nullopt;
+    bool const active = state_->lifecycle == Lifecycle::active;
+    for (Timer const& timer : state_->timers) {
+        bool const for_people = timer.kind == TimerKind::near || timer.kind == TimerKind::remind ||
+                                timer.kind == TimerKind::mail;
+        if (timer.kind == TimerKind::deadline || (active && for_people)) return timer.at;
+    }
+    return std::nullopt;
+}
+
+std::optional<Time> Lane::waits_elsewhere(Time now) const {
+    if (!state_ || is_here()) return std::nullopt;
+    Time const again = now + elsewhere_every;
+    return std::min(next_for_people().value_or(again), again);
 }
 
 // Its driver was declared gone after this turn of the lane began, so that nothing settles what the
@@ -77,8 +107,25 @@ bool Lane::lost_its_driver() const { return takes_over() && std::ranges::none_of
 // The store names another driver than it must, and no event goes there.
 bool Lane::must_write_driver() const {
     CHECK(state_);
-    Epoch const driver = outstanding(*state_).empty() ? 0 : host_.nodes().epoch();
-    return !host_.nodes().alone() && drives() && driver_ != driver;
+    Epoch const own = host_.nodes().epoch();
+    Epoch const driver = outstanding(*state_).empty() ? 0 : own;
+    return !host_.nodes().alone() && (drives() || driver_ == own) && driver_ != driver;
+}
+
+bool Lane::wants_tick(Time now, std::optional<port::Due> const& stored) const {
+    if (shut_ || !inbox_.empty()) return false;
+    if (!state_ || takes_over()) return true;
+    if (stored && (stored->head != state_->head || stored->driver != driver_)) return true;
+    if (!drives()) {
+        auto const due = next_for_people();
+        return due && *due <= now;
+    }
+    if (stalled(*state_)) return true;  // it was moved here
+    for (auto const& [id, effect] : outstanding(*state_)) {
+        if (!running_.contains(id)) return true;
+    }
+    auto const at = next_time();
+    return at && *at <= now;
 }
 
 void Lane::forget_state() {

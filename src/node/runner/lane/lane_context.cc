@@ -64,6 +64,8 @@ Context Lane::context_of(Request& request) const {
     out.at = request.incoming.at;
     out.random = request.incoming.random;
     out.epoch = host_.nodes().epoch();
+    out.abandoned = has_lost_driver();
+    if (host_.agents().is_placed(agent_of(*state_, command))) out.node = host_.nodes().name();
     out.limits = host_.limits();
     out.terms = host_.agents().terms(agent_of(*state_, command)).value_or(TurnTerms());
     out.budgets = host_.agents().budgets(agent_of(*state_, command));

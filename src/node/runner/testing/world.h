@@ -179,6 +179,7 @@ public:
     TestNodes(TestLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
 
     [[nodiscard]] Epoch epoch() const override { return journal_.store->epoch(); }
+    [[nodiscard]] std::string const& name() const override { return named; }
     [[nodiscard]] bool alone() const override { return !Journal::shared; }
     [[nodiscard]] bool gone(Epoch epoch) const override {
         if constexpr (Journal::shared) {
@@ -197,6 +198,7 @@ public:
         loop_.post(std::move(done));
     }
 
+    std::string named = {};
     bool beats = true;  // the others know that this process lives
     bool share = true;
     bool first = true;
@@ -269,6 +271,9 @@ public:
     [[nodiscard]] std::optional<std::uint64_t> view_tokens(std::string const&) const override {
         return std::nullopt;
     }
+    [[nodiscard]] bool is_placed(std::string const& agent) const override {
+        return agent == placed;
+    }
     [[nodiscard]] std::string refusal(std::string const& agent,
                                       std::string const& /*project*/) const override {
         return agent == "elsewhere" ? "It serves another project." : "";
@@ -310,6 +315,7 @@ public:
     std::vector<session::EffectId> stopped;
     std::optional<Time> until;  // deadline of requests to the model
     std::set<std::string> missing_gates;
+    std::string placed = {};  // the agent whose sessions continue only on one node
     int starts = 0;
     session::Budgets limits;
     std::optional<session::TurnTerms> turn_terms = session::TurnTerms();

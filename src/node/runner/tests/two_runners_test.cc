@@ -132,6 +132,96 @@ TEST_F(TwoRunners, NextTurnElsewhere_IsBegunByTheDriverAtItsScan) {
     EXPECT_EQ(b.effects.starts, 0);
 }
 
+// The agent "demo" keeps something on the machine of the node that runs it.
+class BoundToNode : public TwoRunners {
+protected:
+    BoundToNode() {
+        a.nodes.named = "a";
+        b.nodes.named = "b";
+        a.effects.placed = b.effects.placed = "demo";
+    }
+    void kill_a() {
+        a.runner.reset();
+        b.journal.store->declare_gone(a.nodes.epoch());
+    }
+    std::string move_to(std::string node) {
+        Change change;
+        change.node = std::move(node);
+        return b.ask(session, std::move(change));
+    }
+};
+
+TEST_F(BoundToNode, PromptElsewhere_WaitsForTheNodeThatMadeTheSession) {
+    begin({});
+    EXPECT_EQ(stored().node, "a");
+    EXPECT_EQ(b.ask(session, prompt()), "applied");
+    EXPECT_EQ(driver(), 0U);
+    EXPECT_EQ(b.effects.starts, 0);
+    scan();
+    EXPECT_EQ(a.effects.asked.size(), 1U);
+    EXPECT_EQ(b.effects.starts, 0);
+}
+
+TEST_F(BoundToNode, NodeIsGone_SessionWaitsUntilItIsMoved) {
+    begin({});
+    kill_a();
+    EXPECT_EQ(b.ask(session, prompt()), "applied");
+    for (int n = 0; n < 100; ++n) scan();
+    EXPECT_EQ(b.effects.starts, 0);
+    EXPECT_EQ(move_to("b"), "applied");
+    EXPECT_EQ(stored().node, "b");
+    scan();
+    EXPECT_EQ(b.effects.asked.size(), 1U);
+}
+
+TEST_F(BoundToNode, NodeIsGoneInTheMiddleOfWork_MoveSettlesIt) {
+    begin({with_policy(plain(), CrashPolicy::retry)});
+    EXPECT_EQ(move_to("b"), "session_busy");
+    kill_a();
+    for (int n = 0; n < 100; ++n) scan();
+    EXPECT_EQ(b.effects.starts, 0);
+    EXPECT_EQ(move_to("b"), "applied");
+    scan();
+    ASSERT_EQ(b.effects.ran.size(), 1U);
+    EXPECT_EQ(b.effects.ran.back().run.attempt, 2U);
+}
+
+TEST_F(BoundToNode, MoveAndPromptInOneTurn_RunOnTheOther) {
+    begin({});
+    Change change;
+    change.node = "b";
+    auto const ignore = [](Result<Answer> const& /*answer*/) {};
+    a.runner->command(session, change, {{ActorType::token, "ann"}}, ignore);
+    a.runner->command(session, prompt(), {{ActorType::token, "ann"}}, ignore);
+    loop.run();
+    EXPECT_EQ(stored().node, "b");
+    EXPECT_EQ(driver(), 0U);
+    scan();
+    EXPECT_EQ(a.effects.asked.size(), 0U);
+    EXPECT_EQ(b.effects.asked.size(), 1U);
+}
+
+TEST_F(BoundToNode, DeadlineWhileTheNodeIsGone_Expires) {
+    begin({job()});
+    PauseTerms terms;
+    terms.timeout = Duration(60'000);
+    a.effects.finish(terms);
+    loop.run();
+    kill_a();
+    for (int n = 0; n < 100; ++n) scan();
+    EXPECT_TRUE(stored().calls.empty() || stored().waiting == 0U);
+    EXPECT_EQ(b.effects.starts, 0);
+}
+
+TEST_F(BoundToNode, SessionOfASharedFolder_CanContinueAnywhereAndCannotMove) {
+    a.effects.placed = b.effects.placed = "another";
+    begin({});
+    EXPECT_EQ(stored().node, "");
+    EXPECT_EQ(move_to("b"), "wrong_kind");
+    EXPECT_EQ(b.ask(session, prompt()), "applied");
+    EXPECT_EQ(b.effects.asked.size(), 1U);
+}
+
 TEST_F(TwoRunners, DriverIsGone_OtherTakesOverAndSettlesItsRuns) {
     begin({with_policy(plain(), CrashPolicy::retry)});
     scan();

@@ -188,6 +188,20 @@ Result<void> Writer::drop_setting(std::string const& name) {
     return {};
 }
 
+Result<bool> Writer::is_copy() {
+    Call const call{sql(Write::is_copy)};
+    auto const rows = repeatable({&call, 1});
+    if (!rows) return std::unexpected(rows.error());
+    return rows->integer(0, 0) != 0;
+}
+
+Result<void> Writer::settle() {
+    Call const call{sql(Write::settle)};
+    auto const done = repeatable({&call, 1});
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 // After a lost answer the messages stay claimed: they are due again later.
 Result<std::vector<port::OutboxKey>> Writer::claim(std::span<port::OutboxKey const> keys, Time now,
                                                    Time until) {

@@ -67,6 +67,9 @@ public:
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
     [[nodiscard]] Result<bool> is_set(std::string const& name);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
+    // Whether the schema was in another database when settle() was called last (identity.cc).
+    [[nodiscard]] Result<bool> is_copy();
+    [[nodiscard]] Result<void> settle();
     [[nodiscard]] Result<std::vector<port::OutboxKey>> claim(std::span<port::OutboxKey const> keys,
                                                              Time now, Time until);
 
