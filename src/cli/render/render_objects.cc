@@ -395,32 +395,6 @@ std::string pending_text(json::View call, Time now, Style style) {
     return out;
 }
 
-std::string explain_text(json::View answer, Time now, Style style) {
-    auto const session = answer["session"];
-    auto out = session_text(session, now, style);
-    answer["calls"].elements([&](json::View call) {
-        out += "\n" + pending_text(call["pending"], now, style);
-        out += "attempts  " + safe(call["attempts"]) + "\n";
-    });
-    if (answer["calls"].size() == 0) out += "no call of it ever waited\n";
-    answer["byRules"].elements([&](json::View one) {
-        out += "allowed   " + safe(one["callID"]) + " " + safe(one["tool"]) + " by " +
-               safe(one["by"]["name"]) + "'s rule " + safe(one["ruleID"]) + " (gate " +
-               safe(one["gate"]) + ")\n";
-    });
-    if (auto const node = answer["waitsFor"].string())
-        out += style(Paint::red, "\nblocked   ") + "it continues only on the server " +
-               escape_for_terminal(*node) + ", which does not run\n" +
-               "next      start that server, or: dormouse move " + safe(session["id"]) +
-               " --to NODE\n";
-    answer["missingGates"].elements([&](json::View gate) {
-        out += style(Paint::red, "\nblocked   ") + safe(gate["callID"]) + " waits for the gate '" +
-               safe(gate["gate"]) + "', which is not configured\n";
-        out += "next      " + safe(gate["next"]) + "\n";
-    });
-    return out;
-}
-
 namespace {
 
 std::string counted(std::int64_t n, std::string const& thing) {
