@@ -48,6 +48,12 @@ public:
           workers_(machine),
           inner_(registry, workers_) {}
 
+    [[nodiscard]] bool computes(std::string const& agent) const override {
+        return inner_.computes(agent);
+    }
+    [[nodiscard]] session::Command::Body compute(port::ModelRequest request) const override {
+        return inner_.compute(std::move(request));
+    }
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
     void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,

@@ -1,5 +1,7 @@
 #include "agent/effects.h"
 
+#include "agent/calls.h"
+#include "base/check.h"
 #include "base/text/text.h"
 #include "json/schema/schema.h"
 #include "json/stored.h"
@@ -152,6 +154,18 @@ Command::Body gone_outcome(port::ModelRequest const& request, Trouble const& gon
 }
 
 }  // namespace
+
+bool AgentEffects::computes(std::string const& agent) const {
+    Agent const* const found = registry_.agent(agent);
+    return found && dynamic_cast<CallModel const*>(found->model.get()) != nullptr;
+}
+
+Command::Body AgentEffects::compute(port::ModelRequest request) const {
+    Agent const* const agent = registry_.agent(request.agent);
+    CHECK(agent && computes(request.agent));
+    auto reply = dynamic_cast<CallModel const&>(*agent->model).reply(request.view);
+    return models_.outcome_of(*agent, request.ask, std::move(reply));
+}
 
 void AgentEffects::ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                              port::Outcome done) {

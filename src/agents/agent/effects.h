@@ -25,6 +25,8 @@ public:
           surroundings_(std::move(surroundings)),
           models_(registry, surroundings_.now, surroundings_.tracing) {}
 
+    [[nodiscard]] bool computes(std::string const& agent) const override;
+    [[nodiscard]] session::Command::Body compute(port::ModelRequest request) const override;
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override;
     void run_tool(SessionId session, session::EffectId id, std::string agent, session::RunTool run,

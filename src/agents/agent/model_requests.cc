@@ -70,6 +70,11 @@ void ModelRequests::ask(Agent const& agent, port::ModelRequest request,
     begin_waiting(*agent.model);
 }
 
+Command::Body ModelRequests::outcome_of(Agent const& agent, AskModel const& ask,
+                                        ModelOutcome outcome) const {
+    return body_of(registry_, agent, ask, std::move(outcome));
+}
+
 void ModelRequests::stop(SessionId session, EffectId id) {
     auto const found = requests_.find({session, id});
     if (found == requests_.end()) return;

@@ -25,6 +25,10 @@ public:
     // Calls `done` exactly once, with ModelReply or ModelFailure, unless the request is stopped.
     void ask(Agent const& agent, port::ModelRequest request, port::Fn<void(port::Delta)> delta,
              port::Outcome done);
+    // The outcome of a request to the agent's model that needed no sending.
+    [[nodiscard]] session::Command::Body outcome_of(Agent const& agent,
+                                                    session::AskModel const& ask,
+                                                    ModelOutcome outcome) const;
     // Aborts a running request; removes a waiting one from the queue.
     void stop(SessionId session, session::EffectId id);
 

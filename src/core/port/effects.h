@@ -48,6 +48,11 @@ struct TurnRequest {
 class Effects {
 public:
     virtual ~Effects() = default;
+    // Whether the agent's model computes each reply from the view alone. Such a request has nothing
+    // to find again after a crash: its reply, compute(), is in the append of the request.
+    [[nodiscard]] virtual bool computes(std::string const& agent) const = 0;
+    // REQUIRES: computes().
+    [[nodiscard]] virtual session::Command::Body compute(ModelRequest request) const = 0;
     virtual void ask_model(ModelRequest request, Fn<void(Delta)> delta, Outcome done) = 0;
     virtual void run_tool(SessionId session, session::EffectId id, std::string agent,
                           session::RunTool run, Outcome done) = 0;

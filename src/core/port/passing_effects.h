@@ -13,6 +13,12 @@ public:
     // `to` must outlive this object.
     explicit PassingEffects(Effects& to) : to_(to) {}
 
+    [[nodiscard]] bool computes(std::string const& agent) const override {
+        return to_.computes(agent);
+    }
+    [[nodiscard]] session::Command::Body compute(ModelRequest request) const override {
+        return to_.compute(std::move(request));
+    }
     void ask_model(ModelRequest request, Fn<void(Delta)> delta, Outcome done) override {
         to_.ask_model(std::move(request), std::move(delta), std::move(done));
     }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/trace.h"
+#include "runner/lane/draft.h"
 #include "runner/lane/rows.h"
 #include "runner/repair/unreadable.h"
 #include "session/limits.h"
@@ -26,14 +27,6 @@ namespace {
 std::unexpected<Error> not_there() { return fail(Code::not_found, "This id was not found."); }
 
 }  // namespace
-
-// The append that decide_batch() builds.
-struct Draft {
-    port::Append append;
-    bool drives = true;  // as Context::drives
-    std::vector<wire::RecordPtr> records;
-    std::size_t bytes = 0;
-};
 
 Lane::Lane(SessionId id, Host& host, bool fresh) : id_(id), host_(host) {
     if (!fresh) return;
@@ -254,6 +247,7 @@ void Lane::decide_waiting() {
                 rows_ && std::holds_alternative<Repair>(next->incoming.command.body);
             decide_one(*next, draft);
             ++next;
+            take_computed(draft);
             if (repair) break;  // what was looked up for the other commands is outdated
         }
     } catch (std::logic_error const& misfit) {

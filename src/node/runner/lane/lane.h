@@ -217,6 +217,10 @@ private:
     void look_up();
     void decide_batch();
     void decide_one(Request& request, struct Draft& draft);
+    void take_computed(struct Draft& draft);
+    [[nodiscard]] std::optional<session::Effect> computed_effect(struct Draft const& draft) const;
+    [[nodiscard]] std::optional<Incoming> compute(session::Effect const& effect,
+                                                  struct Draft const& draft);
     [[nodiscard]] bool may_touch(Rights const& rights) const;
     [[nodiscard]] session::Context context_of(Request& request) const;
     void want_totals(Incoming const& incoming, session::Wanted& wanted) const;

@@ -235,6 +235,10 @@ public:
         port::Outcome done;
     };
 
+    [[nodiscard]] bool computes(std::string const&) const override { return bool(computed); }
+    [[nodiscard]] session::Command::Body compute(port::ModelRequest request) const override {
+        return computed(request);
+    }
     void ask_model(port::ModelRequest request, port::Fn<void(port::Delta)> delta,
                    port::Outcome done) override {
         ++starts;
@@ -316,6 +320,8 @@ public:
     std::optional<Time> until;  // deadline of requests to the model
     std::set<std::string> missing_gates;
     std::string placed = {};  // the agent whose sessions continue only on one node
+    // Set: the model of every agent computes its replies.
+    std::function<session::Command::Body(port::ModelRequest const&)> computed;
     int starts = 0;
     session::Budgets limits;
     std::optional<session::TurnTerms> turn_terms = session::TurnTerms();
