@@ -286,6 +286,7 @@ DOCTOR = {
     'notAsking': list,
     'signIns': list,
     'mcpServers': list,
+    'concerns': list,
     'counts': dict,
     'held': bool,
     'lookedAt': int,
@@ -295,6 +296,7 @@ DOCTOR = {
     'others': list,
     'indexes': list,
     'traces': maybe(dict),
+    'metrics': maybe(dict),
     'queues': dict,
 }
 

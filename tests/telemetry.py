@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """[telemetry] (requirement F14): spans of turns, requests to models, tools and webhooks at a
 collector; links over pauses, a SIGKILL and a restart; traceparent from a prompt to tools and
-webhooks; content only on request; collectors that hang, answer 429 or are gone."""
+webhooks; content only on request; collectors that hang, answer 429 or are gone. Metrics at the same
+collector, which are those of /metrics."""
 import http.server
 import json
 import pathlib
@@ -12,7 +13,7 @@ import tempfile
 import threading
 
 import npm
-from dormouse import ROOT, Case, leave_out, main, wait_for
+from dormouse import ROOT, Case, environment, leave_out, main, run, wait_for
 from tools_by_config import Service
 from webhook_peers import WHSEC, Receiver
 
@@ -83,12 +84,22 @@ class Collector(Receiver):
     def spans(self, name=''):
         out = []
         with self.changed:
-            received = list(self.received)
+            received = [one for one in self.received if one['path'] == '/v1/traces']
         for request in received:
             for resource in json.loads(request['body'])['resourceSpans']:
                 for scope in resource['scopeSpans']:
                     out += [Span(raw) for raw in scope['spans']]
         return [span for span in out if span.name.startswith(name)]
+
+    def reports(self):
+        """Of metrics: the bodies."""
+        with self.changed:
+            return [json.loads(one['body']) for one in self.received
+                    if one['path'] == '/v1/metrics']
+
+    def wait_for_report(self, count=1):
+        wait_for(lambda: len(self.reports()) >= count, 30, f'{count} reports of metrics')
+        return self.reports()[-1]
 
     def wait_for_spans(self, name, count=1):
         wait_for(lambda: len(self.spans(name)) >= count, 30,
@@ -117,7 +128,7 @@ class Traced(Case):
         self.configured(CONFIG % {
             'host': self.hook.host, 'host_url': self.hook.url, 'collector': collector,
             'service': self.service.url, 'folder': self.folder, 'telemetry': self.telemetry,
-        }, S_EVENTS=WHSEC, **self.env)
+        }, S_EVENTS=WHSEC, **{'OTEL_METRICS_EXPORTER': 'none', **self.env})
 
     def begin(self, text='deploy A', **headers):
         session = self.server.create(agent='ops')['id']
@@ -447,6 +458,98 @@ class Small(Traced):
         held.set()
 
 
+class Metrics(Traced):
+    env = {'OTEL_METRICS_EXPORTER': 'otlp'}
+
+    def metrics(self, report):
+        (resource,) = report['resourceMetrics']
+        (scope,) = resource['scopeMetrics']
+        return {one['name']: one for one in scope['metrics']}
+
+    def status(self):
+        return self.server.get('/api/doctor')['metrics']
+
+    def test_report_has_the_metrics_of_the_page(self):
+        self.finish_call(self.begin())
+        self.server.advance(60)
+        metrics = self.metrics(self.collector.wait_for_report())
+        page = self.server.get('/metrics').raw.decode()
+        # One without values has no line of its own.
+        shown = re.findall(r'^# TYPE (\S+) (\w+)\n[^#]', page, re.M)
+        named = {'dormouse_deliveries_total': 'messaging.client.sent.messages',
+                 'process_cpu_seconds_total': 'process.cpu.time',
+                 'process_open_fds': 'process.unix.file_descriptor.count',
+                 'process_resident_memory_bytes': 'process.memory.usage'}
+        for name, kind in shown:
+            sent = named.get(name) or re.sub('_(seconds|bytes)$', '', name.removesuffix('_total'))
+            self.assertIn({'counter': 'sum'}.get(kind, kind), metrics[sent], name)
+        settled = metrics['dormouse_calls_settled']['sum']
+        self.assertEqual((settled['aggregationTemporality'], settled['isMonotonic']), (2, True))
+        points = {attributes(point)['status']: point for point in settled['dataPoints']}
+        self.assertEqual(points['completed']['asInt'], '1')
+        self.assertGreater(int(points['completed']['timeUnixNano']),
+                           int(points['completed']['startTimeUnixNano']))
+        tool, = (one for one in metrics['dormouse_tool_attempts']['sum']['dataPoints'])
+        self.assertEqual(attributes(tool), {'gen_ai.tool.name': 'deploy', 'outcome': 'paused'})
+        commits = metrics['dormouse_commit']
+        point, = commits['histogram']['dataPoints']
+        self.assertEqual(commits['unit'], 's')
+        self.assertEqual(sum(map(int, point['bucketCounts'])), int(point['count']))
+        self.assertEqual(len(point['bucketCounts']), len(point['explicitBounds']) + 1)
+
+    def test_lost_report_is_made_good_by_the_next(self):
+        self.collector.answer = self.refuse_once()
+        self.begin('hello')
+        self.server.advance(60)
+        wait_for(lambda: self.status()['why'] == 'the collector answered 503')
+        self.begin('hello')
+        self.server.advance(60)
+        wait_for(lambda: self.status()['ok'], what='a report that was taken')
+        turns = self.metrics(self.collector.reports()[-1])['dormouse_events']['sum']
+        ended, = (point['asInt'] for point in turns['dataPoints']
+                  if attributes(point)['type'] == 'turn_ended')
+        self.assertEqual(ended, '2')
+        self.assertEqual((self.status()['exported'], self.status()['dropped']), (1, 1))
+
+    def refuse_once(self):
+        left = [503]
+        return lambda received: (
+            left.pop() if received['path'] == '/v1/metrics' and left else 200)
+
+    def test_hanging_collector_delays_nothing(self):
+        held = threading.Event()
+        self.addCleanup(held.set)
+        self.collector.answer = lambda received: held.wait(120) and 200 or 200
+        self.server.advance(60)
+        self.collector.wait_for_report()
+        self.begin('hello')
+        self.server.advance(3600)
+        self.assertEqual(len(self.collector.reports()), 1, 'one at a time')
+        self.server.term()
+        held.set()
+        self.server.start()
+
+    def test_published_schema_reads_the_report(self):
+        if why := npm.install(PEERS, 'node'):
+            leave_out(why)
+        self.finish_call(self.begin())
+        self.server.advance(60)
+        report = self.collector.wait_for_report()
+        done = subprocess.run(['node', 'decode.cjs', 'metrics'], cwd=PEERS, text=True,
+                              input=json.dumps(report), capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout), without_empty(report))
+
+
+class WithoutMetrics(Traced):
+    def test_variable_switches_them_off(self):
+        self.begin('hello')
+        self.server.advance(120)
+        self.collector.wait_for_spans('invoke_agent ops')
+        self.assertEqual(self.collector.reports(), [])
+        self.assertIsNone(self.server.get('/api/doctor')['metrics'])
+
+
 class Variables(Case):
     def setUp(self):
         self.collector = Collector()
@@ -463,6 +566,18 @@ class Variables(Case):
                          ('a b', '2'))
         resource = attributes(json.loads(request['body'])['resourceSpans'][0]['resource'])
         self.assertEqual(resource['service.name'], 'by-variable')
+
+    def test_wrong_variables_of_metrics_are_named(self):
+        for name, value, says in (
+            ('OTEL_METRIC_EXPORT_INTERVAL', '1 minute', 'must be milliseconds from 1000'),
+            ('OTEL_METRIC_EXPORT_INTERVAL', '10', 'must be milliseconds from 1000'),
+            ('OTEL_METRICS_EXPORTER', 'prometheus', 'must be otlp or none'),
+        ):
+            done = run('serve', '--no-config', '--store', 'memory', env=environment(
+                OTEL_EXPORTER_OTLP_ENDPOINT=self.collector.url, **{name: value}))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(f'{name}: {says}', done.stderr)
+        self.configured('')
 
 
 if __name__ == '__main__':

@@ -5,12 +5,15 @@
 #include "backup/copy/depot.h"
 #include "backup/copy/read_copy.h"
 #include "backup/restore.h"
+#include "http/resources/operations/concerns.h"
 #include "io/clock.h"
 #include "json/json.h"
 
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +74,12 @@ void print(cli::BackupOptions const& options, backup::Report const& report) {
         static_cast<unsigned long long>(report.chunks), size_text(report.bytes_new).c_str());
 }
 
+// For `dormouse doctor`, which names old backups. The backup is whole without it.
+void note_backup(std::string const& directory, Time now) {
+    std::ofstream file(std::filesystem::path(directory) / http::last_backup_name);
+    file << to_ms(now) << '\n';
+}
+
 Result<backup::Report> run_backup(cli::BackupOptions const& options) {
     auto const sealing = sealing_of(options.key);
     if (!sealing) return std::unexpected(sealing.error());
@@ -80,6 +89,7 @@ Result<backup::Report> run_backup(cli::BackupOptions const& options) {
     io::SystemEntropy entropy;
     auto report = backup::make({options.data, DORMOUSE_RELEASE, now}, **target, *sealing, entropy);
     if (report && options.target != "-") backup::prune(options.target, report->manifest);
+    if (report) note_backup(options.data, now);
     return report;
 }
 

@@ -5,6 +5,7 @@
 #include "config/values.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <span>
@@ -18,6 +19,11 @@ namespace {
 constexpr char const* endpoint_variable = "OTEL_EXPORTER_OTLP_ENDPOINT";
 constexpr char const* headers_variable = "OTEL_EXPORTER_OTLP_HEADERS";
 constexpr char const* service_variable = "OTEL_SERVICE_NAME";
+constexpr char const* metrics_variable = "OTEL_METRICS_EXPORTER";
+constexpr char const* interval_variable = "OTEL_METRIC_EXPORT_INTERVAL";
+constexpr std::int64_t interval_default_ms = 60'000;
+constexpr std::int64_t interval_min_ms = 1'000;
+constexpr std::int64_t interval_max_ms = 86'400'000;
 
 std::string variable(char const* name) {
     char const* const value = std::getenv(name);
@@ -86,12 +92,37 @@ telemetry::Resource resource_of(config::Telemetry const& telemetry, port::Entrop
 }
 
 telemetry::Exporter::Options export_options(config::Telemetry const& telemetry,
-                                            port::Entropy& entropy) {
+                                            telemetry::Resource resource) {
     return {.url = endpoint_of(telemetry) + "/v1/traces",
             .headers = headers_of(telemetry),
-            .resource = resource_of(telemetry, entropy),
+            .resource = std::move(resource),
             .spans_max = telemetry.queue_spans,
             .bytes_max = telemetry.queue_bytes};
+}
+
+// nullopt: the variable has another value.
+std::optional<Duration> interval_of_variable() {
+    std::string const text = variable(interval_variable);
+    std::int64_t ms = interval_default_ms;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), ms);
+    bool const whole = text.empty() || (error == std::errc() && end == text.data() + text.size());
+    bool const fits = ms >= interval_min_ms && ms <= interval_max_ms;
+    return whole && fits ? std::optional(Duration(ms)) : std::nullopt;
+}
+
+bool sends_metrics() { return variable(metrics_variable) != "none"; }
+
+std::unique_ptr<telemetry::MeasureExporter> measure_exporter(config::Config const& config,
+                                                             runtime::World& world,
+                                                             telemetry::Resource resource) {
+    if (!sends_metrics()) return nullptr;
+    return std::make_unique<telemetry::MeasureExporter>(
+        telemetry::MeasureExporter::World{world.loop, world.clock, world.http},
+        telemetry::MeasureExporter::Options{
+            .url = endpoint_of(config.telemetry) + "/v1/metrics",
+            .headers = headers_of(config.telemetry),
+            .resource = std::move(resource),
+            .every = interval_of_variable().value_or(Duration(interval_default_ms))});
 }
 
 std::string provider_of(config::ModelKind kind) {
@@ -138,6 +169,12 @@ Result<void> check_telemetry(config::Config const& config) {
     if (endpoint_of(config.telemetry).empty()) return {};
     if (auto const wrong = config::misfit(config::Form::url, endpoint_of(config.telemetry)))
         return fail(Code::bad_value, std::string(endpoint_variable) + ": " + *wrong);
+    if (!interval_of_variable())
+        return fail(Code::bad_value, std::string(interval_variable) +
+                                         ": must be milliseconds from 1000 to 86400000");
+    if (std::string const how = variable(metrics_variable);
+        !how.empty() && how != "none" && how != "otlp")
+        return fail(Code::bad_value, std::string(metrics_variable) + ": must be otlp or none");
     if (!config.telemetry.headers.empty()) return {};
     if (auto headers = headers_of_variable(); !headers) return std::unexpected(headers.error());
     return {};
@@ -152,22 +189,32 @@ session::TraceRules trace_rules(config::Config const& config) {
 std::unique_ptr<Telemetry> Telemetry::of(config::Config const& config, runtime::World& world,
                                          port::Journal& journal) {
     if (endpoint_of(config.telemetry).empty()) return nullptr;
-    return std::unique_ptr<Telemetry>(new Telemetry(config, world, journal));
+    return std::unique_ptr<Telemetry>(
+        new Telemetry(config, world, journal, resource_of(config.telemetry, world.entropy)));
 }
 
-Telemetry::Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal)
+Telemetry::Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal,
+                     telemetry::Resource const& resource)
     : clock_(world.clock),
       rules_(trace_rules(config)),
       exporter_({world.loop, world.clock, world.entropy, world.http},
-                export_options(config.telemetry, world.entropy)),
-      tracer_(journal, exporter_, span_options(config)) {}
+                export_options(config.telemetry, resource)),
+      tracer_(journal, exporter_, span_options(config)),
+      measures_(measure_exporter(config, world, resource)) {}
 
 void Telemetry::attach_to(serve::ServingSettings& settings) {
     settings.recorded = [this](session::State const& state, auto const& records) {
         tracer_.appended(state, records);
     };
     settings.exports = [this] { return std::optional(exporter_.status()); };
+    if (measures_) {
+        settings.metric_exports = [this] { return std::optional(measures_->status()); };
+        settings.measured = [this](port::MeasureSource source) {
+            measures_->start(std::move(source));
+        };
+    }
     settings.ended = [this](port::Fn<void()> then) {
+        if (measures_) measures_->stop();
         exporter_.flush(flush_limit, std::move(then));
     };
     settings.webhooks.outgoing.tracing = rules_;

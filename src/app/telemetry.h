@@ -1,11 +1,12 @@
 #pragma once
-// [telemetry], or the variables of OpenTelemetry in its place: traces of the server's sessions,
-// sent to a collector.
+// [telemetry], or the variables of OpenTelemetry in its place: traces of the server's sessions and
+// the server's metrics, sent to a collector.
 
 #include "config/config.h"
 #include "runtime/node.h"
 #include "serve/serving.h"
 #include "telemetry/exporter.h"
+#include "telemetry/measure_exporter.h"
 #include "telemetry/tracer.h"
 
 #include <memory>
@@ -27,7 +28,8 @@ public:
     void attach_to(serve::ServingSettings& settings);
 
 private:
-    Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal);
+    Telemetry(config::Config const& config, runtime::World& world, port::Journal& journal,
+              telemetry::Resource const& resource);
     void attempted(webhook::Attempt const& attempt);
 
     static constexpr Duration flush_limit{1'000};
@@ -36,6 +38,7 @@ private:
     session::TraceRules const rules_;
     telemetry::Exporter exporter_;
     telemetry::Tracer tracer_;
+    std::unique_ptr<telemetry::MeasureExporter> const measures_;  // null: metrics are not sent
 };
 
 }  // namespace dormouse::app

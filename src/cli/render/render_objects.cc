@@ -435,13 +435,15 @@ std::string indexes_text(json::View indexes, Time now) {
     return out;
 }
 
-std::string traces_text(json::View traces, Time now) {
+// Of traces or metrics; `unit` is what is counted.
+std::string export_text(std::string name, json::View traces, std::string const& unit, Time now) {
     if (traces.kind() != json::Kind::object) return {};
-    std::string out = "traces    " + safe(traces["endpoint"]) + ": ";
+    name.resize(10, ' ');
+    std::string out = name + safe(traces["endpoint"]) + ": ";
     out += traces["ok"].boolean_or(false) ? "ok" : safe(traces["why"]);
     if (auto const since = traces["failingSince"].integer())
         out += "; failing since " + ago(*since, now);
-    return out + "; " + counted(traces["dropped"].integer_or(0), "span") + " dropped\n";
+    return out + "; " + counted(traces["dropped"].integer_or(0), unit) + " dropped\n";
 }
 
 std::string queues_text(json::View queues, Time now) {
@@ -510,10 +512,15 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
         out += style(Paint::yellow, "sign-in needed") + "\n  MCP server " + safe(one["server"]) +
                "\n    next: " + safe(one["next"]) + "\n";
     });
+    report["concerns"].elements([&](json::View one) {
+        out += style(Paint::yellow, "look at " + safe(one["about"])) + "\n  " + safe(one["why"]) +
+               "\n    next: " + safe(one["next"]) + "\n";
+    });
     return out + mcp_servers_text(report["mcpServers"]) + nodes_text(report["nodes"]) +
            others_text(report["others"]) + indexes_text(report["indexes"], now) +
-           traces_text(report["traces"], now) + copy_text(report["copy"], now) +
-           queues_text(report["queues"], now);
+           export_text("traces", report["traces"], "span", now) +
+           export_text("metrics", report["metrics"], "report", now) +
+           copy_text(report["copy"], now) + queues_text(report["queues"], now);
 }
 
 std::string repair_text(json::View report, Style style) {

@@ -1,5 +1,5 @@
 #pragma once
-// How the export of traces to a collector goes.
+// How the export of traces or metrics to a collector goes.
 
 #include <dormouse/time.h>
 
@@ -11,8 +11,8 @@ namespace dormouse::port {
 
 struct ExportStatus {
     std::string endpoint;        // without what could be a secret
-    std::uint64_t exported = 0;  // spans that the collector took
-    std::uint64_t dropped = 0;   // spans that it will never get
+    std::uint64_t exported = 0;  // spans, or reports of all metrics, that the collector took
+    std::uint64_t dropped = 0;   // those that it will never get
     std::uint64_t failures = 0;  // attempts that failed
     std::uint64_t waiting = 0;   // spans in the queue
     std::string why = {};        // of the newest attempt, if it failed

@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "base/url.h"
 #include "http/resources/devices/device_changes.h"
+#include "http/resources/operations/handlers.h"
 #include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/oidc_sign_in.h"
 #include "http/resources/webhooks/webhooks.h"
@@ -93,10 +94,15 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
     if (settings.indexes) metrics_.indexes = settings.indexes;
     if (settings.exports) metrics_.exports = settings.exports;
     if (settings.copy) metrics_.copy = settings.copy;
+    if (settings.metric_exports) metrics_.metric_exports = settings.metric_exports;
     metrics_.connections = [this] {
         auto const counts = http_.counts();
         return http::Metrics::Connections{counts.connections, counts.streams, counts.refused};
     };
+    if (settings.measured)
+        settings.measured({metrics_.start(), [this](auto done) {
+                               http::collect_metrics(api_.services(), std::move(done));
+                           }});
 }
 
 Serving::~Serving() {

@@ -15,6 +15,7 @@
 #include "port/copies.h"
 #include "port/exports.h"
 #include "port/index.h"
+#include "port/measure.h"
 #include "port/process.h"
 #include "runtime/node.h"
 #include "serve/memory_gate.h"
@@ -73,6 +74,10 @@ struct ServingSettings {
     std::function<void(port::Fn<void()> then)> released = {};
     // Reloads the configuration. Empty: there is none.
     std::function<void(port::Fn<void(Result<http::ReloadReport>)> done)> reload = {};
+    // Of the export of metrics, as `exports`.
+    std::function<std::optional<port::ExportStatus>()> metric_exports = {};
+    // Gets the source of the metrics, which lasts until `ended` is called. May be empty.
+    std::function<void(port::MeasureSource)> measured = {};
 };
 
 // What may change while it serves.

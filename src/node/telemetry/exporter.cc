@@ -17,8 +17,9 @@ bool may_be_sent_again(int status) {
     return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-// For people: without user, password and query.
-std::string shown(std::string url) {
+}  // namespace
+
+std::string shown_endpoint(std::string url) {
     url.resize(std::min(url.find('?'), url.size()));
     auto const scheme = url.find("://");
     auto const at = url.find('@');
@@ -27,10 +28,8 @@ std::string shown(std::string url) {
     return url;
 }
 
-}  // namespace
-
 Exporter::Exporter(World world, Options options) : world_(world), options_(std::move(options)) {
-    status_.endpoint = shown(options_.url);
+    status_.endpoint = shown_endpoint(options_.url);
 }
 
 Exporter::~Exporter() {

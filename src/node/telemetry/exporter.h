@@ -14,6 +14,9 @@
 
 namespace dormouse::telemetry {
 
+// For people: without user, password and query.
+[[nodiscard]] std::string shown_endpoint(std::string url);
+
 class Exporter {
 public:
     struct World {

@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "json/json.h"
+#include "telemetry/otlp_write.h"
 
 #include <algorithm>
 #include <charconv>
@@ -11,29 +12,6 @@ namespace dormouse::telemetry {
 namespace {
 
 constexpr int status_error = 2;
-
-std::string nanoseconds(Time time) { return std::to_string(to_ms(time)) + "000000"; }
-
-void write_value(json::Writer& out, std::string const& value) {
-    out.begin_object().member("stringValue", value).end_object();
-}
-void write_value(json::Writer& out, std::int64_t value) {
-    out.begin_object().member("intValue", std::to_string(value)).end_object();
-}
-void write_value(json::Writer& out, bool value) {
-    out.begin_object().member("boolValue", value).end_object();
-}
-void write_value(json::Writer& out, std::vector<std::string> const& values) {
-    out.begin_object().key("arrayValue").begin_object().key("values").begin_array();
-    for (std::string const& value : values) write_value(out, value);
-    out.end_array().end_object().end_object();
-}
-
-template <class T> void write_attribute(json::Writer& out, std::string_view key, T const& value) {
-    out.begin_object().member("key", key).key("value");
-    write_value(out, value);
-    out.end_object();
-}
 
 void write_attributes(json::Writer& out, Span const& span) {
     out.key("attributes").begin_array();
@@ -74,23 +52,20 @@ std::string span_json(Span const& span) {
 std::string traces_json(Resource const& resource, std::span<std::string const> spans) {
     json::Writer out;
     out.begin_object().key("resourceSpans").begin_array().begin_object();
-    out.key("resource").begin_object().key("attributes").begin_array();
-    write_attribute(out, "service.name", resource.service);
-    write_attribute(out, "service.version", resource.version);
-    write_attribute(out, "service.instance.id", resource.instance);
-    out.end_array().end_object().key("scopeSpans").begin_array().begin_object();
-    out.key("scope").begin_object().member("name", "dormouse");
-    out.member("version", resource.version).end_object().key("spans").begin_array();
+    write_resource(out, resource);
+    out.key("scopeSpans").begin_array().begin_object();
+    write_scope(out, resource);
+    out.key("spans").begin_array();
     for (std::string const& span : spans) out.raw(span);
     out.end_array().end_object().end_array().end_object().end_array();
     return out.end_object().take();
 }
 
-Taken read_taken(std::string_view body) {
+Taken read_taken(std::string_view body, std::string_view member) {
     auto const checked = json::check(body);
     if (!checked) return {};
     json::View const partial = json::View(*checked)["partialSuccess"];
-    json::View const rejected = partial["rejectedSpans"];
+    json::View const rejected = partial[member];
     Taken out{.why = partial["errorMessage"].string_or("")};
     std::string const text = rejected.string_or(std::to_string(rejected.integer_or(0)));
     std::from_chars(text.data(), text.data() + text.size(), out.rejected);

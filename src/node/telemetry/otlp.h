@@ -29,7 +29,7 @@ struct Taken {
     std::uint64_t rejected = 0;
     std::string why = {};
 };
-// A body that cannot be read rejects nothing.
-[[nodiscard]] Taken read_taken(std::string_view body);
+// `member` holds how many were rejected. A body that cannot be read rejects nothing.
+[[nodiscard]] Taken read_taken(std::string_view body, std::string_view member = "rejectedSpans");
 
 }  // namespace dormouse::telemetry

@@ -1,6 +1,7 @@
 #include "http/resources/operations/handlers.h"
 
 #include "http/resources/mcp/sign_in.h"
+#include "http/resources/operations/concerns.h"
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/placed.h"
@@ -23,6 +24,8 @@ namespace {
 
 // Work that is overdue by more than this, and that nothing drives, is stuck (P5).
 constexpr Duration overdue{10'000};
+constexpr Duration lately{24LL * 3'600'000};  // failed turns are shown for so long
+constexpr std::size_t agents_max = 20;
 constexpr std::size_t parked_max = 1'000;
 constexpr std::uint32_t due_max = 100'000;
 constexpr std::uint32_t step = 64;          // calls, then times, in one read
@@ -62,6 +65,8 @@ struct Doctor {
     std::optional<port::Due> after_time = {};
     std::uint64_t looked_at = 0;
     FoundByKind found = {};
+    ConcernFacts facts = {};
+    bool first = false;  // this is the first answer, which has the concerns
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
 };
@@ -72,6 +77,9 @@ struct Overdue {
     std::vector<port::Due> due;
     std::optional<Time> next;
     std::vector<port::OutboxRow> mail;  // needs a person to continue
+    std::uint64_t given_up = 0;         // deliveries
+    Metrics::Disk disk = {};
+    std::optional<Time> backup = {};
 };
 
 std::optional<Need> need_of(State const& state, Call const& call) {
@@ -236,7 +244,7 @@ Result<void> drop_unreadable(port::JournalStore& store, Time now, std::vector<po
     return {};
 }
 
-Result<Overdue> check_times(port::Store& store, Time now) {
+Result<Overdue> check_times(port::Store& store, Time now, std::string const& directory) {
     auto due = store.due(now, std::nullopt, due_max);
     if (!due) return std::unexpected(std::move(due.error()));
     if (auto done = drop_unreadable(store, now, *due); !done)
@@ -245,7 +253,11 @@ Result<Overdue> check_times(port::Store& store, Time now) {
     if (!next) return std::unexpected(std::move(next.error()));
     auto mail = store.due_messages(std::string(runner::quarantined_kind), Time::max(), parked_max);
     if (!mail) return std::unexpected(std::move(mail.error()));
-    return Overdue{std::move(*due), *next, std::move(*mail)};
+    auto given_up = store.count_given_up(now + Duration(1), parked_max);
+    if (!given_up) return std::unexpected(std::move(given_up.error()));
+    return Overdue{
+        std::move(*due),       *next, std::move(*mail), *given_up, Metrics::disk_of(directory),
+        last_backup(directory)};
 }
 
 void add_quarantined_mail(Findings& blocked, port::OutboxRow const& row) {
@@ -316,6 +328,49 @@ void add_overdue(Doctor& d, Overdue const& found) {
     d.next_wake = found.next;
 }
 
+// Whether the effective configuration sends links to people.
+bool notifies_people(Json const& config) {
+    bool found = false;
+    json::View(config)["sections"].elements([&](json::View section) {
+        found = found || section["heading"].string_or("") == "[[notify]]";
+    });
+    return found;
+}
+
+// What is known without reading sessions.
+void add_facts(Doctor& d, Overdue const& found) {
+    Services& services = d.api.services();
+    Time const now = services.runner.now();
+    ConcernFacts& facts = d.facts;
+    d.first = true;
+    facts.rejected_keys = services.metrics.troubles().rejected_keys();
+    facts.failed_turns = services.metrics.troubles().failed_since(now - lately);
+    facts.given_up = found.given_up;
+    facts.notifies = notifies_people(services.facts.config);
+    facts.public_url = services.gate.base_url();
+    facts.disk_free = found.disk.free;
+    facts.disk_size = found.disk.size;
+    if (found.disk.free) {
+        services.metrics.disk_trend().note(now, *found.disk.free);
+        facts.until_full = services.metrics.disk_trend().until_full(now, *found.disk.free);
+    }
+    facts.clock_jumped = services.runner.clock().holding();
+    OpenFiles const files = open_files();
+    facts.files_open = files.open;
+    facts.files_max = files.max;
+    facts.backed_up_here = found.disk.database.has_value();
+    facts.backup = found.backup;
+    facts.first_start = services.facts.starts.empty() ? now : services.facts.starts.front().started;
+}
+
+void add_missing_agent(Doctor& d, port::SessionRow const& row) {
+    bool const open = row.status != "completed" && row.status != "deleted";
+    bool const room =
+        d.facts.missing_agents.size() < agents_max || d.facts.missing_agents.contains(row.agent);
+    if (open && room && row.agent != no_agent && !d.api.services().catalogue.has_agent(row.agent))
+        ++d.facts.missing_agents[row.agent];
+}
+
 // About running agents: part of the first answer.
 Findings find_not_asking(port::Catalogue const& catalogue) {
     Findings out;
@@ -360,23 +415,26 @@ void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
     NodeFacts const node{runner.resident(), runner.resident_bytes(), runner.clock().holding()};
-    d.x->json(200, object_text(DoctorAnswer{
-                       .found = d.found,
-                       .looked_at = d.looked_at,
-                       .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
-                       .store = store.empty() ? std::nullopt : std::optional(store),
-                       .nodes = {node},
-                       .others = d.api.others(),
-                       .held = runner.held(),
-                       .outstanding = d.outstanding,
-                       .next_wake = d.next_wake,
-                       .models = d.api.services().metrics.models(),
-                       .sign_ins = needed_sign_ins(d.api.services()),
-                       .mcp_servers = mcp_servers_of(d.api.services()),
-                       .indexes = indexes_of(d.api.services()),
-                       .traces = exports_of(d.api.services()),
-                       .copy = copy_of(d.api.services()),
-                   }));
+    d.x->json(200,
+              object_text(DoctorAnswer{
+                  .found = d.found,
+                  .looked_at = d.looked_at,
+                  .next = at_end ? std::nullopt : std::optional(cursor_of(d)),
+                  .store = store.empty() ? std::nullopt : std::optional(store),
+                  .nodes = {node},
+                  .others = d.api.others(),
+                  .held = runner.held(),
+                  .outstanding = d.outstanding,
+                  .next_wake = d.next_wake,
+                  .concerns = d.first ? concerns_of(d.facts, runner.now()) : std::vector<Concern>(),
+                  .models = d.api.services().metrics.models(),
+                  .sign_ins = needed_sign_ins(d.api.services()),
+                  .mcp_servers = mcp_servers_of(d.api.services()),
+                  .indexes = indexes_of(d.api.services()),
+                  .traces = exports_of(d.api.services()),
+                  .metrics = d.api.services().metrics.metric_exports(),
+                  .copy = copy_of(d.api.services()),
+              }));
 }
 
 std::uint32_t next_step(Doctor& d) {
@@ -439,6 +497,7 @@ void find_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
               [d, pages](Result<std::vector<port::SessionRow>> rows) {
                   if (!rows) return d->x->fail(rows.error());
                   for (port::SessionRow const& row : *rows) {
+                      add_missing_agent(*d, row);
                       if (row.status != "error") continue;
                       std::string next = "read why: dormouse show " + row.id.text();
                       next += "; try again: dormouse retry " + row.id.text();
@@ -461,12 +520,12 @@ void get_doctor(Api& api, ExchangePtr const& x) {
     if (query.error) return x->fail(*query.error);
     if (d->after || d->by_time) return check_next_waiting(d);  // the first answer had the rest
     d->found.not_asking = find_not_asking(api.services().catalogue);
-    auto question = [now = api.services().runner.now()](port::Store& store) {
-        return check_times(store, now);
-    };
+    auto question = [now = api.services().runner.now(), directory = api.services().facts.data](
+                        port::Store& store) { return check_times(store, now, directory); };
     port::ask(api.services().journal, std::move(question), [d](Result<Overdue> found) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);
+        add_facts(*d, *found);
         find_errors(d, 0, pages_max);
     });
 }

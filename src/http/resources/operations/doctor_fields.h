@@ -2,6 +2,7 @@
 // The members of the answer of doctor (http/objects/fields.h).
 
 #include "http/objects/fields.h"
+#include "http/resources/operations/concerns.h"
 #include "port/copies.h"
 #include "port/exports.h"
 #include "port/foreign_sign_in.h"
@@ -61,6 +62,13 @@ inline constexpr auto rows<port::ForeignServer> = object(
           "person must sign in, for the first time or with more rights, or again. good."),
     field("why", or_null(&port::ForeignServer::why), "The newest failure; else null."));
 
+template <>
+inline constexpr auto rows<Concern> =
+    object("", "",
+           field("about", &Concern::about,
+                 "agents, backup, clock, deliveries, disk, files, key, public_url or turns."),
+           field("why", &Concern::why), field("next", &Concern::next, "What to do."));
+
 struct FoundByKind {
     Findings stuck = {};
     Findings blocked = {};
@@ -110,9 +118,10 @@ inline constexpr auto rows<port::ExportStatus> =
            field("why", or_null(&port::ExportStatus::why), "Why it failed; else null."),
            field("failingSince", &port::ExportStatus::failing_since,
                  "In milliseconds since the Unix epoch; null: it does not fail."),
-           field("exported", &port::ExportStatus::exported, "Spans that the collector took."),
-           field("dropped", &port::ExportStatus::dropped, "Spans that it will never get."),
-           field("waiting", &port::ExportStatus::waiting, "Spans that wait for it."));
+           field("exported", &port::ExportStatus::exported,
+                 "Spans, or reports of all metrics, that the collector took."),
+           field("dropped", &port::ExportStatus::dropped, "Those that it will never get."),
+           field("waiting", &port::ExportStatus::waiting, "Those that wait for it."));
 
 template <>
 inline constexpr auto rows<port::CopyStatus> =
@@ -136,11 +145,13 @@ struct DoctorAnswer {
     bool held = false;
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
+    std::vector<Concern> concerns = {};
     std::vector<port::ModelLoad> models = {};
     std::vector<NeededSignIn> sign_ins = {};
     std::vector<port::ForeignServer> mcp_servers = {};
     std::vector<port::IndexStatus> indexes = {};
     std::optional<port::ExportStatus> traces = {};
+    std::optional<port::ExportStatus> metrics = {};
     std::optional<port::CopyStatus> copy = {};
 };
 
@@ -174,6 +185,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("signIns", &DoctorAnswer::sign_ins,
           "MCP servers that do nothing until a person signs in to them."),
     field("mcpServers", &DoctorAnswer::mcp_servers, "The MCP servers that agents use."),
+    field("concerns", &DoctorAnswer::concerns,
+          "What to look at before it becomes a problem; in the first answer."),
     nested("counts", "How many there are of each.", field("stuck", counted<&FoundByKind::stuck>),
            field("blocked", counted<&FoundByKind::blocked>),
            field("inDoubt", counted<&FoundByKind::in_doubt>),
@@ -189,6 +202,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
     field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
     field("traces", &DoctorAnswer::traces,
           "The export of traces to a collector; null: none is configured."),
+    field("metrics", &DoctorAnswer::metrics,
+          "The export of metrics to a collector; null: none is configured."),
     field("copy", &DoctorAnswer::copy,
           "The continuous copy of the data directory; null: none is configured."),
     field("held", &DoctorAnswer::held,

@@ -17,20 +17,26 @@ std::string number(double value) {
     return {text, end};
 }
 
-// The format escapes backslash, quote and line feed; other control bytes and invalid UTF-8 are not
-// allowed.
-void append_label(std::string& out, std::string_view value) {
-    value = value.substr(0, label_max);
-    bool const clean = valid_utf8(value);
+// Without control bytes and invalid UTF-8, which no format allows.
+std::string clean(std::string_view value) {
+    bool const valid = valid_utf8(value);
+    std::string out;
     for (char const c : value) {
         auto const byte = static_cast<unsigned char>(c);
+        bool const bad = (byte < 0x20 && c != '\n') || byte == 0x7f || (byte > 0x7f && !valid);
+        out += bad ? '?' : c;
+    }
+    return out;
+}
+
+// The format escapes backslash, quote and line feed.
+void append_label(std::string& out, std::string_view value) {
+    for (char const c : value) {
         if (c == '\n') {
             out += "\\n";
-        } else if (c == '\\' || c == '"') {
-            out += '\\';
-            out += c;
         } else {
-            out += byte < 0x20 || byte == 0x7f || (byte > 0x7f && !clean) ? '?' : c;
+            if (c == '\\' || c == '"') out += '\\';
+            out += c;
         }
     }
 }
@@ -43,59 +49,104 @@ void Histogram::observe(double value) {
     sum_ += value;
 }
 
-void Exposition::family(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = name;
-    out_.append("# HELP ").append(name).append(" ").append(help);
-    out_.append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
+void Exposition::family(std::string_view name, port::MeasureKind kind, std::string_view help) {
+    families_.push_back({.name = name, .help = help, .kind = kind});
 }
 
-void Exposition::line(std::string_view suffix, std::string const& value, Labels labels) {
-    out_.append(name_).append(suffix);
-    char before = '{';
-    for (auto const& [key, text] : labels) {
-        out_ += before;
-        out_.append(key).append("=\"");
-        append_label(out_, text);
-        out_ += '"';
-        before = ',';
-    }
-    if (labels.size() > 0) out_ += '}';
-    out_.append(" ").append(value).append("\n");
+void Exposition::add(std::variant<std::uint64_t, double> value, Labels labels) {
+    port::Measurement one{.value = value};
+    for (auto const& [key, text] : labels)
+        one.labels.emplace_back(std::string(key), clean(text.substr(0, label_max)));
+    families_.back().values.push_back(std::move(one));
 }
 
 Exposition& Exposition::counter(std::string_view name, std::string_view help) {
-    family(name, "counter", help);
+    family(name, port::MeasureKind::counter, help);
     return *this;
 }
 
 Exposition& Exposition::gauge(std::string_view name, std::string_view help) {
-    family(name, "gauge", help);
+    family(name, port::MeasureKind::gauge, help);
     return *this;
 }
 
 Exposition& Exposition::sample(std::uint64_t value, Labels labels) {
-    line("", std::to_string(value), labels);
+    add(value, labels);
     return *this;
 }
 
 Exposition& Exposition::sample(double value, Labels labels) {
-    line("", number(value), labels);
+    add(value, labels);
     return *this;
 }
 
 Exposition& Exposition::histogram(std::string_view name, std::string_view help,
                                   Histogram const& values) {
-    family(name, "histogram", help);
-    std::uint64_t until = 0;
-    for (std::size_t i = 0; i < values.in().size(); ++i) {
-        until += values.in()[i];
-        bool const last = i == values.bounds().size();
-        line("_bucket", std::to_string(until),
-             {{"le", last ? "+Inf" : number(values.bounds()[i])}});
-    }
-    line("_sum", number(values.sum()), {});
-    line("_count", std::to_string(until), {});
+    family(name, port::MeasureKind::histogram, help);
+    families_.back().distribution = {{values.bounds().begin(), values.bounds().end()},
+                                     {values.in().begin(), values.in().end()},
+                                     values.sum()};
     return *this;
+}
+
+namespace {
+
+using PlainLabels = std::vector<std::pair<std::string, std::string>>;
+
+std::string_view word(port::MeasureKind kind) {
+    switch (kind) {
+        case port::MeasureKind::counter: return "counter";
+        case port::MeasureKind::gauge: return "gauge";
+        case port::MeasureKind::histogram: return "histogram";
+    }
+    return "";
+}
+
+void add_line(std::string& out, std::string const& name, std::string const& value,
+              PlainLabels const& labels) {
+    out.append(name);
+    char before = '{';
+    for (auto const& [key, text] : labels) {
+        out += before;
+        out.append(key).append("=\"");
+        append_label(out, text);
+        out += '"';
+        before = ',';
+    }
+    if (!labels.empty()) out += '}';
+    out.append(" ").append(value).append("\n");
+}
+
+void add_distribution(std::string& out, std::string const& name, port::Distribution const& all) {
+    std::uint64_t until = 0;
+    for (std::size_t i = 0; i < all.counts.size(); ++i) {
+        until += all.counts[i];
+        bool const last = i == all.bounds.size();
+        add_line(out, name + "_bucket", std::to_string(until),
+                 {{"le", last ? "+Inf" : number(all.bounds[i])}});
+    }
+    add_line(out, name + "_sum", number(all.sum), {});
+    add_line(out, name + "_count", std::to_string(until), {});
+}
+
+}  // namespace
+
+std::string prometheus_text(std::vector<port::MeasureFamily> const& families) {
+    std::string out;
+    for (port::MeasureFamily const& family : families) {
+        std::string const name(family.name);
+        out.append("# HELP ").append(name).append(" ").append(family.help);
+        out.append("\n# TYPE ").append(name).append(" ").append(word(family.kind)).append("\n");
+        for (port::Measurement const& one : family.values) {
+            auto const* const whole = std::get_if<std::uint64_t>(&one.value);
+            add_line(out, name,
+                     whole ? std::to_string(*whole) : number(std::get<double>(one.value)),
+                     one.labels);
+        }
+        if (family.kind == port::MeasureKind::histogram)
+            add_distribution(out, name, family.distribution);
+    }
+    return out;
 }
 
 }  // namespace dormouse::http

@@ -1,5 +1,7 @@
 #pragma once
-// Writes Prometheus' text format 0.0.4: families of samples, with escaped labels.
+// Metrics as families of samples, and as Prometheus' text format with escaped labels.
+
+#include "port/measure.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -29,6 +31,7 @@ private:
     double sum_ = 0;
 };
 
+// Collects families of samples. Names and helps are constants.
 class Exposition {
 public:
     using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
@@ -40,14 +43,16 @@ public:
     Exposition& sample(double value, Labels labels = {});
     Exposition& histogram(std::string_view name, std::string_view help, Histogram const& values);
 
-    [[nodiscard]] std::string take() { return std::move(out_); }
+    [[nodiscard]] std::vector<port::MeasureFamily> take() { return std::move(families_); }
 
 private:
-    void family(std::string_view name, std::string_view type, std::string_view help);
-    void line(std::string_view suffix, std::string const& value, Labels labels);
+    void family(std::string_view name, port::MeasureKind kind, std::string_view help);
+    void add(std::variant<std::uint64_t, double> value, Labels labels);
 
-    std::string name_;
-    std::string out_;
+    std::vector<port::MeasureFamily> families_;
 };
+
+// Prometheus' text format 0.0.4.
+[[nodiscard]] std::string prometheus_text(std::vector<port::MeasureFamily> const& families);
 
 }  // namespace dormouse::http

@@ -3,6 +3,7 @@
 // routes.cc.
 
 #include "http/resources/shared.h"
+#include "port/measure.h"
 
 namespace dormouse::http {
 
@@ -33,6 +34,8 @@ void post_reload(Api& api, ExchangePtr const& x);
 // repair.cc
 void post_repair(Api& api, ExchangePtr const& x);
 
+// server.cc: what GET /metrics shows.
+void collect_metrics(Services& services, port::Fn<void(std::vector<port::MeasureFamily>)> done);
 // server.cc: answers with the metrics in Prometheus' text format.
 void answer_metrics(Services& services, std::shared_ptr<Responder> responder);
 

@@ -47,6 +47,7 @@ std::string_view outcome_word(ToolOutcome const& outcome) {
 // What settles a call and what continues because of it are in one append, so latency needs no
 // memory: from the time of the outcome to now, when its consequence is durable.
 void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& records, Time now) {
+    troubles_.appended(state, records);
     bool settled = false;
     Time settled_at{};
     for (wire::RecordPtr const& record : records) {

@@ -5,6 +5,7 @@
 
 #include "base/enum_words.h"
 #include "http/resources/operations/exposition.h"
+#include "http/resources/operations/troubles.h"
 #include "port/copies.h"
 #include "port/effects.h"
 #include "port/exports.h"
@@ -19,6 +20,13 @@
 #include <vector>
 
 namespace dormouse::http {
+
+// Of this process: files, sockets and pipes.
+struct OpenFiles {
+    std::uint64_t open = 0;
+    std::uint64_t max = 0;
+};
+[[nodiscard]] OpenFiles open_files();
 
 class Metrics final : public port::Meter {
 public:
@@ -42,6 +50,9 @@ public:
     // One attempt to deliver an outgoing message. `failed`: there will be another one.
     enum class DeliveryEnd : std::uint8_t { delivered, failed, given_up };
     void delivery_ended(DeliveryEnd end) { ++deliveries_[static_cast<std::size_t>(end)]; }
+
+    [[nodiscard]] Troubles const& troubles() const { return troubles_; }
+    [[nodiscard]] DiskTrend& disk_trend() { return disk_trend_; }
 
     // ---- read at a scrape
     using ModelLoad = port::ModelLoad;
@@ -73,6 +84,10 @@ public:
     std::function<std::optional<port::CopyStatus>()> copy = [] {
         return std::optional<port::CopyStatus>();
     };
+    // Of the metrics themselves.
+    std::function<std::optional<port::ExportStatus>()> metric_exports = [] {
+        return std::optional<port::ExportStatus>();
+    };
     std::function<Connections()> connections = [] { return Connections(); };
 
     // Counts from the store. Each stops at the limit of its query.
@@ -100,7 +115,9 @@ public:
     // Asks the file system; it may block. `directory` is empty: there is none.
     [[nodiscard]] static Disk disk_of(std::string const& directory);
     // Omits the gauges of what did not answer.
-    [[nodiscard]] std::string text(runner::Runner const& runner, Asked const& asked) const;
+    [[nodiscard]] std::vector<port::MeasureFamily> collect(runner::Runner const& runner,
+                                                           Asked const& asked) const;
+    [[nodiscard]] Time start() const { return start_; }
 
 private:
     using Counts = std::map<std::string, std::uint64_t, std::less<>>;
@@ -159,6 +176,8 @@ private:
     Histogram resume_{latency_bounds};
     Histogram batch_{batch_bounds};
     Histogram commit_{latency_bounds};
+    Troubles troubles_;
+    DiskTrend disk_trend_;
 };
 
 }  // namespace dormouse::http

@@ -14,7 +14,8 @@ using namespace session;
 TEST(Exposition, ControlBytes_AreEscapedOrDropped) {
     Exposition out;
     out.gauge("a_b", "help").sample(std::uint64_t{7}, {{"x", "q\"b\\n\nc\rd\xff"}});
-    EXPECT_EQ(out.take(), "# HELP a_b help\n# TYPE a_b gauge\na_b{x=\"q\\\"b\\\\n\\nc?d?\"} 7\n");
+    EXPECT_EQ(prometheus_text(out.take()),
+              "# HELP a_b help\n# TYPE a_b gauge\na_b{x=\"q\\\"b\\\\n\\nc?d?\"} 7\n");
 }
 
 TEST(Exposition, Histogram_IsCumulativeWithInclusiveBounds) {
@@ -23,7 +24,7 @@ TEST(Exposition, Histogram_IsCumulativeWithInclusiveBounds) {
     for (double const value : {0.25, 0.5, 1.0, 3.0}) histogram.observe(value);
     Exposition out;
     out.histogram("h", "help", histogram);
-    EXPECT_EQ(out.take(),
+    EXPECT_EQ(prometheus_text(out.take()),
               "# HELP h help\n# TYPE h histogram\nh_bucket{le=\"0.5\"} 2\nh_bucket{le=\"2\"} 3\n"
               "h_bucket{le=\"+Inf\"} 4\nh_sum 4.75\nh_count 4\n");
 }

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-// Writes GET /metrics, family by family.
+// What GET /metrics shows, family by family.
 namespace dormouse::http {
 
 using session::Usage;
@@ -25,21 +25,6 @@ std::uint64_t resident_bytes() {
     std::uint64_t resident = 0;
     std::ifstream("/proc/self/statm") >> size >> resident;
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-std::uint64_t open_files() {
-    std::error_code error;
-    std::uint64_t count = 0;
-    std::filesystem::directory_iterator files("/proc/self/fd", error);
-    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error))
-        ++count;
-    return count;
-}
-
-std::uint64_t open_files_max() {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur;
 }
 
 void write_disk(Exposition& out, Metrics::Disk const& disk) {
@@ -66,7 +51,20 @@ std::uint64_t flag(bool yes) { return yes ? 1 : 0; }
 
 }  // namespace
 
-std::string Metrics::text(runner::Runner const& runner, Asked const& asked) const {
+OpenFiles open_files() {
+    OpenFiles out;
+    std::error_code error;
+    std::filesystem::directory_iterator files("/proc/self/fd", error);
+    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error))
+        ++out.open;
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    out.max = limit.rlim_cur;
+    return out;
+}
+
+std::vector<port::MeasureFamily> Metrics::collect(runner::Runner const& runner,
+                                                  Asked const& asked) const {
     auto const& stored = asked.stored;
     Exposition out;
     out.gauge("dormouse_store_answers", "1 while the store answers")
@@ -295,8 +293,9 @@ void Metrics::write_process(Exposition& out) const {
     out.gauge("process_start_time_seconds", "When the process started, since the Unix epoch")
         .sample(seconds_of(start_));
     out.gauge("process_resident_memory_bytes", "Resident memory").sample(resident_bytes());
-    out.gauge("process_open_fds", "Open file descriptors").sample(open_files());
-    out.gauge("process_max_fds", "How many it may open").sample(open_files_max());
+    OpenFiles const files = open_files();
+    out.gauge("process_open_fds", "Open file descriptors").sample(files.open);
+    out.gauge("process_max_fds", "How many it may open").sample(files.max);
     out.counter("process_cpu_seconds_total", "User and system CPU time").sample(cpu_seconds());
 }
 

@@ -62,8 +62,8 @@ void get_tools(Api& api, ExchangePtr const& x) {
     x->json(200, list_text(tools, {}));
 }
 
-// Answers even if the store does not: that is when metrics are needed.
-void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
+// Collects even if the store does not answer: that is when metrics are needed.
+void collect_metrics(Services& services, port::Fn<void(std::vector<port::MeasureFamily>)> done) {
     auto question = [now = services.runner.now(), directory = services.facts.data](
                         port::Store& store) -> Result<Metrics::Asked> {
         auto stored = Metrics::ask(store, now);
@@ -72,12 +72,18 @@ void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
     };
     port::ask(services.journal, std::move(question),
               [&metrics = services.metrics, &runner = services.runner,
-               responder = std::move(responder)](Result<Metrics::Asked> asked) {
-                  responder->reply({200,
-                                    "text/plain; version=0.0.4; charset=utf-8",
-                                    {},
-                                    metrics.text(runner, asked ? *asked : Metrics::Asked{})});
+               done = std::move(done)](Result<Metrics::Asked> asked) mutable {
+                  if (asked && asked->disk.free)
+                      metrics.disk_trend().note(runner.now(), *asked->disk.free);
+                  done(metrics.collect(runner, asked ? *asked : Metrics::Asked{}));
               });
+}
+
+void answer_metrics(Services& services, std::shared_ptr<Responder> responder) {
+    collect_metrics(services, [responder = std::move(responder)](auto const& families) {
+        responder->reply(
+            {200, "text/plain; version=0.0.4; charset=utf-8", {}, prometheus_text(families)});
+    });
 }
 
 void get_metrics(Api& api, ExchangePtr const& x) { answer_metrics(api.services(), x->responder); }

@@ -1,0 +1,43 @@
+#pragma once
+// What an operator should look at before it becomes a problem: part of GET /api/doctor.
+
+#include "http/resources/operations/troubles.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::http {
+
+struct Concern {
+    std::string about;  // agents, backup, clock, deliveries, disk, files, key, public_url, turns
+    std::string why;
+    std::string next;
+};
+
+// When the newest backup of a data directory was made; nullopt: none was made.
+inline constexpr char const* last_backup_name = "last_backup";
+[[nodiscard]] std::optional<Time> last_backup(std::string const& directory);
+
+struct ConcernFacts {
+    std::map<std::string, std::uint64_t> missing_agents = {};  // and how many sessions they have
+    std::map<std::string, std::string> rejected_keys = {};     // by agent
+    std::vector<Troubles::FailedTurn> failed_turns = {};       // of the last day
+    std::uint64_t given_up = 0;                                // deliveries
+    bool notifies = false;                                     // people are sent links
+    std::string public_url = {};                               // of the links
+    std::optional<std::uint64_t> disk_free = {}, disk_size = {};
+    std::optional<Duration> until_full = {};
+    bool clock_jumped = false;
+    std::uint64_t files_open = 0, files_max = 0;
+    bool backed_up_here = false;  // the store is in the data directory, which `backup` copies
+    std::optional<Time> backup = {};
+    Time first_start{};
+};
+
+// Pure.
+[[nodiscard]] std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now);
+
+}  // namespace dormouse::http

@@ -1,0 +1,64 @@
+#pragma once
+// What went wrong lately in turns and requests to models, for GET /api/doctor. Forgotten at a
+// restart. On the loop.
+
+#include "session/state.h"
+#include "wire/journal/record.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dormouse::http {
+
+class Troubles {
+public:
+    // `state`: of the session of these records, after them.
+    void appended(session::State const& state, std::vector<wire::RecordPtr> const& records);
+
+    struct FailedTurn {
+        Time at{};
+        SessionId session;
+        std::string why;
+    };
+    // Of the newest turns that failed, those since `since`; the newest is the last one.
+    [[nodiscard]] std::vector<FailedTurn> failed_since(Time since) const;
+    // Why the provider of the agent's model refused its key; without agents whose model has
+    // replied since.
+    [[nodiscard]] std::map<std::string, std::string> const& rejected_keys() const {
+        return rejected_;
+    }
+
+    static constexpr std::size_t turns_max = 100;
+    static constexpr std::size_t agents_max = 100;
+
+private:
+    void note(session::State const& state, session::Event const& event);
+
+    std::deque<FailedTurn> turns_;
+    std::map<std::string, std::string> rejected_;  // by agent
+};
+
+// How fast the free space of a disk shrinks.
+class DiskTrend {
+public:
+    // Keeps the first of each ten minutes of a day.
+    void note(Time now, std::uint64_t free);
+    // When nothing would be free; nullopt: it does not shrink, or was measured for too short a
+    // time.
+    [[nodiscard]] std::optional<Duration> until_full(Time now, std::uint64_t free) const;
+
+    static constexpr Duration every{600'000};
+    static constexpr Duration kept{24LL * 3'600'000};
+
+private:
+    struct Sample {
+        Time at{};
+        std::uint64_t free = 0;
+    };
+    std::deque<Sample> samples_;
+};
+
+}  // namespace dormouse::http

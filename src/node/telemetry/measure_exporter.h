@@ -1,0 +1,64 @@
+#pragma once
+// Sends all metrics to a collector by OTLP/HTTP, at an interval. Values are cumulative: a report
+// that is lost is made good by the next one, so nothing waits, and nothing is sent again. On the
+// loop.
+
+#include "base/scope.h"
+#include "port/exports.h"
+#include "port/http.h"
+#include "port/measure.h"
+#include "telemetry/otlp.h"
+
+#include <string>
+#include <vector>
+
+namespace dormouse::telemetry {
+
+class MeasureExporter {
+public:
+    struct World {
+        port::Loop& loop;
+        port::Clock const& clock;
+        port::HttpClient& http;
+    };
+    struct Options {
+        std::string url;  // of the metrics
+        std::vector<port::HttpHeader> headers = {};
+        Resource resource = {};
+        Duration every{60'000};
+    };
+    // Everything in `world` outlives this.
+    MeasureExporter(World world, Options options);
+    ~MeasureExporter();
+    MeasureExporter(MeasureExporter const&) = delete;
+    MeasureExporter& operator=(MeasureExporter const&) = delete;
+
+    // Sends the first report when the interval has passed. `source` lasts until stop().
+    void start(port::MeasureSource source);
+    void stop();
+    [[nodiscard]] port::ExportStatus status() const { return status_; }
+
+    static constexpr Duration time_limit{10'000};
+
+private:
+    // What is under way: a report that is collected or sent delays the next one.
+    enum class Phase : std::uint8_t { stopped, waiting, reporting };
+
+    void wait();
+    void collect();
+    void send(std::vector<port::MeasureFamily> const& families);
+    void answered(std::optional<port::HttpFailure> const& failure);
+    void failed(std::string const& why);
+
+    World world_;
+    Options options_;
+    port::MeasureSource source_ = {};
+    port::ExportStatus status_;
+    Phase phase_ = Phase::stopped;
+    port::HttpId request_ = 0;
+    port::HttpHead head_ = {};
+    std::string body_ = {};
+    Scope scope_;
+};
+
+}  // namespace dormouse::telemetry

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""`dormouse doctor` names what an operator should look at before it becomes a problem: missing
+agents, rejected keys, failed turns, links that only this machine can open, old backups."""
+import http.server
+import json
+import pathlib
+import tempfile
+import threading
+
+from dormouse import Case, main, run, wait_for
+from webhook_peers import Receiver
+
+DAY_S = 86_400
+
+
+class Provider:
+    """Refuses the key until `accepts` is set."""
+
+    def __init__(self):
+        outer = self
+        self.accepts = False
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers['Content-Length']))
+                if outer.accepts:
+                    chunk = {'choices': [{'index': 0, 'delta': {'content': 'well'},
+                                          'finish_reason': 'stop'}]}
+                    return self.say(200, 'text/event-stream',
+                                    f'data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n')
+                self.say(401, 'application/json', json.dumps({'error': {'message': 'bad key'}}))
+
+            def say(self, status, kind, text):
+                body = text.encode()
+                self.send_response(status)
+                self.send_header('Content-Type', kind)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f'http://127.0.0.1:{self.server.server_address[1]}/v1'
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Doctored(Case):
+    def setUp(self):
+        pass
+
+    def concerns(self):
+        return {one['about']: one for one in self.server.get('/api/doctor')['concerns']}
+
+    def doctor(self):
+        done = run('doctor', '--server', f'http://127.0.0.1:{self.server.port}', '--data',
+                   self.server.directory)
+        return done.returncode, done.stdout
+
+
+class Models(Doctored):
+    def test_rejected_key_is_named_until_it_is_accepted(self):
+        provider = Provider()
+        self.addCleanup(provider.close)
+        self.configured(f'''
+[server]
+demo = false
+[[model]]
+id = "main"
+kind = "openai-chat"
+model = "m"
+base_url = "{provider.url}"
+api_key_env = "THE_KEY"
+[[agent]]
+id = "ops"
+model = "main"
+''', THE_KEY='sk-sesame')
+        session = self.server.create('hello', agent='ops')['id']
+        found = self.concerns()
+        self.assertIn("the key of the model of 'ops' was rejected", found['key']['why'])
+        self.assertIn('api_key_env', found['key']['next'])
+        self.assertIn('1 turn failed', found['turns']['why'])
+        self.assertIn(session, found['turns']['next'])
+        status, text = self.doctor()
+        self.assertEqual(status, 0, 'no session is stuck')
+        self.assertIn('look at key', text)
+        self.assertNotIn('sk-sesame', text)
+        provider.accepts = True
+        self.server.create('hello', agent='ops')
+        wait_for(lambda: 'key' not in self.concerns(), what='the key is accepted')
+        self.server.advance(DAY_S + 60)
+        self.assertNotIn('turns', self.concerns())
+
+
+class Agents(Doctored):
+    def test_missing_agent_is_named_with_its_sessions(self):
+        text = '[server]\ndemo = false\n[[model]]\nid = "main"\nkind = "scripted"\n'
+        self.configured(text + '[[agent]]\nid = "ops"\nmodel = "main"\n')
+        path = pathlib.Path(self.server.arguments[1])
+        self.server.create('hello', agent='ops')
+        ended = self.server.create('hello', agent='ops')['id']
+        self.assertStatus(self.server.post(f'/api/sessions/{ended}/end', {}), 200)
+        self.assertNotIn('agents', self.concerns())
+        self.server.term()
+        path.write_text(text)
+        self.server.start()
+        found = self.concerns()['agents']
+        self.assertIn("'ops' is not configured, and 1 session of it has not ended", found['why'])
+
+
+class People(Doctored):
+    def test_links_that_only_this_machine_opens_are_named(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        self.configured('''
+[server]
+webhook_hosts = ["%s"]
+[[notify]]
+kind = "discord"
+url_env = "N_URL"
+''' % receiver.host, N_URL=receiver.url + '/n')
+        self.assertIn('which only this machine can open', self.concerns()['public_url']['why'])
+
+
+class Backups(Doctored):
+    def test_old_or_missing_backup_is_named(self):
+        self.configured('')
+        self.server.create('hello')
+        self.assertNotIn('backup', self.concerns())
+        self.server.advance(8 * DAY_S)
+        self.assertIn('never a backup', self.concerns()['backup']['why'])
+        target = tempfile.TemporaryDirectory(prefix='dormouse-backup-')
+        self.addCleanup(target.cleanup)
+        done = run('backup', f'{target.name}/b', '--data', self.server.directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('the newest backup is 8 days old', self.concerns()['backup']['why'])
+
+
+if __name__ == '__main__':
+    main()
