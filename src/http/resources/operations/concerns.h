@@ -18,7 +18,7 @@ struct Concern {
 };
 
 // When the newest backup of a data directory was made; nullopt: none was made.
-inline constexpr char const* last_backup_name = "last_backup";
+inline constexpr char const* last_backup_name = "last-backup";
 [[nodiscard]] std::optional<Time> last_backup(std::string const& directory);
 
 struct ConcernFacts {
