@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace dormouse::http {
 
@@ -37,9 +38,12 @@ void add_work(ConcernFacts const& facts, Concerns& out) {
                            (sessions == 1 ? "has" : "have") + " not ended",
                        "put [[agent]] " + agent +
                            " back and run dormouse reload; or end the sessions: dormouse list"});
-    for (auto const& [agent, why] : facts.rejected_keys)
-        out.push_back({"key", "the key of the model of '" + agent + "' was rejected: " + why,
+    for (auto const& [agent, why] : facts.rejected_keys) {
+        std::string text = "the key of the model of '";
+        text.append(agent).append("' was rejected: ").append(why);
+        out.push_back({"key", std::move(text),
                        "correct the variable that api_key_env names, and restart the server"});
+    }
     if (facts.failed_turns.empty()) return;
     auto const& newest = facts.failed_turns.back();
     out.push_back({"turns",
