@@ -60,7 +60,7 @@ function(add_layer folder)
   target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=${group}
                          -ffile-prefix-map=layers/${target}/=${group})
   if(DORMOUSE_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     # GCC warns of unnamed namespaces in included files; in a unity build every source is included.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -83,7 +83,7 @@ function(add_layer folder)
   if(tests)
     add_layer_tests(${target}_tests "${tests}" "${libraries}")
     if(DORMOUSE_TOGETHER)
-      set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+      set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
     endif()
   endif()
   if(slow)

@@ -83,7 +83,7 @@ Json request_json(Context const& context, SignedDelivery const& delivery) {
 }
 
 // What the server answered, for the sender of the webhook.
-ListenOptions::Answer answer_of(Outcome<Reply> const& reply) {
+ListenOptions::Answer answer_heard(Outcome<Reply> const& reply) {
     if (reply) return {reply->status, std::string(reply->body.text())};
     json::View const problem(reply.error().problem);
     constexpr int bad_gateway = 502;
@@ -98,7 +98,7 @@ ListenOptions::Answer answer_of(Outcome<Reply> const& reply) {
 // "14:03:05  200  applied": one line for each delivery.
 void print_delivery(Context const& context, Outcome<Reply> const& reply) {
     auto const time = clock_text(to_ms(wall_clock()));
-    auto const answer = answer_of(reply);
+    auto const answer = answer_heard(reply);
     if (context.global.json) {
         context.show(Json::trusted(answer.body), "");
         return;
@@ -162,7 +162,7 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
             delivery ? client->deliver(delivery->target, delivery->headers, delivery->body)
                      : Outcome<Reply>(std::unexpected(delivery.error()));
         print_delivery(context, reply);
-        return answer_of(reply);
+        return answer_heard(reply);
     };
     return context.programs.listen(listening);
 }

@@ -1,10 +1,9 @@
 #include "json/json.h"
+#include "json/space.h"
 
 namespace dormouse::json {
 
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // The index after the string that begins at `at`.
 std::size_t string_end(std::string_view text, std::size_t at) {

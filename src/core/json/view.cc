@@ -2,6 +2,7 @@
 // never reads outside the text.
 
 #include "json/json.h"
+#include "json/space.h"
 #include "json/spell.h"
 
 #include "base/text/text.h"
@@ -13,8 +14,6 @@
 namespace dormouse::json {
 
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 char const* skip_spaces(char const* p, char const* end) {
     while (p < end && is_space(*p)) {

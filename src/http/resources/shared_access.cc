@@ -8,7 +8,7 @@ namespace dormouse::http {
 
 namespace {
 
-constexpr Duration again_after{100};
+constexpr Duration read_again_after{100};
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void SharedAccess::read() {
 void SharedAccess::take(std::uint64_t begun, Result<Access> const& access) {
     reading_ = false;
     if (!access || begun != begun_ || running_.use_count() > 1)
-        return services_.loop.after(again_after, scope_.guard([this] { read(); }));
+        return services_.loop.after(read_again_after, scope_.guard([this] { read(); }));
     services_.gate.tokens().replace_stored(access->tokens);
     services_.gate.devices().replace(access->devices);
     services_.runner.rules().replace(access->rules);

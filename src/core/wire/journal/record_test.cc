@@ -79,7 +79,7 @@ template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body co
 }
 
 // The number of a reply's first call has no meaning if the reply has no calls.
-Event plain(Event event) {
+Event normalized(Event event) {
     if (auto* e = std::get_if<ModelReplied>(&event.body); e && e->calls.empty()) e->first_call = 0;
     return event;
 }
@@ -159,7 +159,7 @@ Receipt receipt(SubmissionKind kind, CallStatus status) {
     return {pending(), kind, status, sha256("payload"), at(0), by, "http", "gh-1", 43};
 }
 
-Submission decision() {
+Submission edited_decision() {
     Submission what;
     what.kind = SubmissionKind::decision;
     what.approved = true;
@@ -173,7 +173,7 @@ Submission decision() {
     return what;
 }
 
-Submission result() {
+Submission reported_result() {
     Submission what;
     what.output = Json::trusted("null");
     what.title = "Done";
@@ -230,9 +230,10 @@ void add_pause_events(AddEvent const& add) {
     add(GateAsked{pending(1), "first", rich_pause(), at(9'000)});
     add(GateDecided{9, "first", true, "", value, sha256(json::canonical(value))});
     add(GateDecided{9, "first", false, "denied: no", std::nullopt, {}});
-    add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), decision(), trace});
-    add(Submitted{receipt(SubmissionKind::result, CallStatus::completed), result()});
-    add(Voted{pending(), by, true, sha256("payload"), decision()});
+    add(Submitted{receipt(SubmissionKind::decision, CallStatus::completed), edited_decision(),
+                  trace});
+    add(Submitted{receipt(SubmissionKind::result, CallStatus::completed), reported_result()});
+    add(Voted{pending(), by, true, sha256("payload"), edited_decision()});
     add(GateMissing{9, "first"});
     add(GateBack{9, "first"});
     add(Reassigned{pending(), {"bob", "role:answer"}, at(9)});
@@ -369,7 +370,7 @@ TEST(Record, EventsOfAScenario_RoundTripInOneFrame) {
         ASSERT_TRUE(back);
         ASSERT_EQ(back->size(), records.size());
         for (std::size_t i = 0; i < records.size(); ++i) {
-            EXPECT_TRUE(same((*back)[i]->event, plain(records[i]->event)))
+            EXPECT_TRUE(same((*back)[i]->event, normalized(records[i]->event)))
                 << seed << ' ' << records[i]->data;
             EXPECT_EQ((*back)[i]->data, records[i]->data);
         }

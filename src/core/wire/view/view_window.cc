@@ -57,16 +57,16 @@ bool may_begin(Event const& event) {
 }
 
 // Where a view may begin: nothing before it is still open.
-struct Place {
+struct ViewStart {
     std::size_t at = 0;      // index of its first record
     Seq seq = 0;             // seq of that record
     std::uint64_t most = 0;  // upper bound of the messages of a view from here
 };
 
 // All places, oldest first.
-std::vector<Place> places_in(JournalEnd const& end, std::span<RecordPtr const> records) {
+std::vector<ViewStart> places_in(JournalEnd const& end, std::span<RecordPtr const> records) {
     constexpr Seq none = std::numeric_limits<Seq>::max();
-    std::vector<Place> out;
+    std::vector<ViewStart> out;
     std::uint64_t most = 0;
     CallNo made = end.calls + 1;  // the first call created at or after this place
     CallNo settled = end.open.value_or(made);
@@ -90,10 +90,10 @@ std::vector<Place> places_in(JournalEnd const& end, std::span<RecordPtr const> r
 
 // The first place after each multiple of `apart` within the records, whose first seq is `first`. A
 // multiple before `first` is skipped: its place may precede the records.
-std::vector<Place> choose(std::vector<Place> const& places, Seq first, Seq apart) {
-    std::vector<Place> out;
+std::vector<ViewStart> choose(std::vector<ViewStart> const& places, Seq first, Seq apart) {
+    std::vector<ViewStart> out;
     Seq next = (first / apart + 1) * apart;
-    for (Place const& place : places) {
+    for (ViewStart const& place : places) {
         if (place.seq < next) continue;
         out.push_back(place);
         next = (place.seq / apart + 1) * apart;
@@ -118,10 +118,10 @@ public:
     Window(JournalEnd const& end, std::span<RecordPtr const> records, ReadInput const& input)
         : end_(end), records_(records), input_(input) {}
 
-    [[nodiscard]] std::vector<Place> places(Seq apart) const {
+    [[nodiscard]] std::vector<ViewStart> places(Seq apart) const {
         if (records_.empty()) return {};
         auto out = choose(places_in(end_, records_), records_.front()->event.seq, apart);
-        for (Place& place : out) place.most += inputs_before(records_, place.at).size();
+        for (ViewStart& place : out) place.most += inputs_before(records_, place.at).size();
         return out;
     }
 
