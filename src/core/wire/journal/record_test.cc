@@ -65,8 +65,8 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 
 // Number of fields of each event, in the order of EventChoice.
 constexpr auto field_counts = std::to_array<std::size_t>(
-    {9, 13, 3, 5, 4, 7, 4, 3, 7,  4,  3, 4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4,
-     3, 1,  1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3});
+    {10, 13, 3, 5, 4, 7, 4, 3, 7,  4,  3, 4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4,
+     4,  1,  1, 5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3});
 static_assert(field_counts.size() == std::variant_size_v<EventChoice>);
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
@@ -275,7 +275,7 @@ std::vector<Event> one_of_each() {
         out.push_back(event(std::move(body), turn));
     };
     add(SessionCreated{"default", "ops", "ops-1", "Ship", "/src", value, by, "k.d",
-                       Parent{id(), 3, 2}},
+                       Parent{id(), 3, 2}, "here"},
         0);
     add(InputReceived{4, InputSource::mail, PromptMode::steer, Json::trusted("[]"), by, pending(),
                       "k.d", 2, 5, 7, value, 3, trace});
@@ -298,8 +298,8 @@ std::vector<Event> one_of_each() {
     add(TurnEnded{3, FinishReason::error, {1, 2, 3}, Trouble{"step_limit", "50"}});
     add(StatusChanged{Lifecycle::active, Lifecycle::paused, "asked"});
     add(Forked{id(), 12, Json::trusted("[]"), 4});
-    add(SessionChanged{"", "", Json::trusted("null")});  // removed: not the same as unchanged
-    add(SessionChanged{std::nullopt, std::nullopt, std::nullopt});
+    add(SessionChanged{"", "", Json::trusted("null"), "b"});  // removed: not the same as unchanged
+    add(SessionChanged{std::nullopt, std::nullopt, std::nullopt, std::nullopt});
     add(SessionEnded{by}, 0);
     add(SessionDeleted{by}, 0);
     add(ArtifactEmitted{"plan.txt", "text/plain", 9, sha256("artifact!"), 9});

@@ -14,9 +14,9 @@ namespace dormouse::http {
 namespace {
 
 using namespace session;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr Duration whole_day{24LL * 3'600'000};
 Time const noon = from_ms(1'800'000'000'000);
@@ -120,7 +120,7 @@ TEST(DiskTrend, Shrinking_IsExtrapolated) {
     EXPECT_EQ(trend.until_full(later, 400), std::nullopt) << "what is older than a day is gone";
 }
 
-class TroublesTest : public testing::Test {
+class TroublesTest : public ::testing::Test {
 protected:
     void append(Event::Body body, Time at = noon) {
         Event event;

@@ -8,7 +8,7 @@
 namespace dormouse::http {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using namespace session;
 
 TEST(Exposition, ControlBytes_AreEscapedOrDropped) {

@@ -35,7 +35,7 @@ std::string description_of(Asked const& call) {
     return cut_with_mark(call.tool + " " + std::string(call.arguments.text()), description_max);
 }
 
-Json prompt_of(Asked const& call) {
+Json prompt_parts(Asked const& call) {
     json::Writer request;
     request.begin_object().member("tool", call.tool).member("input", call.arguments).end_object();
     json::Writer out;
@@ -93,7 +93,7 @@ void start_call(Api& api, ExchangePtr const& x, State const& state, Asked const&
             read->error = refuse_arguments(schema, call);
             read->ask.what = TaskAsk::What::start;
             read->ask.description = description_of(call);
-            read->ask.parts = prompt_of(call);
+            read->ask.parts = prompt_parts(call);
             read->ask.mark = mark_of(call);
         },
         [&api, x, read, id = state.id, call] {
