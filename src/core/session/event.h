@@ -26,7 +26,7 @@ struct SessionCreated {
     Json labels;  // object or null
     Actor by;
     std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
-    std::optional<Parent> parent = {};
+    OptionalIndirect<Parent> parent = {};
     // Of several processes that share the store, the one whose machine has what the agent's program
     // keeps; empty: each can run the agent.
     std::string node = {};

@@ -25,11 +25,26 @@ std::string uncommented() {
 
 TestWorld world_of_the_example() {
     TestWorld world;
-    for (char const* const name :
-         {"DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY",
-          "TEAM_KEY", "GH_TOKEN", "DEPLOY_SECRET", "DEPLOY_WEBHOOK_SECRET", "EVENTS_SECRET",
-          "SLACK_URL", "SMTP_PASSWORD", "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OIDC_SECRET",
-          "MCP_TOKEN", "MCP_SECRET", "OTLP_TOKEN", "S3_ACCESS_KEY", "S3_SECRET_KEY"}) {
+    for (char const* const name : {"DATABASE_URL",
+                                   "REDIS_URL",
+                                   "OPENAI_API_KEY",
+                                   "ANTHROPIC_API_KEY",
+                                   "GEMINI_API_KEY",
+                                   "TEAM_KEY",
+                                   "GH_TOKEN",
+                                   "DEPLOY_SECRET",
+                                   "DEPLOY_WEBHOOK_SECRET",
+                                   "EVENTS_SECRET",
+                                   "SLACK_URL",
+                                   "SMTP_PASSWORD",
+                                   "SLACK_BOT_TOKEN",
+                                   "SLACK_SIGNING_SECRET",
+                                   "OIDC_SECRET",
+                                   "MCP_TOKEN",
+                                   "MCP_SECRET",
+                                   "OTLP_TOKEN",
+                                   "S3_ACCESS_KEY",
+                                   "S3_SECRET_KEY"}) {
         world.variables[name] = "x";
     }
     world.files["/etc/d/deploy.in.json"] = R"({"type":"object"})";
