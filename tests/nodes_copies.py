@@ -19,8 +19,9 @@ class Copies(Database):
     def copy_database(self):
         """Returns the URL of the schema in a new database, as pg_dump and psql make it."""
         name = 'copy_' + os.urandom(6).hex()
-        self.database.run(f'CREATE DATABASE {name}')
         programs = postgres.programs()
+        subprocess.run([programs / 'createdb', '--maintenance-db', self.database.url(), name],
+                       check=True)
         dump = subprocess.run([programs / 'pg_dump', '-d', self.database.url(), '-n', self.schema],
                               check=True, capture_output=True)
         subprocess.run([programs / 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d',

@@ -92,7 +92,8 @@ class Places(Nodes):
         self.assertIn(f'dormouse move {session} --to b', blocked[0]['next'])
         self.a.start()
         wait_for(lambda: self.a.said(session) == 'You said: two (3 messages)', what='the answer')
-        self.assertIsNone(self.b.get(f'/api/explain/{session}')['waitsFor'])
+        wait_for(lambda: self.b.get(f'/api/explain/{session}')['waitsFor'] is None,
+                 what='the server A in the answers of B')
 
     def test_killed_servers_sessions_move(self):
         session = self.create(self.a)
