@@ -100,7 +100,7 @@ struct Settings {
     // PostgreSQL database: "postgres://USER@HOST:PORT/DATABASE?schema=NAME". One process at a time
     // uses a directory. Several may share a database, if all have the same agents, tools and gates:
     // any of them answers, and the sessions of one that is killed continue in the others, after
-    // about six seconds. `dormouse serve` uses a database alone.
+    // about six seconds. `dormouse serve` shares it in the same way.
     std::string store = "dormouse";
     std::vector<AgentSettings> agents = {};
     std::vector<ToolPtr> tools = {};

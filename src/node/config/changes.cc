@@ -20,11 +20,11 @@ std::string name_of(Tool const& one) { return one.name; }
 std::string name_of(Mcp const& one) { return one.name; }
 std::string name_of(User const& one) { return one.name; }
 std::string name_of(Webhook const& one) { return one.url; }
-std::string name_of(Notify const& one) {
-    Key const* const kind = find_key("notify", "kind");
-    auto const words = split_words(kind->words);
-    return words.at(static_cast<std::size_t>(one.kind));
+template <class E> std::string word_of(std::string_view section, std::string_view key, E value) {
+    return split_words(find_key(section, key)->words).at(static_cast<std::size_t>(value));
 }
+std::string name_of(Notify const& one) { return word_of("notify", "kind", one.kind); }
+std::string name_of(Budget const& one) { return word_of("budget", "per", one.per); }
 template <class T> std::string name_of(T const& one) { return one.id; }
 
 // When elements of a list are added and removed; restart if all of its keys are.
@@ -34,8 +34,22 @@ Applies applies_of(std::string_view section) {
     return later ? Applies::restart : Applies::reload;
 }
 
+template <class T> constexpr bool are_elements = false;
+template <class T> constexpr bool are_elements<std::vector<T>> = true;
+
 class Comparison {
 public:
+    template <class T> void part(std::string_view name, T const& was, T const& is) {
+        if constexpr (are_elements<T>) {
+            list(name, was, is);
+        } else {
+            section(name, was, is);
+        }
+    }
+
+    [[nodiscard]] std::vector<Change> take() { return std::move(out_); }
+
+private:
     template <class T>
     void section(std::string_view name, T const& was, T const& is,
                  std::string const& element = {}) {
@@ -68,9 +82,6 @@ public:
         for (auto const& [element, one] : old) add(name, element, Change::How::removed);
     }
 
-    [[nodiscard]] std::vector<Change> take() { return std::move(out_); }
-
-private:
     void add(std::string_view section, std::string element, Change::How how) {
         out_.push_back({heading(section), std::move(element), {}, how, applies_of(section)});
     }
@@ -78,18 +89,39 @@ private:
     std::vector<Change> out_;
 };
 
-// A section of which all keys need a restart is kept as a whole.
+// A section of which all keys need a restart is kept as a whole. The elements of a list are not
+// mixed: their keys apply alike.
 template <class T> void keep(std::string_view section, T& next, T const& in_force) {
     if (applies_of(section) == Applies::restart) {
         next = in_force;
         return;
     }
-    for (Key const* const key : keys_of(section))
-        if (key->applies == Applies::restart) key->copy(&next, &in_force);
+    if constexpr (!are_elements<T>)
+        for (Key const* const key : keys_of(section))
+            if (key->applies == Applies::restart) key->copy(&next, &in_force);
 }
-template <class T>
-void keep_list(std::string_view section, std::vector<T>& next, std::vector<T> const& in_force) {
-    if (applies_of(section) == Applies::restart) next = in_force;
+
+// Calls visit(name, member) for each section.
+template <class Visit> void each_part(Visit visit) {
+    visit("server", &Config::server);
+    visit("store", &Config::store);
+    visit("limits", &Config::limits);
+    visit("retention", &Config::retention);
+    visit("email", &Config::email);
+    visit("oidc", &Config::oidc);
+    visit("telemetry", &Config::telemetry);
+    visit("backup", &Config::backup);
+    visit("project", &Config::projects);
+    visit("model", &Config::models);
+    visit("agent", &Config::agents);
+    visit("tool", &Config::tools);
+    visit("mcp", &Config::mcps);
+    visit("gate", &Config::gates);
+    visit("budget", &Config::budgets);
+    visit("source", &Config::sources);
+    visit("webhook", &Config::webhooks);
+    visit("user", &Config::users);
+    visit("notify", &Config::notifies);
 }
 
 }  // namespace
@@ -104,35 +136,13 @@ std::string text(Change const& change) {
 
 std::vector<Change> changes(Config const& in_force, Config const& next) {
     Comparison out;
-    out.section("server", in_force.server, next.server);
-    out.section("store", in_force.store, next.store);
-    out.section("limits", in_force.limits, next.limits);
-    out.section("retention", in_force.retention, next.retention);
-    out.section("email", in_force.email, next.email);
-    out.section("oidc", in_force.oidc, next.oidc);
-    out.list("project", in_force.projects, next.projects);
-    out.list("model", in_force.models, next.models);
-    out.list("agent", in_force.agents, next.agents);
-    out.list("tool", in_force.tools, next.tools);
-    out.list("mcp", in_force.mcps, next.mcps);
-    out.list("gate", in_force.gates, next.gates);
-    out.list("source", in_force.sources, next.sources);
-    out.list("webhook", in_force.webhooks, next.webhooks);
-    out.list("user", in_force.users, next.users);
-    out.list("notify", in_force.notifies, next.notifies);
+    each_part(
+        [&](std::string_view name, auto part) { out.part(name, in_force.*part, next.*part); });
     return out.take();
 }
 
 Config applicable(Config const& in_force, Config next) {
-    keep("server", next.server, in_force.server);
-    keep("store", next.store, in_force.store);
-    keep("limits", next.limits, in_force.limits);
-    keep("retention", next.retention, in_force.retention);
-    keep("email", next.email, in_force.email);
-    keep("oidc", next.oidc, in_force.oidc);
-    keep_list("project", next.projects, in_force.projects);
-    keep_list("webhook", next.webhooks, in_force.webhooks);
-    keep_list("notify", next.notifies, in_force.notifies);
+    each_part([&](std::string_view name, auto part) { keep(name, next.*part, in_force.*part); });
     return next;
 }
 

@@ -86,6 +86,20 @@ TEST(ConfigChanges, WhatNeedsARestart_IsNamedByKey) {
     EXPECT_EQ(applied(some(), next), (Texts{"[server] demo", "[limits] waiting_calls"}));
 }
 
+TEST(ConfigChanges, TelemetryAndBackupNeedARestart_BudgetsDoNot) {
+    Config const was = some();
+    Config next = some();
+    next.telemetry.endpoint = "http://127.0.0.1:4318";
+    next.backup.to = "/copies";
+    next.budgets.push_back({.per = session::BudgetPer::agent_day, .tokens = 1'000});
+    EXPECT_EQ(at_restart(was, next), (Texts{"[telemetry] endpoint", "[backup] to"}));
+    EXPECT_EQ(applied(was, next), Texts{"[[budget]] agent_day (added)"});
+    Config const made = applicable(was, next);
+    EXPECT_EQ(made.telemetry, was.telemetry);
+    EXPECT_EQ(made.backup, was.backup);
+    EXPECT_EQ(made.budgets, next.budgets);
+}
+
 TEST(ConfigChanges, Applicable_KeepsWhatNeedsARestart) {
     Config const was = some();
     Config next = some();
