@@ -9,31 +9,19 @@ namespace {
 
 constexpr Duration first_pause{1'000};
 constexpr Duration longest_pause{32'000};
-constexpr Duration connect_limit{5'000};
-constexpr std::size_t answer_bytes_max = std::size_t{64} << 10U;
-constexpr std::size_t why_max = 300;
 
+// 0: no response.
 bool may_be_sent_again(int status) {
-    return status == 429 || status == 502 || status == 503 || status == 504;
+    return status == 0 || status == 429 || status == 502 || status == 503 || status == 504;
 }
 
 }  // namespace
 
-std::string shown_endpoint(std::string url) {
-    url.resize(std::min(url.find('?'), url.size()));
-    auto const scheme = url.find("://");
-    auto const at = url.find('@');
-    if (scheme != std::string::npos && at != std::string::npos)
-        url.erase(scheme + 3, at - scheme - 2);
-    return url;
-}
-
-Exporter::Exporter(World world, Options options) : world_(world), options_(std::move(options)) {
+Exporter::Exporter(World world, Options options)
+    : world_(world),
+      options_(std::move(options)),
+      collector_(world.http, options_.url, options_.headers) {
     status_.endpoint = shown_endpoint(options_.url);
-}
-
-Exporter::~Exporter() {
-    if (request_ != 0) world_.http.cancel(request_);
 }
 
 port::ExportStatus Exporter::status() const {
@@ -73,55 +61,33 @@ void Exporter::send() {
     }
     std::vector<std::string> const spans(queue_.begin(),
                                          queue_.begin() + static_cast<std::ptrdiff_t>(batch_));
-    port::HttpRequest request;
-    request.method = "POST";
-    request.url = options_.url;
-    request.headers = options_.headers;
-    request.headers.push_back({"Content-Type", "application/json"});
-    request.body = traces_json(options_.resource, spans);
-    request.connect_limit = connect_limit;
-    request.idle_limit = request.total_limit = time_limit;
-    request.response_max = answer_bytes_max;
     phase_ = Phase::sending;
     ++timer_;
-    head_ = {};
-    body_.clear();
-    port::HttpCallbacks callbacks;
-    callbacks.head = scope_.guard([this](port::HttpHead head) { head_ = std::move(head); });
-    callbacks.data = scope_.guard([this](std::string_view chunk) { body_ += chunk; });
-    callbacks.done = scope_.guard(
-        [this](std::optional<port::HttpFailure> const& failure) { answered(failure); });
-    request_ = world_.http.start(std::move(request), std::move(callbacks));
+    collector_.post(traces_json(options_.resource, spans),
+                    [this](CollectorReply const& reply) { answered(reply); });
 }
 
-void Exporter::answered(std::optional<port::HttpFailure> const& failure) {
-    request_ = 0;
-    int const status = head_.status;
-    if (status >= 200 && status < 300) return taken();
-    if (status != 0)
-        return failed("the collector answered " + std::to_string(status),
-                      may_be_sent_again(status));
-    failed(failure ? failure->reason : "no response", true);
+void Exporter::answered(CollectorReply const& reply) {
+    if (reply.accepted()) return taken(reply.body);
+    failed(reply);
 }
 
-void Exporter::taken() {
-    Taken const answer = read_taken(body_);
+void Exporter::taken(std::string const& body) {
+    Taken const answer = read_taken(body);
     std::uint64_t const rejected = std::min<std::uint64_t>(answer.rejected, batch_);
     status_.exported += batch_ - rejected;
     status_.dropped += rejected;
-    status_.why.clear();
-    status_.failing_since.reset();
+    note_success(status_);
     attempts_ = 0;
     drop_batch();
     next();
 }
 
-void Exporter::failed(std::string const& why, bool again) {
-    ++status_.failures;
-    status_.why = why.substr(0, why_max);
-    if (!status_.failing_since) status_.failing_since = world_.clock.now();
+void Exporter::failed(CollectorReply const& reply) {
+    note_failure(status_, reply.refusal(), world_.clock.now());
     if (flushed_) return end_flush();
-    Duration const delay = pause();
+    Duration const delay = pause(reply.head);
+    bool const again = may_be_sent_again(reply.head.status);
     if (!again || ++attempts_ >= attempts_max) {
         status_.dropped += batch_;
         drop_batch();
@@ -151,10 +117,10 @@ void Exporter::next() {
 }
 
 // Twice as long after each failure, with up to a quarter more; at least what the collector asks.
-Duration Exporter::pause() {
+Duration Exporter::pause(port::HttpHead const& head) {
     Duration const base = std::min(first_pause * (1U << std::min(attempts_, 5U)), longest_pause);
     Duration const jitter = base * world_.entropy.random()[0] / 1024;
-    auto const asked = port::retry_after(head_, world_.clock.now()).value_or(Duration(0));
+    auto const asked = port::retry_after(head, world_.clock.now()).value_or(Duration(0));
     return std::max(base + jitter, std::min(asked, patience_max));
 }
 
@@ -166,7 +132,7 @@ void Exporter::flush(Duration limit, port::Fn<void()> done) {
 }
 
 void Exporter::end_flush() {
-    if (request_ != 0) world_.http.cancel(std::exchange(request_, 0));
+    collector_.stop();
     if (auto done = std::exchange(flushed_, {})) done();
 }
 

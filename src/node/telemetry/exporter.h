@@ -6,6 +6,7 @@
 #include "base/scope.h"
 #include "port/exports.h"
 #include "port/http.h"
+#include "telemetry/collector.h"
 #include "telemetry/otlp.h"
 
 #include <deque>
@@ -13,9 +14,6 @@
 #include <vector>
 
 namespace dormouse::telemetry {
-
-// For people: without user, password and query.
-[[nodiscard]] std::string shown_endpoint(std::string url);
 
 class Exporter {
 public:
@@ -34,7 +32,7 @@ public:
     };
     // Everything in `world` outlives this.
     Exporter(World world, Options options);
-    ~Exporter();
+    ~Exporter() = default;
     Exporter(Exporter const&) = delete;
     Exporter& operator=(Exporter const&) = delete;
 
@@ -49,7 +47,6 @@ public:
     static constexpr std::size_t batch_spans = 512;
     static constexpr std::size_t batch_bytes = std::size_t{1} << 20U;
     static constexpr std::uint32_t attempts_max = 6;  // of one batch
-    static constexpr Duration time_limit{10'000};
     static constexpr Duration patience_max{300'000};  // the longest Retry-After that is respected
 
 private:
@@ -57,26 +54,24 @@ private:
 
     void after(Duration delay);
     void send();
-    void answered(std::optional<port::HttpFailure> const& failure);
-    void taken();
-    void failed(std::string const& why, bool again);
+    void answered(CollectorReply const& reply);
+    void taken(std::string const& body);
+    void failed(CollectorReply const& reply);
     void drop_batch();
     void next();
-    [[nodiscard]] Duration pause();
+    [[nodiscard]] Duration pause(port::HttpHead const& head);
     void end_flush();
 
     World world_;
     Options options_;
+    Collector collector_;
     port::ExportStatus status_;
     std::deque<std::string> queue_;  // the batch in progress is its beginning
     std::size_t bytes_ = 0;
     std::size_t batch_ = 0;
     std::uint32_t attempts_ = 0;
     Phase phase_ = Phase::idle;
-    std::uint64_t timer_ = 0;  // the newest; older ones do nothing
-    port::HttpId request_ = 0;
-    port::HttpHead head_ = {};
-    std::string body_ = {};
+    std::uint64_t timer_ = 0;        // the newest; older ones do nothing
     port::Fn<void()> flushed_ = {};  // set: the process ends
     Scope scope_;
 };

@@ -7,6 +7,7 @@
 #include "port/exports.h"
 #include "port/http.h"
 #include "port/measure.h"
+#include "telemetry/collector.h"
 #include "telemetry/otlp.h"
 
 #include <string>
@@ -38,8 +39,6 @@ public:
     void stop();
     [[nodiscard]] port::ExportStatus status() const { return status_; }
 
-    static constexpr Duration time_limit{10'000};
-
 private:
     // What is under way: a report that is collected or sent delays the next one.
     enum class Phase : std::uint8_t { stopped, waiting, reporting };
@@ -47,17 +46,15 @@ private:
     void wait();
     void collect();
     void send(std::vector<port::MeasureFamily> const& families);
-    void answered(std::optional<port::HttpFailure> const& failure);
+    void answered(CollectorReply const& reply);
     void failed(std::string const& why);
 
     World world_;
     Options options_;
+    Collector collector_;
     port::MeasureSource source_ = {};
     port::ExportStatus status_;
     Phase phase_ = Phase::stopped;
-    port::HttpId request_ = 0;
-    port::HttpHead head_ = {};
-    std::string body_ = {};
     Scope scope_;
 };
 
