@@ -3,7 +3,6 @@
 #include "base/text/text.h"
 #include "json/json.h"
 
-#include <charconv>
 #include <set>
 #include <utility>
 
@@ -27,17 +26,6 @@ std::string content_text(Manifest const& manifest) {
     return out.end_array().end_object().take();
 }
 
-std::optional<Sha256> digest_in(std::string_view text) {
-    Sha256 out{};
-    if (text.size() != 2 * out.size()) return std::nullopt;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        char const* const digits = text.data() + 2 * i;
-        auto const [end, error] = std::from_chars(digits, digits + 2, out[i], 16);
-        if (error != std::errc() || end != digits + 2) return std::nullopt;
-    }
-    return out;
-}
-
 std::unexpected<Error> damaged(std::string_view what) {
     return fail(Code::internal, "manifest.json is damaged: " + std::string(what));
 }
@@ -51,13 +39,13 @@ bool is_safe(std::string_view name) {
 Result<FileEntry> file_in(json::View view) {
     FileEntry out{.name = view["name"].string_or("")};
     auto const bytes = view["bytes"].integer();
-    auto const digest = digest_in(view["sha256"].string_or(""));
+    auto const digest = parse_hex_256(view["sha256"].string_or(""));
     if (!is_safe(out.name) || !bytes || *bytes < 0 || !digest) return damaged("a file");
     out.bytes = static_cast<std::uint64_t>(*bytes);
     out.digest = *digest;
     bool valid = true;
     view["chunks"].elements([&](json::View chunk) {
-        auto const name = digest_in(chunk.string_or(""));
+        auto const name = parse_hex_256(chunk.string_or(""));
         valid = valid && name.has_value();
         if (name) out.chunks.push_back(*name);
     });

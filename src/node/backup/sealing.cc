@@ -13,19 +13,11 @@ namespace dormouse::backup {
 namespace {
 
 constexpr std::uint64_t key_file_max = 1'024;
-constexpr std::size_t key_digits = 64;
 constexpr std::size_t nonce_bytes = std::tuple_size_v<AesNonce>;
 
 std::optional<Aes256Key> key_in(std::string_view text) {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
-    Aes256Key out{};
-    if (text.size() != key_digits) return std::nullopt;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        char const* const digits = text.data() + 2 * i;
-        auto const [end, error] = std::from_chars(digits, digits + 2, out[i], 16);
-        if (error != std::errc() || end != digits + 2) return std::nullopt;
-    }
-    return out;
+    return parse_hex_256(text);
 }
 
 Sha256 derived(std::string_view key, std::string_view use) {
@@ -33,6 +25,17 @@ Sha256 derived(std::string_view key, std::string_view use) {
 }
 
 }  // namespace
+
+std::optional<std::array<std::uint8_t, 32>> parse_hex_256(std::string_view text) {
+    std::array<std::uint8_t, 32> out{};
+    if (text.size() != 2 * out.size()) return std::nullopt;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        char const* const digits = text.data() + 2 * i;
+        auto const [end, error] = std::from_chars(digits, digits + 2, out[i], 16);
+        if (error != std::errc() || end != digits + 2) return std::nullopt;
+    }
+    return out;
+}
 
 // Different keys for different uses, so that none reveals anything about another.
 Sealing::Sealing(Aes256Key const& key) {

@@ -9,12 +9,16 @@
 #include "port/world.h"
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace dormouse::backup {
+
+// A digest or a key of 64 hexadecimal digits; nullopt: it is something else.
+[[nodiscard]] std::optional<std::array<std::uint8_t, 32>> parse_hex_256(std::string_view text);
 
 class Sealing {
 public:

@@ -4,7 +4,6 @@
 #include "json/json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -24,17 +23,6 @@ std::unexpected<Error> damaged_object(std::string const& name, std::string_view 
 std::unexpected<Error> newer(std::string const& name, std::string const& release) {
     return fail(Code::newer_format,
                 name + " was written by the newer release " + release + ": use that one");
-}
-
-std::optional<Sha256> parse_digest(std::string_view text) {
-    Sha256 out{};
-    if (text.size() != 2 * out.size()) return std::nullopt;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        char const* const digits = text.data() + 2 * i;
-        auto const [end, error] = std::from_chars(digits, digits + 2, out[i], 16);
-        if (error != std::errc() || end != digits + 2) return std::nullopt;
-    }
-    return out;
 }
 
 // Becomes part of a path.
@@ -107,7 +95,7 @@ Result<void> read_head(json::View head, std::string const& name, Piece& out) {
     cut.feed = static_cast<std::uint64_t>(head["feed"].integer_or(0));
     auto const page_bytes = head["pageBytes"].integer_or(0);
     auto const page_count = head["pageCount"].integer_or(0);
-    auto const previous = parse_digest(head["previous"].string_or(""));
+    auto const previous = parse_hex_256(head["previous"].string_or(""));
     if (page_bytes < page_bytes_min || page_bytes > page_bytes_max || page_count < 1 ||
         page_count > UINT32_MAX || !previous)
         return damaged_object(name, "its head");
@@ -196,7 +184,7 @@ Result<Newest> read_newest(std::string_view text, std::string const& name) {
     if (!parsed) return damaged_object(name, parsed.error().detail);
     json::View const view(*parsed);
     auto const sequence = view["sequence"].integer_or(0);
-    auto const digest = parse_digest(view["sha256"].string_or(""));
+    auto const digest = parse_hex_256(view["sha256"].string_or(""));
     if (sequence < 1 || !digest) return damaged_object(name, "its content");
     return Newest{static_cast<std::uint64_t>(sequence), *digest};
 }
