@@ -6,6 +6,7 @@ import json
 import pathlib
 import stat
 import tempfile
+import threading
 import time
 
 import webhook_peers
@@ -173,8 +174,10 @@ class Messages(Pushed):
 
     def test_message_in_flight_at_sigkill_is_sent_again(self):
         browser = Browser(self).enable()
-        self.receiver.answer = lambda got: self.server.kill() or 201
+        asked = threading.Event()
+        self.receiver.answer = lambda got: asked.wait(30) and self.server.kill() or 201
         call = self.ask()
+        asked.set()
         self.receiver.wait(1)
         eventually(lambda: not self.server.alive(), 'the end of the server')
         self.receiver.answer = lambda got: 201
@@ -219,7 +222,8 @@ class Messages(Pushed):
                 self.ask()
                 self.newest('disabled')
                 eventually(lambda: browser.devices() == [], 'removal')
-                self.server.restart()
+                self.server.term()
+                self.server.start()
                 self.assertEqual(browser.devices(), [])
                 self.ask()
                 self.server.advance(60)

@@ -297,6 +297,7 @@ DOCTOR = {
     'indexes': list,
     'traces': maybe(dict),
     'metrics': maybe(dict),
+    'copy': maybe(dict),
     'queues': dict,
 }
 
