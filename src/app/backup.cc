@@ -1,5 +1,7 @@
 #include "app/programs.h"
 
+#include "app/complain.h"
+
 #include "acp/iso_time.h"
 #include "backup/backup.h"
 #include "backup/copy/depot.h"
@@ -24,12 +26,6 @@
 namespace dormouse::app {
 
 namespace {
-
-int complain(std::string_view command, Error const& error) {
-    std::fprintf(stderr, "dormouse %.*s: %s\n", static_cast<int>(command.size()), command.data(),
-                 error.detail.c_str());
-    return info(error.code).exit == 0 ? 1 : info(error.code).exit;
-}
 
 Result<backup::Sealing> sealing_of(std::string const& key) {
     return key.empty() ? Result<backup::Sealing>() : backup::Sealing::load(key);

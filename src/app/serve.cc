@@ -1,5 +1,6 @@
 #include "app/address_file.h"
 #include "app/assemble.h"
+#include "app/complain.h"
 #include "app/config_checks.h"
 #include "app/copies.h"
 #include "app/external_agents.h"
@@ -44,10 +45,7 @@ namespace dormouse::app {
 
 namespace {
 
-int complain(Error const& error) {
-    std::fprintf(stderr, "dormouse serve: %s\n", error.detail.c_str());
-    return info(error.code).exit == 0 ? 1 : info(error.code).exit;
-}
+int complain(Error const& error) { return app::complain("serve", error); }
 
 int complain(std::string const& file, Mistakes const& mistakes) {
     for (std::string const& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());

@@ -1,6 +1,7 @@
 // dormouse export, and dormouse import of an export.
 #include "app/programs.h"
 
+#include "app/complain.h"
 #include "app/stores.h"
 #include "base/text/text.h"
 #include "io/clock.h"
@@ -35,12 +36,6 @@ namespace dormouse::app {
 namespace {
 
 using StorePtr = std::unique_ptr<port::Store>;
-
-int complain(std::string_view command, Error const& error) {
-    std::fprintf(stderr, "dormouse %.*s: %s\n", static_cast<int>(command.size()), command.data(),
-                 error.detail.c_str());
-    return info(error.code).exit == 0 ? 1 : info(error.code).exit;
-}
 
 Result<void> check_url(std::string const& url) {
     if (auto right = check_store_flag({.url = url}); !right) return right;

@@ -1,5 +1,6 @@
 #include "app/programs.h"
 
+#include "app/complain.h"
 #include "app/stores.h"
 #include "index/reading.h"
 #include "json/json.h"
@@ -84,20 +85,16 @@ Result<void> rebuild_files(std::string const& data) {
     return index::rebuild(**opened, files);
 }
 
-int complain(Error const& error) {
-    std::fprintf(stderr, "dormouse verify: %s\n", error.detail.c_str());
-    return info(error.code).exit;
-}
-
 }  // namespace
 
 int verify(cli::VerifyOptions const& options) {
     if (!options.backup.empty()) return verify_backup(options);
     auto const report =
         options.store ? check_database(*options.store) : check_directory(options.data);
-    if (!report) return complain(report.error());
+    if (!report) return complain("verify", report.error());
     if (options.rebuild)
-        if (auto const made = rebuild_files(options.data); !made) return complain(made.error());
+        if (auto const made = rebuild_files(options.data); !made)
+            return complain("verify", made.error());
     options.json ? print_json(*report) : print_text(*report);
     return report->findings.empty() ? 0 : 1;
 }
