@@ -160,6 +160,10 @@ class Pooler(Program):
             'auth_type = any', f'pool_mode = {mode}', '']))
         self._start('process up', program, str(config))
 
+    def stop(self, how=signal.SIGTERM):
+        """It has no handler for SIGQUIT, which a shell's background commands ignore."""
+        super().stop(how)
+
 
 def unavailable(what):
     """Skips the test; in CI, with DORMOUSE_TEST_POSTGRES set, it fails."""
