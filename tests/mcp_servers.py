@@ -50,6 +50,23 @@ class Servers(Case):
         path.write_text('[server]\ndemo = false\n' + AGENT + servers)
         self.server = Server('--config', str(path), env=env)
 
+    def start_peer(self, peer):
+        """Serves until the test ends."""
+        threading.Thread(target=peer.serve_forever, daemon=True).start()
+        self.addCleanup(peer.server_close)
+        self.addCleanup(peer.shutdown)
+
+    def serve_signed_in(self, peer):
+        """With an MCP server at the peer, which wants a person to sign in."""
+        self.start_peer(peer)
+        self.serve(f'''
+[[mcp]]
+name = "s"
+url = "{peer.url}/mcp"
+sign_in = true
+scopes = ["read"]
+''')
+
     def tools(self):
         agents = {one['id']: one for one in self.server.get('/api/agents').json['items']}
         return agents['ops']['tools']
@@ -403,9 +420,7 @@ class StatelessHttp(Servers):
                 pass
 
         proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        self.addCleanup(proxy.server_close)
-        self.addCleanup(proxy.shutdown)
+        self.start_peer(proxy)
         self.url = f'http://127.0.0.1:{proxy.server_address[1]}/mcp'
 
     def test_tools_of_a_server_are_used(self):

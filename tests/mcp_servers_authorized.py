@@ -4,7 +4,6 @@ renewed, and after a revocation the sign-in is asked for again. Needs node and n
 import base64
 import json
 import pathlib
-import threading
 import urllib.parse
 import urllib.request
 
@@ -55,16 +54,7 @@ class Authorized(mcp_servers.Servers):
         super().setUp()
         self.peer = Resource()
         self.addCleanup(self.peer.provider.close)
-        threading.Thread(target=self.peer.serve_forever, daemon=True).start()
-        self.addCleanup(self.peer.server_close)
-        self.addCleanup(self.peer.shutdown)
-        self.serve(f'''
-[[mcp]]
-name = "s"
-url = "{self.peer.url}/mcp"
-sign_in = true
-scopes = ["read"]
-''')
+        self.serve_signed_in(self.peer)
 
     def sign_in(self):
         """As a person does it in a browser."""

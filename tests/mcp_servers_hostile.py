@@ -6,7 +6,6 @@ import json
 import pathlib
 import subprocess
 import sys
-import threading
 
 import mcp_servers
 from dormouse import BINARY, main, wait_for
@@ -152,9 +151,7 @@ class Web(mcp_servers.Servers):
                 pass
 
         pages = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        threading.Thread(target=pages.serve_forever, daemon=True).start()
-        self.addCleanup(pages.server_close)
-        self.addCleanup(pages.shutdown)
+        self.start_peer(pages)
         url = f'http://127.0.0.1:{pages.server_address[1]}'
         self.serve(f'[[mcp]]\nname = "s"\nurl = "{url}/moved"\n'
                    f'[[mcp]]\nname = "t"\nurl = "{url}/page"\n')
@@ -179,9 +176,7 @@ class Web(mcp_servers.Servers):
 
         sent = []
         pages = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-        threading.Thread(target=pages.serve_forever, daemon=True).start()
-        self.addCleanup(pages.server_close)
-        self.addCleanup(pages.shutdown)
+        self.start_peer(pages)
         url = f'http://127.0.0.1:{pages.server_address[1]}'
         self.serve(f'[[mcp]]\nname = "s"\nurl = "{url}/application-json"\n'
                    'message_bytes = 100000\n'

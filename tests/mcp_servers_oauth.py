@@ -4,7 +4,6 @@ asks, replaced when they end or are refused, never logged. No other issuer gets 
 import base64
 import http.server
 import json
-import threading
 import urllib.parse
 
 import mcp_servers
@@ -87,9 +86,7 @@ class OAuth(mcp_servers.Servers):
     def setUp(self):
         super().setUp()
         self.peer = Peer()
-        threading.Thread(target=self.peer.serve_forever, daemon=True).start()
-        self.addCleanup(self.peer.server_close)
-        self.addCleanup(self.peer.shutdown)
+        self.start_peer(self.peer)
 
     def start(self, secret=SECRET):
         self.serve(f'''

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import stat
-import threading
 import urllib.parse
 
 import mcp_servers
@@ -88,16 +87,7 @@ class SignIn(mcp_servers.Servers):
     def setUp(self):
         super().setUp()
         self.peer = Issuer()
-        threading.Thread(target=self.peer.serve_forever, daemon=True).start()
-        self.addCleanup(self.peer.server_close)
-        self.addCleanup(self.peer.shutdown)
-        self.serve(f'''
-[[mcp]]
-name = "s"
-url = "{self.peer.url}/mcp"
-sign_in = true
-scopes = ["read"]
-''')
+        self.serve_signed_in(self.peer)
         self.page = f'http://127.0.0.1:{self.server.port}/mcp-sign-in/s'
         self.logged(f'a person must sign in: open {self.page}')
 

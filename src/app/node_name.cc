@@ -6,6 +6,7 @@
 #include "runtime/stores.h"
 
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>

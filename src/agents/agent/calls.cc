@@ -63,6 +63,10 @@ void add_call_agents(Registry& registry) {
     }
 }
 
+CallModel const* call_model_of(Agent const& agent) {
+    return dynamic_cast<CallModel const*>(agent.model.get());
+}
+
 Reply CallModel::reply(ModelView const& view) const {
     Reply reply;
     for (auto message = view.messages.rbegin(); message != view.messages.rend(); ++message) {

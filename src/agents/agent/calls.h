@@ -22,4 +22,7 @@ public:
     [[nodiscard]] Reply reply(session::ModelView const& view) const override;
 };
 
+// The agent's model, if programs make its calls; nullptr: it has another model, or none.
+[[nodiscard]] CallModel const* call_model_of(Agent const& agent);
+
 }  // namespace dormouse::agent

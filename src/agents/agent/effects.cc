@@ -155,15 +155,17 @@ Command::Body gone_outcome(port::ModelRequest const& request, Trouble const& gon
 
 }  // namespace
 
+// Not the demo's model: what it needs stands for what a session with a real model needs.
 bool AgentEffects::computes(std::string const& agent) const {
     Agent const* const found = registry_.agent(agent);
-    return found && dynamic_cast<CallModel const*>(found->model.get()) != nullptr;
+    return found && call_model_of(*found) != nullptr;
 }
 
 Command::Body AgentEffects::compute(port::ModelRequest request) const {
     Agent const* const agent = registry_.agent(request.agent);
-    CHECK(agent && computes(request.agent));
-    auto reply = dynamic_cast<CallModel const&>(*agent->model).reply(request.view);
+    CallModel const* const model = agent ? call_model_of(*agent) : nullptr;
+    CHECK(model);
+    auto reply = model->reply(request.view);
     return models_.outcome_of(*agent, request.ask, std::move(reply));
 }
 

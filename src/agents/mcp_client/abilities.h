@@ -32,8 +32,7 @@ inline constexpr std::string_view listen_method = "subscriptions/listen";
 [[nodiscard]] Json initialize_params(bool sampling);
 // Adds what the version needs in `_meta`. `progress`: the token of the notifications of progress;
 // empty: none are wanted. `traceparent` may be empty. `sampling`: it is offered. REQUIRES: `params`
-// is an object without
-// `_meta`.
+// is an object without `_meta`.
 [[nodiscard]] Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
                              std::string_view traceparent, bool sampling);
 

@@ -146,8 +146,7 @@ agent::StopTool Servers::ask_model(std::string const& agent, agent::Question que
     agent::Agent const* found = registry_->agent(agent);
     for (agent::Agent const& each : registry_->agents())
         if (agent::calls_of(each.id) == agent) found = &each;
-    bool const none = !found || !found->model ||
-                      dynamic_cast<agent::CallModel const*>(found->model.get()) != nullptr;
+    bool const none = !found || !found->model || agent::call_model_of(*found) != nullptr;
     if (none) {
         done(agent::ModelTrouble{.error = {"no_model", "the agent '" + agent + "' has no model"}});
         return {};

@@ -1,5 +1,10 @@
 #include "store/postgres/owner.h"
 
+#include "base/check.h"
+
+#include <algorithm>
+#include <string_view>
+
 namespace dormouse::store::postgres {
 namespace {
 
@@ -19,25 +24,16 @@ std::string owner_text(Connection& connection) {
     return out + ", started " + std::string(rows->text(0, 2));
 }
 
-}  // namespace
-
-// The lock stays when the transaction ends, lock_timeout does not. REQUIRES: the schema's name is
-// in a-z, 0-9 and _.
-Result<void> take_ownership(Connection& connection, std::string const& schema, Use use) {
-    std::string const lock = use == Use::sole ? "pg_advisory_lock" : "pg_advisory_lock_shared";
+// Waits a few seconds for a process that was just killed; false: another process has the lock. It
+// stays when the transaction ends, lock_timeout does not. REQUIRES: `keys` are two expressions.
+Result<bool> take_lock(Connection& connection, std::string const& function,
+                       std::string const& keys) {
     auto const taken = connection.script(
-        "SET LOCAL lock_timeout TO '3s';"
-        "SELECT " +
-            lock + "(hashtext('dormouse owner'), hashtext('" + schema + "'))",
-        look_wait);
-    if (taken) return {};
-    if (taken.error().state != is_locked) return std::unexpected(taken.error().error);
-    return fail(Code::wrong_state, "The schema \"" + schema + "\" is in use by " +
-                                       owner_text(connection) +
-                                       ": stop it, or choose another schema with ?schema=NAME");
+        "SET LOCAL lock_timeout TO '3s'; SELECT " + function + "(" + keys + ")", look_wait);
+    if (taken) return true;
+    if (taken.error().state == is_locked) return false;
+    return std::unexpected(taken.error().error);
 }
-
-namespace {
 
 Answer<bool> ask_for(Connection& connection, char const* lock, std::string const& schema,
                      std::string const& name = {}) {
@@ -49,16 +45,35 @@ Answer<bool> ask_for(Connection& connection, char const* lock, std::string const
     return rows->integer(0, 0) != 0;
 }
 
+// Has neither a quote nor a backslash, so it can be part of a literal.
+bool is_plain(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-' || c == '.';
+    });
+}
+
 }  // namespace
 
+Result<void> take_ownership(Connection& connection, std::string const& schema, Use use) {
+    CHECK(is_plain(schema));
+    auto const taken =
+        take_lock(connection, use == Use::sole ? "pg_advisory_lock" : "pg_advisory_lock_shared",
+                  "hashtext('dormouse owner'), hashtext('" + schema + "')");
+    if (!taken) return std::unexpected(taken.error());
+    if (*taken) return {};
+    return fail(Code::wrong_state, "The schema \"" + schema + "\" is in use by " +
+                                       owner_text(connection) +
+                                       ": stop it, or choose another schema with ?schema=NAME");
+}
+
 Result<void> take_name(Connection& connection, std::string const& schema, std::string const& name) {
-    auto const taken = connection.script(
-        "SET LOCAL lock_timeout TO '3s';"
-        "SELECT pg_advisory_lock(hashtext('dormouse node " +
-            schema + "'), hashtext('" + name + "'))",
-        look_wait);
-    if (taken) return {};
-    if (taken.error().state != is_locked) return std::unexpected(taken.error().error);
+    CHECK(is_plain(schema) && is_plain(name));
+    auto const taken =
+        take_lock(connection, "pg_advisory_lock",
+                  "hashtext('dormouse node " + schema + "'), hashtext('" + name + "')");
+    if (!taken) return std::unexpected(taken.error());
+    if (*taken) return {};
     return fail(Code::wrong_state,
                 "Another server named \"" + name +
                     "\" works on this database: give each server a name of its own, by node in "
