@@ -52,7 +52,7 @@ void Drafts::keep(Draft& draft, Part& part, std::string_view text) {
 }
 
 // What lies before the piece and is not here is durable.
-std::string Drafts::mirror(SessionId session, Piece const& piece) {
+std::string Drafts::mirror(SessionId session, Piece const& piece, Seq known) {
     AskModel const ask{.turn = piece.of.turn, .step = piece.of.step, .attempt = piece.of.attempt};
     Draft& draft = drafts_[session];
     if (draft.writer == Writer::here && writing_of(draft).same_request(piece.of)) return {};
@@ -62,19 +62,20 @@ std::string Drafts::mirror(SessionId session, Piece const& piece) {
         draft.writer = Writer::elsewhere;
     }
     draft.updates = piece.of.updates;
+    draft.known = known;
     if (!draft.parts.empty() && draft.parts.back().number > piece.part) return {};
     if (draft.parts.empty() || draft.parts.back().number < piece.part)
         draft.parts.push_back({piece.part, piece.kind, piece.call, piece.tool, piece.offset, {}});
     draft.begun = std::max(draft.begun, piece.part + 1);
     Part& part = draft.parts.back();
-    std::size_t const known = part.end - std::min(part.end, piece.offset);
-    if (known >= piece.text.size()) return {};
+    std::size_t const old = part.end - std::min(part.end, piece.offset);
+    if (old >= piece.text.size()) return {};
     if (piece.offset > part.end) {
         draft.bytes -= part.text.size();
         part.text = {};
         part.end = piece.offset;
     }
-    std::string_view const text = std::string_view(piece.text).substr(known);
+    std::string_view const text = std::string_view(piece.text).substr(old);
     std::string out = frame(session, ask, part, part.end, text);
     keep(draft, part, text);
     return out;
@@ -103,6 +104,7 @@ void Drafts::appended(SessionId session, std::vector<wire::RecordPtr> const& rec
     for (wire::RecordPtr const& record : records) {
         auto const found = drafts_.find(session);
         if (found == drafts_.end()) return;
+        if (record->event.seq <= found->second.known) continue;
         Event::Body const& body = record->event.body;
         if (std::holds_alternative<ModelReplied>(body) ||
             std::holds_alternative<ModelFailed>(body) ||

@@ -24,9 +24,11 @@ public:
     [[nodiscard]] std::string add(SessionId session, session::AskModel const& ask,
                                   port::Delta const& delta);
     // Adds a piece of a draft that another process writes, and returns the frame of what is new in
-    // it; empty: nothing.
-    [[nodiscard]] std::string mirror(SessionId session, Piece const& piece);
-    // Removes what these durable records contain or void.
+    // it; empty: nothing. `known`: the session's newest event of which the caller knows that it
+    // does not void the piece.
+    [[nodiscard]] std::string mirror(SessionId session, Piece const& piece, Seq known);
+    // Removes what these durable records contain or void. What another process appended may be
+    // read twice: those that mirror() already knew of remove nothing.
     void appended(SessionId session, std::vector<wire::RecordPtr> const& records);
     // Forgets the session's draft.
     void erase(SessionId session) { drafts_.erase(session); }
@@ -62,6 +64,7 @@ private:
         std::size_t bytes = 0;      // of the texts
         std::uint32_t updates = 0;  // of an external agent, that are durable
         bool whole = true;
+        Seq known = 0;  // see mirror()
     };
 
     static Writing writing_of(Draft const& draft);

@@ -106,13 +106,26 @@ protected:
     std::string take_over(std::size_t bytes = 1'000) {
         std::string out;
         while (auto const piece = drafts.next(session, place, bytes))
-            out += offset_of(mirror.mirror(session, *piece));
+            out += offset_of(mirror.mirror(session, *piece, known));
         return out;
     }
     [[nodiscard]] std::string mirrored() const { return offset_of(mirror.so_far(session, 1)); }
 
+    // Reads, as the process of the mirror, that these are events number `first` and following.
+    void read(Seq first, std::vector<Event::Body> bodies) {
+        std::vector<wire::RecordPtr> records;
+        for (Event::Body& body : bodies) {
+            Event event;
+            event.seq = first++;
+            event.body = std::move(body);
+            records.push_back(wire::record(session, std::move(event)));
+        }
+        mirror.appended(session, records);
+    }
+
     Drafts mirror;
     DraftPlace place;
+    Seq known = 0;
 };
 
 TEST_F(MirroredTest, Pieces_AreTheSameParts) {
@@ -161,6 +174,16 @@ TEST_F(MirroredTest, NextRequest_BeginsAgain) {
     EXPECT_EQ(mirrored(), "text@0:two ");
 }
 
+TEST_F(MirroredTest, ReadAgainWhatWasBeforeThePiece_KeepsTheDraft) {
+    known = 3;
+    add(Kind::text, "one");
+    take_over();
+    read(2, {TurnStarted{.turn = 1}, ModelRequested{.step = 1, .attempt = 1}});
+    EXPECT_EQ(mirrored(), "text@0:one ");
+    read(4, {ModelReplied{.step = 1, .attempt = 1}});
+    EXPECT_EQ(mirrored(), "");
+}
+
 TEST_F(MirroredTest, TooLong_NothingFollows) {
     add(Kind::text, std::string(Drafts::bytes_max, 'x'));
     while (drafts.next(session, place, 100'000)) {}
@@ -174,11 +197,11 @@ TEST_F(MirroredTest, OwnDraft_TakesNoPieceAndIsNotTakenFromAMirror) {
     add(Kind::text, "one");
     auto const piece = drafts.next(session, place, 100);
     ASSERT_TRUE(piece);
-    std::ignore = mirror.mirror(session, *piece);
+    std::ignore = mirror.mirror(session, *piece, known);
     DraftPlace begin;
     EXPECT_FALSE(mirror.next(session, begin, 100));
     add(Kind::text, " two");
-    EXPECT_EQ(drafts.mirror(session, *piece), "");
+    EXPECT_EQ(drafts.mirror(session, *piece, known), "");
     EXPECT_EQ(so_far(), "text@0:one two ");
 }
 

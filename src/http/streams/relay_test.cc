@@ -48,7 +48,7 @@ protected:
     void hear(Process const& from, Process& to, std::string const& text) {
         Epoch const epoch = &from == &a ? 1 : &from == &b ? 2 : 3;
         to.relay.said(epoch, text, [&](SessionId id, Piece const& piece) {
-            if (to.answer == Taken::done && !to.drafts.mirror(id, piece).empty()) show(to);
+            if (to.answer == Taken::done && !to.drafts.mirror(id, piece, 0).empty()) show(to);
             return to.answer;
         });
     }

@@ -220,7 +220,7 @@ Relay::Taken Streams::take(SessionId session, Piece const& piece) {
     if (!is_writing(lane.state())) return Taken::done;
     if (here.updates != piece.of.updates)
         return here.updates < piece.of.updates ? Taken::early : Taken::stale;
-    send_live(session, drafts_.mirror(session, piece));
+    send_live(session, drafts_.mirror(session, piece, lane.state().head));
     return Taken::done;
 }
 
