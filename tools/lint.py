@@ -6,9 +6,10 @@ usage: lint.py [SOURCE...]
 Build the clang preset first: its compile_commands.json has the flags, and its dependency files have
 the headers of each source. Skips a source whose text, headers, command, .clang-tidy and clang-tidy
 are those of an earlier run without findings; the record is in ~/.cache/dormouse-tidy (build/lint if
-there is no home). Checks many sources with the same flags as one, which takes a sixth of the time,
-because shared headers are read once. If such a batch has findings or does not compile, checks each
-source alone. The exit status is 1 if there are findings.
+there is no home). The plugin lint_scope.cc keeps clang-tidy out of system headers. Checks many
+sources with the same flags as one, which takes a sixth of the time, because shared headers are read
+once. If such a batch has findings or does not compile, checks each source alone. The exit status is
+1 if there are findings.
 """
 
 import hashlib
@@ -27,6 +28,8 @@ TOOL = 'clang-tidy-19'
 LEFT_OUT = re.compile(r'_(test|bench)\.cc$')
 KEPT_S = 30 * 86_400
 BATCH = 24
+SCOPE = pathlib.Path(__file__).resolve().parent / 'lint_scope.cc'
+LLVM = '/usr/lib/llvm-19/include'
 OBJECT = re.compile(r'(.+): #deps \d+, deps mtime (\d+) \(VALID\)')
 
 
@@ -59,7 +62,7 @@ class Keys:
     def __init__(self, root, tool, objects):
         self.root = root
         self.build = root / 'build/clang'
-        self.common = tool.encode() + (root / '.clang-tidy').read_bytes()
+        self.common = tool.encode() + (root / '.clang-tidy').read_bytes() + SCOPE.read_bytes()
         self.objects = objects
         self.files = {}
 
@@ -108,10 +111,23 @@ class Stamps:
             (self.folder / key).touch()
 
 
+def made_scope(root):
+    """The plugin, compiled. Its name says what it was made from."""
+    made_from = hashlib.sha256(SCOPE.read_bytes()).hexdigest()[:16]
+    made = root / f'build/lint_scope-{made_from}.so'
+    if not made.exists():
+        made.parent.mkdir(exist_ok=True)
+        new = made.with_suffix(f'.{os.getpid()}')
+        subprocess.run(['clang++-19', '-std=c++17', '-O1', '-fPIC', '-shared', '-fno-rtti',
+                        '-isystem', LLVM, SCOPE, '-o', new], check=True)
+        new.rename(made)
+    return made
+
+
 def lint(root, source):
     """The findings of one source, empty if there are none."""
-    done = subprocess.run([TOOL, '--quiet', '-p', 'build/clang', source], cwd=root, check=False,
-                          capture_output=True, text=True)
+    done = subprocess.run([TOOL, f'--load={made_scope(root)}', '--quiet', '-p', 'build/clang',
+                           source], cwd=root, check=False, capture_output=True, text=True)
     return '' if done.returncode == 0 else done.stdout + done.stderr
 
 
@@ -137,7 +153,7 @@ def is_clean(root, sources, flags):
         together.write(''.join(f'#include "{source}"\n' for source in sources))
         together.flush()
         done = subprocess.run(
-            [TOOL, '--quiet', f'--config-file={root}/.clang-tidy',
+            [TOOL, f'--load={made_scope(root)}', '--quiet', f'--config-file={root}/.clang-tidy',
              '--checks=-bugprone-suspicious-include',
              f'--header-filter=(^{re.escape(str(root))}/src/|/layers/|/include/dormouse/)',
              together.name, '--', *flags],
@@ -169,6 +185,7 @@ def main(arguments):
     looked_at = [source for source, key in all_keys.items() if not stamps.knows(key)]
     flags = {source: flags_of(said[source], source) for source in looked_at}
     together = batches(looked_at, flags)
+    made_scope(root)
     found = 0
     with ThreadPoolExecutor(int(os.environ.get('JOBS', os.cpu_count() or 1))) as pool:
         results = pool.map(lambda some: lint_batch(root, some, flags[some[0]]), together)

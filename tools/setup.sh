@@ -31,8 +31,8 @@ test_packages=(python3-pytest python3-pytest-xdist python3-pytest-timeout python
                zsh fish groff-base mandoc man-db procps psmisc util-linux iproute2 ca-certificates
                liblua5.1-0 liblua5.3-0 liblzf1 libatomic1 libopentracing-c-wrapper0
                libpcre2-8-0 libsystemd0)
-ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev spin postgresql
-             pgbouncer ruby valgrind)
+ci_packages=(clang-19 lld-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
+             libclang-19-dev llvm-19-dev spin postgresql pgbouncer ruby valgrind)
 # Unpacked, not installed: these packages start servers at once, and this Boost conflicts with ours.
 unpacked=(nginx haproxy prometheus redis-tools libboost1.74-dev)
 programs=build/programs
