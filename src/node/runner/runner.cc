@@ -173,6 +173,7 @@ bool Runner::attends(SessionId session, Time until) const {
 // A tick is compared with the store, and decided again if that is ahead. What nobody watches, and
 // where nothing runs, is read again when it is needed.
 void Runner::appended_elsewhere(SessionId session) {
+    numbers_.seen(session.number());
     auto const resident = lanes_.find(session);
     auto const parked = parked_.find(session);
     if (parked != parked_.end() && parked->second.gate.empty()) parked_.erase(parked);

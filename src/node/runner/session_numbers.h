@@ -1,5 +1,10 @@
 #pragma once
 // The numbers of the sessions that this process makes. On the loop.
+//
+// Lists are ordered by number. Processes of a shared store take blocks of numbers ahead, so one
+// that made no session for a while would give old numbers to new sessions: when it reads that
+// another process has made a session with a larger number, it takes a new block, at most once in
+// `renew_every`. So sessions are in the order of their time, but for some seconds.
 
 #include "base/scope.h"
 #include "port/shared_store.h"
@@ -23,18 +28,35 @@ public:
     // Marks `count` numbers from next() on as used. REQUIRES: next() is not 0, or count is 0.
     void take(std::uint64_t count);
     static constexpr std::uint32_t few = 16;
+    // Another process has made the session of this number.
+    void seen(std::uint64_t number);
+    // Numbers last for decades also if each of ten processes drops a block that often.
+    static constexpr Duration renew_every{5'000};
 
 private:
-    // Fetched ahead, so that a burst of new sessions does not wait for the store.
+    // Fetched ahead, so that a burst of new sessions does not wait for the store; less while few
+    // are made.
     static constexpr std::uint64_t ahead = 1'024;
+    static constexpr std::uint64_t ahead_of_few = 128;
     static constexpr Duration retry_after{1'000};
+    // Of the blocks in hand.
+    enum class Age : std::uint8_t {
+        any,     // replaced at once when it is old
+        renewed  // not long ago: looked at again after `renew_every`
+    };
 
     [[nodiscard]] std::uint64_t left() const;
+    [[nodiscard]] bool is_old() const { return next() != 0 && next() < newest_seen_; }
     void refill();
+    void fetch(std::function<void(port::NumberBlock)> use, std::function<void()> again);
+    void renew_if_old();
 
     port::Loop& loop_;
     Fetch const fetch_;
     std::deque<port::NumberBlock> blocks_;
+    std::uint64_t newest_seen_ = 0;  // of other processes
+    std::uint64_t used_ = 0;         // since the last renewal
+    Age age_ = Age::any;
     bool fetching_ = false;
     Scope scope_;
 };
