@@ -233,7 +233,6 @@ private:
         out.program = [this](port::OutboxRow const& row, std::string const& body, auto done) {
             forget(row, json::View(body), std::move(done));
         };
-        out.given_up_after = config_.retention.dead_deliveries_after;
         return out;
     }
 

@@ -112,10 +112,13 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
 }
 
 serve::ServingChanges serving_changes(config::Config const& config) {
+    http::People people = people_of(config);
     return {.config = config::effective_json(config),
             .programs = programs_of(config),
             .sources = webhook_sources(config),
-            .persons = people_of(config).persons,
+            .persons = std::move(people.persons),
+            .slack_secrets = std::move(people.slack_secrets),
+            .webhooks = webhook_changes(config),
             .waiting_calls = config.limits.waiting_calls};
 }
 

@@ -69,26 +69,38 @@ void add_mails(config::Config const& config, config::Notify const& notify,
 
 }  // namespace
 
-webhook::Pump::Options webhook_options(config::Config const& config,
-                                       std::function<std::string(PendingId const&)> page) {
-    webhook::Pump::Options out;
+webhook::Pump::Changes webhook_changes(config::Config const& config) {
+    webhook::Pump::Changes out;
     for (config::Webhook const& hook : config.webhooks) {
-        out.outgoing.hooks.push_back(
+        out.hooks.push_back(
             {hook.url, hook.secret ? hook.secret->value : "", hook.events, hook.project});
     }
     for (config::Notify const& notify : config.notifies) {
         if (notify.kind == NotifyKind::email) {
-            add_mails(config, notify, out.outgoing.notices);
+            add_mails(config, notify, out.notices);
         } else {
-            out.outgoing.notices.push_back(notice_of(notify));
+            out.notices.push_back(notice_of(notify));
         }
     }
-    out.outgoing.page = std::move(page);
     out.allowed = config.server.webhook_hosts;
-    out.environment = base_environment();
     for (config::Tool const& tool : config.tools) {
         if (tool.webhook_secret) out.tool_secrets[tool.name] = tool.webhook_secret->value;
     }
+    out.given_up_after = config.retention.dead_deliveries_after;
+    return out;
+}
+
+webhook::Pump::Options webhook_options(config::Config const& config,
+                                       std::function<std::string(PendingId const&)> page) {
+    webhook::Pump::Changes changes = webhook_changes(config);
+    webhook::Pump::Options out;
+    out.outgoing.hooks = std::move(changes.hooks);
+    out.outgoing.notices = std::move(changes.notices);
+    out.outgoing.page = std::move(page);
+    out.allowed = std::move(changes.allowed);
+    out.environment = base_environment();
+    out.tool_secrets = std::move(changes.tool_secrets);
+    out.given_up_after = changes.given_up_after;
     return out;
 }
 

@@ -101,6 +101,22 @@ template <class T> void keep(std::string_view section, T& next, T const& in_forc
             if (key->applies == Applies::restart) key->copy(&next, &in_force);
 }
 
+// A start connects to the mail server and makes the key of web push; without them nothing is sent.
+bool can_begin(Config const& in_force, NotifyKind kind) {
+    if (kind == NotifyKind::email) return !in_force.email.server.empty();
+    return kind != NotifyKind::web_push ||
+           std::ranges::find(in_force.notifies, kind, &Notify::kind) != in_force.notifies.end();
+}
+
+void mark_later_notifies(std::vector<Change>& changes, Config const& in_force) {
+    for (NotifyKind const kind : {NotifyKind::email, NotifyKind::web_push}) {
+        if (can_begin(in_force, kind)) continue;
+        for (Change& one : changes)
+            if (one.heading == heading("notify") && one.name == word_of("notify", "kind", kind))
+                one.applies = Applies::restart;
+    }
+}
+
 // Calls visit(name, member) for each section.
 template <class Visit> void each_part(Visit visit) {
     visit("server", &Config::server);
@@ -138,11 +154,14 @@ std::vector<Change> changes(Config const& in_force, Config const& next) {
     Comparison out;
     each_part(
         [&](std::string_view name, auto part) { out.part(name, in_force.*part, next.*part); });
-    return out.take();
+    auto found = out.take();
+    mark_later_notifies(found, in_force);
+    return found;
 }
 
 Config applicable(Config const& in_force, Config next) {
     each_part([&](std::string_view name, auto part) { keep(name, next.*part, in_force.*part); });
+    std::erase_if(next.notifies, [&](Notify const& one) { return !can_begin(in_force, one.kind); });
     return next;
 }
 

@@ -137,12 +137,31 @@ TEST(ConfigChanges, ElementsWithoutAName_AreCompared) {
                     {.kind = NotifyKind::slack, .channel = "2"}};
     next.notifies = {{.kind = NotifyKind::slack, .channel = "1"},
                      {.kind = NotifyKind::slack, .channel = "3"}};
-    EXPECT_EQ(at_restart(was, next),
+    EXPECT_EQ(applied(was, next),
               (Texts{"[[webhook]] https://b.example: events",
                      "[[webhook]] https://a.example (removed)", "[[notify]] slack: channel"}));
     Config const made = applicable(was, next);
-    EXPECT_EQ(made.webhooks, was.webhooks);
-    EXPECT_EQ(made.notifies, was.notifies);
+    EXPECT_EQ(made.webhooks, next.webhooks);
+    EXPECT_EQ(made.notifies, next.notifies);
+}
+
+// Without what a start makes for them they would give their messages up.
+TEST(ConfigChanges, FirstEmailAndWebPush_NeedARestart_LaterOnesDoNot) {
+    Config was, next;
+    next.email.server = "mail.example:25";
+    next.notifies = {{.kind = NotifyKind::email},
+                     {.kind = NotifyKind::web_push},
+                     {.kind = NotifyKind::command, .command = {"say"}}};
+    EXPECT_EQ(at_restart(was, next),
+              (Texts{"[email] server", "[[notify]] email (added)", "[[notify]] web-push (added)"}));
+    EXPECT_EQ(applied(was, next), Texts{"[[notify]] command (added)"});
+    Config const made = applicable(was, next);
+    EXPECT_EQ(made.notifies, std::vector{next.notifies[2]});
+    EXPECT_EQ(at_restart(made, next), at_restart(was, next)) << "they are named again";
+    was = next;
+    next.notifies.push_back({.kind = NotifyKind::email, .to = {"ann"}});
+    EXPECT_EQ(applied(was, next), Texts{"[[notify]] email (added)"});
+    EXPECT_EQ(applicable(was, next).notifies, next.notifies);
 }
 
 }  // namespace dormouse::config

@@ -45,8 +45,7 @@ constexpr Key server_rows[] = {
         .at_restart(),
     texts<&Server::webhook_hosts>(
         "webhook_hosts", host,
-        "HOST[:PORT] to which webhooks may be sent although it is not public, also by http.")
-        .at_restart(),
+        "HOST[:PORT] to which webhooks may be sent although it is not public, also by http."),
     text<&Server::push_contact>("push_contact", contact,
                                 "Whom push services may ask about notifications of kind web-push: "
                                 "\"mailto:\" and an address, or an https URL; default: public_url.")
@@ -474,15 +473,12 @@ constexpr auto all = joined(
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),
     of("mcp", mcp_command_rows, "command"), of("mcp", mcp_url_rows, "url"),
     of("mcp", mcp_more_rows), of("gate", gate_rows), of("budget", budget_rows),
-    of("source", source_rows), at_restart(of("webhook", webhook_rows)),
-    at_restart(joined(of("notify", notify_rows),
-                      of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
-                      of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
-                      of("notify", notify_bot_rows, "slack-bot, telegram"),
-                      of("notify", notify_signing_rows, "slack-bot"),
-                      of("notify", notify_command_rows, "command"),
-                      of("notify", notify_to_rows, "email, web-push"),
-                      of("notify", notify_more_rows))),
+    of("source", source_rows), of("webhook", webhook_rows), of("notify", notify_rows),
+    of("notify", notify_url_rows, "slack, webhook, discord, teams, ntfy"),
+    of("notify", notify_token_rows, "slack-bot, telegram, ntfy"),
+    of("notify", notify_bot_rows, "slack-bot, telegram"),
+    of("notify", notify_signing_rows, "slack-bot"), of("notify", notify_command_rows, "command"),
+    of("notify", notify_to_rows, "email, web-push"), of("notify", notify_more_rows),
     of("user", user_rows));
 
 }  // namespace rows

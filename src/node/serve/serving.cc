@@ -147,6 +147,11 @@ void Serving::apply(ServingChanges changes) {
     services.sources = std::move(changes.sources);
     services.waiting_calls = changes.waiting_calls;
     services.people.persons = std::move(changes.persons);
+    services.people.slack_secrets = std::move(changes.slack_secrets);
+    services.webhook_hosts = lower_cased(changes.webhooks.allowed);
+    outgoing_.hooks = changes.webhooks.hooks;
+    outgoing_.notices = changes.webhooks.notices;
+    pump_.apply(std::move(changes.webhooks));
     gate_.set_programs(std::move(changes.programs));
 }
 

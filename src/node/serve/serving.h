@@ -87,6 +87,8 @@ struct ServingChanges {
     std::set<std::string, std::less<>> programs = {};
     std::vector<webhook::Source> sources = {};
     std::vector<http::Person> persons = {};
+    std::vector<std::string> slack_secrets = {};  // http::People::slack_secrets
+    webhook::Pump::Changes webhooks = {};
     std::uint32_t waiting_calls = 10'000;
 };
 
@@ -215,7 +217,7 @@ private:
     std::function<void(port::Fn<void()>)> const released_;
     bool begun_ = false;      // begin_work() was called
     bool const people_mail_;  // e-mail is sent
-    webhook::Outgoing const outgoing_;
+    webhook::Outgoing outgoing_;
     io::Log log_;
     http::Metrics metrics_;
     http::Gate gate_;

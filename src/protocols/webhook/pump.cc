@@ -25,6 +25,11 @@ constexpr std::size_t remembered_max = 10'000;  // receivers
 constexpr std::size_t error_max = 300;
 constexpr Duration patience_max{36'000'000};  // the longest Retry-After that is respected
 
+std::vector<std::string> lower_cased(std::vector<std::string> texts) {
+    for (std::string& text : texts) text = lower_case(text);
+    return texts;
+}
+
 bool has(std::vector<std::string> const& names, std::string const& name) {
     return std::ranges::find(names, name) != names.end();
 }
@@ -93,7 +98,7 @@ bool Pump::has_capacity(ReceiverHealth health, std::size_t to_it, std::size_t bu
 }
 
 Pump::Pump(World world, Options options) : world_(world), options_(std::move(options)) {
-    for (std::string& host : options_.allowed) host = lower_case(host);
+    options_.allowed = lower_cased(std::move(options_.allowed));
 }
 
 Pump::~Pump() { stop(); }
@@ -224,6 +229,19 @@ void Pump::claimed(std::map<OutboxKey, Next> rows, std::vector<OutboxKey> const&
     scan_over();
 }
 
+// A receiver that answered 410 and is configured again later gets its messages again.
+void Pump::apply(Changes changes) {
+    options_.outgoing.hooks = std::move(changes.hooks);
+    options_.outgoing.notices = std::move(changes.notices);
+    options_.allowed = lower_cased(std::move(changes.allowed));
+    options_.tool_secrets = std::move(changes.tool_secrets);
+    options_.given_up_after = changes.given_up_after;
+    std::erase_if(disabled_, [this](std::string const& target) {
+        return std::ranges::find(options_.outgoing.hooks, target, &Hook::url) ==
+               options_.outgoing.hooks.end();
+    });
+}
+
 void Pump::stop() {
     stopped_ = true;
     for (auto const& [key, work] : at_work_) {
@@ -242,11 +260,12 @@ void Pump::prune() {
     world_.outbox.write(
         [until = now - kept_for](port::OutboxStore& store) { return store.drop_delivered(until); },
         [](Result<void>) {});
-    if (options_.given_up_after) drop_given_up();
+    drop_given_up();
 }
 
 // Deletes a limited number at a time, until none is left.
 void Pump::drop_given_up() {
+    if (!options_.given_up_after) return;
     Time const until = world_.clock.now() - *options_.given_up_after;
     port::ask(
         world_.outbox,

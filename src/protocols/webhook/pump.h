@@ -107,6 +107,15 @@ public:
         // Called for each attempt that has ended. May be empty.
         std::function<void(Attempt const&)> attempted = {};
     };
+    // What may change while it runs; see Outgoing and Options.
+    struct Changes {
+        std::vector<Hook> hooks = {};
+        std::vector<Notice> notices = {};
+        std::vector<std::string> allowed = {};
+        std::map<std::string, std::string, std::less<>> tool_secrets = {};
+        std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
+    };
+
     // Everything in `world` outlives this.
     Pump(World world, Options options);
     ~Pump();
@@ -116,6 +125,9 @@ public:
     void start();
     // Call it when something has become durable.
     void wake();
+    // Attempts in progress end as they began; the next ones use this. Messages to receivers that
+    // are gone are given up.
+    void apply(Changes changes);
     // Starts nothing more. Requests in progress are cut off, and the next process sends them again.
     void stop();
     [[nodiscard]] std::size_t busy() const { return at_work_.size(); }
@@ -191,11 +203,12 @@ private:
     void send_event(port::OutboxKey const& key);
     void send_notice(port::OutboxKey const& key);
     // pump_notices.cc: messages of services.
+    using NoticePtr = std::shared_ptr<Notice const>;  // the attempt's own: see apply()
     void send_message(port::OutboxKey const& key, Notice const& notice, Service const& service,
                       Notification const& it);
     void send_mail(port::OutboxKey const& key, Notice const& notice);
     void read_sent(port::OutboxKey const& key, port::Fn<void()> then);
-    void change_next(port::OutboxKey const& key, Notice const& notice, Notification const& it);
+    void change_next(port::OutboxKey const& key, NoticePtr const& notice, Notification const& it);
     void ask_service(port::OutboxKey const& key, ServiceRequest request,
                      port::Fn<void(ServiceReply)> then, Service const& service, bool is_change);
     // pump_push.cc: messages to devices.

@@ -32,8 +32,8 @@ void Pump::send_notice(OutboxKey const& key) {
     auto const it = service ? read_notification(at_work_.at(key).letter.body) : std::nullopt;
     if (!it) return send(key, notice->url, "", false);
     if (it->outcome.empty()) return send_message(key, *notice, *service, *it);
-    // The notices live as long as this.
-    read_sent(key, [this, key, notice = &*notice, it = *it] { change_next(key, *notice, it); });
+    auto own = std::make_shared<Notice const>(*notice);
+    read_sent(key, [this, key, own = std::move(own), it = *it] { change_next(key, own, it); });
 }
 
 void Pump::send_mail(OutboxKey const& key, Notice const& notice) {
@@ -83,20 +83,20 @@ void Pump::read_sent(OutboxKey const& key, port::Fn<void()> then) {
 }
 
 // Changes one message after the other.
-void Pump::change_next(OutboxKey const& key, Notice const& notice, Notification const& it) {
+void Pump::change_next(OutboxKey const& key, NoticePtr const& notice, Notification const& it) {
     Work& work = at_work_.at(key);
     if (work.open.empty()) return delivered(key);
     SentRow const& row = work.open.front();
     Notification message = read_notification(row.body).value_or(it);
     message.outcome = it.outcome;
-    Service const& service = *service_of(notice);
-    auto taken = [this, key, &notice, it](ServiceReply const& /*reply*/) {
+    Service const& service = *service_of(*notice);
+    auto taken = [this, key, notice, it](ServiceReply const& /*reply*/) {
         Work& at = at_work_.at(key);
         at.closed.push_back(std::move(at.open.front()));
         at.open.erase(at.open.begin());
         change_next(key, notice, it);
     };
-    ask_service(key, service.request(notice, message, row.reference), std::move(taken), service,
+    ask_service(key, service.request(*notice, message, row.reference), std::move(taken), service,
                 true);
 }
 

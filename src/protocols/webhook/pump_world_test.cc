@@ -2,6 +2,7 @@
 
 #include "webhook/testing/pump_fixture.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <utility>
@@ -111,6 +112,43 @@ TEST_F(PumpTest, RetryAfter_ShorterThanTheNextAttempt_ChangesNothing) {
     http.answer(503, {{"Retry-After", "1"}});
     loop.run();
     EXPECT_GE(row(0).next_at, clock.now() + Duration(5'000));
+}
+
+TEST_F(PumpTest, Changes_DuringAnAttempt_ItEndsAndTheNextUsesThem) {
+    post({receiver(0), receiver(1)});
+    ASSERT_EQ(http.open.size(), 2U);
+    pump.apply({.hooks = {{receiver(0), "new", {"turn_ended"}}}});
+    EXPECT_EQ(pump.busy(), 2U) << "the receiver that is gone has its attempt";
+    http.answer(503);
+    loop.run();
+    EXPECT_EQ(row(1).state, OutboxState::pending);
+    loop.advance(Duration(6'000));
+    pump.wake();
+    loop.run();
+    ASSERT_EQ(http.open.size(), 1U);
+    EXPECT_EQ(http.open[0].first.url, receiver(0));
+    EXPECT_TRUE(std::ranges::any_of(http.open[0].first.headers, [](port::HttpHeader const& one) {
+        return one.name == "webhook-signature";
+    })) << "with the new secret";
+    http.answer(204);
+    loop.run();
+    EXPECT_EQ(row(0).state, OutboxState::delivered);
+    EXPECT_EQ(row(1).state, OutboxState::dead);
+    EXPECT_EQ(row(1).last_error, "this address is not in any [[webhook]] now");
+}
+
+TEST_F(PumpTest, ReceiverThatWasGone_ConfiguredAgain_GetsItsMessages) {
+    post({receiver(0)});
+    http.answer(410);
+    loop.run();
+    post({receiver(0)});
+    EXPECT_EQ(row(0, 2).state, OutboxState::disabled);
+    pump.apply({});
+    pump.apply({.hooks = {{receiver(0), "", {"turn_ended"}}}});
+    post({receiver(0)});
+    http.answer(204);
+    loop.run();
+    EXPECT_EQ(row(0, 3).state, OutboxState::delivered);
 }
 
 TEST_F(PumpTest, Outcome_StoreFailsOnce_IsSentAgainLater) {
