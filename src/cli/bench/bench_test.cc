@@ -1,3 +1,4 @@
+#include "cli/bench/history.h"
 #include "cli/bench/report.h"
 #include "cli/client/test_server.h"
 #include "json/json.h"
@@ -51,10 +52,10 @@ TEST(MemberText, Name_FindsItsStringOnly) {
 
 class Load : public testing::Test {
 protected:
-    Load() : address_(*parse_url(server_.url())), writer_(address_, "t") {}
+    Load() : servers_{*parse_url(server_.url())}, writer_(servers_, "t") {}
 
     FakeServer server_;
-    Address address_;
+    std::vector<Address> servers_;
     RequestWriter writer_;
 };
 
@@ -65,7 +66,7 @@ TEST_F(Load, PausesAndResumes_AreCountedAndTimed) {
     server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
     server_.answer("POST /async-tool/result", 200, R"({"outcome":"applied"})");
     server_.answer("GET /api/sessions/ses_1?wait=10", 200, R"({"activity":{"type":"idle"}})");
-    auto client = LoadClient::open(address_, 3);
+    auto client = LoadClient::open(servers_, 3);
     ASSERT_TRUE(client);
     PauseScript pause(writer_, 10, 4);
     ASSERT_TRUE(client->run(pause));
@@ -85,7 +86,7 @@ TEST_F(Load, PausesAndResumes_AreCountedAndTimed) {
 
 TEST_F(Load, UnexpectedReply_EndsTheRunAndIsQuoted) {
     server_.answer("POST /api/projects/default/sessions?wait=10", 503, R"({"code":"overloaded"})");
-    auto client = LoadClient::open(address_, 1);
+    auto client = LoadClient::open(servers_, 1);
     ASSERT_TRUE(client);
     PauseScript pause(writer_, 10, 10);
     ASSERT_TRUE(client->run(pause));
@@ -95,13 +96,55 @@ TEST_F(Load, UnexpectedReply_EndsTheRunAndIsQuoted) {
 TEST_F(Load, ServerCloses_EndsTheRun) {
     server_.close_after(2);
     server_.answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
-    auto client = LoadClient::open(address_, 1);
+    auto client = LoadClient::open(servers_, 1);
     ASSERT_TRUE(client);
     PauseScript pause(writer_, 10, 10);
     auto const ran = client->run(pause);
     ASSERT_FALSE(ran);
     EXPECT_EQ(ran.error().exit, status::unreachable);
     EXPECT_EQ(pause.done, 2);
+}
+
+TEST_F(Load, Connections_AreSpreadOverTheServers) {
+    FakeServer other;
+    for (auto* const server : {&server_, &other})
+        server->answer("POST /api/projects/default/sessions?wait=10", 201, asleep);
+    servers_.push_back(*parse_url(other.url()));
+    RequestWriter const writer(servers_, "t");
+    EXPECT_NE(writer.get(0, "/x"), writer.get(1, "/x")) << "each has its own Host";
+    EXPECT_EQ(writer.get(0, "/x"), writer.get(2, "/x"));
+    auto client = LoadClient::open(servers_, 2);
+    ASSERT_TRUE(client);
+    PauseScript pause(writer, 2, 2);
+    ASSERT_TRUE(client->run(pause));
+    EXPECT_EQ(pause.wrong, "");
+    EXPECT_EQ(server_.seen().size(), 1U);
+    EXPECT_EQ(other.seen().size(), 1U);
+}
+
+TEST_F(Load, SessionWithHistory_PausesInItsLastTurn) {
+    server_.answer("POST /api/projects/default/sessions", 201, R"({"id":"ses_1"})");
+    server_.answer("POST /api/sessions/ses_1/prompt?wait=10", 200, "{}");
+    server_.answer("GET /api/sessions/ses_1?wait=10", 200, asleep);
+    auto client = LoadClient::open(servers_, 2);
+    ASSERT_TRUE(client);
+    CreateScript create(writer_, 2);
+    ASSERT_TRUE(client->run(create));
+    EXPECT_EQ(create.wrong, "");
+    TurnScript turns(writer_, create.sessions, turns_of(5000));
+    ASSERT_TRUE(client->run(turns));
+    EXPECT_EQ(turns.wrong, "");
+    EXPECT_EQ(turns.latency.us.size(), 6U) << "three turns of each";
+    ASSERT_EQ(turns.sleepers.size(), 2U);
+    EXPECT_EQ(turns.sleepers[0].pending, "pnd_1");
+}
+
+TEST(TurnsOfAHistory, PromptsAndReplies_HaveItsBytes) {
+    EXPECT_EQ(turns_of(1000).count, 1);
+    EXPECT_EQ(turns_of(1000).text.size(), 500U);
+    EXPECT_EQ(turns_of(102'400).count, 50);
+    EXPECT_EQ(turns_of(102'400).text.size(), 1024U);
+    EXPECT_EQ(turns_of(1).text.size(), 1U);
 }
 
 TEST(DiskProbe, Probe_TakesTheRequestedNumberOfSamples) {

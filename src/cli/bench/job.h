@@ -20,16 +20,22 @@ struct Sleeper {
     std::string pending;
 };
 
-// Builds the bytes of HTTP requests to one server. Pure.
+// Builds the bytes of HTTP requests, each for the server of its connection (LoadClient). Pure.
 class RequestWriter {
 public:
-    RequestWriter(Address const& address, std::string const& token);
-    [[nodiscard]] std::string get(std::string_view target) const;
-    [[nodiscard]] std::string post(std::string_view target, std::string_view body) const;
+    // REQUIRES: `servers` is not empty.
+    RequestWriter(std::vector<Address> const& servers, std::string const& token);
+    [[nodiscard]] std::string get(std::size_t connection, std::string_view target) const;
+    [[nodiscard]] std::string post(std::size_t connection, std::string_view target,
+                                   std::string_view body) const;
 
 private:
-    std::string headers_;
+    std::vector<std::string> headers_;  // of each server
 };
+
+// Says which reply ended a run. Pure.
+[[nodiscard]] std::string unexpected_answer(std::string_view what, int status,
+                                            std::string_view body);
 
 // Pause phase: creates `count` sessions and waits until each sleeps. Keeps the last `kept_max` of
 // them.
@@ -46,7 +52,7 @@ public:
     std::function<void(std::int64_t)> on_done;  // called with each new count, if set
 
 private:
-    std::string request_;
+    RequestWriter const& writer_;
     std::int64_t left_;
     std::size_t kept_max_;
 };
@@ -107,14 +113,17 @@ struct JobFigures {
 };
 
 struct JobTarget {
-    Address address;
+    std::vector<Address> servers;  // which share their sessions
     std::string token;
-    pid_t server = -1;
+    pid_t server = -1;  // whose CPU time is measured; -1: unknown
 };
-// Runs both phases on `connections` connections. At the end reads back a sample of at most 1000
-// sessions; all must be idle.
-[[nodiscard]] Outcome<JobFigures> run_job(JobTarget const& target, int connections,
-                                          std::int64_t jobs);
+struct JobPlan {
+    int connections = 1;
+    std::int64_t jobs = 1;
+    int history = 0;  // bytes of text in each session before it pauses
+};
+// Runs both phases. At the end reads back a sample of at most 1000 sessions; all must be idle.
+[[nodiscard]] Outcome<JobFigures> run_job(JobTarget const& target, JobPlan const& plan);
 // Returns the median of each member. REQUIRES: `rounds` is not empty; all have the same
 // connections.
 [[nodiscard]] JobFigures median(std::vector<JobFigures> const& rounds);

@@ -1,5 +1,6 @@
 #include "cli/bench/load.h"
 
+#include "base/check.h"
 #include "base/text/text.h"
 
 #include <arpa/inet.h>
@@ -77,12 +78,13 @@ std::string_view member_text(std::string_view json, std::string_view name) {
     return {};
 }
 
-Outcome<LoadClient> LoadClient::open(Address const& address, std::size_t connections) {
+Outcome<LoadClient> LoadClient::open(std::vector<Address> const& servers, std::size_t connections) {
+    CHECK(!servers.empty());
     LoadClient client;
     client.epoll_ = io::Fd(epoll_create1(EPOLL_CLOEXEC));
     client.links_.resize(connections);
     for (std::size_t i = 0; i < connections; ++i) {
-        auto fd = connected(address);
+        auto fd = connected(servers[i % servers.size()]);
         if (!fd) return std::unexpected(fd.error());
         epoll_event interest{};
         interest.events = EPOLLIN;

@@ -41,7 +41,9 @@ struct ReplyHead {
 
 class LoadClient {
 public:
-    [[nodiscard]] static Outcome<LoadClient> open(Address const& address, std::size_t connections);
+    // Connection i is one to server i modulo their number. REQUIRES: `servers` is not empty.
+    [[nodiscard]] static Outcome<LoadClient> open(std::vector<Address> const& servers,
+                                                  std::size_t connections);
 
     // Runs until `script` has no more requests and all replies have arrived. Fails with
     // `unreachable` if the server closes a connection.

@@ -66,9 +66,11 @@ std::string disk_text(DiskFigures const& disk) {
 std::string cpu_text(std::vector<JobFigures> const& jobs) {
     std::string out;
     for (auto const& job : jobs) {
-        out += "CPU at " + std::to_string(job.connections) + ": server " +
-               number(job.server_us_per_phase, 0) + " µs a phase, client " +
-               number(job.client_us_per_request, 0) + " µs a request\n";
+        out += "CPU at " + std::to_string(job.connections) + ": ";
+        // It is unknown of servers that ran before.
+        if (job.server_us_per_phase > 0)
+            out += "server " + number(job.server_us_per_phase, 0) + " µs a phase, ";
+        out += "client " + number(job.client_us_per_request, 0) + " µs a request\n";
     }
     return out;
 }

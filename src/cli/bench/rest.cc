@@ -22,9 +22,10 @@ constexpr std::size_t growth_result_bytes = 1024;
 // Puts sessions to sleep and keeps a sample of them.
 Outcome<std::vector<Sleeper>> load(JobTarget const& target, std::int64_t sessions,
                                    DormantFigures& figures, Progress const& progress) {
-    auto client = LoadClient::open(target.address, load_connections);
+    auto client = LoadClient::open(target.servers, load_connections);
     if (!client) return std::unexpected(client.error());
-    PauseScript script(RequestWriter(target.address, target.token), sessions, sample_max);
+    RequestWriter const writer(target.servers, target.token);
+    PauseScript script(writer, sessions, sample_max);
     auto const start = std::chrono::steady_clock::now();
     script.on_done = [&](std::int64_t done) {
         if (done % 50'000 != 0) return;
@@ -61,9 +62,10 @@ Outcome<void> ask_doctor(ChildServer const& server, DormantFigures& figures) {
 Outcome<void> kill_under_load(ChildServer& server, DormantFigures& figures) {
     auto const target = target_of(server);
     if (!target) return std::unexpected(target.error());
-    auto client = LoadClient::open(target->address, load_connections);
+    auto client = LoadClient::open(target->servers, load_connections);
     if (!client) return std::unexpected(client.error());
-    PauseScript script(RequestWriter(target->address, target->token), INT64_MAX, 0);
+    RequestWriter const writer(target->servers, target->token);
+    PauseScript script(writer, INT64_MAX, 0);
     auto const start = std::chrono::steady_clock::now();
     script.on_done = [&](std::int64_t) {
         if (seconds_since(start) * 1000 > load_before_kill_ms) server.kill();
@@ -79,11 +81,11 @@ Outcome<void> all_asleep(ChildServer const& server, std::vector<Sleeper> const& 
                          DormantFigures& figures) {
     auto const target = target_of(server);
     if (!target) return std::unexpected(target.error());
-    auto client = LoadClient::open(target->address, 8);
+    auto client = LoadClient::open(target->servers, 8);
     if (!client) return std::unexpected(client.error());
     std::vector<std::string> sessions;
     for (auto const& sleeper : sleepers) sessions.push_back(sleeper.session);
-    RequestWriter const writer(target->address, target->token);
+    RequestWriter const writer(target->servers, target->token);
     ReadBackScript script(writer, std::move(sessions), "waiting_async");
     if (auto const ran = client->run(script); !ran) return ran;
     figures.checked = script.as_expected;
@@ -131,7 +133,7 @@ Outcome<std::uint64_t> content_of(Client& client, std::string const& session) {
 Outcome<JobTarget> target_of(ChildServer const& server) {
     auto address = parse_url(server.url());
     if (!address) return std::unexpected(address.error());
-    return JobTarget{*std::move(address), server.token(), server.pid()};
+    return JobTarget{{*std::move(address)}, server.token(), server.pid()};
 }
 
 Outcome<ChildServer> start_server(std::string const& folder) {

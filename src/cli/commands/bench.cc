@@ -19,6 +19,9 @@ public:
 
 private:
     [[nodiscard]] Outcome<void> jobs(BenchReport& report);
+    [[nodiscard]] Outcome<void> jobs_on(JobTarget const& target, std::string const& folder,
+                                        BenchReport& report);
+    [[nodiscard]] Outcome<void> jobs_on_running(std::string const& folder, BenchReport& report);
     [[nodiscard]] Outcome<void> rest(BenchReport& report);
     void print_line(std::string const& text) const {
         context_.err << "  " << text << '\n' << std::flush;
@@ -30,15 +33,11 @@ private:
 };
 
 // Each round runs all connection counts, so that a slow minute of the machine affects all alike.
-Outcome<void> Bench::jobs(BenchReport& report) {
-    auto const folder = TemporaryFolder::make(parent_);
-    if (!folder) return std::unexpected(folder.error());
-    auto server = start_server(folder->path());
-    if (!server) return std::unexpected(server.error());
-    auto const target = target_of(*server);
-    if (!target) return std::unexpected(target.error());
-    if (auto const warm = run_job(*target, 8, 200); !warm) return std::unexpected(warm.error());
-    auto const probe = [&] { return probe_disk(folder->path(), probe_samples, report.disk); };
+Outcome<void> Bench::jobs_on(JobTarget const& target, std::string const& folder,
+                             BenchReport& report) {
+    if (auto const warm = run_job(target, {.connections = 8, .jobs = 200}); !warm)
+        return std::unexpected(warm.error());
+    auto const probe = [&] { return probe_disk(folder, probe_samples, report.disk); };
     std::vector<std::vector<JobFigures>> rounds(args_.connections.size());
     for (int round = 1; round <= args_.rounds; ++round) {
         print_line("round " + std::to_string(round) + " of " + std::to_string(args_.rounds));
@@ -46,13 +45,36 @@ Outcome<void> Bench::jobs(BenchReport& report) {
             int const connections = args_.connections[i];
             if (auto const probed = probe(); !probed) return probed;
             auto const count = connections == 1 ? args_.jobs / one_connection_share : args_.jobs;
-            auto const figures = run_job(*target, connections, count);
+            auto const figures = run_job(target, {connections, count, args_.history});
             if (!figures) return std::unexpected(figures.error());
             if (auto const probed = probe(); !probed) return probed;
             rounds[i].push_back(*figures);
         }
     }
     for (auto const& all : rounds) report.jobs.push_back(median(all));
+    return {};
+}
+
+Outcome<void> Bench::jobs_on_running(std::string const& folder, BenchReport& report) {
+    JobTarget target{.servers = {}, .token = token(context_.global, context_.env)};
+    for (auto const& url : args_.on) {
+        auto address = parse_url(url);
+        if (!address) return std::unexpected(address.error());
+        if (address->tls) return failure(status::usage, "bench --on measures http:// only: " + url);
+        target.servers.push_back(*std::move(address));
+    }
+    return jobs_on(target, folder, report);
+}
+
+Outcome<void> Bench::jobs(BenchReport& report) {
+    auto const folder = TemporaryFolder::make(parent_);
+    if (!folder) return std::unexpected(folder.error());
+    if (!args_.on.empty()) return jobs_on_running(folder->path(), report);
+    auto server = start_server(folder->path());
+    if (!server) return std::unexpected(server.error());
+    auto const target = target_of(*server);
+    if (!target) return std::unexpected(target.error());
+    if (auto const ran = jobs_on(*target, folder->path(), report); !ran) return ran;
     return server->stop();
 }
 

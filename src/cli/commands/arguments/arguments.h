@@ -363,6 +363,8 @@ struct BenchArgs {
     std::vector<int> connections = {1, 32, 64};
     std::int64_t dormant = 0;  // 0: not measured
     bool growth = false;
+    std::vector<std::string> on = {};  // servers that run; empty: starts its own
+    int history = 0;                   // bytes of text that each session has before it pauses
 };
 
 using Command =

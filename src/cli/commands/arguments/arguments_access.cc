@@ -132,7 +132,8 @@ void Grammar::add_bench() {
     auto const bench = std::make_shared<BenchArgs>();
     auto* const b =
         add("bench", "Measure pauses and resumes over HTTP against the disk's own speed",
-            "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000",
+            "dormouse bench --jobs 8000 --connections 1,32,64\n  dormouse bench --dormant 1000000\n"
+            "  dormouse bench --on http://127.0.0.1:4080 --jobs 500",
             bench);
     b->add_option("--jobs", bench->jobs, "Sessions per round (a sixth of them at one connection)")
         ->type_name("N")
@@ -147,10 +148,24 @@ void Grammar::add_bench() {
         ->delimiter(',')
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
-    b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
+    b->add_option("--history", bench->history,
+                  "Text that each session has before it pauses; 0: it pauses in its first turn")
+        ->type_name("BYTES")
+        ->check(CLI::Range(0, 10'000'000))
+        ->capture_default_str();
+    auto* const dormant =
+        b->add_option("--dormant", bench->dormant, "Also: what this many sleeping sessions cost")
+            ->type_name("N")
+            ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+    auto* const growth =
+        b->add_flag("--growth", bench->growth, "Also: how the file grows with one long session");
+    b->add_option("--on", bench->on,
+                  "Servers that run and share their sessions, instead of an own one; the "
+                  "connections are spread over them")
+        ->type_name("URL,URL")
+        ->delimiter(',')
+        ->excludes(dormant)
+        ->excludes(growth);
 }
 
 }  // namespace dormouse::cli

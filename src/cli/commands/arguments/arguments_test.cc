@@ -100,6 +100,15 @@ TEST(Arguments, Bench_TakesAListOfConnections) {
     EXPECT_TRUE(args.growth);
 }
 
+TEST(Arguments, BenchOnServers_StartsNoneForOtherFigures) {
+    auto const args =
+        parsed<BenchArgs>({"bench", "--on", "http://a:1,http://b:2", "--history", "10240"});
+    EXPECT_EQ(args.on, (std::vector<std::string>{"http://a:1", "http://b:2"}));
+    EXPECT_EQ(args.history, 10240);
+    EXPECT_EQ(refused({"bench", "--on", "http://a:1", "--growth"}).exit, status::usage);
+    EXPECT_EQ(refused({"bench", "--on", "http://a:1", "--dormant", "5"}).exit, status::usage);
+}
+
 // Returns the words of the command after the last |, without a redirection.
 std::vector<std::string> words_of(std::string const& line) {
     std::vector<std::string> words;
