@@ -1,22 +1,11 @@
 """Curves as an SVG drawing for the documents: both axes logarithmic, each curve named at its end."""
 import math
 
+from look import opening
+
 WIDTH, HEIGHT = 720, 380
 LEFT, RIGHT, TOP, BOTTOM = 96, 150, 44, 46
 LABEL_HEIGHT = 17
-COLOURS = ('#2563a8', '#b4530a', '#2f7d32', '#8a3fa0', '#a8324a', '#5b6470')
-STYLE = '''
-  svg { background: #ffffff; }
-  text { font: 13px system-ui, sans-serif; fill: #333a41; }
-  .title { font-weight: 600; }
-  .grid { stroke: #d9dee3; }
-  @media (prefers-color-scheme: dark) {
-    svg { background: #16191d; }
-    text { fill: #d5dae0; }
-    .grid { stroke: #363c43; }
-    .curve { filter: brightness(1.6); }
-  }
-'''
 
 
 def powers(values):
@@ -49,11 +38,7 @@ def drawing(title, x_name, points):
     def at_y(y):
         return HEIGHT - BOTTOM - (math.log10(y) - ys[0]) / (ys[-1] - ys[0]) * (HEIGHT - TOP - BOTTOM)
 
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        f'<title>{title}</title><style>{STYLE}</style>',
-        f'<text class="title" x="12" y="24">{title}</text>',
-    ]
+    out = opening(title, WIDTH, HEIGHT)
     for exponent in ys:
         y = at_y(10**exponent)
         out.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
@@ -67,9 +52,9 @@ def drawing(title, x_name, points):
     middle = (LEFT + WIDTH - RIGHT) / 2
     out.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{x_name}</text>')
     ends = spread([at_y(points[max(points)][name]) for name in names])
-    for name, colour, label in zip(names, COLOURS, ends):
+    for series, (name, label) in enumerate(zip(names, ends)):
         line = 'L'.join(f'{at_x(x):.1f} {at_y(points[x][name]):.1f}' for x in sorted(points))
-        out.append(f'<path class="curve" d="M{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out.append(f'<path class="s{series}" d="M{line}" fill="none" stroke-width="2"/>')
         x = WIDTH - RIGHT + 10
-        out.append(f'<text class="curve" x="{x}" y="{label + 4:.1f}" style="fill:{colour}">{name}</text>')
+        out.append(f'<text class="f{series}" x="{x}" y="{label + 4:.1f}">{name}</text>')
     return '\n'.join([*out, '</svg>', ''])

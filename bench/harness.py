@@ -2,12 +2,15 @@
 server on its own core, and the printed table. The client is Python, and its own cost is part of the
 figures."""
 import collections
+import contextlib
+import functools
 import os
 import pathlib
 import random
 import re
 import selectors
 import socket
+import ssl
 import sys
 import time
 
@@ -25,20 +28,42 @@ def request(server, method, path, body=b'', headers=(), token=True, accept='appl
     return '\r\n'.join(lines).encode() + body
 
 
+@functools.cache
+def trusting(cert):
+    return ssl.create_default_context(cafile=cert)
+
+
 class Link:
     """A kept-alive connection; requests may be pipelined."""
 
     def __init__(self, server):
         self.socket = socket.create_connection(('127.0.0.1', server.port), timeout=20)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.encrypted = getattr(server, 'cert', None) is not None
+        if self.encrypted:
+            self.socket = trusting(server.cert).wrap_socket(self.socket,
+                                                            server_hostname='127.0.0.1')
         self.unread, self.asked = b'', collections.deque()
 
-    def answers(self):
-        """Yields (status, body, value given with the request) of each complete answer."""
+    def received(self):
         got = self.socket.recv(1 << 18)
         if not got:
             raise SystemExit('the server closed a connection')
-        self.unread += got
+        return got
+
+    def decrypted(self):
+        """All that has arrived, also what select does not know of; possibly nothing."""
+        got = b''
+        self.socket.setblocking(False)
+        with contextlib.suppress(ssl.SSLWantReadError):
+            while True:
+                got += self.received()
+        self.socket.settimeout(20)
+        return got
+
+    def answers(self):
+        """Yields (status, body, value given with the request) of each complete answer."""
+        self.unread += self.decrypted() if self.encrypted else self.received()
         while (end := self.unread.find(b'\r\n\r\n')) >= 0:
             length = int(LENGTH.search(self.unread, 0, end + 2)[1])
             if len(self.unread) < end + 4 + length:

@@ -3,12 +3,14 @@
 #include "cli/bench/report.h"
 #include "cli/commands/commands.h"
 
+#include <algorithm>
 #include <ostream>
 
 namespace dormouse::cli {
 namespace {
 
 constexpr int probe_samples = 150;  // before and after each run, because the speed of a disk varies
+constexpr int warm_up_jobs = 200;
 constexpr int one_connection_share = 6;  // one connection is slower: it runs a sixth of the jobs
 
 class Bench {
@@ -35,9 +37,10 @@ private:
 // Each round runs all connection counts, so that a slow minute of the machine affects all alike.
 Outcome<void> Bench::jobs_on(JobTarget const& target, std::string const& folder,
                              BenchReport& report) {
-    if (auto const warm = run_job(target, {.connections = 8, .jobs = 200}); !warm)
+    auto const few = [&](int most) { return std::min(most, args_.jobs); };
+    if (auto const warm = run_job(target, {.connections = 8, .jobs = few(warm_up_jobs)}); !warm)
         return std::unexpected(warm.error());
-    auto const probe = [&] { return probe_disk(folder, probe_samples, report.disk); };
+    auto const probe = [&] { return probe_disk(folder, few(probe_samples), report.disk); };
     std::vector<std::vector<JobFigures>> rounds(args_.connections.size());
     for (int round = 1; round <= args_.rounds; ++round) {
         print_line("round " + std::to_string(round) + " of " + std::to_string(args_.rounds));
