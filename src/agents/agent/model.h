@@ -8,6 +8,7 @@
 #include "session/vocabulary.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -49,14 +50,22 @@ struct ToolDeclaration {
     Json schema;  // of its input
 };
 
+using ToolDeclarations = std::vector<ToolDeclaration>;
+
 // A request to a model.
 struct Question {
     session::ModelView view;
     std::string instructions;
-    std::vector<ToolDeclaration> tools;  // in the agent's order
+    // In the agent's order; shared, because a list may be long. Null: none.
+    std::shared_ptr<ToolDeclarations const> declared;
     SessionId session = {};
     std::string agent = {};
     std::string traceparent = {};  // of W3C Trace Context; empty: none is passed on
+
+    [[nodiscard]] ToolDeclarations const& tools() const {
+        static ToolDeclarations const none;
+        return declared ? *declared : none;
+    }
 };
 
 // What a model allows its requests, and what they cost.

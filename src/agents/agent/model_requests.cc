@@ -134,17 +134,12 @@ void ModelRequests::begin(RequestPtr const& request) {
 }
 
 Question ModelRequests::question_for(Request& request) const {
-    Question out{std::move(request.view),
-                 request.agent->instructions,
-                 {},
-                 request.key.first,
-                 request.agent->id,
-                 traceparent_of(tracing_, request.key.first, request.ask)};
-    for (std::string const& name : request.agent->tools) {
-        if (Tool const* const tool = registry_.tool(name))
-            out.tools.push_back({tool->name, tool->description, tool->schema});
-    }
-    return out;
+    return {std::move(request.view),
+            request.agent->instructions,
+            registry_.declarations(*request.agent),
+            request.key.first,
+            request.agent->id,
+            traceparent_of(tracing_, request.key.first, request.ask)};
 }
 
 void ModelRequests::finish(RequestPtr const& request, ModelOutcome outcome) {

@@ -85,10 +85,10 @@ TEST_F(ModelRequestsTest, Question_HasInstructionsAndToolsOfTheAgent) {
     ask(1);
     Question const& question = model->asked.at(0).question;
     EXPECT_EQ(question.instructions, "Be brief.");
-    ASSERT_EQ(question.tools.size(), 1U);
-    EXPECT_EQ(question.tools[0].name, "deploy");
-    EXPECT_EQ(question.tools[0].description, "Deploys.");
-    EXPECT_EQ(question.tools[0].schema, registry.tool("deploy")->schema);
+    ASSERT_EQ(question.tools().size(), 1U);
+    EXPECT_EQ(question.tools()[0].name, "deploy");
+    EXPECT_EQ(question.tools()[0].description, "Deploys.");
+    EXPECT_EQ(question.tools()[0].schema, registry.tool("deploy")->schema);
 }
 
 TEST_F(ModelRequestsTest, Reply_NamesItsRequest) {

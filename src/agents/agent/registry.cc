@@ -72,6 +72,7 @@ void Registry::add(Tool tool) {
     CHECK(tool.registers || tool.run || tool.start);
     now_->schemas.emplace(tool.name, json::Schema(tool.schema));
     now_->tools.push_back(std::move(tool));
+    now_->declarations.clear();
 }
 
 void Registry::add(Gate gate) {
@@ -83,6 +84,7 @@ void Registry::add(Agent agent) {
     CHECK(!this->agent(agent.id));
     resolve_foreign(agent);
     now_->agents.push_back(std::move(agent));
+    now_->declarations.clear();
 }
 
 void Registry::add_foreign(std::string prefix, Tool any) {
@@ -101,6 +103,7 @@ void Registry::set_foreign(std::string_view prefix, std::vector<Tool> tools) {
         server->second.tools.emplace(tool.name, std::move(tool));
     }
     for (Agent& agent : now_->agents) resolve_foreign(agent);
+    now_->declarations.clear();
 }
 
 void Registry::set_budgets(std::string_view agent, session::Budgets budgets) {
@@ -141,6 +144,23 @@ Gate const* Registry::gate(std::string_view name) const {
 }
 Agent const* Registry::agent(std::string_view id) const {
     return find(now_->agents, id, &Agent::id);
+}
+
+ToolDeclarations Registry::declared(Agent const& agent) const {
+    ToolDeclarations out;
+    for (std::string const& name : agent.tools) {
+        if (Tool const* const tool = this->tool(name))
+            out.push_back({tool->name, tool->description, tool->schema});
+    }
+    return out;
+}
+
+std::shared_ptr<ToolDeclarations const> Registry::declarations(Agent const& agent) const {
+    bool const is_current = this->agent(agent.id) == &agent;  // and not of an exchanged catalogue
+    if (!is_current) return std::make_shared<ToolDeclarations const>(declared(agent));
+    auto& known = now_->declarations[&agent];
+    if (!known) known = std::make_shared<ToolDeclarations const>(declared(agent));
+    return known;
 }
 
 bool fits_pattern(std::string_view pattern, std::string_view name) {

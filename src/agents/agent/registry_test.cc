@@ -114,6 +114,27 @@ TEST_F(RegistryTest, Tools_DeclareThePausesTheyMake) {
     }
 }
 
+TEST_F(RegistryTest, Declarations_AreSharedUntilAListChanges) {
+    Agent const* const demo = registry.agent("demo");
+    auto const before = registry.declarations(*demo);
+    ASSERT_EQ(before->size(), demo->tools.size());
+    EXPECT_EQ(before->front().schema, registry.tool(before->front().name)->schema);
+    EXPECT_EQ(registry.declarations(*demo), before);
+    Agent other;
+    other.id = "demo";
+    other.tools = {"fail", "unknown"};
+    auto const of_other = registry.declarations(other);  // as one of an exchanged catalogue
+    ASSERT_EQ(of_other->size(), 1U);
+    EXPECT_EQ(of_other->front().name, "fail");
+    EXPECT_EQ(registry.declarations(*demo), before);
+    registry.add(Tool{.name = "later",
+                      .description = "",
+                      .schema = Json::trusted("{}"),
+                      .run = [](ToolCall const&, std::stop_token) -> ToolResult { return {}; }});
+    EXPECT_NE(registry.declarations(*demo), before);
+    EXPECT_EQ(before->size(), demo->tools.size()) << "what a request has stays";
+}
+
 TEST_F(RegistryTest, UnknownTool_IsRefusedWithNearestName) {
     EXPECT_EQ(prepare("deplpy", "{}").refused, "unknown tool 'deplpy'; did you mean 'deploy'?");
     EXPECT_EQ(prepare("quantum", "{}").refused, "unknown tool 'quantum'");

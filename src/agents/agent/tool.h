@@ -188,6 +188,8 @@ public:
     [[nodiscard]] std::vector<Gate const*> gates_of_permission(
         std::vector<std::string> const& names) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
+    // What a model is told of the agent's tools, in their order. Made once until a list changes.
+    [[nodiscard]] std::shared_ptr<ToolDeclarations const> declarations(Agent const& agent) const;
     [[nodiscard]] std::vector<Agent> const& agents() const { return now_->agents; }
     [[nodiscard]] std::vector<Tool> const& tools() const { return now_->tools; }
 
@@ -198,6 +200,7 @@ public:
 private:
     [[nodiscard]] std::vector<std::string> gates_of(Tool const& tool) const;
     void resolve_foreign(Agent& agent) const;
+    [[nodiscard]] ToolDeclarations declared(Agent const& agent) const;
 
     struct Foreign {
         Tool any;
@@ -211,6 +214,8 @@ private:
         std::map<std::string, Foreign, std::less<>> foreign;       // by prefix
         std::vector<Gate> gates;
         std::vector<Agent> agents;
+        // By agent; of those that were asked for since a list changed.
+        std::map<Agent const*, std::shared_ptr<ToolDeclarations const>> declarations;
         AskTurn turns;
     };
     std::shared_ptr<Catalogue> now_;

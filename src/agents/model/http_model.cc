@@ -123,7 +123,7 @@ HttpModel::HttpModel(port::HttpClient& http, port::Clock const& clock,
 agent::Model::Stop HttpModel::ask(agent::Question question, port::Fn<void(port::Delta)> delta,
                                   port::Fn<void(ModelOutcome)> done) {
     auto const asking =
-        std::make_shared<Asking>(*this, question.tools, std::move(delta), std::move(done));
+        std::make_shared<Asking>(*this, question.tools(), std::move(delta), std::move(done));
     port::HttpCallbacks callbacks;
     callbacks.head = [asking](port::HttpHead head) { asking->head = std::move(head); };
     callbacks.data = [asking](std::string_view chunk) { asking->take(chunk); };

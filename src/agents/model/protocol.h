@@ -113,7 +113,7 @@ private:
 template <class Write> Json tools_json(agent::Question const& question, Write const& write) {
     json::Writer out;
     out.begin_array();
-    for (agent::ToolDeclaration const& tool : question.tools) {
+    for (agent::ToolDeclaration const& tool : question.tools()) {
         out.begin_object();
         write(out, tool);
         out.end_object();

@@ -284,7 +284,7 @@ agent::Question with_files() {
 }
 std::string asked_with_files(Protocol const& protocol, std::string_view name) {
     auto const question = with_files();
-    auto const body = json::check(protocol.body(question, ToolNames(question.tools)));
+    auto const body = json::check(protocol.body(question, ToolNames(question.tools())));
     return body ? member(*body, name) : body.error().detail;
 }
 
@@ -352,7 +352,7 @@ TEST(FilesInRequests, Files_NotAccepted_AreSentAsNames) {
 TEST(FilesInRequests, TextFile_InvalidUtf8_IsSentAsName) {
     agent::Question question = with_files();
     question.view.files["art_2"] = std::make_shared<std::string const>("\xff\xfe");
-    std::string const said = Ollama({.model = "m"}).body(question, ToolNames(question.tools));
+    std::string const said = Ollama({.model = "m"}).body(question, ToolNames(question.tools()));
     EXPECT_THAT(said, HasSubstr("[file b.csv text/csv]\\n[file c.pdf"));
 }
 

@@ -55,8 +55,10 @@ inline ViewCall failed(CallNo no, std::string id, ErrorReason reason, std::strin
 inline Json asked(Protocol const& protocol, std::vector<ViewMessage> messages,
                   std::vector<agent::ToolDeclaration> tools = {}, std::string instructions = "") {
     agent::Question const question{
-        {std::move(messages), 1}, std::move(instructions), std::move(tools)};
-    auto checked = json::check(protocol.body(question, ToolNames(question.tools)));
+        {std::move(messages), 1},
+        std::move(instructions),
+        std::make_shared<agent::ToolDeclarations const>(std::move(tools))};
+    auto checked = json::check(protocol.body(question, ToolNames(question.tools())));
     EXPECT_TRUE(checked) << checked.error().detail;
     return *checked;
 }

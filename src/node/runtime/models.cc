@@ -155,7 +155,7 @@ std::vector<TranscriptMessage> transcript_of(session::ModelView const& view) {
 ModelQuestion question_of(agent::Question const& question, SessionId session, std::string agent) {
     ModelQuestion out{
         session, std::move(agent), question.instructions, transcript_of(question.view), {}};
-    for (agent::ToolDeclaration const& tool : question.tools)
+    for (agent::ToolDeclaration const& tool : question.tools())
         out.tools.push_back({tool.name, tool.description, tool.schema});
     return out;
 }
@@ -173,12 +173,13 @@ Result<agent::Question> apply(agent::Question question, ModelQuestion const& cha
         added.parts = text_part(changed.messages[i].text);
     }
     question.instructions = changed.instructions;
-    std::erase_if(question.tools, [&](agent::ToolDeclaration& tool) {
+    auto tools = std::make_shared<agent::ToolDeclarations>();
+    for (agent::ToolDeclaration const& tool : question.tools()) {
         auto const kept = std::ranges::find(changed.tools, tool.name, &ModelTool::name);
-        if (kept == changed.tools.end()) return true;
-        tool.description = kept->description;
-        return false;
-    });
+        if (kept != changed.tools.end())
+            tools->push_back({tool.name, kept->description, tool.schema});
+    }
+    question.declared = std::move(tools);
     return question;
 }
 

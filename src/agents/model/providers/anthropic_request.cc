@@ -121,7 +121,7 @@ std::string Anthropic::body(agent::Question const& question, ToolNames const& na
         to.member("name", names.to_provider(one.name)).member("description", one.description);
         to.member("input_schema", object_schema(one.schema));
     };
-    if (!question.tools.empty()) out.fixed("tools", tools_json(question, tool));
+    if (!question.tools().empty()) out.fixed("tools", tools_json(question, tool));
     out.fixed("stream", true);
     return out.take();
 }

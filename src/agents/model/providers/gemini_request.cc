@@ -142,7 +142,7 @@ std::string Gemini::body(agent::Question const& question, ToolNames const& names
     if (!blank(question.instructions))
         out.fixed("systemInstruction", instruction(question.instructions));
     out.fixed("contents", GeminiContents(names, from(), settings_).write(question.view));
-    if (!question.tools.empty()) out.fixed("tools", declarations(question, names));
+    if (!question.tools().empty()) out.fixed("tools", declarations(question, names));
     out.section("generationConfig", "maxOutputTokens", settings_.max_output_tokens);
     return out.take();
 }

@@ -67,7 +67,7 @@ std::string Ollama::body(agent::Question const& question, ToolNames const& names
     RequestBody out(settings_.extra);
     out.add_default("model", settings_.model);
     out.fixed("messages", OllamaMessages(names, from(), settings_).write(question));
-    if (!question.tools.empty()) out.fixed("tools", function_tools(question, names));
+    if (!question.tools().empty()) out.fixed("tools", function_tools(question, names));
     out.fixed("stream", true);
     out.section("options", "num_predict", settings_.max_output_tokens);
     return out.take();

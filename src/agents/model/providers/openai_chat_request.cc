@@ -69,7 +69,7 @@ std::string OpenAiChat::body(agent::Question const& question, ToolNames const& n
     RequestBody out(settings_.extra);
     out.add_default("model", settings_.model);
     out.fixed("messages", OpenAiChatMessages(names, settings_).write(question));
-    if (!question.tools.empty()) out.fixed("tools", function_tools(question, names));
+    if (!question.tools().empty()) out.fixed("tools", function_tools(question, names));
     out.fixed("stream", true);
     out.add_default("stream_options", Json::trusted(R"({"include_usage":true})"));
     if (settings_.max_output_tokens) {

@@ -40,7 +40,7 @@ TEST(OpenAiChatRequest, Extra_ReplacesOurMembers) {
                            R"("temperature":0.5,"stream_options":null,"model":"x"})");
     agent::Question const none{};
     auto const limit = json::check(OpenAiChat({.model = "m", .max_output_tokens = 7}, true)
-                                       .body(none, ToolNames(none.tools)))
+                                       .body(none, ToolNames(none.tools())))
                            .value();
     EXPECT_EQ(json::View(limit)["max_completion_tokens"].integer(), 7);
 }

@@ -115,7 +115,7 @@ std::string OpenAiResponses::body(agent::Question const& question, ToolNames con
         to.member("description", one.description);
         to.member("parameters", object_schema(one.schema)).member("strict", false);
     };
-    if (!question.tools.empty()) out.fixed("tools", tools_json(question, tool));
+    if (!question.tools().empty()) out.fixed("tools", tools_json(question, tool));
     out.fixed("stream", true).fixed("store", false);
     if (reasons(settings_.model))
         out.add_default("include", Json::trusted(R"(["reasoning.encrypted_content"])"));
