@@ -9,6 +9,9 @@ find_package(fmt REQUIRED)
 # DORMOUSE_SINGLE_FILE links the archives, every other target the libraries. The objects are the
 # same.
 set(DORMOUSE_ARCHIVES ${PROJECT_SOURCE_DIR}/build/static/lib)  # packaging/single/libraries
+if(CMAKE_CROSSCOMPILING)
+  set(DORMOUSE_ARCHIVES ${PROJECT_SOURCE_DIR}/build/static-${CMAKE_SYSTEM_PROCESSOR}/lib)
+endif()
 cmake_path(GET OPENSSL_CRYPTO_LIBRARY PARENT_PATH system_libraries)
 function(link_outside target)
   cmake_parse_arguments(ARG "" "" "SINGLE;OTHER" ${ARGN})

@@ -9,7 +9,7 @@ let program;
 try {
   program = require.resolve(`${name}/dormouse`);
 } catch {
-  console.error(`dormouse: ${name} is not installed. Dormouse runs on Linux (x86_64); install ` +
+  console.error(`dormouse: ${name} is not installed. Dormouse runs on Linux (x64, arm64); install ` +
     'without --no-optional and --omit=optional.');
   process.exit(1);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Packs the command for npm, without a network.
 
-usage: pack.py FILE FOLDER
+usage: pack.py FILE... FOLDER
 
-FILE is the single file, named dormouse-linux-ARCH. Two packages are written to FOLDER:
-dormouse-bin, whose `bin` finds the program, and dormouse-bin-linux-CPU, which has it and which
-npm installs on that platform alone. The package named dormouse is the client
+Each FILE is the single file of an architecture, named dormouse-linux-ARCH. Written to FOLDER are:
+dormouse-bin, whose `bin` finds the program, and for each FILE dormouse-bin-linux-CPU, which has it
+and which npm installs on that platform alone. The package named dormouse is the client
 (clients/typescript).
 """
 import json
@@ -42,24 +42,27 @@ def pack(folder, out):
                    env=environment, stdout=sys.stderr, stdin=subprocess.DEVNULL)
 
 
-def main(file, out):
-    platform, arch = file.name.split('-')[1:]
-    name = f'dormouse-bin-{platform}-{CPUS[arch]}'
+def main(files, out):
     with tempfile.TemporaryDirectory(prefix='dormouse-npm-') as temporary:
-        program = pathlib.Path(temporary, name)
-        describe(program, name, os=[platform], cpu=[CPUS[arch]], files=['dormouse'])
-        shutil.copy(file, program / 'dormouse')
-        (program / 'dormouse').chmod(0o755)
+        names = []
+        for file in files:
+            platform, arch = file.name.split('-')[1:]
+            names.append(f'dormouse-bin-{platform}-{CPUS[arch]}')
+            program = pathlib.Path(temporary, names[-1])
+            describe(program, names[-1], os=[platform], cpu=[CPUS[arch]], files=['dormouse'])
+            shutil.copy(file, program / 'dormouse')
+            (program / 'dormouse').chmod(0o755)
+            pack(program, out)
         launcher = pathlib.Path(temporary, 'dormouse-bin')
         describe(launcher, 'dormouse-bin', bin={'dormouse': 'launch.js'}, files=['launch.js'],
-                 engines={'node': '>=18'}, optionalDependencies={name: RELEASE})
+                 engines={'node': '>=18'}, optionalDependencies=dict.fromkeys(names, RELEASE))
         shutil.copy(HERE / 'launch.js', launcher)
         (launcher / 'launch.js').chmod(0o755)
-        for folder in (program, launcher):
-            pack(folder, out)
+        pack(launcher, out)
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         raise SystemExit(__doc__)
-    main(*(pathlib.Path(name).resolve() for name in sys.argv[1:]))
+    *FILES, OUT = (pathlib.Path(name).resolve() for name in sys.argv[1:])
+    main(FILES, OUT)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes an OCI image layout without a daemon; the same input makes the same bytes.
 
-usage: image.py FILE FOLDER
+usage: image.py FILE... FOLDER
 
-FILE is the single file, named dormouse-linux-ARCH. The image has it, a user without rights,
+Each FILE is the single file of an architecture, named dormouse-linux-ARCH. The image has it, a user without rights,
 certificate authorities and /var/lib/dormouse; nothing else is written at run time, so that the
 root file system may be read-only.
 """
@@ -75,8 +75,8 @@ def encoded(value):
     return json.dumps(value, separators=(',', ':'), sort_keys=True).encode()
 
 
-def main(file, folder):
-    layout = Layout(folder)
+def add_image(layout, file):
+    """Stores the image of one architecture and returns its descriptor in the index."""
     root = layer(file)
     stored = layout.add(gzip.compress(root, 6, mtime=0), 'layer.v1.tar+gzip')
     platform = {'architecture': CPUS[file.name.split('-')[2]], 'os': 'linux'}
@@ -95,13 +95,19 @@ def main(file, folder):
     manifest = layout.add(encoded({
         'schemaVersion': 2, 'mediaType': 'application/vnd.oci.image.manifest.v1+json',
         'config': config, 'layers': [stored]}), 'manifest.v1+json')
+    return {**manifest, 'platform': platform, 'annotations': {
+        'org.opencontainers.image.ref.name': RELEASE}}
+
+
+def main(files, folder):
+    layout = Layout(folder)
     (folder / 'index.json').write_bytes(encoded({
         'schemaVersion': 2, 'mediaType': 'application/vnd.oci.image.index.v1+json',
-        'manifests': [{**manifest, 'platform': platform, 'annotations': {
-            'org.opencontainers.image.ref.name': RELEASE}}]}))
+        'manifests': [add_image(layout, file) for file in files]}))
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         raise SystemExit(__doc__)
-    main(*(pathlib.Path(name).resolve() for name in sys.argv[1:]))
+    *FILES, OUT = (pathlib.Path(name).resolve() for name in sys.argv[1:])
+    main(FILES, OUT)

@@ -4,8 +4,9 @@
 usage: sbom.py LINKED FILE
 
 LINKED names the program beside its build.ninja; FILE is what is shipped. The components are the
-archives of the link command: Debian packages with the versions that are installed here, sources
-that packaging/single/libraries compiled, SQLite, and libraries that are headers alone.
+archives of the link command: Debian packages with the versions that are installed here or that
+packaging/single/sysroot unpacked, sources that packaging/single/libraries compiled, SQLite, and
+libraries that are headers alone.
 """
 import datetime
 import hashlib
@@ -19,6 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Headers alone: no archive names them.
 HEADERS = ('libboost1.81-dev', 'libcli11-dev', 'libvalijson-dev', 'libtomlplusplus-dev')
+COMPILER = {'x86_64': 'g++', 'aarch64': 'aarch64-linux-gnu-g++'}
 # The compiler links these without being asked.
 IMPLIED = ('libc.a', 'libstdc++.a', 'libgcc.a', 'libgcc_eh.a', 'libm.a')
 COMPILED = {'libcurl.a': 'curl', 'libpq.a': 'postgresql-15', 'libqrencode.a': 'qrencode',
@@ -29,11 +31,11 @@ def said(*command, cwd=None):
     return subprocess.run(command, check=True, capture_output=True, text=True, cwd=cwd).stdout
 
 
-def linked_archives(program):
+def linked_archives(program, arch):
     """Returns the paths of all archives of the link command that are not our own objects."""
     command = said('ninja', '-t', 'commands', '-s', program.name, cwd=program.parent)
     named = [word for word in re.findall(r'\S+\.a\b', command) if word.startswith('/')]
-    implied = [said('g++', f'-print-file-name={name}').strip() for name in IMPLIED]
+    implied = [said(COMPILER[arch], f'-print-file-name={name}').strip() for name in IMPLIED]
     return sorted({os.path.realpath(path) for path in named + implied})
 
 
@@ -51,6 +53,22 @@ def version_of(name):
     return said('dpkg-query', '-W', '-f', '${Version}', name)
 
 
+class Unpacked:
+    """The packages of another architecture."""
+
+    def __init__(self, arch):
+        self.root = ROOT / f'build/sysroot-{arch}'
+        lines = (self.root / 'versions').read_text().splitlines() if self.root.exists() else []
+        self.versions = dict(line.split() for line in lines)
+
+    def package(self, path):
+        """As debian_package(): an archive libNAME.a, or libNAME_pic.a, is that of its package."""
+        stem = pathlib.Path(path).name.removesuffix('.a').removesuffix('_pic')
+        known = {'libcrypto': 'libssl-dev', 'libz': 'zlib1g-dev'}
+        name = known.get(stem, f'{stem}-dev')
+        return name, self.versions[name]
+
+
 def compiled_sources():
     """Returns {name: version} of the sources that the libraries script names."""
     text = (ROOT / 'packaging/single/libraries').read_text()
@@ -58,19 +76,23 @@ def compiled_sources():
     return {name: version for name, version in re.findall(r'"(\S+) ([^\s"]+)', listed)}
 
 
-def components(program):
+def components(program, arch):
     """Returns {(kind, name): version}, kind `deb` or `generic`."""
     sources, found = compiled_sources(), {}
-    for path in linked_archives(program):
+    unpacked = Unpacked(arch) if arch != os.uname().machine else None
+    for path in linked_archives(program, arch):
         name = pathlib.Path(path).name
-        if path.startswith(str(ROOT)):
+        if unpacked and path.startswith(str(unpacked.root)):
+            package, version = unpacked.package(path)
+            found['deb', package] = version
+        elif path.startswith(str(ROOT)):
             if name in COMPILED:
                 found['deb-source', COMPILED[name]] = sources[COMPILED[name]]
         else:
             package, version = debian_package(path)
             found['deb', package] = version
     for name in HEADERS:
-        found['deb', name] = version_of(name)
+        found['deb', name] = unpacked.versions[name] if unpacked else version_of(name)
     header = (ROOT / 'build/sqlite/sqlite3.h').read_text()
     found['generic', 'sqlite'] = re.search(r'^#define SQLITE_VERSION +"(.*)"', header,
                                            re.MULTILINE)[1]
@@ -101,7 +123,7 @@ def document(program, shipped):
                         packageFileName=shipped.name,
                         checksums=[{'algorithm': 'SHA256', 'checksumValue': digest}])]
     relations = [('SPDXRef-DOCUMENT', 'DESCRIBES', 'SPDXRef-dormouse')]
-    for (kind, name), version in sorted(components(program).items()):
+    for (kind, name), version in sorted(components(program, shipped.name.split('-')[-1]).items()):
         identifier = 'SPDXRef-' + re.sub(r'[^A-Za-z0-9.-]', '-', f'{kind}-{name}')
         packages.append(package(identifier, name, version, externalRefs=[{
             'referenceCategory': 'PACKAGE-MANAGER', 'referenceType': 'purl',

@@ -84,7 +84,10 @@ class OfTheSingleFile(unittest.TestCase):
             self.skipTest('npm is not installed')
         run('packaging/build', 'npm')
         (self.folder / 'package.json').write_text('{}')
-        packed = sorted(PACKAGES.glob('dormouse-bin-*.tgz'))
+        here = {'x86_64': 'x64', 'aarch64': 'arm64'}[os.uname().machine]
+        packed = [*PACKAGES.glob('dormouse-bin-[0-9]*.tgz'),
+                  *PACKAGES.glob(f'dormouse-bin-linux-{here}-*.tgz')]
+        self.assertEqual(len(packed), 2, packed)
         run('npm', 'install', '--offline', '--no-audit', '--no-fund', *packed, cwd=self.folder,
             HOME=str(self.folder))
         self.assertIn(WOKE, run('npx', '--offline', 'dormouse', 'demo', cwd=self.folder,
@@ -127,6 +130,47 @@ class OfTheSingleFile(unittest.TestCase):
         [volume], [port] = service['volumes'], service['ports']
         self.assertEqual([volume.split(':')[1]], list(image['Volumes']))
         self.assertEqual(port.split(':')[2] + '/tcp', list(image['ExposedPorts'])[0])
+
+
+class OfTheOtherArchitecture(unittest.TestCase):
+    """The single file for arm64, made here and run by an emulator."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.uname().machine == 'aarch64':
+            leave_out('this machine is that architecture')
+        if not (ROOT / 'build/static-aarch64/lib/libpq.a').exists():
+            leave_out('the archives are missing: packaging/single/sysroot aarch64, '
+                      'ARCH=aarch64 packaging/single/libraries')
+        cls.emulator = shutil.which('qemu-aarch64-static', path=SYSTEM_PATH)
+        if not cls.emulator:
+            leave_out('qemu-aarch64-static is not installed (qemu-user-static)')
+        run('packaging/build', 'single', 'aarch64')
+        cls.file = PACKAGES / 'dormouse-linux-aarch64'
+
+    def test_file_runs_the_demo(self):
+        header = self.file.read_bytes()[:20]
+        self.assertEqual((header[:4], header[18]), (b'\x7fELF', 183), 'ELF for AArch64')
+        self.assertIn(WOKE, self.in_empty_root('demo'))
+
+    def in_empty_root(self, *arguments):
+        """What the program says that has nothing of this system but the emulator."""
+        with tempfile.TemporaryDirectory(prefix='dormouse-packages-') as folder:
+            root = pathlib.Path(folder)
+            for name in ('proc', 'dev', 'tmp'):
+                (root / name).mkdir()
+            shutil.copy(self.emulator, root / 'qemu')
+            shutil.copy(self.file, root / 'dormouse')
+            return confined(root, '/qemu', '/dormouse', *arguments)
+
+    def test_sums_and_sbom_name_it(self):
+        sums = (PACKAGES / 'SHA256SUMS').read_text()
+        for name in ('', '.debug', '.spdx.json'):
+            self.assertIn(f'  dormouse-linux-aarch64{name}\n', sums)
+        run('sha256sum', '--check', '--strict', 'SHA256SUMS', cwd=PACKAGES)
+        document = json.loads((PACKAGES / f'{self.file.name}.spdx.json').read_text())
+        names = {package['name'] for package in document['packages']}
+        self.assertLessEqual({'curl', 'postgresql-15', 'libssl-dev', 'libre2-dev', 'sqlite'}, names)
 
 
 class OfDebian(unittest.TestCase):
