@@ -12,8 +12,10 @@ import sys
 import tarfile
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import dormouse  # noqa: E402
 from dormouse import ROOT, SYSTEM_PATH, environment, leave_out, main  # noqa: E402
 
 PACKAGES = ROOT / 'build/packages'
@@ -148,20 +150,26 @@ class OfTheOtherArchitecture(unittest.TestCase):
         run('packaging/build', 'single', 'aarch64')
         cls.file = PACKAGES / 'dormouse-linux-aarch64'
 
-    def test_file_runs_the_demo(self):
+    def test_session_outlives_a_kill_of_the_server(self):
         header = self.file.read_bytes()[:20]
         self.assertEqual((header[:4], header[18]), (b'\x7fELF', 183), 'ELF for AArch64')
-        self.assertIn(WOKE, self.in_empty_root('demo'))
-
-    def in_empty_root(self, *arguments):
-        """What the program says that has nothing of this system but the emulator."""
         with tempfile.TemporaryDirectory(prefix='dormouse-packages-') as folder:
-            root = pathlib.Path(folder)
-            for name in ('proc', 'dev', 'tmp'):
-                (root / name).mkdir()
-            shutil.copy(self.emulator, root / 'qemu')
-            shutil.copy(self.file, root / 'dormouse')
-            return confined(root, '/qemu', '/dormouse', *arguments)
+            wrapper = pathlib.Path(folder, 'dormouse')
+            wrapper.write_text(f'#!/bin/sh\nexec {self.emulator} {self.file} "$@"\n')
+            wrapper.chmod(0o700)
+            with mock.patch.object(dormouse, 'BINARY', str(wrapper)):
+                self.use(dormouse.Server())
+
+    def use(self, server):
+        self.addCleanup(server.clean)
+        session = server.create('deploy A')['id']
+        call, = server.open_calls(session)
+        server.kill()
+        server.start()
+        self.assertEqual(server.result(call['id'], 'live')['outcome'], 'applied')
+        server.at_rest(session)
+        self.assertEqual(server.result(call['id'], 'live')['outcome'], 'duplicate')
+        self.assertEqual(server.term(), 0)
 
     def test_sums_and_sbom_name_it(self):
         sums = (PACKAGES / 'SHA256SUMS').read_text()
