@@ -48,7 +48,7 @@ class Link:
     def received(self):
         got = self.socket.recv(1 << 18)
         if not got:
-            raise SystemExit('the server closed a connection')
+            raise ConnectionError('the server closed a connection')
         return got
 
     def decrypted(self):

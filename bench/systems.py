@@ -136,7 +136,7 @@ def systems(bench):
     rounds = {name: {c: [] for c in bench.sizes.connections} for name in names}
     for number in range(1, bench.sizes.rounds + 1):
         for name in names:
-            bench.round('systems', number, SYSTEMS[name].split('{')[0].strip(' ,'))
+            bench.round('systems', number, name)
             for figures in getattr(Systems(bench), name.replace('-', '_'))():
                 rounds[name][figures['connections']].append(figures)
     rows = [row_of(title(name, bench), connections, rounds[name][connections])
