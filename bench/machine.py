@@ -46,6 +46,27 @@ def end(process, gently=signal.SIGTERM, limit_s=20):
     process.wait()
 
 
+def end_all_in(folder):
+    """Kills each process whose arguments name a file in this folder: a signal may come after the
+    start of a process and before its starter knows it."""
+    for _ in range(200):
+        left = [int(path.parent.name) for path in pathlib.Path('/proc').glob('[0-9]*/cmdline')
+                if str(folder) in arguments_of(path)]
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def arguments_of(path):
+    try:
+        return path.read_bytes().decode(errors='replace')
+    except OSError:
+        return ''  # it has ended
+
+
 def run(command, what, limit_s, **options):
     """Runs a command in a process group, kills what is left of it, returns its standard output."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
