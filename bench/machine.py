@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import pwd
+import shutil
 import signal
 import socket
 import subprocess
@@ -46,18 +47,19 @@ def end(process, gently=signal.SIGTERM, limit_s=20):
     process.wait()
 
 
-def end_all_in(folder):
-    """Kills each process whose arguments name a file in this folder: a signal may come after the
-    start of a process and before its starter knows it."""
+def remove_with_processes(folder):
+    """Removes a folder, and kills each process whose arguments name a file there: a signal may come
+    after the start of a process and before its starter knows it."""
     for _ in range(200):
         left = [int(path.parent.name) for path in pathlib.Path('/proc').glob('[0-9]*/cmdline')
                 if str(folder) in arguments_of(path)]
-        if not left:
-            return
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not left and not folder.exists():
+            return
+        time.sleep(0.05)  # what they started ends after them, and may write until then
 
 
 def arguments_of(path):
