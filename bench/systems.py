@@ -57,6 +57,7 @@ def install_peers():
 class Systems:
     def __init__(self, bench):
         self.bench = bench
+        self.disk = []  # fdatasync of 4 KiB in each round, per second
 
     def peer(self, script, **more):
         settings = {'connections': self.bench.sizes.connections,
@@ -69,7 +70,9 @@ class Systems:
         return [json.loads(line) for line in out.splitlines() if line.startswith('{')]
 
     def dormouse(self):
-        return figures_of(self.bench.load([], self.bench.sizes.jobs))
+        report = self.bench.load([], self.bench.sizes.jobs)
+        self.disk.append(report['fdatasync']['overwrite']['perS'])
+        return figures_of(report)
 
     def dormouse_postgres(self, servers=1):
         store = self.bench.postgres().empty_database('bench_dormouse')
@@ -134,10 +137,11 @@ def systems(bench):
     """Rows of all systems at all numbers of connections; the first row of a number is Dormouse."""
     names, left_out = available(bench, bench.systems)
     rounds = {name: {c: [] for c in bench.sizes.connections} for name in names}
+    job = Systems(bench)
     for number in range(1, bench.sizes.rounds + 1):
         for name in names:
             bench.round('systems', number, name)
-            for figures in getattr(Systems(bench), name.replace('-', '_'))():
+            for figures in getattr(job, name.replace('-', '_'))():
                 rounds[name][figures['connections']].append(figures)
     rows = [row_of(title(name, bench), connections, rounds[name][connections])
             for connections in bench.sizes.connections for name in names]
@@ -145,6 +149,9 @@ def systems(bench):
     notes = [f'The other systems ran {sizes.sessions} sessions a round (a third at one '
              f'connection), Dormouse {sizes.jobs:,}, and {sizes.postgres_jobs:,} on PostgreSQL (a '
              'sixth at one connection).']
+    if job.disk:
+        notes.append(f'fdatasync of 4 KiB in the same minutes: {min(job.disk):,.0f} to '
+                     f'{max(job.disk):,.0f} a second.')
     if left_out:
         notes.append(f'Left out, not installed: {", ".join(left_out)}.')
     return rows, notes
