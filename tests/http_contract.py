@@ -42,6 +42,7 @@ ROUTES = [
     ('POST', '/api/sessions/{}/end'),
     ('POST', '/api/sessions/{}/retry'),
     ('POST', '/api/sessions/{}/fork'),
+    ('POST', '/api/sessions/{}/redactions'),
     ('GET', '/api/sessions/{}/tasks'),
     ('POST', '/api/sessions/{}/tasks'),
     ('POST', '/api/sessions/{}/report'),

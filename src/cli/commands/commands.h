@@ -113,6 +113,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, DoctorArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, RetentionArgs const& args);
 [[nodiscard]] Outcome<int> cut_messages(Context const& context, RetentionArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RedactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BackupArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, RestoreArgs const& args);

@@ -239,6 +239,16 @@ struct BaseRow {
     std::vector<Seq> artifacts;  // artifacts that stay
 };
 
+// Removes content that older frames of the session hold. Each frame replaces the stored one of the
+// same place; their number of events is the same. Afterwards no file of the store holds what was
+// removed, as far as the store can do that (docs/design/redaction.md).
+struct Rewrite {
+    std::vector<Frame> frames;     // REQUIRES: all precede the frame of the append
+    std::vector<Seq> artifacts;    // of these events
+    std::vector<OutboxKey> posts;  // those that have no row any more are skipped
+    std::vector<CallNo> calls;     // their SentRows
+};
+
 // What an append says of the session's driver: the process, named by its epoch, that does the
 // session's outstanding work. A store that one process at a time opens ignores it.
 enum class Drive : std::uint8_t {
@@ -282,6 +292,7 @@ struct Append {
     bool rows_rebuilt = false;
     Seq rebuilt_after = 0;
     std::optional<BaseRow> base = {};     // REQUIRES: base->frame precedes the frame of this append
+    std::optional<Rewrite> rewrite = {};  // REQUIRES: no `base`, and a `snapshot` unless `erase`
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::vector<RuleRow> rules = {};      // made by it; they have no uses
     std::vector<RuleUse> rule_uses = {};  // of rules that exist; others are ignored

@@ -404,6 +404,12 @@ struct Fold {
         state.artifact_bytes -= std::min(state.artifact_bytes, e.artifact_bytes);
     }
 
+    void operator()(Redacted const& e) const {
+        state.redacted = state.head;
+        if (e.title) state.auto_title = *e.title;
+        state.artifact_bytes -= std::min(state.artifact_bytes, e.artifact_bytes);
+    }
+
     void operator()(TaskStarted const& e) const {
         Task task{e.task, e.child, e.agent, e.description};
         task.by_call = e.call != 0;

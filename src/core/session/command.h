@@ -250,15 +250,37 @@ struct Repair {
     std::string what;  // description of what was wrong
 };
 
-// Removes old events from the journal. Planned on the journal whose base was `after`.
+// Removes old events from the journal. Planned on the journal whose base was `after` and whose
+// newest redaction was `redacted`.
 struct CutHistory {
     Seq after = 0;
+    Seq redacted = 0;
     HistoryCut what;
     // What remains of the removed frames: one frame in their place, from `first` to `last`, and the
     // artifacts of these events. Not used by decide().
     Seq first = 0, last = 0;
     std::shared_ptr<std::string const> frame = {};
     std::vector<Seq> artifacts = {};
+};
+
+// Removes the content of a message or a call. Planned on a journal whose history began at `base`
+// and whose newest redaction was `redacted`; no later frame holds what is removed.
+struct Redact {
+    // A stored frame with placeholders in place of the content.
+    struct Rewritten {
+        Seq first = 0;
+        std::uint32_t count = 0;
+        std::string bytes;
+    };
+    Seq base = 0;
+    Seq redacted = 0;
+    Redacted what;
+    // Not used by decide(): the frames, the events whose artifacts go, the deliveries that go, and
+    // the calls of which no chat message is remembered any more.
+    std::shared_ptr<std::vector<Rewritten> const> frames = {};
+    std::vector<Seq> artifacts = {};
+    std::vector<OutboxKey> posts = {};
+    std::vector<CallNo> calls = {};
 };
 
 // Mail from this session to other sessions.
@@ -385,7 +407,7 @@ using CommandChoice =
                  TurnOutcome, PollOutcome, Submit, Progress, Claim, Reassign, Cancel, Move, Change,
                  Delete, Deliver, Undelivered, Repair, CutHistory, TaskAsk, SendMail, TakeMail,
                  ReleaseMail, AgentAttach, AgentNews, AgentReply, AgentAsk, AgentFailure,
-                 ImportMore, AgentTyped>;
+                 ImportMore, AgentTyped, Redact>;
 
 // One command body. Its copy, move and destructor are defined in command.cc (see EventBody).
 class CommandBody : public CommandChoice {

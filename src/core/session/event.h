@@ -512,6 +512,23 @@ struct HistoryCut {
     Actor by;
 };
 
+// The content of a message or of a call was removed: the records before this event that held it
+// have a placeholder. What is not in the journal any more is counted here, for the same answer
+// later.
+struct Redacted {
+    Seq message = 0;  // seq of the event that added the message; 0: a call
+    CallNo call = 0;
+    std::string reason;
+    // The session's automatic title from now on, if it came from the message.
+    std::optional<std::string> title = {};
+    std::uint32_t events = 0;  // records that were changed
+    std::uint64_t bytes = 0;   // of the content in them
+    std::uint32_t artifacts = 0;
+    std::uint64_t artifact_bytes = 0;
+    std::uint32_t deliveries = 0;  // webhooks and notifications
+    Actor by;
+};
+
 using EventChoice = std::variant<
     SessionCreated, InputReceived, InputDropped, TurnStarted, ModelRequested, ModelReplied,
     ModelFailed, ToolStarted, ToolFinished, ToolFailed, CallPaused, GateAsked, GateDecided,
@@ -520,7 +537,7 @@ using EventChoice = std::variant<
     SessionDeleted, ArtifactEmitted, Repaired, TurnChecked, TurnNotified, DeadlineNear, TaskStarted,
     TaskChanged, TaskCleared, MailSent, MailReceived, MailReleased, MailBounced, AgentPrompted,
     AgentAttached, AgentDetached, AgentUpdate, AgentReplied, AgentAsked, AgentGranted, Reminded,
-    MailExpired, RunReported, HistoryCut, BudgetReached, BudgetRaised>;
+    MailExpired, RunReported, HistoryCut, BudgetReached, BudgetRaised, Redacted>;
 
 // One event body. Its copy, move and destructor are defined in event.cc, so that this large variant
 // is instantiated once and not in each source file.

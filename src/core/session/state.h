@@ -238,6 +238,7 @@ struct State {
     SessionId id;
     Seq head = 0;
     HistoryBase base = {};
+    Seq redacted = 0;  // the newest redacted event; 0: none
     Lifecycle lifecycle = Lifecycle::none;
 
     std::string project, agent, alias, title, cwd;

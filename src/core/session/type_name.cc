@@ -64,6 +64,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventChoice>> names{
     "base",
     "budget_reached",
     "budget_raised",
+    "redacted",
 };
 
 }  // namespace

@@ -163,6 +163,7 @@ template <class Visit> struct Fields {
     void operator()(Claim&) const {}
     void operator()(Delete&) const {}
     void operator()(CutHistory&) const {}
+    void operator()(Redact& c) const { of("reason", c.what.reason); }
     void operator()(ReleaseMail&) const {}
 
 private:

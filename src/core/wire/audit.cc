@@ -87,6 +87,16 @@ struct LineOf {
         line.more().member("budget", text(e.what.name.kind)).member("amount", e.what.amount);
         return line.take();
     }
+    Text operator()(Redacted const& e) const {
+        Line line(session, event);
+        line.by(e.by);
+        if (e.message != 0)
+            line.more().member("messageID", numbered_id("msg_", session, e.message));
+        if (e.call != 0) line.more().member("callID", call_text(e.call));
+        line.more().member("reason", e.reason).member("events", e.events);
+        line.more().member("artifacts", e.artifacts).member("deliveries", e.deliveries);
+        return line.take();
+    }
     Text operator()(SessionEnded const& e) const { return Line(session, event).by(e.by).take(); }
     Text operator()(SessionDeleted const& e) const { return Line(session, event).by(e.by).take(); }
     template <class Other> Text operator()(Other const&) const { return std::nullopt; }

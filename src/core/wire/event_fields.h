@@ -309,6 +309,14 @@ inline constexpr auto rows<HistoryCut> = std::tuple(
     field("artifactBytes", &HistoryCut::artifact_bytes), field("turn", &HistoryCut::turn),
     field("call", &HistoryCut::call), field("by", &HistoryCut::by));
 
+template <>
+inline constexpr auto rows<Redacted> = std::tuple(
+    maybe<MessageForm>("messageID", &Redacted::message), maybe<CallForm>("callID", &Redacted::call),
+    field("reason", &Redacted::reason), maybe("title", &Redacted::title),
+    field("events", &Redacted::events), field("bytes", &Redacted::bytes),
+    field("artifacts", &Redacted::artifacts), field("artifactBytes", &Redacted::artifact_bytes),
+    field("deliveries", &Redacted::deliveries), field("by", &Redacted::by));
+
 // Absent: the mail begins its conversation.
 struct SentConversationRow {
     static void write(json::Writer& out, MailSent const& from, FieldContext const& context) {

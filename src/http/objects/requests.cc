@@ -197,6 +197,14 @@ constexpr Member patch_members[] = {
 constexpr Member cancel_members[] = {flag("turn"), flag("all"), text("pendingID"), reason};
 constexpr Member fork_members[] = {
     between(1, std::numeric_limits<std::int64_t>::max(), integer("seq")), title};
+constexpr Member redaction_members[] = {
+    text("messageID", {"The message. Exactly one of messageID, callID and pendingID is required."}),
+    text("callID", {"A tool call: its arguments and its outcome."}),
+    text("pendingID", {"The same, by the id of one of its pauses."}),
+    at_most(std::int64_t{session::limits::cancel_reason_bytes_max},
+            text("reason", {"Why: for the audit. It must not have the content."})),
+    flag("dryRun", {"Nothing is removed; the answer is what would be."}),
+};
 constexpr Member call_members[] = {
     required(text("tool")),
     object("arguments", {.about = "They must fit the schema of the tool.",
@@ -326,6 +334,7 @@ Request const patch_request{"PatchRequest", "", patch_members};
 Request const cancel_request{"CancelRequest", "At most one of turn, all and the call.",
                              cancel_members};
 Request const fork_request{"ForkRequest", "", fork_members};
+Request const redaction_request{"RedactionRequest", "", redaction_members};
 Request const call_request{"CallRequest", "", call_members};
 Request const import_request{"ImportRequest", "", import_members};
 Request const import_part_request{"ImportPart", "", import_part_members};
@@ -351,18 +360,18 @@ Request const empty_request{"Nothing", "No members.", {}};
 
 std::span<Request const* const> all_requests() {
     static constexpr Request const* all[] = {
-        &result_request,   &error_request,       &callback_request,
-        &ask_request,      &asked_answer_part,   &choice_part,
-        &batch_request,    &decision_request,    &rule_part,
-        &progress_request, &claim_request,       &reassign_request,
-        &create_request,   &input_part,          &prompt_request,
-        &patch_request,    &cancel_request,      &fork_request,
-        &call_request,     &import_request,      &import_part_request,
-        &task_request,     &task_resume_request, &task_cancel_request,
-        &report_request,   &mail_request,        &token_request,
-        &link_request,     &sign_in_request,     &device_request,
-        &repair_request,   &retention_request,   &retention_messages_request,
-        &empty_request};
+        &result_request,    &error_request,       &callback_request,
+        &ask_request,       &asked_answer_part,   &choice_part,
+        &batch_request,     &decision_request,    &rule_part,
+        &progress_request,  &claim_request,       &reassign_request,
+        &create_request,    &input_part,          &prompt_request,
+        &patch_request,     &cancel_request,      &fork_request,
+        &call_request,      &import_request,      &import_part_request,
+        &task_request,      &task_resume_request, &task_cancel_request,
+        &report_request,    &mail_request,        &token_request,
+        &link_request,      &sign_in_request,     &device_request,
+        &repair_request,    &retention_request,   &retention_messages_request,
+        &redaction_request, &empty_request};
     return all;
 }
 

@@ -38,7 +38,7 @@ extern Request const result_request, error_request, callback_request, submitted_
     reassign_request, ask_request, asked_answer_part, choice_part;
 // Sessions
 extern Request const create_request, input_part, prompt_request, patch_request, cancel_request,
-    fork_request, call_request, import_request, import_part_request;
+    fork_request, redaction_request, call_request, import_request, import_part_request;
 // Tasks and mail
 extern Request const task_request, task_resume_request, task_cancel_request, report_request,
     mail_request;

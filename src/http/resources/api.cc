@@ -136,6 +136,7 @@ Api::Api(Services services)
       mail_(services.loop, services.journal, services.runner),
       cutter_(services.runner, services.loop, services.journal, services.keep,
               [this](SessionId session, runner::CutReport const& cut) { log_cut(session, cut); }),
+      redactor_(services.runner, services.journal),
       web_page_(services.web_files),
       routes_(all_routes()) {}
 

@@ -21,6 +21,7 @@
 #include "port/index.h"
 #include "port/shared_store.h"
 #include "runner/lane/cut.h"
+#include "runner/lane/redact.h"
 #include "runner/mail_service.h"
 #include "runner/runner.h"
 #include "webhook/kinds/web_push.h"
@@ -176,6 +177,7 @@ public:
     [[nodiscard]] SharedAccess& shared_access() { return *shared_access_; }
     [[nodiscard]] Readiness& readiness() { return *readiness_; }
     [[nodiscard]] runner::HistoryCutter& cutter() { return cutter_; }
+    [[nodiscard]] runner::Redactor& redactor() { return redactor_; }
     [[nodiscard]] McpSessions& mcp_sessions() { return *mcp_sessions_; }
     [[nodiscard]] McpSignIns& mcp_sign_ins() { return *mcp_sign_ins_; }
     [[nodiscard]] OidcSignIn* oidc() { return oidc_.get(); }  // null: there is no provider
@@ -230,6 +232,7 @@ private:
     std::unique_ptr<McpSignIns> mcp_sign_ins_;
     runner::MailService mail_;
     runner::HistoryCutter cutter_;
+    runner::Redactor redactor_;
     WebPage const web_page_;
     std::vector<Route> const routes_;
     Scope scope_;

@@ -109,6 +109,7 @@ std::vector<Route> session_routes() {
         {"POST", {"api", "sessions", "{}", "end"}, plain, end_session, "", operate_id},
         {"POST", {"api", "sessions", "{}", "retry"}, plain, retry_session, "", work_id},
         {"POST", {"api", "sessions", "{}", "fork"}, plain, fork_session, "", operate_id},
+        {"POST", {"api", "sessions", "{}", "redactions"}, plain, post_redaction, "", operate_id},
         {"GET",
          {"api", "sessions", "{}", "messages"},
          plain,

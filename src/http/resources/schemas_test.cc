@@ -15,6 +15,7 @@
 #include "http/resources/operations/retention_fields.h"
 #include "http/resources/rules/rule_fields.h"
 #include "http/resources/sessions/project_fields.h"
+#include "http/resources/sessions/redaction_fields.h"
 #include "http/resources/sessions/session_fields.h"
 #include "http/resources/tokens/token_fields.h"
 #include "http/resources/webhooks/delivery_fields.h"
@@ -316,6 +317,7 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
     describe<port::AgentEntry, ToolEntry, RepairAnswer, ProjectEntry>();
     describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport>();
+    describe<RedactionAnswer>();
     describe<Start, NodeEntry, AuditEntry, AuditPage>();
     for (Request const* request : all_requests()) describe(*request);
     describe_more<InboxSource>();

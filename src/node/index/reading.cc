@@ -5,6 +5,7 @@
 #include "runner/read/reading.h"
 #include "runner/repair/rebuild.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <utility>
@@ -44,6 +45,10 @@ public:
         auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
         if (!records) return {};
         std::set<PendingId> calls;
+        auto const removes = [](wire::RecordPtr const& record) {
+            return std::holds_alternative<session::Redacted>(record->event.body);
+        };
+        if (std::ranges::any_of(*records, removes)) return add_all(row.session);
         for (wire::RecordPtr const& record : *records)
             for (PendingId const& call : wire::touched(record->event))
                 if (calls_.insert(call).second) calls.insert(call);

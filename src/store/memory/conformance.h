@@ -237,6 +237,40 @@ TEST_P(StoreConformance, Base_ReplacesTheOldestFrames) {
     commit_one(append(1, 10, 1));
 }
 
+// The frames hold events 1-3, 4-6 and 7.
+TEST_P(StoreConformance, Rewrite_ReplacesFramesAndRemovesWhatBelongsToThem) {
+    commit_one(create(1, "acme", 3));
+    auto second = append(1, 3, 3);
+    second.artifacts = {{4, std::make_shared<std::string>("secret")},
+                        {5, std::make_shared<std::string>("other")}};
+    for (auto const& [seq, n] : {std::pair{4, 1}, std::pair{4, 2}, std::pair{5, 1}})
+        second.posts.push_back(
+            post(1, static_cast<Seq>(seq), static_cast<std::uint32_t>(n), "webhook", 5));
+    commit_one(second);
+    auto redact = append(1, 6, 1);
+    redact.stamp = store().load(session(1)).value().stamp;
+    redact.rewrite = port::Rewrite{
+        {{4, 3, "[placeholder]"}}, {4}, {{session(1), 4, 1}, {session(1), 4, 7}}, {1}};
+    redact.snapshot = port::SnapshotRow{7, 1, "state"};
+    commit_one(redact);
+
+    auto const frames = store().page(session(1), 1, 1'000'000).value();
+    ASSERT_EQ(frames.size(), 3u);
+    EXPECT_EQ(frames[1].first, 4u);
+    EXPECT_EQ(frames[1].count, 3u);
+    EXPECT_EQ(frames[1].bytes, "[placeholder]");
+    EXPECT_EQ(frames[2].bytes, redact.frame.bytes);
+    EXPECT_FALSE(store().artifact(session(1), 4).value());
+    EXPECT_EQ(store().artifact(session(1), 5).value(), "other");
+    EXPECT_FALSE(store().post({session(1), 4, 1}).value());
+    EXPECT_TRUE(store().post({session(1), 4, 2}).value());
+    EXPECT_TRUE(store().post({session(1), 5, 1}).value());
+    // What was decided before comes too late; what follows is taken.
+    EXPECT_EQ(store().load(session(1)).value().snapshot->seq, 7u);
+    EXPECT_TRUE(moved(store().commit({&redact, 1}).at(0)));
+    commit_one(append(1, 7, 1));
+}
+
 TEST_P(StoreConformance, RowsRewrittenAfterAnEvent_OlderOnesStay) {
     commit_one(create(1, "acme", 3));
     auto second = append(1, 3, 3);

@@ -200,7 +200,21 @@ Stamp MemoryStore::apply(Append const& append) {
     for (auto const& row : append.secrets)
         session.secrets.insert_or_assign({row.call, row.generation}, row.secret);
     if (append.snapshot) session.snapshot = append.snapshot;
+    if (append.rewrite) rewrite(session, *append.rewrite);
     return session.stamp;
+}
+
+void MemoryStore::rewrite(MemoryDisk::Session& session, port::Rewrite const& rewrite) {
+    for (Frame const& frame : rewrite.frames) {
+        auto const stored = session.frames.find(frame.first);
+        CHECK(stored != session.frames.end() && stored->second.count == frame.count);
+        stored->second.bytes = frame.bytes;
+    }
+    for (Seq const seq : rewrite.artifacts) session.artifacts.erase(seq);
+    for (auto const& key : rewrite.posts) disk_->posts.erase(key);
+    std::erase_if(session.sent, [&](port::SentRow const& row) {
+        return std::ranges::find(rewrite.calls, row.call) != rewrite.calls.end();
+    });
 }
 
 void MemoryStore::cut(MemoryDisk::Session& session, port::BaseRow const& base) {

@@ -174,6 +174,7 @@ private:
     [[nodiscard]] bool may_take(port::Append const& append) const;
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
+    void rewrite(MemoryDisk::Session& session, port::Rewrite const& rewrite);
     void add_to_feed(port::Append const& append);
     void write_rules(port::Append const& append);
     void write_day_sums(port::Append const& append);

@@ -34,8 +34,8 @@ constexpr auto writes = in_order<Write>({
     {Write::newest_call,
      "SELECT batch, statuses FROM writers WHERE slot = $1 AND incarnation = $2 FOR UPDATE"},
     {Write::append,
-     "SELECT append_3($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-     " $18, $19)"},
+     "SELECT append_5($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+     " $18, $19, $20)"},
     {Write::messages, "SELECT messages_1($1, $2, $3, $4, $5, $6)"},
     {Write::drop_delivered, "SELECT drop_delivered_1($1, $2, $3, $4, $5)"},
     {Write::drop_given_up, "SELECT drop_given_up_1($1, $2, $3, $4, $5, $6)"},

@@ -44,6 +44,68 @@ void commit_one(port::Store& store, port::Append const& one) {
     ASSERT_TRUE(results[0]) << results[0].error().detail;
 }
 
+// Whether one of the files in the directory has the text.
+bool holds_text(TestDirectory const& directory, std::string const& text) {
+    for (auto const& entry : std::filesystem::directory_iterator(directory.path())) {
+        std::ifstream file(entry.path(), std::ios::binary);
+        std::string const bytes((std::istreambuf_iterator<char>(file)), {});
+        if (bytes.contains(text)) return true;
+    }
+    return false;
+}
+
+// A session whose frames, snapshot and artifact hold the text; the newest frame does not.
+port::Append redaction_of(port::Store& store, std::string const& text) {
+    for (Seq seq = 0; seq < 40; ++seq) {
+        auto one = seq == 0 ? create(1, "acme") : append(1, seq);
+        one.frame.bytes = "[\"" + text + std::to_string(seq) + "\"]";
+        one.snapshot = port::SnapshotRow{seq + 1, 1, std::string(100 * (40 - seq), ' ') + text};
+        one.artifacts = {{seq + 1, std::make_shared<std::string>(9'000, 'x')}};
+        commit_one(store, one);
+    }
+    auto redact = append(1, 40);
+    redact.rewrite.emplace();
+    for (Seq seq = 1; seq <= 40; ++seq) {
+        redact.rewrite->frames.push_back({seq, 1, "[]"});
+        redact.rewrite->artifacts.push_back(seq);
+    }
+    redact.snapshot = port::SnapshotRow{41, 1, "state"};
+    return redact;
+}
+
+TEST(SqliteStore, Rewrite_LeavesNothingInTheFiles) {
+    TestDirectory const directory;
+    auto const store = open_in(directory);
+    auto const redact = redaction_of(*store, "hunter2");
+    ASSERT_TRUE(holds_text(directory, "hunter2"));
+    commit_one(*store, redact);
+    EXPECT_FALSE(holds_text(directory, "hunter2"));
+    EXPECT_EQ(store->page(session(1), 1, 1'000'000).value().size(), 41u);
+    commit_one(*store, append(1, 41));
+}
+
+// The process ends between the commit and the overwriting, which a reader delays here.
+TEST(SqliteStore, RewriteCutOffByACrash_IsFinishedAtTheNextOpen) {
+    TestDirectory const directory;
+    pid_t const child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        auto const store = SqliteStore::open(directory.path(), {.busy_timeout_ms = 1}).value();
+        auto const redact = redaction_of(*store, "hunter2");
+        auto reader = directory.connect();
+        std::ignore = reader.run("BEGIN; SELECT count(*) FROM journal");
+        std::ignore = store->commit({&redact, 1});
+        _exit(holds_text(directory, "hunter2") ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "the reader did not delay it";
+    EXPECT_TRUE(holds_text(directory, "hunter2"));
+    auto const store = open_in(directory);
+    EXPECT_FALSE(holds_text(directory, "hunter2"));
+    EXPECT_EQ(store->page(session(1), 1, 1'000'000).value().at(0).bytes, "[]");
+}
+
 TEST(SqliteStore, Feed_KeepsOnlyTheNewestAppends) {
     TestDirectory const directory;
     auto const store = SqliteStore::open(directory.path(), {.feed_kept = 100}).value();

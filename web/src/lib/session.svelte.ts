@@ -161,7 +161,8 @@ export class LiveSession {
   }
 
   private frame(event: Event, type: string): void {
-    if (type === 'reset') return void this.open();
+    // Earlier events have changed, or are gone.
+    if (type === 'reset' || type === 'redacted') return void this.open();
     if (type === 'delta') {
       const data = 'data' in event ? event : { data: event };
       return this.folder.add({ ...(data as Event), type: 'delta' as never });

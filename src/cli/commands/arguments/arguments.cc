@@ -95,7 +95,7 @@ void Grammar::group_commands() {
         {"Mail between agents", "mail sent inbox release"},
         {"Look into it", "status timeline explain doctor"},
         {"Servers and who may call", "login context token link"},
-        {"Data", "backup restore verify retention import export compact"},
+        {"Data", "backup restore verify retention redact import export compact"},
         {"For programs and shells", "acp mcp completion man bench"},
     };
     for (auto const& [heading, names] : groups)

@@ -175,6 +175,13 @@ struct DeleteArgs {
     std::string session;
     bool yes = false;  // do not ask for confirmation
 };
+struct RedactArgs {
+    std::string session;
+    std::string what;  // a message, a call or a pending call
+    std::string reason;
+    bool dry_run = false;
+    bool yes = false;
+};
 struct ForkArgs {
     std::string session;
     std::uint64_t seq = 0;
@@ -376,7 +383,7 @@ using Command =
                  DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
                  AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs,
                  HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
-                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs>;
+                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs>;
 
 struct Invocation {
     Global global;

@@ -428,6 +428,21 @@ void Grammar::add_life() {
         ->type_name("SESSION")
         ->required();
     d->add_flag("-y,--yes", gone->yes, "Do not ask for confirmation");
+
+    auto const redact = std::make_shared<RedactArgs>();
+    auto* const r =
+        add("redact", "Remove the content of one message or call, for good",
+            "dormouse redact ses_AAAAAAE msg_… --reason 'a password' --dry-run", redact);
+    r->add_option("session", redact->session, "Session; a unique beginning is enough")
+        ->type_name("SESSION")
+        ->required();
+    r->add_option("what", redact->what, "Message (msg_…), call (call_7) or pending call (pnd_…)")
+        ->type_name("ID")
+        ->required();
+    r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
+        ->type_name("TEXT");
+    r->add_flag("--dry-run", redact->dry_run, "Only say what would be removed");
+    r->add_flag("-y,--yes", redact->yes, "Do not ask for confirmation");
 }
 
 void Grammar::add_mail() {

@@ -175,6 +175,7 @@ void note(Decider& d, PendingId const& pending, std::string about, Sha256 const&
 [[nodiscard]] Result<Answer> handle(Decider& d, Undelivered const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, Repair const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, CutHistory const& c);
+[[nodiscard]] Result<Answer> handle(Decider& d, Redact const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, TaskAsk const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, SendMail const& c);
 [[nodiscard]] Result<Answer> handle(Decider& d, TakeMail const& c);

@@ -149,9 +149,20 @@ Result<Answer> handle(Decider& d, Repair const& c) {
 }
 
 Result<Answer> handle(Decider& d, CutHistory const& c) {
-    bool const meets = c.after == d.state.base.through && c.last <= d.state.head;
+    bool const meets =
+        c.after == d.state.base.through && c.redacted == d.state.redacted && c.last <= d.state.head;
     if (!meets || c.what.through <= c.after) return changed_since();
     HistoryCut what = c.what;
+    what.by = d.command.by;
+    d.emit(std::move(what));
+    return done(d);
+}
+
+// What was planned on other frames would bring back what has been removed from them.
+Result<Answer> handle(Decider& d, Redact const& c) {
+    bool const meets = c.base == d.state.base.through && c.redacted == d.state.redacted;
+    if (!meets) return changed_since();
+    Redacted what = c.what;
     what.by = d.command.by;
     d.emit(std::move(what));
     return done(d);

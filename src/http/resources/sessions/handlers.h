@@ -28,6 +28,8 @@ void list_sessions(Api& api, ExchangePtr const& x);
 void post_prompt(Api& api, ExchangePtr const& x);
 // fork.cc
 void fork_session(Api& api, ExchangePtr const& x);
+// redaction.cc
+void post_redaction(Api& api, ExchangePtr const& x);
 // messages.cc
 void list_messages(Api& api, ExchangePtr const& x);
 void list_turns(Api& api, ExchangePtr const& x);

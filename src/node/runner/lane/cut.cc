@@ -198,11 +198,12 @@ std::uint64_t keep_artifacts(Walk const& walk, Place& place, std::vector<Seq>& k
 }
 
 // `now`: the base of the newest cut.
-Cut make_cut(Walk& walk, HistoryBase const& now) {
+Cut make_cut(Walk& walk, HistoryBase const& now, Seq redacted) {
     Place& place = *walk.place();
     Cut out;
     CutHistory& command = out.command;
     command.after = now.through;
+    command.redacted = redacted;
     command.first = place.first;
     command.last = place.last;
     command.what.through = place.state.head;
@@ -261,7 +262,7 @@ Result<Plan> plan_cut(port::JournalStore& store, SessionId session, Keep const& 
     if (!walked) return std::unexpected(std::move(walked.error()));
     if (!*walked) return plan;
     plan.oldest = (*walked)->oldest();
-    if ((*walked)->place()) plan.cut = make_cut(**walked, state.base);
+    if ((*walked)->place()) plan.cut = make_cut(**walked, state.base, state.redacted);
     return plan;
 }
 

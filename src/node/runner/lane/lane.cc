@@ -354,12 +354,12 @@ void Lane::send(Draft draft) {
     append.day_sums = day_sums(draft.records);
     if (append.after == 0) append.create_key = create_key_;
     snapshots_.appended(append.frame.bytes.size());
-    if (!append.erase && (snapshots_.due() || append.base)) add_snapshot(append);
+    if (!append.erase && (snapshots_.due() || append.base || append.rewrite)) add_snapshot(append);
     stored_wake_ = append.wake_at;
     stored_turn_ = row_turn(state);
     wake_known_ = true;
     if (rows_) rebuild_rows(append);
-    cut_ = append.base.has_value();
+    cut_ = append.base || append.rewrite;
     fresh_ = std::move(draft.records);
     sending_ = append.posts;
     write(std::move(append));
@@ -460,9 +460,9 @@ void Lane::release() {
     reopen();
 }
 
-// Drops from memory what retention has removed.
+// Drops from memory what retention or a redaction has removed.
 void Lane::forget_cut() {
-    Seq const through = state_->base.through;
+    Seq const through = std::max(state_->base.through, state_->redacted);
     std::erase_if(recent_, [&](auto const& record) { return record->event.seq <= through; });
     recent_bytes_ = 0;
     for (wire::RecordPtr const& record : recent_) recent_bytes_ += weight_of(*record);

@@ -23,6 +23,7 @@ bool shown_in_row(State const& state, Event::Body const& body) {
     if (auto const* e = std::get_if<InputReceived>(&body))
         return e->source == InputSource::prompt && !state.auto_title.empty() &&
                title_in(e->parts) == state.auto_title;
+    if (auto const* e = std::get_if<Redacted>(&body)) return e->title.has_value();
     return std::holds_alternative<SessionCreated>(body) ||
            std::holds_alternative<SessionChanged>(body) ||
            std::holds_alternative<StatusChanged>(body) ||
@@ -57,6 +58,21 @@ std::pair<PauseTerms*, CallNo> paused_by(Command& command) {
 
 }  // namespace
 
+namespace {
+
+// The frames are many bytes: they are copied, because the command may be decided again.
+port::Rewrite rewrite_of(Redact const& redact) {
+    port::Rewrite out;
+    for (Redact::Rewritten const& frame : *redact.frames)
+        out.frames.push_back({frame.first, frame.count, frame.bytes});
+    out.artifacts = redact.artifacts;
+    for (OutboxKey const& key : redact.posts) out.posts.push_back({key.from, key.seq, key.n});
+    out.calls = redact.calls;
+    return out;
+}
+
+}  // namespace
+
 Attachments take_attachments(Command& command) {
     Attachments out;
     if (auto const [terms, call] = paused_by(command); terms) {
@@ -71,6 +87,8 @@ Attachments take_attachments(Command& command) {
     } else if (auto const* const submit = std::get_if<Submit>(&command.body)) {
         for (Bits128 const& key : submit->delivery_keys)
             out.delivered.push_back({key, submit->delivery_digest});
+    } else if (auto* const redact = std::get_if<Redact>(&command.body)) {
+        out.rewrite = rewrite_of(*redact);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
         auto const count = static_cast<std::uint32_t>(cut->last - cut->first + 1);
         out.base = port::BaseRow{{cut->first, count, *cut->frame},
@@ -125,6 +143,8 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
                                     attachments.delivered.end());
         } else if (std::holds_alternative<HistoryCut>(event.body)) {
             append.base = attachments.base;
+        } else if (std::holds_alternative<Redacted>(event.body)) {
+            append.rewrite = attachments.rewrite;
         }
     }
 }

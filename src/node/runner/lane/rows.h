@@ -20,6 +20,7 @@ struct Attachments {
     std::vector<std::string> of_reply = {};      // of the calls of a model reply, in their order
     std::vector<port::DeliveredRow> delivered = {};  // written if the command settles something
     std::optional<port::BaseRow> base = {};          // written if the history is cut
+    std::optional<port::Rewrite> rewrite = {};       // written if content is removed
 };
 // Moves the attachments out of the command.
 [[nodiscard]] Attachments take_attachments(session::Command& command);

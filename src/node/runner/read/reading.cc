@@ -181,6 +181,8 @@ Result<bool> holds(port::JournalStore& store, State const& now, port::NewestFram
     Seq const last = one.first + one.count - 1;
     // Retention replaces whole frames, so also events after `through` in the last of them.
     if (one.first <= now.base.through) return last >= frame.head;
+    // A redaction replaces the content of frames before it.
+    if (frame.head < now.redacted) return last == frame.head;
     return last == frame.head && port::stamp_of(now.id, one) == frame.stamp;
 }
 

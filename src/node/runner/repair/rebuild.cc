@@ -4,14 +4,21 @@
 #include "runner/read/reading.h"
 #include "session/key.h"
 #include "session/replay.h"
+#include "wire/redact.h"
 
 namespace dormouse::runner {
 
 using namespace dormouse::session;
 
 namespace {
-constexpr std::size_t key_bytes_max = 64;  // port::KeyRow
+constexpr std::size_t stored_key_bytes_max = 64;  // port::KeyRow
+
+void note_artifact(Event const& event, Rebuilt& out) {
+    auto const* const e = std::get_if<ArtifactEmitted>(&event.body);
+    if (e && e->digest != wire::no_digest) out.artifacts.emplace(event.seq, *e);
 }
+
+}  // namespace
 
 Result<Journal> read_journal(port::JournalStore& store, SessionId session) {
     Journal out;
@@ -33,8 +40,7 @@ Result<Rebuilt> rebuild(Journal const& journal) {
     for (wire::RecordPtr const& record : journal.records) {
         Event const& event = record->event;
         if (event.seq <= journal.base.head) {
-            if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
-                out.artifacts.emplace(event.seq, *e);
+            note_artifact(event, out);
             continue;
         }
         if (event.seq != out.state.head + 1) {
@@ -44,8 +50,7 @@ Result<Rebuilt> rebuild(Journal const& journal) {
         for (PendingChange const& change : pending_changes(out.state, event))
             out.pending[{change.pending.call, change.pending.generation}] = pending_row(change);
         for (std::string& key : keys_of(event)) out.keys.emplace(std::move(key), event.seq);
-        if (auto const* e = std::get_if<ArtifactEmitted>(&event.body))
-            out.artifacts.emplace(event.seq, *e);
+        note_artifact(event, out);
         if (auto done = replay(out.state, event); !done)
             return std::unexpected(std::move(done.error()));
     }
@@ -74,7 +79,7 @@ Result<LoadedSession> read_again(port::JournalStore& store, SessionId session) {
     out.rows.emplace();
     for (auto& [key, row] : rebuilt->pending) out.rows->pending.push_back(std::move(row));
     for (auto& [key, seq] : rebuilt->keys) {
-        if (key.size() > key_bytes_max)
+        if (key.size() > stored_key_bytes_max)
             return fail(Code::internal, "Event " + std::to_string(seq) + " of " + session.text() +
                                             " has a key that exceeds its limit.");
         out.rows->keys.push_back({key, seq});

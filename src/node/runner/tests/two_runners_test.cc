@@ -1,6 +1,8 @@
 #include "runner/runner.h"
 
 #include "runner/lane/cut.h"
+#include "runner/lane/redact.h"
+#include "runner/repair/verify.h"
 #include "runner/testing/observer.h"
 #include "runner/testing/world.h"
 #include "session/testing/given.h"
@@ -427,6 +429,46 @@ TEST_F(TwoRunners, HistoryCutElsewhere_LookUpIsMadeAgain) {
     ASSERT_TRUE(planned && planned->cut);
     ASSERT_EQ(a.ask(session, planned->cut->command), "applied");
     EXPECT_EQ(repeat(b), "history_gone");
+}
+
+// B has the session in memory, with the message that A removes.
+TEST_F(TwoRunners, RedactionElsewhere_MemoryIsReadAgainAndBothContinue) {
+    begin({});
+    std::string seen;
+    auto const look = [&](Server& server) {
+        seen.clear();
+        server.runner->read_lane(session, [&](Result<std::shared_ptr<Lane>> const& lane) {
+            for (wire::RecordPtr const& record : (*lane)->recent()) seen += record->data;
+            seen += " " + shown_title((*lane)->state());
+        });
+        loop.run();
+        return seen;
+    };
+    EXPECT_NE(look(a).find("\"go\""), std::string::npos);
+    EXPECT_NE(look(b).find("\"go\""), std::string::npos);
+    Redactor redactor(*a.runner, a.journal);
+    std::vector<RedactionReport> reports;
+    for (int i = 0; i < 2; ++i) {
+        redactor.redact(session, {.message = 2}, {{ActorType::token, "ann"}},
+                        [&](Result<RedactionReport> const& report) {
+                            ASSERT_TRUE(report) << report.error().detail;
+                            reports.push_back(*report);
+                        });
+        loop.run();
+    }
+    ASSERT_EQ(reports.size(), 2U);
+    EXPECT_EQ(reports[0].seq, stored().head);
+    EXPECT_EQ(reports[1].seq, reports[0].seq) << "a repeat changes nothing";
+    Prompt later;
+    later.parts = Given::parts("more");
+    for (Server* const server : {&b, &a}) {
+        EXPECT_EQ(look(*server).find("\"go\""), std::string::npos) << seen;
+        EXPECT_NE(seen.find("[removed by ann on "), std::string::npos) << seen;
+        EXPECT_EQ(server->ask(session, later), "applied");
+        server->effects.reply();
+        loop.run();
+    }
+    EXPECT_TRUE(verify(*b.journal.store, [](std::uint64_t) {})->findings.empty());
 }
 
 }  // namespace

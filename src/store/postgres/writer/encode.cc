@@ -1,4 +1,4 @@
-// The parameters of append_1(), in the order of its types (tables.cc).
+// The parameters of append_5(), in the order of its types (tables.cc).
 #include "base/check.h"
 #include "store/postgres/layout.h"
 #include "store/postgres/writer/rows.h"
@@ -167,6 +167,35 @@ void add_base(RowArray& out, Index i, Append const& append) {
     out.integer(signed_of(base.through)).integer(base.call).bytes(base.keys).integers(kept);
 }
 
+enum class Rewritten : std::int64_t { frame, artifact, message, chat };
+
+void add_rewrite(RowArray& out, Index i, Append const& append) {
+    if (!append.rewrite) return;
+    auto const add = [&](Rewritten what, Seq seq, std::int64_t n) {
+        out.row().integer(i).integer(static_cast<std::int64_t>(what)).integer(signed_of(seq));
+        out.integer(n);
+    };
+    std::optional<std::string_view> const none;
+    for (port::Frame const& frame : append.rewrite->frames) {
+        CHECK(frame.first + frame.count <= append.frame.first);
+        auto const stamp = port::stamp_of(append.session, frame);
+        add(Rewritten::frame, frame.first, frame.count);
+        out.integer(stored(stamp)).text(frame.bytes);
+    }
+    for (Seq const seq : append.rewrite->artifacts) {
+        add(Rewritten::artifact, seq, 0);
+        out.integer(0).text(none);
+    }
+    for (port::OutboxKey const& key : append.rewrite->posts) {
+        add(Rewritten::message, key.seq, key.n);
+        out.integer(0).text(none);
+    }
+    for (CallNo const call : append.rewrite->calls) {
+        add(Rewritten::chat, 0, call);
+        out.integer(0).text(none);
+    }
+}
+
 struct Part {
     char const* type;
     void (*add)(RowArray&, Index, Append const&);
@@ -178,7 +207,7 @@ constexpr Part parts[] = {
     {"post_1", add_posts},          {"taken_1", add_taken},     {"secret_1", add_secrets},
     {"delivered_1", add_delivered}, {"line_1", add_lines},      {"artifact_1", add_artifacts},
     {"snapshot_1", add_snapshot},   {"rule_1", add_rules},      {"use_1", add_uses},
-    {"base_1", add_base},           {"sum_1", add_sums},
+    {"base_1", add_base},           {"sum_1", add_sums},        {"rewrite_1", add_rewrite},
 };
 
 }  // namespace

@@ -66,6 +66,10 @@ Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed,
       audit_(audit) {
     // Replaces SQLite's own checkpoints, which do not report a failed sync of the file.
     sqlite3_wal_hook(connection_.handle(), &Writer::on_commit, this);
+    // The process may have ended before the files were overwritten.
+    auto const due = connection_.integer("SELECT value FROM meta WHERE name = 'overwrite'");
+    if (due && *due != 0) remains_ = Remains::in_file;
+    overwrite();
 }
 
 Writer::~Writer() {
@@ -92,6 +96,7 @@ std::vector<port::AppendResult> Writer::commit(std::span<Append const> appends) 
     if (!results && results.error().reach == Reach::undo) results = attempt(appends, true);
     if (!results) return Results(appends.size(), std::unexpected(results.error().error));
     count_sessions(appends, *results);
+    overwrite();
     return std::move(*results);
 }
 

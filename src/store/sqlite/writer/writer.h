@@ -89,6 +89,12 @@ private:
     [[nodiscard]] Result<void> write_snapshot(port::Append const& append);
     [[nodiscard]] Result<void> write_base(port::Append const& append, std::int64_t number);
     [[nodiscard]] Result<void> write_artifacts(port::Append const& append);
+    [[nodiscard]] Result<void> write_rewrite(port::Append const& append);
+    [[nodiscard]] Result<void> rewrite_frame(SessionId session, port::Frame const& frame);
+    // Removes from the files what the database no longer has. Does nothing if nothing is due.
+    void overwrite();
+    [[nodiscard]] bool rebuild();
+    void overwrite_log();
     [[nodiscard]] Result<void> write_sent(Write what, port::OutboxKey const& key,
                                           port::SentRow const& row);
     [[nodiscard]] Result<void> write_secrets(port::Append const& append, Known known);
@@ -119,6 +125,9 @@ private:
 
     std::shared_ptr<Changes> const changes_;  // null: nobody follows what changes
     Connection connection_;
+    // Whether the files still hold what a Rewrite has removed: in free space, or in the log only.
+    enum class Remains : std::uint8_t { nowhere, in_log, in_file };
+    Remains remains_ = Remains::nowhere;
     std::atomic<bool> stopped_ = false;
     std::atomic<std::uint64_t> next_number_;
     FeedPlace feed_;             // as committed

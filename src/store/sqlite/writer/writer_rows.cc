@@ -35,6 +35,8 @@ Result<void> Writer::write(Append const& append, Known known, port::Stamp stamp)
     if (auto done = write_rules(append); !done) return done;
     if (auto done = write_day_sums(append); !done) return done;
     if (append.erase) return erase(known.number);
+    if (append.rewrite)
+        if (auto done = write_rewrite(append); !done) return done;
     if (auto done = write_frame(append, stamp); !done) return done;
     if (auto done = write_artifacts(append); !done) return done;
     if (append.wake_changed) {

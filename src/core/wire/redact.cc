@@ -1,0 +1,167 @@
+#include "wire/redact.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+#include "base/sha256.h"
+#include "json/json.h"
+
+namespace dormouse::wire {
+
+using namespace dormouse::session;
+
+namespace {
+
+// Replaces the content of values that events hold.
+class Cover {
+public:
+    explicit Cover(std::string const& text) : text_(text) {}
+
+    void text(std::string& value) const {
+        if (!value.empty()) value = text_;
+    }
+    void text(std::optional<std::string>& value) const {
+        if (value) value = text_;
+    }
+    // A value of any kind.
+    void value(Json& value) const {
+        if (!value.is_null()) value = json::Writer().value(text_).json();
+    }
+    // An object, which readers expect.
+    void object(Json& value) const {
+        if (value.is_null()) return;
+        value = json::Writer().begin_object().member("removed", text_).end_object().json();
+    }
+    // The parts of a message.
+    void parts(Json& value) const {
+        if (value.is_null()) return;
+        json::Writer out;
+        out.begin_array().begin_object().member("type", "text").member("text", text_);
+        value = out.end_object().end_array().json();
+    }
+    void terms(PauseTerms& terms) const {
+        text(terms.message);
+        for (Json* const gone :
+             {&terms.placeholder, &terms.form, &terms.schema, &terms.state, &terms.metadata})
+            *gone = {};
+    }
+    void spec(CallSpec& spec) const {
+        object(spec.input);
+        spec.input_digest = sha256(json::canonical(spec.input));
+        text(spec.refused);
+        if (spec.at_once) terms(*spec.at_once);
+        for (PauseTerms& more : spec.then) terms(more);
+        spec.shown.reset();
+    }
+    // The digest stays: the receipt has it, too.
+    void submission(Submission& what) const {
+        value(what.output);
+        text(what.title);
+        what.metadata = {};
+        text(what.error);
+        text(what.reason);
+        object(what.arguments);
+        if (!what.arguments.is_null())
+            what.arguments_digest = sha256(json::canonical(what.arguments));
+        what.content = {};
+    }
+
+private:
+    std::string const& text_;
+};
+
+// Changes an event in place; returns whether it held content of the target.
+struct Remove {
+    RedactionTarget const& target;
+    Seq seq = 0;
+    Cover cover;
+
+    [[nodiscard]] bool of(CallNo call) const { return target.calls.contains(call); }
+    [[nodiscard]] bool of(PendingId const& pending) const { return of(pending.call); }
+    [[nodiscard]] bool is_message(Seq message) const {
+        return target.message != 0 && message == target.message;
+    }
+
+    bool operator()(InputReceived& e) const {
+        if (!is_message(seq) && !(e.answers && of(*e.answers))) return false;
+        cover.parts(e.parts);
+        cover.parts(e.answer);
+        return true;
+    }
+    bool operator()(ModelReplied& e) const {
+        bool changed = is_message(seq);
+        if (changed) cover.parts(e.parts);
+        for (std::size_t i = 0; i < e.calls.size(); ++i) {
+            if (!of(e.first_call + static_cast<CallNo>(i))) continue;
+            cover.spec(e.calls[i]);
+            changed = true;
+        }
+        return changed;
+    }
+    bool operator()(ToolFinished& e) const {
+        if (!of(e.call)) return false;
+        cover.value(e.output);
+        cover.text(e.error);
+        cover.text(e.title);
+        e.metadata = {};
+        return true;
+    }
+    bool operator()(ToolFailed& e) const { return of(e.call) && (cover.text(e.error), true); }
+    bool operator()(CallPaused& e) const { return of(e.pending) && (cover.terms(*e.terms), true); }
+    bool operator()(GateAsked& e) const { return of(e.pending) && (cover.terms(*e.terms), true); }
+    bool operator()(GateDecided& e) const {
+        if (!of(e.call)) return false;
+        cover.text(e.message);
+        if (!e.input) return true;
+        cover.object(*e.input);
+        e.input_digest = sha256(json::canonical(*e.input));
+        return true;
+    }
+    bool operator()(Submitted& e) const {
+        PendingId const& pending = e.receipt.pending;
+        if (!of(pending) && target.answer != pending) return false;
+        cover.submission(*e.what);
+        return true;
+    }
+    bool operator()(Voted& e) const { return of(e.pending) && (cover.submission(*e.what), true); }
+    bool operator()(Polled& e) const { return of(e.pending) && (cover.text(e.error), true); }
+    bool operator()(Progressed& e) const {
+        return of(e.pending) && (cover.object(e.payload), true);
+    }
+    bool operator()(Cancelled& e) const { return of(e.call) && (cover.text(e.reason), true); }
+    bool operator()(Note& e) const { return of(e.call) && (cover.text(e.text), true); }
+    bool operator()(AgentAsked& e) const {
+        if (!of(e.pending)) return false;
+        cover.spec(*e.spec);
+        cover.terms(*e.terms);
+        return true;
+    }
+    bool operator()(ArtifactEmitted& e) const {
+        if (!target.artifacts.contains(seq)) return false;
+        e.name.clear();
+        e.digest = no_digest;
+        return true;
+    }
+    template <class Other> bool operator()(Other const&) const { return false; }
+};
+
+}  // namespace
+
+std::string redaction_placeholder(Actor const& by, Time at) {
+    std::chrono::year_month_day const date(std::chrono::floor<std::chrono::days>(at));
+    std::array<char, 16> day{};
+    std::snprintf(day.data(), day.size(), "%04d-%02u-%02u", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+    std::string const name = by.name.empty() ? std::string(text(by.type)) : by.name;
+    return "[removed by " + name + " on " + day.data() + "]";
+}
+
+std::optional<Event> redacted(Event const& event, RedactionTarget const& target) {
+    Event out = event;
+    Remove const remove{target, event.seq, Cover(target.placeholder)};
+    if (!std::visit(remove, static_cast<EventChoice&>(out.body))) return std::nullopt;
+    return out;
+}
+
+}  // namespace dormouse::wire

@@ -1,0 +1,70 @@
+#include "http/resources/sessions/handlers.h"
+#include "http/resources/sessions/redaction_fields.h"
+#include "http/resources/shared.h"
+
+#include "http/objects/objects.h"
+#include "http/objects/requests.h"
+
+#include <utility>
+
+// POST /api/sessions/{id}/redactions: removes the content of a message or a call everywhere.
+namespace dormouse::http {
+
+namespace {
+
+std::string not_of(SessionId session) { return "must be an id of " + session.text(); }
+
+void take_message(Body& body, SessionId session, std::string const& text,
+                  runner::RedactionAsk& ask) {
+    auto const id = parse_numbered("msg_", text);
+    if (!id || id->session != session || id->number == 0)
+        return body.refuse("messageID", not_of(session));
+    ask.message = id->number;
+}
+
+void take_call(Body& body, std::string const& text, runner::RedactionAsk& ask) {
+    auto const call = wire::parse_call(text);
+    if (!call || *call == 0) return body.refuse("callID", "must be an id such as call_7");
+    ask.call = *call;
+}
+
+void take_pending(Body& body, SessionId session, std::string const& text,
+                  runner::RedactionAsk& ask) {
+    auto const id = PendingId::parse(text);
+    if (!id || id->session != session) return body.refuse("pendingID", not_of(session));
+    ask.call = id->call;
+}
+
+runner::RedactionAsk read_ask(Body& body, SessionId session) {
+    runner::RedactionAsk ask;
+    auto const message = body.string("messageID");
+    auto const call = body.string("callID");
+    auto const pending = body.string("pendingID");
+    ask.reason = body.string_or_empty("reason");
+    ask.dry_run = body.boolean("dryRun").value_or(false);
+    int const named = int{message.has_value()} + int{call.has_value()} + int{pending.has_value()};
+    if (named != 1)
+        body.refuse("messageID", "or callID or pendingID is required, and only one of them");
+    if (message) take_message(body, session, *message, ask);
+    if (call) take_call(body, *call, ask);
+    if (pending) take_pending(body, session, *pending, ask);
+    return ask;
+}
+
+}  // namespace
+
+void post_redaction(Api& api, ExchangePtr const& x) {
+    auto const session = SessionId::parse(x->params[0]);
+    if (!session) return x->fail(not_found());
+    Body body(json::View(x->body), redaction_request);
+    runner::RedactionAsk const ask = read_ask(body, *session);
+    if (body.error()) return x->fail(*body.error());
+    api.redactor().redact(*session, ask, x->asker(),
+                          [x, dry_run = ask.dry_run](Result<runner::RedactionReport> report) {
+                              if (!report) return x->fail(report.error());
+                              RedactionAnswer const answer{std::move(*report), dry_run};
+                              x->json(200, object_text(answer));
+                          });
+}
+
+}  // namespace dormouse::http

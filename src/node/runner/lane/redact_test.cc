@@ -1,0 +1,160 @@
+#include "runner/lane/redact.h"
+
+#include "runner/lane/rows.h"
+#include "runner/read/reading.h"
+#include "runner/repair/rebuild.h"
+#include "runner/repair/verify.h"
+#include "session/decide.h"
+#include "store/memory/memory_store.h"
+#include "wire/state_json.h"
+#include "wire/testing/story.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace dormouse::runner::testing {
+namespace {
+
+using namespace session;
+using Stored = std::vector<wire::RecordPtr>;
+
+Actor const alice{ActorType::token, "alice"};
+
+// A store with one session made by a random story, in frames of random sizes.
+class Told {
+public:
+    Told(session::testing::Given const& told, std::uint32_t seed) : random_(seed) {
+        id = SessionId::make(1, told.id.bytes);
+        auto const all =
+            wire::unpack(id, 1, wire::pack(told.id, wire::testing::records_of(told))).value();
+        State empty;
+        empty.id = id;
+        auto rebuilt = rebuild({empty, all}).value();
+        for (std::size_t at = 0; at < all.size();) {
+            std::size_t const count = std::min<std::size_t>(1 + random_() % 4, all.size() - at);
+            auto append = append_of({all.begin() + static_cast<std::ptrdiff_t>(at),
+                                     all.begin() + static_cast<std::ptrdiff_t>(at + count)});
+            at += count;
+            if (at == count) append.row = session_row(rebuilt.state);
+            if (at == all.size()) {
+                for (auto const& [key, row] : rebuilt.pending) append.pending.push_back(row);
+                for (auto const& [key, seq] : rebuilt.keys) append.keys.push_back({key, seq});
+                append.wake_at = wake_at(rebuilt.state);
+            }
+            commit(std::move(append));
+        }
+        state = rebuilt.state;
+    }
+
+    [[nodiscard]] Result<RedactionPlan> plan(RedactionAsk const& ask) {
+        return plan_redaction(store, id, ask, alice, from_ms(1'764'277'200'000));
+    }
+
+    void apply_plan(RedactionPlan const& plan) {
+        Command command;
+        command.body = *plan.command;
+        Attachments const attachments = take_attachments(command);
+        TurnNo const turn = state.turn ? state.turn->no : 0;
+        Event const event{state.head + 1, from_ms(1'764'277'200'000), turn, {}, plan.command->what};
+        apply(state, event);
+        auto append = append_of({wire::record(id, event)});
+        add_attachments(attachments, {event}, append);
+        append.wake_changed = false;
+        append.row = session_row(state);
+        append.snapshot =
+            port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
+        commit(std::move(append));
+    }
+
+    [[nodiscard]] Stored records() { return read_records(store, id, 1, state.head).value(); }
+
+    SessionId id;
+    State state;
+    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
+    store::MemoryStore store{disk};
+
+private:
+    [[nodiscard]] port::Append append_of(Stored const& records) const {
+        port::Append append;
+        append.session = id;
+        append.after = records.front()->event.seq - 1;
+        append.frame = {records.front()->event.seq, static_cast<std::uint32_t>(records.size()),
+                        wire::pack(id, records)};
+        return append;
+    }
+    void commit(port::Append append) {
+        std::vector<port::Append> const one{std::move(append)};
+        auto const done = store.commit(one);
+        ASSERT_TRUE(done.front()) << done.front().error().detail;
+    }
+
+    std::mt19937 random_;
+};
+
+void expect_whole(Told& told) {
+    auto const again = read_again(told.store, told.id);
+    ASSERT_TRUE(again) << again.error().detail;
+    EXPECT_EQ(wire::write_state(again->state), wire::write_state(told.state));
+    auto const report = verify(told.store, [](std::uint64_t) {});
+    ASSERT_TRUE(report);
+    // The story stores no artifacts.
+    for (Finding const& finding : report->findings)
+        if (!finding.what.starts_with("artifact")) ADD_FAILURE() << finding.what;
+}
+
+void expect_same_places(Stored const& before, Stored const& after) {
+    ASSERT_EQ(after.size(), before.size() + 1);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_EQ(after[i]->event.seq, before[i]->event.seq);
+        EXPECT_EQ(after[i]->event.at, before[i]->event.at);
+        EXPECT_EQ(type_name(after[i]->event.body), type_name(before[i]->event.body));
+    }
+}
+
+TEST(RedactPlan, RandomSessions_EveryFoldStaysTheSame) {
+    int done = 0, refused = 0;
+    for (std::uint32_t seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        auto const story = wire::testing::story(seed, 120);
+        if (story.state.lifecycle == Lifecycle::deleted) continue;
+        Told told(story, seed);
+        auto const all = told.records();
+        for (std::size_t i = seed % 3; i < all.size(); i += 3) {
+            RedactionAsk const ask{.message = all[i]->event.seq, .reason = "test"};
+            auto const plan = told.plan(ask);
+            refused += plan ? 0 : 1;
+            if (!plan || !plan->command) continue;
+            auto const before = told.records();
+            told.apply_plan(*plan);
+            expect_same_places(before, told.records());
+            expect_whole(told);
+            auto const again = told.plan(ask);
+            ASSERT_TRUE(again) << again.error().detail;
+            EXPECT_FALSE(again->command);
+            EXPECT_EQ(again->report.seq, told.state.head);
+            EXPECT_EQ(again->report.what.events, plan->report.what.events);
+            ++done;
+        }
+        if (HasFailure()) break;
+    }
+    EXPECT_GT(done, 40);
+    EXPECT_GT(refused, 40);
+}
+
+TEST(RedactPlan, PlanOfAnOlderJournal_IsRefused) {
+    State state;
+    state.lifecycle = Lifecycle::active;
+    state.redacted = 7;
+    state.head = 9;
+    Redact command;
+    command.redacted = 5;
+    Command const asked{.by = alice, .body = command};
+    auto const decision = decide(state, asked, {});
+    ASSERT_FALSE(decision.answer);
+    EXPECT_EQ(decision.answer.error().code, Code::precondition_failed);
+    EXPECT_TRUE(decision.events.empty());
+}
+
+}  // namespace
+}  // namespace dormouse::runner::testing
