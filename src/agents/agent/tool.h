@@ -188,7 +188,7 @@ public:
     [[nodiscard]] std::vector<Gate const*> gates_of_permission(
         std::vector<std::string> const& names) const;
     [[nodiscard]] Agent const* agent(std::string_view id) const;
-    // What a model is told of the agent's tools, in their order. Made once until a list changes.
+    // The agent's tools as models get them, in their order. Made once until a list changes.
     [[nodiscard]] std::shared_ptr<ToolDeclarations const> declarations(Agent const& agent) const;
     [[nodiscard]] std::vector<Agent> const& agents() const { return now_->agents; }
     [[nodiscard]] std::vector<Tool> const& tools() const { return now_->tools; }
