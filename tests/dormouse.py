@@ -458,9 +458,9 @@ class Case(unittest.TestCase):
         """Starts the test's server with this configuration; `setUp` must then start none."""
         folder = tempfile.TemporaryDirectory(prefix='dormouse-config-')
         self.addCleanup(folder.cleanup)
-        path = pathlib.Path(folder.name) / 'dormouse.toml'
-        path.write_text(text)
-        self.server = Server('--config', str(path), env=env)
+        self.config_path = pathlib.Path(folder.name) / 'dormouse.toml'
+        self.config_path.write_text(text)
+        self.server = Server('--config', str(self.config_path), env=env)
         self.addCleanup(self.server.clean)
         return self.server
 

@@ -290,6 +290,19 @@ class EachOne(Limits):
         self.assertStatus(server.result(call, 'up'), 200)
 
 
+class EachOneReloaded(EachOne):
+    """The limits of a reload are those of a start."""
+
+    def started(self, limits, server=''):
+        running = self.configured(CONFIG % (server, ''))
+        self.assertStatus(running.get('/healthz'), 200)  # on a connection that stays
+        self.config_path.write_text(CONFIG % (server, limits))
+        answer = self.assertStatus(running.post('/api/reload', {}), 200)
+        self.assertEqual(answer['needsRestart'], [])
+        self.assertEqual(len(answer['applied']), len(limits.splitlines()))
+        return running
+
+
 class Deleted(Limits):
     def test_deleted_sessions_leave_memory(self):
         server = self.started('resident_sessions = 1000')

@@ -291,10 +291,10 @@ class WhatNeedsARestart(Reloading):
         self.file.write_text(BASE.replace(
             'demo = false', 'demo = false\nlisten = "127.0.0.1:1"\n'
             'public_url = "https://dm.example.org"') + self.ops('"todo"')
-            + '[store]\nurl = "memory"\n[limits]\nheartbeat = "3s"\nwaiting_calls = 7\n')
+            + '[store]\nurl = "memory"\n[limits]\nwaiting_calls = 7\n')
         answer = server.post('/api/reload', {})
         self.assertStatus(answer, 200)
-        named = ['[server] public_url', '[store] url', '[limits] heartbeat']
+        named = ['[server] public_url', '[store] url']
         self.assertEqual([x for x in answer['needsRestart'] if 'listen' not in x], named)
         self.assertEqual(server.post('/api/reload', {})['needsRestart'], answer['needsRestart'])
         self.assertStatus(server.get('/api/agents'), 200)
@@ -365,10 +365,12 @@ class Command(Reloading):
         self.serve(self.ops('"todo"'))
         self.assertEqual(self.run_command().stdout, 'nothing has changed\n')
         self.file.write_text(BASE + self.ops('"todo"') + AGENT.format(id='b', tools='')
-                             + '[limits]\nheartbeat = "3s"\n')
+                             + '[email]\nserver = "127.0.0.1:25"\ntls = "none"\n'
+                             'from = "dm@example.org"\n')
         done = self.run_command()
         self.assertEqual((done.returncode, done.stdout), (
-            0, 'applied:\n  [[agent]] b (added)\nneeds a restart:\n  [limits] heartbeat\n'))
+            0, 'applied:\n  [[agent]] b (added)\nneeds a restart:\n'
+            '  [email] server\n  [email] tls\n  [email] from\n'))
         self.file.write_text('[limits]\nheartbeat = "soon"\nconnections = 0\n')
         done = self.run_command()
         self.assertEqual((done.returncode, done.stdout), (2, ''))

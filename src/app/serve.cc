@@ -380,6 +380,7 @@ private:
         node_.exchange_registry(std::move(registry));
         config_ = std::move(next);
         world_.validators.set_limits(validator_limits(config_.limits));
+        node_.runner.apply(runner_options(config_));
         serving_->apply(serving_changes(config_));
         for (config::Problem const& warning : config::warnings(config_))
             out.warnings.push_back(config::line_of(config_.file, warning));

@@ -15,10 +15,9 @@ namespace dormouse::app {
 
 namespace {
 
-http::GateOptions gate_options(config::Config const& config, Secrets const& secrets) {
+// Without its secrets.
+http::GateOptions gate_options(config::Config const& config) {
     http::GateOptions out;
-    out.tokens = secrets.tokens;
-    out.capability_key = secrets.capability_key;
     out.allowed_hosts = config.server.allowed_hosts;
     out.allowed_origins = config.server.allowed_origins;
     out.failed_auth_per_address_per_s = config.limits.failed_auth_per_address_per_s;
@@ -49,24 +48,29 @@ session::Limits session_limits(config::Config const& config) {
             .remind_every = config.server.remind_every};
 }
 
-// A server that listens beyond this machine without TLS, because of a proxy, accepts only the
-// proxy's connections.
-http::HttpOptions http_options(config::Config const& config, ListenAddress const& address,
-                               io::TlsServer* tls, bool insecure) {
-    config::Limits const& limits = config.limits;
-    return {.address = address.host,
-            .port = address.port,
-            .connections_max = limits.connections,
+// Without its address.
+http::HttpOptions http_limits(config::Limits const& limits) {
+    return {.connections_max = limits.connections,
             .connections_per_address_max = limits.connections_per_address,
             .buffer_bytes_max = limits.buffer_bytes,
             .header_bytes_max = limits.header_bytes,
             .header_time_limit = limits.header_time_limit,
             .body_time_limit = limits.body_time_limit,
             .idle_time_limit = limits.idle_time_limit,
-            .heartbeat = limits.heartbeat,
-            .trusted_proxies = config.server.trusted_proxies,
-            .only_proxied = !address.loopback && !tls && !insecure,
-            .tls = tls};
+            .heartbeat = limits.heartbeat};
+}
+
+// A server that listens beyond this machine without TLS, because of a proxy, accepts only the
+// proxy's connections.
+http::HttpOptions http_options(config::Config const& config, ListenAddress const& address,
+                               io::TlsServer* tls, bool insecure) {
+    http::HttpOptions out = http_limits(config.limits);
+    out.address = address.host;
+    out.port = address.port;
+    out.trusted_proxies = config.server.trusted_proxies;
+    out.only_proxied = !address.loopback && !tls && !insecure;
+    out.tls = tls;
+    return out;
 }
 
 http::Ages ages_of(config::Retention const& retention) {
@@ -97,7 +101,9 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
     serve::ServingSettings out;
     out.http =
         http_options(config, *parse_listen_address(config.server.listen), tls, options.insecure);
-    out.gate = gate_options(config, secrets);
+    out.gate = gate_options(config);
+    out.gate.tokens = secrets.tokens;
+    out.gate.capability_key = secrets.capability_key;
     out.tokens = secrets.stored;
     out.devices = secrets.devices;
     out.push = secrets.push;
@@ -114,12 +120,15 @@ serve::ServingSettings serving_settings(cli::ServeOptions const& options,
 serve::ServingChanges serving_changes(config::Config const& config) {
     http::People people = people_of(config);
     return {.config = config::effective_json(config),
-            .programs = programs_of(config),
+            .http = http_limits(config.limits),
+            .gate = gate_options(config),
             .sources = webhook_sources(config),
             .persons = std::move(people.persons),
             .slack_secrets = std::move(people.slack_secrets),
             .webhooks = webhook_changes(config),
-            .waiting_calls = config.limits.waiting_calls};
+            .ages = ages_of(config.retention),
+            .waiting_calls = config.limits.waiting_calls,
+            .keep = keep_of(config.retention)};
 }
 
 external::Validators::Limits validator_limits(config::Limits const& limits) {

@@ -91,6 +91,18 @@ Gate::Gate(GateOptions options, port::Clock const& clock)
     for (std::string& host : options_.allowed_hosts) host = lower_case(host);
 }
 
+void Gate::apply(GateOptions next) {
+    options_.allowed_hosts = std::move(next.allowed_hosts);
+    for (std::string& host : options_.allowed_hosts) host = lower_case(host);
+    options_.allowed_origins = std::move(next.allowed_origins);
+    options_.programs = std::move(next.programs);
+    std::uint32_t const failures = next.failed_auth_per_address_per_s;
+    for (Rate* const rate : {&failures_, &bad_by_address_, &sign_ins_}) rate->set_limit(failures);
+    bad_by_source_.set_limit(bad_signatures_of_addresses * failures);
+    by_token_.set_limit(next.submissions_per_token_per_s);
+    by_call_.set_limit(next.submissions_per_call_per_s);
+}
+
 bool Gate::host_allowed(std::string_view host) const {
     std::string const name = lower_case(host);
     std::string const port = ":" + std::to_string(options_.port);

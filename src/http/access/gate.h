@@ -49,10 +49,8 @@ class Gate {
 public:
     Gate(GateOptions options, port::Clock const& clock);
     void set_port(std::uint16_t port) { options_.port = port; }
-    // See GateOptions.
-    void set_programs(std::set<std::string, std::less<>> programs) {
-        options_.programs = std::move(programs);
-    }
+    // From now on the hosts, origins, limits and programs of `next`; its other members are ignored.
+    void apply(GateOptions next);
 
     // Returns why the request is refused; nullopt: it may continue. `open`: needs no token.
     [[nodiscard]] std::optional<Error> refuse(HttpRequest const& head, bool open = false);

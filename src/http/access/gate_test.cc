@@ -54,6 +54,22 @@ TEST_F(GateTest, LoopbackNamesAndAllowedHosts_AreServed) {
     }
 }
 
+TEST_F(GateTest, ChangedOptions_AreUsedByTheNextRequest) {
+    EXPECT_EQ(said(good("host", "new.example.org")), "wrong_host");
+    EXPECT_EQ(said(good("origin", "https://new.example.org")), "origin_refused");
+    gate.apply({.tokens = {},
+                .allowed_hosts = {"NEW.example.org"},
+                .allowed_origins = {"https://new.example.org"},
+                .failed_auth_per_address_per_s = 1});
+    EXPECT_EQ(said(good("host", "new.example.org")), "in") << "tokens stay";
+    EXPECT_EQ(said(good("origin", "https://new.example.org")), "in");
+    EXPECT_EQ(said(good("host", "127.0.0.1:3676")), "in") << "so does the port";
+    EXPECT_EQ(said(good("host", "dm.example.org")), "wrong_host");
+    EXPECT_EQ(said(good("origin", "https://page.example.org")), "origin_refused");
+    EXPECT_EQ(said(good("authorization", "Bearer wrong")), "unauthenticated");
+    EXPECT_EQ(said(good("authorization", "Bearer wrong")), "rate_limited");
+}
+
 TEST_F(GateTest, Port80_NameWithoutPort_IsServed) {
     gate.set_port(80);
     EXPECT_EQ(said(good("host", "localhost")), "in");

@@ -18,6 +18,9 @@ public:
     Rate(port::Clock const& clock, std::uint32_t per_second, Duration window = Duration(1'000))
         : clock_(clock), per_second_(per_second), window_(window) {}
 
+    // Counts continue.
+    void set_limit(std::uint32_t per_second) { per_second_ = per_second; }
+
     // Returns the count of this second, without counting.
     [[nodiscard]] std::uint32_t count(std::string const& key) const {
         if (clock_.monotonic() / window_ != second_) return 0;
@@ -38,7 +41,7 @@ public:
 
 private:
     port::Clock const& clock_;
-    std::uint32_t const per_second_;  // in a window
+    std::uint32_t per_second_;  // in a window
     Duration const window_;
     std::int64_t second_ = 0;
     std::unordered_map<std::string, std::uint32_t> counts_;

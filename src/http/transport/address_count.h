@@ -15,6 +15,8 @@ class AddressCount {
 public:
     explicit AddressCount(std::size_t max) : max_(max) {}
 
+    // Those that are counted stay.
+    void set_max(std::size_t max) { max_ = max; }
     // Returns false, without counting, if `network` is at its limit. The empty name is never
     // counted.
     [[nodiscard]] bool enter(std::string const& network);
@@ -22,7 +24,7 @@ public:
     void leave(std::string const& network);
 
 private:
-    std::size_t const max_;
+    std::size_t max_;
     std::unordered_map<std::string, std::size_t> counts_;
 };
 

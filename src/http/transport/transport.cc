@@ -285,6 +285,11 @@ HttpServer::~HttpServer() {
 
 Result<std::uint16_t> HttpServer::listen(int listener) { return impl_->listen(listener); }
 
+void HttpServer::set_limits(HttpOptions const& next) {
+    impl_->hub->set_limits(next);
+    impl_->limit = connection_limit(impl_->hub->options);
+}
+
 void HttpServer::stop_accepting() { impl_->stop_accepting(); }
 
 void HttpServer::close_streams(std::string final_frames) {

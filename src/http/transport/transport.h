@@ -28,6 +28,10 @@ public:
     // that says what to do.
     [[nodiscard]] Result<std::uint16_t> listen(int listener = -1);
 
+    // From now on the limits of `next`; its other members are ignored. Connections stay open; what
+    // they wait for has its former time limit once more.
+    void set_limits(HttpOptions const& next);
+
     // Accepts no new connections; each open one ends with its next reply.
     void stop_accepting();
     // Sends `final_frames` (may be empty) on every open stream and ends it.

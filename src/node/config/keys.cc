@@ -21,11 +21,9 @@ constexpr Key server_rows[] = {
         .like("https://dm.example.org")
         .at_restart(),
     texts<&Server::allowed_hosts>("allowed_hosts", host,
-                                  "More values of the Host header to accept.")
-        .at_restart(),
+                                  "More values of the Host header to accept."),
     texts<&Server::allowed_origins>("allowed_origins", origin,
-                                    "Origins of other web pages that may call.")
-        .at_restart(),
+                                    "Origins of other web pages that may call."),
     texts<&Server::trusted_proxies>(
         "trusted_proxies", network,
         "Addresses and networks (\"10.0.0.0/8\") whose X-Forwarded-For and -Proto are trusted.")
@@ -56,12 +54,10 @@ constexpr Key server_rows[] = {
     duration<&Server::remind_after>(
         "remind_after", {second, 10 * year},
         "Time until a reminded event for a question to people (approval, user_input, elicitation).")
-        .like("1h")
-        .at_restart(),
+        .like("1h"),
     duration<&Server::remind_every>("remind_every", {second, 10 * year},
                                     "Interval of further reminded events; at most 100.")
-        .like("1d")
-        .at_restart(),
+        .like("1d"),
 };
 
 constexpr Key retention_rows[] = {
@@ -464,10 +460,10 @@ constexpr Key email_rows[] = {
 
 constexpr auto all = joined(
     of("server", server_rows), at_restart(of("store", store_rows)), of("limits", limits_rows),
-    at_restart(of("retention", retention_rows)), at_restart(of("email", email_rows)),
+    of("retention", retention_rows), at_restart(of("email", email_rows)),
     at_restart(of("oidc", oidc_rows)), at_restart(of("telemetry", telemetry_rows)),
-    at_restart(of("backup", backup_rows)), at_restart(of("project", project_rows)),
-    of("model", model_rows), of("agent", agent_rows), of("agent", agent_model_rows, "model"),
+    at_restart(of("backup", backup_rows)), of("project", project_rows), of("model", model_rows),
+    of("agent", agent_rows), of("agent", agent_model_rows, "model"),
     of("agent", agent_acp_rows, "acp"), of("tool", tool_rows), of("tool", tool_http_rows, "http"),
     of("tool", tool_command_rows, "command"), of("tool", tool_more_rows),
     of("tool.poll", poll_rows), of("tool.validator", validator_rows), of("mcp", mcp_rows),

@@ -86,19 +86,39 @@ void Runner::trim_audit(Time until, bool dry_run, Asker const& asker,
         });
 }
 
+void Runner::apply(Options const& next) {
+    bool const aged = next.completed_after != options_.completed_after ||
+                      next.audit_after != options_.audit_after;
+    options_.resident_max = next.resident_max;
+    options_.resident_bytes = next.resident_bytes;
+    options_.resident_time = next.resident_time;
+    options_.limits = next.limits;
+    options_.mail = next.mail;
+    options_.completed_after = next.completed_after;
+    options_.audit_after = next.audit_after;
+    if (aged && sweeps_) begin_sweeps();
+}
+
+// In place of those that were begun before.
+void Runner::begin_sweeps() {
+    sweeps_->end();
+    if (options_.completed_after) sweep();
+    if (options_.audit_after) sweep_audit();
+}
+
 void Runner::sweep_audit() {
     if (draining_ || failed_) return;
     if (!world_.nodes.leads()) {
-        world_.loop.after(audit_every_max, scope_.guard([this] { sweep_audit(); }));
+        world_.loop.after(audit_every_max, sweeps_->guard([this] { sweep_audit(); }));
         return;
     }
     auto again = [this](Result<OldAudit> const& old) {
         Duration const by_default =
             std::clamp(*options_.audit_after, Duration(1'000), Duration(audit_every_max));
         Duration const soon = old && old->more ? Duration(0) : by_default;
-        world_.loop.after(soon, scope_.guard([this] { sweep_audit(); }));
+        world_.loop.after(soon, sweeps_->guard([this] { sweep_audit(); }));
     };
-    trim_audit(now() - *options_.audit_after, false, Asker{}, scope_.guard(again));
+    trim_audit(now() - *options_.audit_after, false, Asker{}, sweeps_->guard(again));
 }
 
 void Runner::sweep() {
@@ -108,7 +128,7 @@ void Runner::sweep() {
     port::ask(
         world_.journal,
         [until](port::MaintenanceStore& store) { return store.completed_until(until, sweep_size); },
-        scope_.guard([this](Result<std::vector<SessionId>> completed) {
+        sweeps_->guard([this](Result<std::vector<SessionId>> completed) {
             bool const some = completed && !completed->empty();
             some ? sweep(*completed) : sweep_again(sweep_every_max);
         }));
@@ -120,7 +140,7 @@ void Runner::sweep(std::vector<SessionId> const& completed) {
     auto const batch = std::make_shared<Batch>(Batch{.open = completed.size()});
     for (SessionId const session : completed) {
         command(session, Delete{.only_completed = true}, Asker{},
-                scope_.guard([this, batch](Result<Answer> const& answer) {
+                sweeps_->guard([this, batch](Result<Answer> const& answer) {
                     if (answer) ++batch->deleted;
                     if (--batch->open > 0) return;
                     if (batch->deleted > 0) observer_.swept(batch->deleted);
@@ -131,7 +151,7 @@ void Runner::sweep(std::vector<SessionId> const& completed) {
 
 void Runner::sweep_again(Duration delay) {
     Duration const often = std::max(Duration(1'000), *options_.completed_after);
-    world_.loop.after(std::min(delay, often), scope_.guard([this] { sweep(); }));
+    world_.loop.after(std::min(delay, often), sweeps_->guard([this] { sweep(); }));
 }
 
 }  // namespace dormouse::runner

@@ -98,6 +98,50 @@ TEST_F(Retention, NotConfigured_DeletesNothing) {
     EXPECT_EQ(status(session), "completed");
 }
 
+// A new age counts from now on, and there is one sweep as before.
+TEST_F(Retention, ChangedAge_IsUsedAtOnce) {
+    SessionId const old = completed_session();
+    pass(std::chrono::minutes(10));
+    runner->apply({.completed_after = std::chrono::minutes(20)});
+    runner->apply({.completed_after = std::chrono::minutes(5)});
+    loop.run();
+    EXPECT_EQ(status(old), "deleted");
+    EXPECT_EQ(swept, std::vector<std::size_t>{1});
+    runner->apply({});
+    SessionId const kept = completed_session();
+    pass(std::chrono::hours(5));
+    EXPECT_EQ(status(kept), "completed");
+    runner->apply({.completed_after = std::chrono::hours(1)});
+    loop.run();
+    EXPECT_EQ(status(kept), "deleted");
+}
+
+TEST_F(Retention, AgeChangedDuringASweep_NothingIsDeletedTwice) {
+    SessionId const old = completed_session();
+    pass(std::chrono::minutes(59));
+    journal.hold_reads = true;
+    pass(std::chrono::minutes(2));
+    runner->apply({.completed_after = std::chrono::hours(9)});
+    journal.release_reads();
+    loop.run();
+    EXPECT_EQ(status(old), "completed") << "the former sweep has ended";
+    pass(std::chrono::hours(9));
+    EXPECT_EQ(swept, std::vector<std::size_t>{1});
+}
+
+TEST_F(Retention, AgeSetBeforeTheStart_DeletesNothingUntilThen) {
+    completed_after.reset();
+    restart();
+    runner->apply({.completed_after = Duration(1'000)});
+    loop.run();
+    SessionId const old = completed_session();
+    pass(std::chrono::hours(1));
+    EXPECT_EQ(status(old), "completed");
+    runner->start();
+    loop.run();
+    EXPECT_EQ(status(old), "deleted");
+}
+
 class AuditAge : public Retention {
 protected:
     [[nodiscard]] std::vector<port::AuditRow> lines() {
@@ -138,6 +182,19 @@ TEST_F(AuditAge, OldLines_AreRemovedAndTheChainStaysValid) {
     EXPECT_LE(later.size(), 2U);
     EXPECT_LE(later.back().n, 6U) << "lines about removed lines are not removed alone";
     EXPECT_EQ(findings(), std::vector<std::string>{});
+}
+
+TEST_F(AuditAge, ChangedAge_IsUsedAtOnce) {
+    restart_with({});
+    for (int i = 0; i < 3; ++i) (void)completed_session();
+    pass(std::chrono::hours(5));
+    runner->apply({.audit_after = std::chrono::hours(1)});
+    loop.run();
+    EXPECT_EQ(lines().size(), 2U);
+    runner->apply({});
+    (void)completed_session();
+    pass(std::chrono::hours(5));
+    EXPECT_EQ(lines().size(), 3U);
 }
 
 TEST_F(AuditAge, NoAge_KeepsAllLines) {

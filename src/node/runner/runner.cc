@@ -39,13 +39,14 @@ Runner::Runner(World world, Options options, Observer& observer)
 
 Runner::~Runner() {
     scope_.end();
+    sweeps_.reset();
     for (auto const& [id, lane] : lanes_) lane->abandon();
 }
 
 void Runner::start() {
     scan();
-    if (options_.completed_after) sweep();
-    if (options_.audit_after) sweep_audit();
+    sweeps_.emplace();
+    begin_sweeps();
 }
 
 std::shared_ptr<Lane> Runner::lane(SessionId session, bool fresh) {

@@ -106,6 +106,9 @@ public:
 
     // Starts scanning: from now on outstanding work is done.
     void start();
+    // From now on the limits, mail policies and ages of `next`; its other members are ignored. What
+    // was decided before stays as it is.
+    void apply(Options const& next);
     static constexpr Duration drain_max{5'000};
     // Accepts no more commands (503 draining) and starts no more effects. Calls `done` when no
     // append is in progress and no effect runs, or when `limit` has passed.
@@ -284,6 +287,7 @@ private:
     void scan_page(Time until, std::optional<port::Due> after);
     void mend(VerifyReport const& found, bool dry_run, Asker const& asker,
               port::Fn<void(Result<RepairReport>)> done);
+    void begin_sweeps();
     void sweep();
     void sweep(std::vector<SessionId> const& completed);
     void sweep_again(Duration delay);
@@ -332,6 +336,7 @@ private:
     Observer& observer_;
     Outbox outbox_;
     Aliases aliases_;
+    std::optional<Scope> sweeps_;  // of what is deleted by age; nullopt: it has not started
     Scope scope_;
 };
 

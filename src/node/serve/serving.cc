@@ -145,14 +145,18 @@ void Serving::apply(ServingChanges changes) {
     http::Services& services = api_.services();
     services.facts.config = std::move(changes.config);
     services.sources = std::move(changes.sources);
+    services.ages = changes.ages;
     services.waiting_calls = changes.waiting_calls;
+    services.keep = changes.keep;
+    api_.cutter().set_keep(changes.keep);
     services.people.persons = std::move(changes.persons);
     services.people.slack_secrets = std::move(changes.slack_secrets);
     services.webhook_hosts = lower_cased(changes.webhooks.allowed);
     outgoing_.hooks = changes.webhooks.hooks;
     outgoing_.notices = changes.webhooks.notices;
     pump_.apply(std::move(changes.webhooks));
-    gate_.set_programs(std::move(changes.programs));
+    gate_.apply(with_own_address(std::move(changes.gate)));
+    http_.set_limits(changes.http);
 }
 
 std::function<void(std::string_view)> Serving::saying() const {

@@ -82,14 +82,16 @@ struct ServingSettings {
 
 // What may change while it serves.
 struct ServingChanges {
-    Json config = {};  // the effective configuration, for the API
-    // Agents that run programs (GateOptions::programs).
-    std::set<std::string, std::less<>> programs = {};
+    Json config = {};             // the effective configuration, for the API
+    http::HttpOptions http = {};  // for HttpServer::set_limits
+    http::GateOptions gate = {};  // for Gate::apply; public_url as at the start
     std::vector<webhook::Source> sources = {};
     std::vector<http::Person> persons = {};
     std::vector<std::string> slack_secrets = {};  // http::People::slack_secrets
     webhook::Pump::Changes webhooks = {};
+    http::Ages ages = {};
     std::uint32_t waiting_calls = 10'000;
+    runner::Keep keep = {};
 };
 
 // The key that signs callback URLs. Blocks. A store in memory gets a new key each time.

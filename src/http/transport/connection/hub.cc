@@ -29,6 +29,18 @@ Hub::Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoo
       request_number(std::uint64_t{std::random_device{}()} << 32),
       by_address(options.connections_per_address_max) {}
 
+void Hub::set_limits(HttpOptions const& next) {
+    options.connections_max = next.connections_max;
+    options.connections_per_address_max = next.connections_per_address_max;
+    options.buffer_bytes_max = next.buffer_bytes_max;
+    options.header_bytes_max = next.header_bytes_max;
+    options.header_time_limit = next.header_time_limit;
+    options.body_time_limit = next.body_time_limit;
+    options.idle_time_limit = next.idle_time_limit;
+    options.heartbeat = next.heartbeat;
+    by_address.set_max(next.connections_per_address_max);
+}
+
 std::string Hub::next_request_id() {
     auto const number = request_number++;
     std::array<std::uint8_t, 8> bytes{};

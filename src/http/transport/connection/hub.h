@@ -22,6 +22,8 @@ struct Hub : std::enable_shared_from_this<Hub> {
     Hub(HttpOptions options_, HttpHandler& handler_, io::Log& log_, io::AsioLoop& loop_,
         port::Clock const& clock_);
 
+    // See HttpServer.
+    void set_limits(HttpOptions const& next);
     [[nodiscard]] std::string next_request_id();
     // Schedules a flush of streams with new frames, after the current turn of the loop.
     void flush_soon(std::shared_ptr<Connection> stream);
@@ -30,7 +32,7 @@ struct Hub : std::enable_shared_from_this<Hub> {
     // Requests in a handler continue.
     void relieve();
 
-    HttpOptions const options;
+    HttpOptions options;
     Proxies const proxies;
     HttpHandler& handler;
     io::Log& log;

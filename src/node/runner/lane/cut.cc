@@ -281,6 +281,12 @@ HistoryCutter::HistoryCutter(Runner& runner, port::Loop& loop,
                              port::StoreView<port::JournalStore> journal, Keep keep, OnCut on_cut)
     : runner_(runner), loop_(loop), journal_(journal), keep_(keep), on_cut_(std::move(on_cut)) {}
 
+// What was seen was for the former one.
+void HistoryCutter::set_keep(Keep keep) {
+    keep_ = keep;
+    seen_.clear();
+}
+
 void HistoryCutter::appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) {
     if (keep_.all()) return;
     auto const seen = seen_.find(lane.id());
@@ -344,7 +350,7 @@ void HistoryCutter::step(std::shared_ptr<Job> const& job) {
     };
     port::ask(journal_, std::move(make), scope_.guard([this, job, now](Result<Plan> plan) {
         if (!plan) return job->done(std::unexpected(std::move(plan.error())));
-        if (!plan->cut && job->by_itself) see(job->session, *plan, now);
+        if (!plan->cut && job->by_itself && job->keep == keep_) see(job->session, *plan, now);
         if (!plan->cut || runner_.draining()) return job->done(job->report);
         CutReport const gone{plan->cut->command.what.messages, plan->cut->bytes};
         if (job->dry_run) return job->done(gone);

@@ -61,6 +61,8 @@ public:
     HistoryCutter(Runner& runner, port::Loop& loop, port::StoreView<port::JournalStore> journal,
                   Keep keep, OnCut on_cut);
 
+    // Applies to every session from its next turn on.
+    void set_keep(Keep keep);
     // Call after each append (Observer::appended).
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records);
     // Cuts until the session keeps no more than `keep`. With `dry_run`, reports what the first cut

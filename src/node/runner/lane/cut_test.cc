@@ -466,6 +466,22 @@ TEST_F(CutsByThemselves, OldTurns_AfterARestart_AreCut) {
     EXPECT_EQ(stored(session).base.turn, 3U);
 }
 
+TEST_F(CutsByThemselves, ChangedKeep_CountsFromTheNextTurn) {
+    using std::chrono::minutes;
+    keep({.age = minutes(600)});
+    SessionId const session = talk(3);
+    loop.advance(minutes(90));
+    cutter->set_keep({.age = minutes(60)});
+    loop.run();
+    EXPECT_EQ(stored(session).base.turn, 0U) << "no turn ends";
+    turn(session, "fourth");
+    EXPECT_EQ(stored(session).base.turn, 3U) << "what was seen for the former age is forgotten";
+    cutter->set_keep({});
+    loop.advance(minutes(90));
+    turn(session, "fifth");
+    EXPECT_EQ(stored(session).base.turn, 3U);
+}
+
 TEST_F(CutsByThemselves, LargeJournal_LosesItsOldestTurns) {
     constexpr std::uint64_t most = 6'000;
     keep({.bytes = most});
