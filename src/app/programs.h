@@ -17,6 +17,7 @@ namespace dormouse::app {
 [[nodiscard]] int export_sessions(cli::ExportOptions const& options);
 [[nodiscard]] int import_sessions(cli::ImportOptions const& options);
 [[nodiscard]] int compact(cli::CompactOptions const& options);
+[[nodiscard]] int upgrade(cli::UpgradeOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 [[nodiscard]] int listen(cli::ListenOptions const& options);
 [[nodiscard]] std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(

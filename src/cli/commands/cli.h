@@ -78,6 +78,12 @@ struct CompactOptions {
     bool json = false;
 };
 
+struct UpgradeOptions {
+    std::string store;    // a postgres:// URL
+    bool finish = false;  // else only says how far the upgrade is
+    bool json = false;
+};
+
 struct ConfigOptions {
     std::string what;  // init, check, show, keys, schema; mistakes: as check, without its summary
     std::string path;  // init: where to write, "-" is standard output; check: empty: there is none
@@ -124,6 +130,7 @@ struct Programs {
     std::function<int(ExportOptions const&)> export_sessions;
     std::function<int(ImportOptions const&)> import_sessions;
     std::function<int(CompactOptions const&)> compact;
+    std::function<int(UpgradeOptions const&)> upgrade;
     std::function<std::expected<SignedDelivery, Mistakes>(SampleOptions const&)> sign;
     // Runs until SIGINT or SIGTERM.
     std::function<int(ListenOptions const&)> listen;

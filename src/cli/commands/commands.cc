@@ -166,6 +166,11 @@ Outcome<int> execute(Context const& context, CompactArgs const& args) {
         {.data = *std::move(directory), .store = args.store, .json = context.global.json});
 }
 
+Outcome<int> execute(Context const& context, UpgradeArgs const& args) {
+    return context.programs.upgrade(
+        {.store = args.store, .finish = args.finish, .json = context.global.json});
+}
+
 // A copy must not get into the default directory by an omission.
 Outcome<int> execute(Context const& context, RestoreArgs const& args) {
     if (context.global.data.empty())

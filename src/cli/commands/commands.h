@@ -118,6 +118,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, BackupArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, RestoreArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompactArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, UpgradeArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);

@@ -31,11 +31,24 @@ std::string others_text(json::View others) {
     std::string out;
     others.elements([&](json::View node) {
         out += "beside    " + shown_text(node["name"]) + " " + shown_text(node["url"]) +
-               ", release " + shown_text(node["release"]);
+               ", release " + shown_text(node["release"]) + ", format " +
+               std::to_string(node["format"].integer_or(0));
         if (node["draining"].boolean_or(false)) out += "; it is about to end";
         out += "\n";
     });
     return out;
+}
+
+std::string format_text(json::View format) {
+    if (format.kind() != json::Kind::object) return {};
+    auto const written = format["written"].integer_or(0);
+    auto const newest = format["newest"].integer_or(0);
+    return "format    " + std::to_string(written) + " is written; this server knows up to " +
+           std::to_string(format["known"].integer_or(0)) +
+           (written < newest
+                ? "; the upgrade to " + std::to_string(newest) + " waits to be finished"
+                : "") +
+           "\n";
 }
 
 std::string indexes_text(json::View indexes, Time now) {
@@ -128,7 +141,8 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
                shown_text(one["why"]) + "\n    next: " + shown_text(one["next"]) + "\n";
     });
     return out + mcp_servers_text(report["mcpServers"]) + nodes_text(report["nodes"]) +
-           others_text(report["others"]) + indexes_text(report["indexes"], now) +
+           others_text(report["others"]) + format_text(report["storeFormat"]) +
+           indexes_text(report["indexes"], now) +
            export_text("traces", report["traces"], "span", now) +
            export_text("metrics", report["metrics"], "report", now) +
            copy_text(report["copy"], now) + queues_text(report["queues"], now);

@@ -21,8 +21,17 @@ struct NodeRow {
     std::string url = {};     // where it answers requests; empty: unknown
     std::string config = {};  // digest of what all processes must have in common, in hex
     bool draining = false;
-    Time started{};  // by the clock of the store
+    Time started{};           // by the clock of the store
+    std::int64_t format = 0;  // the newest format of the store that it reads and writes
     friend bool operator==(NodeRow const&, NodeRow const&) = default;
+};
+
+// Releases of two formats can share a store: all write the older one until a person has finished
+// the upgrade.
+struct StoreFormat {
+    std::int64_t newest = 0;   // the newest release that ever opened the store has this one
+    std::int64_t written = 0;  // a release that does not read this one is refused
+    friend bool operator==(StoreFormat const&, StoreFormat const&) = default;
 };
 
 // What a heartbeat brings.
@@ -33,6 +42,7 @@ struct Beat {
     std::uint64_t access = 0;    // changes with the tokens, devices and rules
     Time clock{};                // of the store
     bool held = false;           // it is a copy that no person has released
+    StoreFormat format = {};
 };
 
 // Session numbers that no other process uses: `count` of them from `first` on.

@@ -185,7 +185,11 @@ bool Api::awaited() const {
 void Api::heard(port::Beat const& beat, Epoch self) {
     shared_access_->heard(beat.access);
     auto const before = std::exchange(others_, beat.nodes);
-    std::erase_if(others_, [&](port::NodeRow const& row) { return row.epoch == self; });
+    std::erase_if(others_, [&](port::NodeRow const& row) {
+        if (row.epoch == self) known_format_ = row.format;
+        return row.epoch == self;
+    });
+    store_format_ = beat.format;
     bool const left = std::ranges::any_of(
         before, [&](port::NodeRow const& row) { return !has_node(others_, row.epoch); });
     if (left) webhooks_->read_kept();

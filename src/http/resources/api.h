@@ -155,6 +155,10 @@ public:
     void heard(port::Beat const& beat, Epoch self);
     // The other processes that use the store, at the newest heartbeat.
     [[nodiscard]] std::vector<port::NodeRow> const& others() const { return others_; }
+    // Of a shared store, at the newest heartbeat: its format, and the newest one that this process
+    // writes. 0: of no shared store.
+    [[nodiscard]] port::StoreFormat store_format() const { return store_format_; }
+    [[nodiscard]] std::int64_t known_format() const { return known_format_; }
     void delivered(session::OutboxKey const& key, Result<session::Answer> const& answer) {
         mail_.delivered(key, answer);
     }
@@ -226,6 +230,8 @@ private:
     std::unique_ptr<Webhooks> webhooks_;
     std::unique_ptr<SharedAccess> shared_access_;
     std::vector<port::NodeRow> others_;
+    port::StoreFormat store_format_ = {};
+    std::int64_t known_format_ = 0;
     std::unique_ptr<Readiness> readiness_;
     std::unique_ptr<OidcSignIn> oidc_;
     std::unique_ptr<McpSessions> mcp_sessions_;

@@ -20,7 +20,7 @@ constexpr char count_sql[] =
 
 constexpr char nodes_sql[] =
     "SELECT epoch, slot, beat, name, version, url, draining::int::bigint,"
-    " (extract(epoch FROM started) * 1000)::bigint, encode(coalesce(config, ''), 'hex')"
+    " (extract(epoch FROM started) * 1000)::bigint, encode(coalesce(config, ''), 'hex'), format"
     " FROM nodes ORDER BY epoch";
 
 constexpr char news_sql[] =
@@ -29,7 +29,9 @@ constexpr char news_sql[] =
     " (extract(epoch FROM clock_timestamp()) * 1000)::bigint,"
     " (EXISTS (SELECT FROM settings WHERE name = 'held')"
     "   OR NOT EXISTS (SELECT FROM settings WHERE name = 'identity'"
-    "     AND value = database_identity_4()))::int::bigint";
+    "     AND value = database_identity_4()))::int::bigint,"
+    " (SELECT value FROM meta WHERE name = 'format'),"
+    " (SELECT value FROM meta WHERE name = 'write_version')";
 
 // A call of a writer holds the advisory lock of its slot until it has ended. The server shows the
 // two keys of such a lock as numbers without a sign.
@@ -51,10 +53,23 @@ port::NodeRow node_row(Rows const& rows, int row) {
             .url = std::string(rows.text(row, 5)),
             .config = std::string(rows.text(row, 8)),
             .draining = rows.integer(row, 6) != 0,
-            .started = from_ms(rows.integer(row, 7))};
+            .started = from_ms(rows.integer(row, 7)),
+            .format = rows.integer(row, 9)};
+}
+
+std::vector<port::NodeRow> node_rows(Rows const& rows) {
+    std::vector<port::NodeRow> out;
+    for (int row = 0; row < rows.size(); ++row) out.push_back(node_row(rows, row));
+    return out;
 }
 
 }  // namespace
+
+Result<std::vector<port::NodeRow>> nodes_of(Connection& connection) {
+    auto const rows = connection.run(Call{nodes_sql}, look_wait);
+    if (!rows) return std::unexpected(rows.error().error);
+    return node_rows(*rows);
+}
 
 Heartbeat::Heartbeat(Address const& address, std::string name, port::Signal signal)
     : session_(address, std::move(name), Role::heartbeat),
@@ -146,14 +161,13 @@ Result<port::Beat> Heartbeat::beat(Self const& self) {
     calls[0].parameters.integer(self.draining ? 1 : 0).text(self.config);
     auto const answers = (*connection)->run(calls, wait);
     if (!answers) return std::unexpected(answers.error().error);
-    port::Beat out{.taken = (*answers)[0].size() == 1};
-    Rows const& nodes = (*answers)[1];
-    for (int row = 0; row < nodes.size(); ++row) out.nodes.push_back(node_row(nodes, row));
+    port::Beat out{.taken = (*answers)[0].size() == 1, .nodes = node_rows((*answers)[1])};
     Rows const& news = (*answers)[2];
     out.feed = static_cast<std::uint64_t>(news.integer(0, 0));
     out.access = static_cast<std::uint64_t>(news.integer(0, 1));
     out.clock = from_ms(news.integer(0, 2));
     out.held = news.integer(0, 3) != 0;
+    out.format = {.newest = news.integer(0, 4), .written = news.integer(0, 5)};
     return out;
 }
 

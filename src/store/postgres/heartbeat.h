@@ -11,6 +11,9 @@
 
 namespace dormouse::store::postgres {
 
+// The processes that are registered, by epoch. REQUIRES: the search path is the schema.
+[[nodiscard]] Result<std::vector<port::NodeRow>> nodes_of(Connection& connection);
+
 class Heartbeat {
 public:
     // A heartbeat with a later answer does not count.

@@ -43,7 +43,11 @@ constexpr char tables_rights_query[] =
     "   true)::int::bigint, current_user::text"
     " FROM pg_class WHERE relnamespace = to_regnamespace($1)::oid AND relkind IN ('r', 'S')";
 
-constexpr char format_query[] = "SELECT value::bigint FROM meta WHERE name::text = 'format'";
+// Before versions_6 there is no write_version.
+constexpr char format_query[] =
+    "SELECT f.value::bigint, coalesce((SELECT w.value::bigint FROM meta w"
+    "   WHERE w.name::text = 'write_version'), f.value::bigint)"
+    " FROM meta f WHERE f.name::text = 'format'";
 
 constexpr char types_query[] =
     "SELECT t.typname::text, t.oid::bigint, w.oid::bigint FROM pg_class w JOIN pg_type t"
@@ -134,13 +138,17 @@ Result<void> check_tables_rights(Connection& connection, std::string const& sche
         in_schema + "; GRANT ALL ON ALL SEQUENCES" + in_schema);
 }
 
-// The format of the schema; 0: it is empty or does not exist.
-Result<std::int64_t> format_of(Connection& connection, std::string const& schema) {
+port::StoreFormat format_row(Rows const& rows) {
+    return {.newest = rows.integer(0, 0), .written = rows.integer(0, 1)};
+}
+
+// 0: the schema is empty or does not exist.
+Result<port::StoreFormat> format_of(Connection& connection, std::string const& schema) {
     Call call{tables_query};
     call.parameters.text(schema);
     auto const found = connection.run(call, look_wait);
     if (!found) return std::unexpected(found.error().error);
-    if (found->integer(0, 1) == 0) return 0;
+    if (found->integer(0, 1) == 0) return port::StoreFormat{};
     auto const foreign = [&] {
         return refused("The schema " + quoted(schema) +
                        " has tables of another program under our names: choose another one with "
@@ -150,7 +158,7 @@ Result<std::int64_t> format_of(Connection& connection, std::string const& schema
     auto const format = connection.run(Call{format_query}, look_wait);
     if (!format && format.error().lost) return std::unexpected(format.error().error);
     if (!format || format->size() != 1) return foreign();
-    return format->integer(0, 0);
+    return format_row(*format);
 }
 
 Result<bool> has_schema(Connection& connection, std::string const& schema) {
@@ -161,29 +169,43 @@ Result<bool> has_schema(Connection& connection, std::string const& schema) {
     return rows->integer(0, 0) != 0;
 }
 
-std::unexpected<Error> newer(std::string const& schema, std::int64_t format, std::size_t known) {
-    return fail(Code::newer_format, "The schema " + quoted(schema) + " has format " +
-                                        std::to_string(format) + ", this release reads up to " +
-                                        std::to_string(known) + ": use the release that wrote it");
+std::unexpected<Error> newer(std::string const& schema, port::StoreFormat stored,
+                             std::size_t known) {
+    return fail(Code::newer_format,
+                "The schema " + quoted(schema) + " is written in format " +
+                    std::to_string(stored.written) + ", and this release reads up to " +
+                    std::to_string(known) +
+                    ": use the release of the servers that work on it, or a newer one");
+}
+
+// In a schema that no process has used nobody needs an older format.
+Result<void> write_newest(Connection& connection, std::size_t known) {
+    auto const format = std::to_string(known);
+    auto const done = connection.script("UPDATE meta SET value = " + format +
+                                            " WHERE name = 'write_version' AND value < " + format +
+                                            " AND NOT EXISTS (SELECT FROM writers)",
+                                        step_wait);
+    if (!done) return std::unexpected(done.error().error);
+    return {};
 }
 
 Result<void> take_steps(Connection& connection, std::string const& schema,
                         std::span<char const* const> steps) {
     auto const format = format_of(connection, schema);
     if (!format) return std::unexpected(format.error());
-    if (*format < 0 || static_cast<std::size_t>(*format) > steps.size())
+    if (!can_use(*format, static_cast<std::int64_t>(steps.size())))
         return newer(schema, *format, steps.size());
     // CREATE SCHEMA IF NOT EXISTS needs the right to create one even if it exists.
     auto const exists = has_schema(connection, schema);
     if (!exists) return std::unexpected(exists.error());
-    for (auto step = static_cast<std::size_t>(*format); step < steps.size(); ++step) {
+    for (auto step = static_cast<std::size_t>(format->newest); step < steps.size(); ++step) {
         auto const before = step == 0 && !*exists ? "CREATE SCHEMA " + quoted(schema) + ";" : "";
         auto const done = connection.script(before + steps[step] + "; UPDATE meta SET value = " +
                                                 std::to_string(step + 1) + " WHERE name = 'format'",
                                             step_wait);
         if (!done) return std::unexpected(done.error().error);
     }
-    return {};
+    return write_newest(connection, steps.size());
 }
 
 bool has(std::string const& text, std::string_view part) { return text.contains(part); }
@@ -193,7 +215,8 @@ bool has(std::string const& text, std::string_view part) { return text.contains(
 std::span<char const* const> migrations() {
     static std::array const steps{tables_1,           types_1,    append_function_1,
                                   writer_functions_1, views_1,    nodes_2,
-                                  day_sums_3,         identity_4, rewrites_5};
+                                  day_sums_3,         identity_4, rewrites_5,
+                                  versions_6};
     return steps;
 }
 
@@ -251,16 +274,26 @@ Result<void> migrate(Connection& connection, std::string const& schema,
     return take_steps(connection, schema, steps);
 }
 
+bool can_use(port::StoreFormat stored, std::int64_t known) {
+    return stored.newest >= 0 && stored.written <= known;
+}
+
+Result<port::StoreFormat> stored_format(Connection& connection) {
+    auto const rows = connection.run(Call{format_query}, look_wait);
+    if (!rows) return std::unexpected(rows.error().error);
+    return format_row(*rows);
+}
+
 Result<void> check_format(Connection& connection, std::string const& schema) {
     auto const format = format_of(connection, schema);
     if (!format) return std::unexpected(format.error());
     auto const known = static_cast<std::int64_t>(migrations().size());
-    if (*format == 0)
+    if (format->newest == 0)
         return fail(Code::not_found, "The schema " + quoted(schema) + " has no store");
-    if (*format < 0 || *format > known) return newer(schema, *format, migrations().size());
-    if (*format == known) return {};
-    return refused("The schema " + quoted(schema) + " has format " + std::to_string(*format) +
-                   ", this release has " + std::to_string(known) +
+    if (!can_use(*format, known)) return newer(schema, *format, migrations().size());
+    if (format->newest >= known) return {};
+    return refused("The schema " + quoted(schema) + " has format " +
+                   std::to_string(format->newest) + ", this release has " + std::to_string(known) +
                    ": start a server of this release once");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Opens a database: refuses one that cannot be used, and brings the schema up to date.
 
+#include "port/shared_store.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/schema.h"
 
@@ -37,15 +38,21 @@ struct ServerFacts {
 
 // Creates the schema, or takes the migrations that it misses; one process at a time, one
 // transaction each. Refuses other tables under our names (wrong_state), a missing privilege
-// (wrong_state, with the GRANT) and a schema of a newer release (newer_format), which stay
-// unchanged. Waits up to `lock_wait` for another process that migrates, whatever the connection's
-// lock_timeout is; then store_unavailable. REQUIRES: the schema's name is in a-z, 0-9 and _.
+// (wrong_state, with the GRANT) and a schema in which a newer format is written (newer_format),
+// which stay unchanged; migrations of a newer release alone do not matter (upgrade.h). Waits up to
+// `lock_wait` for another process that migrates, whatever the connection's lock_timeout is; then
+// store_unavailable. REQUIRES: the schema's name is in a-z, 0-9 and _.
 [[nodiscard]] Result<void> migrate(Connection& connection, std::string const& schema,
                                    std::span<char const* const> steps,
                                    Connection::Wait lock_wait = std::chrono::seconds(60));
 
-// Whether the schema has the format of this release. Errors: not_found (it has no store),
-// wrong_state (an older format, or other tables under our names), newer_format.
+// Whether a release that knows formats up to `known` can use a schema.
+[[nodiscard]] bool can_use(port::StoreFormat stored, std::int64_t known);
+// REQUIRES: the search path is the schema, which has a store.
+[[nodiscard]] Result<port::StoreFormat> stored_format(Connection& connection);
+
+// Whether this release reads the schema. Errors: not_found (it has no store), wrong_state (an older
+// format, or other tables under our names), newer_format.
 [[nodiscard]] Result<void> check_format(Connection& connection, std::string const& schema);
 
 // What the calls of a connection need to know of the schema.

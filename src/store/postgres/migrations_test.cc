@@ -193,11 +193,22 @@ TEST_F(PostgresMigrations, OtherProcessDoesNotEnd_IsNamedAsTheReason) {
 TEST_F(PostgresMigrations, NewerFormat_IsRefusedAndStays) {
     auto connection = in_schema();
     ASSERT_TRUE(migrate(connection, schema_, migrations()));
-    ASSERT_TRUE(connection.script("UPDATE meta SET value = 99 WHERE name = 'format'", seconds(5)));
+    ASSERT_TRUE(connection.script("UPDATE meta SET value = 99", seconds(5)));
     auto const done = migrate(connection, schema_, migrations());
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::newer_format);
-    EXPECT_THAT(done.error().detail, HasSubstr("use the release that wrote it"));
+    EXPECT_THAT(done.error().detail, HasSubstr("is written in format 99"));
+    EXPECT_THAT(done.error().detail, HasSubstr("use the release of the servers that work on it"));
+    EXPECT_EQ(format(connection), 99);
+}
+
+TEST_F(PostgresMigrations, StepsOfANewerRelease_StayUntilTheirFormatIsWritten) {
+    auto connection = in_schema();
+    ASSERT_TRUE(migrate(connection, schema_, migrations()));
+    ASSERT_TRUE(connection.script("UPDATE meta SET value = 99 WHERE name = 'format'", seconds(5)));
+    auto const done = migrate(connection, schema_, migrations());
+    EXPECT_TRUE(done) << done.error().detail;
+    EXPECT_TRUE(check_format(connection, schema_));
     EXPECT_EQ(format(connection), 99);
 }
 

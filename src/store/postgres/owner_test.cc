@@ -144,9 +144,9 @@ TEST_F(StoreView, SchemaWithoutAStore_IsNotMade) {
     EXPECT_EQ(code(PostgresStore::open_view(url_)), Code::not_found);
     EXPECT_EQ(code(PostgresStore::open_view(url_)), Code::not_found) << "nothing was created";
     open_store(url_, sole("alpha"));
-    sql("UPDATE meta SET value = 99 WHERE name = 'format'");
+    sql("UPDATE meta SET value = 99 WHERE name IN ('format', 'write_version')");
     EXPECT_EQ(code(PostgresStore::open_view(url_)), Code::newer_format);
-    sql("UPDATE meta SET value = 1 WHERE name = 'format'");
+    sql("UPDATE meta SET value = 1 WHERE name IN ('format', 'write_version')");
     EXPECT_EQ(code(PostgresStore::open_view(url_)), Code::wrong_state);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
 // writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
-// identity.cc, rewrites.cc).
+// identity.cc, rewrites.cc, versions.cc).
 
 #include <span>
 
@@ -16,6 +16,7 @@ extern char const* const nodes_2;
 extern char const* const day_sums_3;
 extern char const* const identity_4;
 extern char const* const rewrites_5;
+extern char const* const versions_6;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

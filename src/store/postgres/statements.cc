@@ -11,7 +11,7 @@ constexpr auto writes = in_order<Write>({
     {Write::free_writers,
      "UPDATE writers SET epoch = NULL, incarnation = NULL WHERE epoch IS NOT NULL"},
     {Write::forget_nodes, "DELETE FROM nodes"},
-    {Write::register_node, "SELECT register_1($1, $2, $3, $4)"},
+    {Write::register_node, "SELECT register_6($1, $2, $3, $4, $5)"},
     {Write::leave, "SELECT leave_1($1, $2)"},
     {Write::take_block, "SELECT take_block_1($1)"},
     {Write::propose,

@@ -5,9 +5,9 @@
 
 namespace dormouse::store::postgres {
 
-// Each calls one function of writer_functions.cc or append_function.cc, except the first two,
-// newest_call and those that may be repeated: propose, agreed, drop_setting, is_copy, settle,
-// claim.
+// Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
+// first two, newest_call and those that may be repeated: propose, agreed, drop_setting, is_copy,
+// settle, claim.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,

@@ -95,7 +95,7 @@ void Grammar::group_commands() {
         {"Mail between agents", "mail sent inbox release"},
         {"Look into it", "status timeline explain doctor"},
         {"Servers and who may call", "login context token link"},
-        {"Data", "backup restore verify retention redact import export compact"},
+        {"Data", "backup restore verify retention redact import export compact upgrade"},
         {"For programs and shells", "acp mcp completion man bench"},
     };
     for (auto const& [heading, names] : groups)
@@ -226,6 +226,7 @@ void Grammar::add_checks() {
         ->needs(backup);
     add_backup();
     add_compact();
+    add_upgrade();
 }
 
 void Grammar::add_backup() {
@@ -267,6 +268,23 @@ void Grammar::add_compact() {
         "dormouse compact --data ./sessions", args)
         ->add_option("--store", args->store, "postgres://… instead of the data directory")
         ->type_name("URL");
+}
+
+void Grammar::add_upgrade() {
+    auto const args = std::make_shared<UpgradeArgs>();
+    auto* const u = add("upgrade", "Say how far the upgrade of a shared database is, or finish it",
+                        "dormouse upgrade --store postgres://dormouse@db.example.org/agents\n"
+                        "  dormouse upgrade --finish --store "
+                        "postgres://dormouse@db.example.org/agents",
+                        args);
+    u->add_option("--store", args->store,
+                  "postgres://… that the servers share; a data directory is upgraded at the start "
+                  "of its server")
+        ->type_name("URL")
+        ->required();
+    u->add_flag("--finish", args->finish,
+                "Write the newest format from now on; refused while a server of an older release "
+                "works. Older releases cannot start afterwards");
 }
 
 void Grammar::add_retention() {

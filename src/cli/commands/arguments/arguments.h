@@ -357,6 +357,11 @@ struct ExportArgs {
 struct CompactArgs {
     std::optional<std::string> store = {};
 };
+// Servers of two releases on one database.
+struct UpgradeArgs {
+    std::string store = {};
+    bool finish = false;
+};
 struct PathsArgs {};
 struct StatusArgs {};
 // Writes a first configuration and an example tool.
@@ -383,7 +388,8 @@ using Command =
                  DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
                  AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs,
                  HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
-                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs>;
+                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs,
+                 UpgradeArgs>;
 
 struct Invocation {
     Global global;

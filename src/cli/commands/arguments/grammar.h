@@ -53,6 +53,7 @@ private:
     void add_retention();
     void add_backup();
     void add_compact();
+    void add_upgrade();
     void add_import();
     void add_export();
     void add_shell();

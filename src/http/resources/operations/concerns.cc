@@ -101,6 +101,22 @@ void add_backup(ConcernFacts const& facts, Time now, Concerns& out) {
         out.push_back({"backup", "there was never a backup of this data directory", next});
 }
 
+void add_upgrade(ConcernFacts const& facts, Concerns& out) {
+    if (!facts.upgrade) return;
+    auto const& upgrade = *facts.upgrade;
+    std::string older = upgrade.self_older ? "this server" : "";
+    for (std::string const& name : upgrade.older) older += (older.empty() ? "" : ", ") + name;
+    std::string const finish = "dormouse upgrade --finish --store URL";
+    out.push_back(
+        {"upgrade",
+         "the upgrade of the database waits to be finished: format " +
+             std::to_string(upgrade.written) + " is written, as older releases need it, " +
+             "and format " + std::to_string(upgrade.newest) + " is ready",
+         older.empty()
+             ? "when no older release is needed any more: " + finish
+             : "replace the servers of an older release (" + older + "), then: " + finish});
+}
+
 }  // namespace
 
 std::optional<Time> last_backup(std::string const& directory) {
@@ -117,6 +133,7 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_disk(facts, out);
     add_process(facts, out);
     add_backup(facts, now, out);
+    add_upgrade(facts, out);
     return out;
 }
 

@@ -12,7 +12,8 @@
 namespace dormouse::http {
 
 struct Concern {
-    std::string about;  // agents, backup, clock, deliveries, disk, files, key, public_url, turns
+    // agents, backup, clock, deliveries, disk, files, key, public_url, turns, upgrade
+    std::string about;
     std::string why;
     std::string next;
 };
@@ -20,6 +21,14 @@ struct Concern {
 // When the newest backup of a data directory was made; nullopt: none was made.
 inline constexpr char const* last_backup_name = "last-backup";
 [[nodiscard]] std::optional<Time> last_backup(std::string const& directory);
+
+// Of a shared store, that a person has not finished yet.
+struct Upgrade {
+    std::int64_t written = 0;             // the format that is written
+    std::int64_t newest = 0;              // the one that is written afterwards
+    std::vector<std::string> older = {};  // other servers that do not know it, and their releases
+    bool self_older = false;              // this one does not
+};
 
 struct ConcernFacts {
     std::map<std::string, std::uint64_t> missing_agents = {};  // and how many sessions they have
@@ -35,6 +44,7 @@ struct ConcernFacts {
     bool backed_up_here = false;  // the store is in the data directory, which `backup` copies
     std::optional<Time> backup = {};
     Time first_start{};
+    std::optional<Upgrade> upgrade = {};
 };
 
 // Pure.

@@ -96,6 +96,17 @@ TEST(Concerns, Backup_OldOrNever) {
     EXPECT_THAT(about(facts), IsEmpty());
 }
 
+TEST(Concerns, WaitingUpgrade_NamesTheOlderServers) {
+    auto facts = healthy();
+    facts.upgrade = Upgrade{.written = 8, .newest = 9, .older = {"web1 (0.1.0)", "web2 (0.1.0)"}};
+    EXPECT_THAT(about(facts), ElementsAre("upgrade"));
+    EXPECT_THAT(concerns_of(facts, noon)[0].next, HasSubstr("(web1 (0.1.0), web2 (0.1.0))"));
+    facts.upgrade->older.clear();
+    EXPECT_THAT(concerns_of(facts, noon)[0].next, HasSubstr("dormouse upgrade --finish"));
+    facts.upgrade->self_older = true;
+    EXPECT_THAT(concerns_of(facts, noon)[0].next, HasSubstr("this server"));
+}
+
 TEST(LastBackup, UnreadableFile_CountsAsNone) {
     auto const folder = std::filesystem::temp_directory_path() / "dormouse-last-backup-test";
     std::filesystem::create_directories(folder);

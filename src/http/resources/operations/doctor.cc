@@ -337,6 +337,17 @@ bool notifies_people(Json const& config) {
     return found;
 }
 
+std::optional<Upgrade> upgrade_of(Api const& api) {
+    auto const format = api.store_format();
+    if (format.written >= format.newest) return std::nullopt;
+    Upgrade out{.written = format.written, .newest = format.newest};
+    for (port::NodeRow const& other : api.others())
+        if (other.format < format.newest)
+            out.older.push_back(other.name + " (" + other.release + ")");
+    out.self_older = api.known_format() < format.newest;
+    return out;
+}
+
 // What is known without reading sessions.
 void add_facts(Doctor& d, Overdue const& found) {
     Services& services = d.api.services();
@@ -360,6 +371,7 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.files_max = files.max;
     facts.backed_up_here = found.disk.database.has_value();
     facts.backup = found.backup;
+    facts.upgrade = upgrade_of(d.api);
     facts.first_start = services.facts.starts.empty() ? now : services.facts.starts.front().started;
 }
 
@@ -411,6 +423,11 @@ std::optional<port::CopyStatus> copy_of(Services const& services) {
     return services.copy ? services.copy() : std::nullopt;
 }
 
+std::optional<FormatFacts> format_of(Api const& api) {
+    if (api.known_format() == 0) return std::nullopt;
+    return FormatFacts{api.store_format(), api.known_format()};
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -423,6 +440,7 @@ void answer_doctor(Doctor const& d, bool at_end) {
                   .store = store.empty() ? std::nullopt : std::optional(store),
                   .nodes = {node},
                   .others = d.api.others(),
+                  .format = format_of(d.api),
                   .held = runner.held(),
                   .outstanding = d.outstanding,
                   .next_wake = d.next_wake,

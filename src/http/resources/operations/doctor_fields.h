@@ -63,11 +63,11 @@ inline constexpr auto rows<port::ForeignServer> = object(
     field("why", or_null(&port::ForeignServer::why), "The newest failure; else null."));
 
 template <>
-inline constexpr auto rows<Concern> =
-    object("", "",
-           field("about", &Concern::about,
-                 "agents, backup, clock, deliveries, disk, files, key, public_url or turns."),
-           field("why", &Concern::why), field("next", &Concern::next, "What to do."));
+inline constexpr auto rows<Concern> = object(
+    "", "",
+    field("about", &Concern::about,
+          "agents, backup, clock, deliveries, disk, files, key, public_url, turns or upgrade."),
+    field("why", &Concern::why), field("next", &Concern::next, "What to do."));
 
 struct FoundByKind {
     Findings stuck = {};
@@ -98,10 +98,29 @@ inline constexpr auto rows<NodeFacts> = object(
 
 // A process that shares the store with the one that answers.
 template <>
-inline constexpr auto rows<port::NodeRow> = object(
-    "", "", field("epoch", &port::NodeRow::epoch), field("name", &port::NodeRow::name),
-    field("url", &port::NodeRow::url), field("release", &port::NodeRow::release),
-    field("startedAt", &port::NodeRow::started), field("draining", &port::NodeRow::draining));
+inline constexpr auto rows<port::NodeRow> =
+    object("", "", field("epoch", &port::NodeRow::epoch), field("name", &port::NodeRow::name),
+           field("url", &port::NodeRow::url), field("release", &port::NodeRow::release),
+           field("startedAt", &port::NodeRow::started), field("draining", &port::NodeRow::draining),
+           field("format", &port::NodeRow::format,
+                 "The newest format of the store that it reads and writes."));
+
+// Of a shared store.
+struct FormatFacts {
+    port::StoreFormat stored = {};
+    std::int64_t known = 0;  // 0: the store is not shared
+};
+template <>
+inline constexpr auto rows<FormatFacts> = object(
+    "", "",
+    field(
+        "written", [](FormatFacts const& all) { return all.stored.written; },
+        "The format that is written. A release that does not know it is refused at its start."),
+    field(
+        "newest", [](FormatFacts const& all) { return all.stored.newest; },
+        "Of the newest release that ever opened the store. Larger than `written`: an upgrade waits "
+        "to be finished (dormouse upgrade --finish)."),
+    field("known", &FormatFacts::known, "The newest one that this process reads and writes."));
 
 template <>
 inline constexpr auto rows<port::IndexStatus> = object(
@@ -142,6 +161,7 @@ struct DoctorAnswer {
     std::optional<std::string> store = {};
     std::vector<NodeFacts> nodes = {};
     std::vector<port::NodeRow> others = {};
+    std::optional<FormatFacts> format = {};
     bool held = false;
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
@@ -199,6 +219,8 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
     field("others", &DoctorAnswer::others, "The other processes that share the store."),
+    field("storeFormat", &DoctorAnswer::format,
+          "The formats of a store that several processes may use; null: of another one."),
     field("indexes", &DoctorAnswer::indexes, "The indexes beside the store."),
     field("traces", &DoctorAnswer::traces,
           "The export of traces to a collector; null: none is configured."),

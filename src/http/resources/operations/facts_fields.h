@@ -26,6 +26,7 @@ struct NodeEntry {
     std::string name = {};
     std::string url = {};
     bool draining = false;
+    std::optional<std::int64_t> format = {};
     std::optional<std::uint64_t> resident = {};
     std::optional<std::uint64_t> resident_bytes = {};
     std::optional<bool> clock_guarded = {};
@@ -41,12 +42,15 @@ inline constexpr auto rows<NodeEntry> = object(
     field("startedAt", &NodeEntry::started),
     field("uptimeMs", [](NodeEntry const& node) { return node.now - node.started; }),
     field("self", &NodeEntry::self,
-          "It has answered this request. Of the others, what is below `draining` is null."),
+          "It has answered this request. Of the others, what is below `format` is null."),
     field("name", &NodeEntry::name,
           "Names it among those that share the store, also after a restart; empty: it uses the "
           "store alone."),
     field("url", &NodeEntry::url, "Where it answers requests; empty: unknown."),
     field("draining", &NodeEntry::draining, "It is about to end, and begins nothing more."),
+    field("format", &NodeEntry::format,
+          "The newest format of the shared store that it reads and writes; null: it uses the store "
+          "alone."),
     field("resident", &NodeEntry::resident, "Sessions in memory."),
     field("residentBytes", &NodeEntry::resident_bytes, "What idle ones take in memory, about."),
     field("clockGuarded", &NodeEntry::clock_guarded,

@@ -46,6 +46,7 @@ NodeEntry own_node(Api& api, Disk const& disk) {
                   .data_bytes = disk.used,
                   .free_bytes = disk.free};
     if (!facts.data.empty()) out.directory = facts.data;
+    if (api.known_format() > 0) out.format = api.known_format();
     return out;
 }
 
@@ -57,7 +58,8 @@ NodeEntry entry_of(port::NodeRow const& other, Time now) {
             .self = false,
             .name = other.name,
             .url = other.url,
-            .draining = other.draining};
+            .draining = other.draining,
+            .format = other.format};
 }
 
 }  // namespace

@@ -33,6 +33,12 @@ Failure refusal_of(Failure failure) {
                          "256 processes use this schema of the store: stop one of them",
                          {},
                          0};
+    if (failure.state == "DM004")
+        failure.error = {Code::newer_format,
+                         "The upgrade of the store was finished: use the release of the servers "
+                         "that work on it, or a newer one",
+                         {},
+                         0};
     return failure;
 }
 
@@ -45,6 +51,7 @@ Answer<Registration> register_node(Connection& connection, Catalogue const& cata
     Call call{sql(Write::register_node)};
     call.parameters.integer(catalogue.lock).bytes(out.incarnation);
     call.parameters.text(node.name).text(node.version);
+    call.parameters.integer(static_cast<std::int64_t>(migrations().size()));
     std::vector<Call> calls;
     if (sole) calls = {Call{sql(Write::free_writers)}, Call{sql(Write::forget_nodes)}};
     calls.push_back(std::move(call));
@@ -52,7 +59,7 @@ Answer<Registration> register_node(Connection& connection, Catalogue const& cata
     if (!answers) return std::unexpected(refusal_of(answers.error()));
     auto const& rows = answers->back();
     auto const made = integers_of(rows.text(0, 0));
-    if (made.size() != 3) return std::unexpected(Failure{.error = {Code::internal, "register_1"}});
+    if (made.size() != 3) return std::unexpected(Failure{.error = {Code::internal, "register_6"}});
     out.epoch = static_cast<Epoch>(made[0]);
     out.slot = made[1];
     out.batch = made[2];
