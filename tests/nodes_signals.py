@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What servers with one database tell each other at once: changed tokens, appended events, text
-that a model is still writing. The same arrives later when the database's notifications are lost,
-and with signal = "poll"."""
+that a model is still writing; by the database's notifications or, with signal = "redis", by a Redis
+server. The same arrives later when these are lost, and with signal = "poll"."""
 import http.server
 import threading
 
-from dormouse import Client, Events, lasts, main, wait_for
+import index_redis
+from dormouse import Client, Events, environment, lasts, main, run, wait_for
+from postgres import free_port
 from postgres_proxy import Proxy
 from store_postgres import Database
 from streamed import CONFIG as MODEL
@@ -13,6 +15,8 @@ from streamed import PIECES, TEXT, Provider
 
 LATE_S = 20  # long after all that a poll brings
 POLL = '[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "poll"\n'
+REDIS = '[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "redis"\nsignal_url = "%s"\n'
+PASSWORD = 'geheim-4712'
 
 
 class Pair(Database):
@@ -33,10 +37,34 @@ class Pair(Database):
         self.a, self.b = (self.configured(POLL % self.url()) for _ in range(2))
         self.addCleanup(self.end)
 
+    def redis_server(self, *options):
+        index_redis.setUpModule()
+        redis = index_redis.Redis(*options)
+        self.addCleanup(redis.clean)
+        return redis
+
+    def start_redis(self):
+        self.redis = self.redis_server()
+        self.a, self.b = (self.configured(REDIS % (self.url(), self.redis.url)) for _ in range(2))
+        self.addCleanup(self.end)
+        self.both_listen(self.redis)
+
+    def both_listen(self, redis):
+        """On one channel, whose name nobody can guess."""
+        def listeners():
+            names = redis.ask('PUBSUB', 'CHANNELS', 'dormouse:signal:*')
+            both = len(names) == 1 and redis.ask('PUBSUB', 'NUMSUB', *names)[1] == 2
+            return both and names
+        self.channel, = wait_for(listeners, LATE_S, 'both servers at Redis')
+        for server in (self.a, self.b):
+            wait_for(lambda: not self.concern(server), LATE_S, 'no concern')
+
+    def concern(self, server):
+        return [one for one in server.get('/api/doctor')['concerns'] if one['about'] == 'signal']
+
     def end(self):
         for server in (self.a, self.b):
             self.assertEqual(server.term(), 0)
-
 
 
 class Access(Pair):
@@ -81,6 +109,10 @@ class Access(Pair):
 
     def test_revocation_by_polling(self):
         self.start_polling()
+        self.check_revocation()
+
+    def test_revocation_with_redis(self):
+        self.start_redis()
         self.check_revocation()
 
     def test_link_is_spent_once_by_whom_asks_first(self):
@@ -154,8 +186,39 @@ class Feed(Pair):
         for server in (self.a, self.b):  # the numbers of B are smaller afterwards
             wait_for(lambda: newest_is_that_of(server), LATE_S, 'newer numbers')
 
+    def test_event_by_redis(self):
+        self.start_redis()
+        self.check_events()
+
     def test_nobody_listens_or_notifies_by_polling(self):
         self.start_polling()
+        self.check_silence()
+
+    def test_nobody_listens_or_notifies_with_redis(self):
+        self.start_redis()
+        self.check_silence()
+
+    def connections(self, server):
+        """What its connections to the database are for."""
+        name, = (node['name'] for node in server.get('/api/nodes')['items'] if node['self'])
+        rows = self.sql("SELECT application_name FROM pg_stat_activity WHERE application_name"
+                        f" LIKE 'dormouse/{name}/%'")
+        return sorted(row[0].rsplit('/', 1)[1] for row in rows)
+
+    def test_connections_are_those_that_are_documented(self):
+        self.start()
+        wait_for(lambda: len(self.a.get('/api/nodes')['items']) == 2, LATE_S, 'B at A')
+        self.a.create('deploy A')
+        wait_for(lambda: self.connections(self.a) == ['heartbeat', 'reader', 'signal', 'writer'],
+                 LATE_S, 'four connections')
+
+    def test_connections_with_redis(self):
+        self.start_redis()
+        self.a.create('deploy A')
+        wait_for(lambda: self.connections(self.a) == ['heartbeat', 'reader', 'writer'],
+                 LATE_S, 'three connections')
+
+    def check_silence(self):
         self.a.create('deploy A')
         listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
         signalling = ("SELECT count(*) FROM pg_stat_activity WHERE "
@@ -180,6 +243,9 @@ class Text(Pair):
     def start(self, notified=True, signal='notify'):
         self.proxy.unnotified = not notified
         text = MODEL % self.provider.server_port + f'[store]\nsignal = "{signal}"\nurl = "%s"\n'
+        if signal == 'redis':
+            self.redis = self.redis_server()
+            text += f'signal_url = "{self.redis.url}"\n'
         url = self.url()
         env = {'MOCK_KEY': 'sk-mock'}
         self.a = self.configured(text % url, env=env)
@@ -187,6 +253,8 @@ class Text(Pair):
         self.addCleanup(self.end)
         # Only then does A know that there is another one.
         wait_for(lambda: len(self.a.get('/api/nodes')['items']) == 2, LATE_S, 'B at A')
+        if signal == 'redis':
+            self.both_listen(self.redis)
         self.session = self.a.create()['id']
 
     def reader(self):
@@ -216,6 +284,13 @@ class Text(Pair):
 
     def test_text_reaches_readers_on_the_other(self):
         self.start()
+        self.check_text()
+
+    def test_text_by_redis(self):
+        self.start(signal='redis')
+        self.check_text()
+
+    def check_text(self):
         early = self.reader()
         self.a.prompt(self.session, 'go', wait=0)
         first = self.delta(early)
@@ -235,6 +310,13 @@ class Text(Pair):
 
     def test_first_reader_joins_in_mid_turn(self):
         self.start()
+        self.check_mid_turn()
+
+    def test_first_reader_joins_in_mid_turn_by_redis(self):
+        self.start(signal='redis')
+        self.check_mid_turn()
+
+    def check_mid_turn(self):
         self.a.prompt(self.session, 'go', wait=0)
         self.write(1)
         with Events(self.a, f'/api/sessions/{self.session}/events') as own:
@@ -284,6 +366,141 @@ class Text(Pair):
     def test_reply_by_polling(self):
         self.start(signal='poll')
         self.check_reply_without_text()
+
+    def test_reply_while_redis_is_gone(self):
+        self.start(signal='redis')
+        self.redis.stop()
+        self.check_reply_without_text()
+        self.redis.start()
+        self.both_listen(self.redis)
+        self.check_text_again()
+
+    def check_text_again(self):
+        while self.tickets.acquire(blocking=False):  # left by the turn before
+            pass
+        reader = self.reader()
+        self.a.prompt(self.session, 'again', wait=0)
+        self.assertEqual(self.delta(reader)['text'], PIECES[0])
+        self.write(len(PIECES))
+        self.check_rest(reader, PIECES[0])
+
+
+class OverRedis(Pair):
+    def test_redis_is_killed_and_comes_back(self):
+        self.start_redis()
+        self.redis.stop()
+        for server in (self.a, self.b):
+            concern, = wait_for(lambda: self.concern(server), LATE_S, 'the concern')
+            self.assertIn(self.redis.path, concern['why'])
+            self.assertIn('signal_url', concern['next'])
+        session = self.a.create('deploy A')['id']
+        head = self.b.session(session)['seq']
+        call, = self.b.open_calls(session)
+        with Events(self.b, f'/api/sessions/{session}/events', head) as events:
+            self.assertEqual(self.a.result(call['id'], 'live').status, 200)
+            events.until(lambda f: f.event == 'turn_ended')
+        self.redis.start()
+        self.both_listen(self.redis)
+        self.assertEqual(len(self.a.get('/api/nodes')['items']), 2, 'nobody was taken for gone')
+
+    def test_stalled_redis_delays_nothing(self):
+        self.start_redis()
+        self.redis.process.send_signal(index_redis.signal.SIGSTOP)
+        session = self.a.create('deploy A')['id']
+        call, = self.b.open_calls(session)
+        self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+        self.a.at_rest(session)
+        for server in (self.a, self.b):
+            wait_for(lambda: self.concern(server), LATE_S, 'the concern')
+            self.assertEqual(len(server.get('/api/nodes')['items']), 2)
+        self.redis.process.send_signal(index_redis.signal.SIGCONT)
+        self.both_listen(self.redis)
+
+    def test_messages_of_others_are_dropped(self):
+        self.start_redis()
+        session = self.a.create('deploy A')['id']
+        call, = self.b.open_calls(session)
+        forged = 'x' * 32
+        with Events(self.b, f'/api/sessions/{session}/events') as events:
+            for text in ('', 'a', 'a99', 't99 {}', forged, forged + 'a99', forged + 't99 text',
+                         forged + 'a' * 60_000):
+                for _ in range(20):
+                    self.redis.ask('PUBLISH', self.channel, text)
+            self.assertEqual(self.a.result(call['id'], 'live').status, 200)
+            frames = events.until(lambda f: f.event == 'turn_ended')
+            self.assertNotIn('delta', [frame.event for frame in frames])
+        self.assertFalse(self.concern(self.b))
+
+    def test_too_large_message_costs_the_connection_only(self):
+        self.start_redis()
+        self.redis.ask('PUBLISH', self.channel, 'x' * 1_000_000)
+        self.both_listen(self.redis)
+        session = self.a.create('deploy A')['id']
+        call, = self.b.open_calls(session)
+        self.assertEqual(self.b.result(call['id'], 'live').status, 200)
+
+    def test_databases_with_one_redis_do_not_hear_each_other(self):
+        self.start_redis()
+        first = self.schema
+        self.schema = first + '_2'
+        other = self.configured(REDIS % (self.url(), self.redis.url))
+        def channels():
+            return len(self.redis.ask('PUBSUB', 'CHANNELS', 'dormouse:signal:*')) == 2
+        wait_for(channels, LATE_S, 'two channels')
+        self.assertEqual(other.term(), 0)
+
+    def test_password_is_in_no_log_and_no_answer(self):
+        port = free_port()
+        self.redis_server('--requirepass', PASSWORD, '--port', str(port), '--bind', '127.0.0.1')
+        text = ('[server]\ndemo = true\n[store]\nurl = "%s"\nsignal = "redis"\n'
+                'signal_url_env = "SIGNAL"\n') % self.url()
+        env = {'SIGNAL': f'redis://:{PASSWORD}@127.0.0.1:{port}/0'}
+        self.a, self.b = (self.configured(text, env=env) for _ in range(2))
+        self.addCleanup(self.end)
+        wait_for(lambda: not self.concern(self.a), LATE_S, 'A at Redis')
+        wrong = self.configured(text, env={'SIGNAL': f'redis://:{PASSWORD}x@127.0.0.1:{port}/0'})
+        concern, = wait_for(lambda: self.concern(wrong), LATE_S, 'the concern')
+        self.assertIn('WRONGPASS', concern['why'])
+        said = wrong.get('/api/doctor').raw + wrong.get('/api/config').raw
+        self.assertNotIn(PASSWORD.encode(), said)
+        self.assertEqual(wrong.term(), 0)
+        for server in (self.a, wrong):
+            self.assertNotIn(PASSWORD, server.log.read_text())
+
+
+class RedisRefused(Database):
+    def check(self, lines, env=None):
+        path = self.folder / 'dormouse.toml'
+        path.write_text(f'[server]\ndemo = true\n[store]\nurl = "{self.url()}"\n{lines}\n')
+        env = environment(**(env or {}))
+        checked = run('config', 'check', str(path), env=env)
+        self.assertNotEqual(checked.returncode, 0, checked.stdout)
+        served = run('serve', '--data', self.folder / 'data', '--config', str(path), '--listen',
+                     '127.0.0.1:0', '--relaxed', env=env)
+        self.assertNotEqual(served.returncode, 0, served.stdout)
+        self.assertFalse(self.exists())
+        for done in (checked, served):
+            self.assertNotIn(PASSWORD, done.stdout + done.stderr)
+        return checked.stdout + checked.stderr, served.stderr
+
+    def test_tls(self):
+        secret = {'SIGNAL': f'rediss://:{PASSWORD}@redis.example.org'}
+        for lines in ('signal = "redis"\nsignal_url = "rediss://redis.example.org"',
+                      'signal = "redis"\nsignal_url_env = "SIGNAL"',
+                      'index = ["rediss://redis.example.org"]',
+                      'index_url_env = "SIGNAL"'):
+            for said in self.check(lines, secret):
+                self.assertIn('rediss://', said)
+                self.assertIn('stunnel', said)
+
+    def test_missing_or_malformed_address(self):
+        for said in self.check('signal = "redis"'):
+            self.assertIn('set signal_url, or signal_url_env if it has a password', said)
+        for said in self.check(f'signal = "redis"\nsignal_url = "redis://:{PASSWORD}@h"'):
+            self.assertIn('signal_url_env', said)
+        for said in self.check('signal = "redis"\nsignal_url_env = "SIGNAL"',
+                               {'SIGNAL': f'http://:{PASSWORD}@h'}):
+            self.assertIn('SIGNAL', said)
 
 
 if __name__ == '__main__':

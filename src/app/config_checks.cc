@@ -1,9 +1,11 @@
 #include "app/config_checks.h"
 
 #include "agent/demo.h"
+#include "app/channel.h"
 #include "app/confine.h"
 #include "app/copies.h"
 #include "app/external_agents.h"
+#include "app/indexes.h"
 #include "app/models.h"
 #include "app/stores.h"
 #include "app/tools.h"
@@ -91,6 +93,8 @@ Mistakes mistakes_in(config::Config const& config) {
     for (config::Tool const& tool : config.tools)
         note(tool.line, "[[tool]] " + tool.name, check_tool(tool));
     note(0, "[store]", check_store(config.store));
+    note(0, "[store]", check_channel(config.store));
+    note(0, "[store]", check_secret_index(config.store));
     note(0, "[backup]", check_copies(config));
     return out;
 }

@@ -21,6 +21,14 @@ Result<void> check_indexes(std::vector<std::string> const& places) {
     return {};
 }
 
+Result<void> check_secret_index(config::Store const& store) {
+    if (!store.secret_index || store.secret_index->value == "files") return {};
+    auto const address = store::redis::parse_address(store.secret_index->value);
+    if (address) return {};
+    return fail(Code::bad_value,
+                "the variable " + store.secret_index->env + ": " + address.error().detail);
+}
+
 Result<std::vector<IndexPlan>> make_indexes(config::Store const& store, std::string const& data) {
     std::set<std::string> places(store.indexes.begin(), store.indexes.end());
     if (store.secret_index) places.insert(store.secret_index->value);

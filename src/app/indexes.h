@@ -22,6 +22,8 @@ struct IndexPlan {
 // Whether --index names some. It contains no password, because other users of the machine can read
 // it.
 [[nodiscard]] Result<void> check_indexes(std::vector<std::string> const& places);
+// Whether the address that index_url_env holds can be read.
+[[nodiscard]] Result<void> check_secret_index(config::Store const& store);
 // Opens nothing yet. `data`: the data directory. Errors: bad_value.
 [[nodiscard]] Result<std::vector<IndexPlan>> make_indexes(config::Store const& store,
                                                           std::string const& data);

@@ -1,5 +1,6 @@
 #include "app/address_file.h"
 #include "app/assemble.h"
+#include "app/channel.h"
 #include "app/complain.h"
 #include "app/config_checks.h"
 #include "app/copies.h"
@@ -488,6 +489,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .changes = copies->changes,
                                        .node = node->text});
     if (!opened) return complain(opened.error());
+    if (auto added = add_channel(config->store, *opened); !added) return complain(added.error());
     auto secrets = load_secrets(options.data, *config, *opened);
     if (!secrets) return complain(secrets.error());
     if (auto kept = opened->shared ? keep_node_name(*node, options.data) : Result<void>(); !kept)

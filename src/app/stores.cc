@@ -44,7 +44,7 @@ bool shares_store(config::Config const& config) {
 }
 
 port::Signal store_signal(config::Store const& store) {
-    return store.signal == config::StoreSignal::poll ? port::Signal::poll : port::Signal::notify;
+    return store.signal == config::StoreSignal::notify ? port::Signal::notify : port::Signal::poll;
 }
 
 std::string names_digest(config::Config const& config) {

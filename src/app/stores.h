@@ -21,6 +21,7 @@ namespace dormouse::app {
 // Whether other servers may use the database at the same time. Not if an agent's program keeps
 // something on this machine: its sessions could not continue on another one.
 [[nodiscard]] bool shares_store(config::Config const& config);
+// What the database itself does; see also app/channel.h.
 [[nodiscard]] port::Signal store_signal(config::Store const& store);
 // Digest in hex of the names that all servers must know which share a store.
 [[nodiscard]] std::string names_digest(config::Config const& config);

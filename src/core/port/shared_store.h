@@ -54,10 +54,26 @@ struct NumberBlock {
 // How a process hears at once what others say: because the store notifies it, or not at all.
 enum class Signal : std::uint8_t { notify, poll };
 
-class SharedStore {
+// What processes that share a store say to each other. All of it are hints: any may be lost.
+class Channel {
 public:
-    virtual ~SharedStore() = default;
+    virtual ~Channel() = default;
+    // Waits until the store or another process says something, at most for `limit`; returns all
+    // that was said since, oldest first, also by this process. An empty text: tokens, devices or
+    // rules have changed. Called by the thread of SharedStore::beat().
+    [[nodiscard]] virtual Result<std::vector<std::string>> hear(Duration limit) = 0;
+    // Ends that wait, or the next one. Any thread.
+    virtual void end_wait() = 0;
+    // Says this to all processes. Texts are valid UTF-8 without NUL, and at most said_max bytes
+    // long. Called by one thread at a time, beside all other calls.
+    [[nodiscard]] virtual Result<void> say(std::span<std::string const> texts) = 0;
+    static constexpr std::size_t said_max = 7'900;
+    // Why nothing is heard now; empty: it works, as far as known. Any thread.
+    [[nodiscard]] virtual std::string failure() const = 0;
+};
 
+class SharedStore : public Channel {
+public:
     // How this process describes itself to the others with each heartbeat.
     struct Self {
         Epoch epoch = 0;
@@ -71,17 +87,6 @@ public:
     // Takes the place of another process, unless it has counted a heartbeat since `seen` was read:
     // then false. From then on the store refuses its writes.
     [[nodiscard]] virtual Result<bool> remove(NodeRow const& seen) = 0;
-
-    // Waits until the store or another process says something, at most for `limit`; returns all
-    // that was said since, oldest first, also by this process. An empty text: tokens, devices or
-    // rules have changed. All of it are hints: any may be lost. Called by the thread of beat().
-    [[nodiscard]] virtual Result<std::vector<std::string>> hear(Duration limit) = 0;
-    // Ends that wait, or the next one. Any thread.
-    virtual void end_wait() = 0;
-    // Says this to all processes. Texts are valid UTF-8 without NUL, not empty and at most
-    // said_max bytes long. Called by one thread at a time, beside all other calls.
-    [[nodiscard]] virtual Result<void> say(std::span<std::string const> texts) = 0;
-    static constexpr std::size_t said_max = 7'900;
 
     // Called by the writer. Takes part again under a new epoch, which it returns: appends that were
     // decided under an earlier one are `moved`.

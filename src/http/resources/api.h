@@ -91,6 +91,9 @@ struct Services {
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     // Says something to the other processes that use the store. Empty: there are none.
     std::function<void(std::string_view)> say = {};
+    // Why this process does not hear those others at once; empty: it does, or there are none. May
+    // be empty.
+    std::function<std::string()> speechless = {};
     // Of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // Of the continuous copy; nullopt: there is none. May be empty.

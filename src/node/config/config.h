@@ -54,12 +54,14 @@ struct Server {
 };
 
 // How servers with one database hear what the others do, besides by asking it.
-enum class StoreSignal : std::uint8_t { notify, poll };
+enum class StoreSignal : std::uint8_t { notify, poll, redis };
 
 struct Store {
     std::string url = "sqlite";             // "memory", or of a PostgreSQL database
     std::optional<Secret> secret_url = {};  // instead of `url`; it may contain a password
     StoreSignal signal = StoreSignal::notify;
+    std::string signal_url = {};               // of a Redis server; empty: not named
+    std::optional<Secret> secret_signal = {};  // instead of `signal_url`; may contain a password
     std::string node = {};  // of this server among those that share the database; empty: not named
     std::vector<std::string> indexes = {};    // "files", or the address of a Redis server
     std::optional<Secret> secret_index = {};  // one more address; it may contain a password

@@ -27,6 +27,7 @@ TestWorld world_of_the_example() {
     TestWorld world;
     for (char const* const name : {"DATABASE_URL",
                                    "REDIS_URL",
+                                   "REDIS_SIGNAL_URL",
                                    "OPENAI_API_KEY",
                                    "ANTHROPIC_API_KEY",
                                    "GEMINI_API_KEY",

@@ -37,6 +37,7 @@ enum class Form : std::uint8_t {
     url,           // http:// or https://, no query
     store,         // sqlite, memory or postgres://
     index,         // files, redis:// or redis+unix://
+    redis,         // redis:// or redis+unix://
     issuer,        // https://, or http:// on this machine; no query
     template_url,  // a url with {input.NAME}, and optionally a query
     origin,        // scheme://host[:port]

@@ -161,6 +161,7 @@ std::string good_text(Form form) {
         case Form::address: return "127.0.0.1:1";
         case Form::store: return "postgres://ann@db.example.org/work?schema=ops";
         case Form::index: return "files";
+        case Form::redis: return "redis://db.example.org:6380/1";
         case Form::url: return "https://dm.example.org/under";
         case Form::issuer: return "https://id.example.org/realm/";
         case Form::template_url: return "https://example.org/jobs/{input.id}?x={input.y}";

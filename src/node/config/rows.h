@@ -41,6 +41,7 @@ inline constexpr Text address{Form::address, 1, 255};
 inline constexpr Text url{Form::url, 1, 2'048};
 inline constexpr Text store_place{Form::store, 1, 4'096};
 inline constexpr Text index_place{Form::index, 1, 4'096};
+inline constexpr Text redis_place{Form::redis, 1, 4'096};
 inline constexpr Text issuer{Form::issuer, 1, 2'048};
 inline constexpr Text template_url{Form::template_url, 1, 2'048};
 inline constexpr Text origin{Form::origin, 1, 2'048};

@@ -25,6 +25,7 @@ std::string_view pattern_of(Form form) {
         case Form::origin: return "^https?://[^/?]+$";
         case Form::host: return "^[^/?@]+$";
         case Form::store: return "^(sqlite|memory|postgres(ql)?://.*)$";
+        case Form::redis: return "^redis(\\+unix)?://[^@]*$";
         case Form::index: return "^(files|redis(\\+unix)?://[^@]*)$";
         case Form::pointer: return "^(/.*)?$";
         case Form::variable:

@@ -103,7 +103,8 @@ Check check_word(Key const& key, std::string const& text) {
 // A password or key written into the file by mistake must not appear in a log.
 bool may_show(Form form, std::string_view text) {
     if (form == Form::variable || form == Form::variables) return false;
-    if ((form == Form::store || form == Form::index) && text.contains("://")) return false;
+    bool const place = form == Form::store || form == Form::index || form == Form::redis;
+    if (place && text.contains("://")) return false;
     return !text.contains('@');
 }
 

@@ -13,11 +13,19 @@ inline constexpr Key store_rows[] = {
                              "The variable with a postgres:// URL, which may contain a password. "
                              "Then url has no meaning.")
         .like("DATABASE_URL"),
-    word<&Store::signal>("signal", "notify, poll",
+    word<&Store::signal>("signal", "notify, poll, redis",
                          "How several servers on one PostgreSQL database hear what the others do: "
-                         "\"notify\", they also notify each other; \"poll\", they only ask the "
+                         "\"notify\", they also notify each other through the database; "
+                         "\"redis\", through a Redis server; \"poll\", they only ask the "
                          "database, and text of a reply that another server's model is writing "
                          "does not arrive before the reply."),
+    text<&Store::signal_url>("signal_url", redis_place,
+                             "Of signal = \"redis\": redis://HOST:PORT or redis+unix:///PATH.")
+        .like("redis://redis.example.org:6379"),
+    text<&Store::secret_signal>("signal_url_env", variable,
+                                "The variable with a redis:// address, which may contain a "
+                                "password. Then signal_url has no meaning.")
+        .like("REDIS_SIGNAL_URL"),
     text<&Store::node>("node", id,
                        "The name of this server among those on one PostgreSQL database, each with "
                        "another one; it stays the same. Default: the file node in the data "

@@ -109,9 +109,9 @@ bool is_store(std::string_view text) {
 }
 
 // Whether the address can be read is for its layer to say. What is before an @ may be a password.
-bool is_index(std::string_view text) {
+bool is_redis(std::string_view text) {
     bool const address = text.starts_with("redis://") || text.starts_with("redis+unix://");
-    return text == "files" || (address && !text.contains('@'));
+    return address && !text.contains('@');
 }
 
 bool fits(Form form, std::string_view text) {
@@ -122,7 +122,8 @@ bool fits(Form form, std::string_view text) {
         case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
         case Form::store: return is_store(text);
-        case Form::index: return is_index(text);
+        case Form::index: return text == "files" || is_redis(text);
+        case Form::redis: return is_redis(text);
         case Form::issuer: return is_issuer(text);
         case Form::template_url: return wrong_url(text).empty();
         case Form::origin: return is_origin(text);
@@ -156,9 +157,12 @@ std::string_view advice(Form form) {
                    "variable that url_env names";
         case Form::index:
             return "write files, redis://HOST:PORT/DATABASE or redis+unix:///PATH (rediss:// is "
-                   "not "
-                   "supported); an address with a password is in the variable that index_url_env "
-                   "names";
+                   "not supported: use a Unix socket or a tunnel such as stunnel on this machine); "
+                   "an address with a password is in the variable that index_url_env names";
+        case Form::redis:
+            return "write redis://HOST:PORT or redis+unix:///PATH (rediss:// is not supported: use "
+                   "a Unix socket or a tunnel such as stunnel on this machine); an address with a "
+                   "password is in the variable that signal_url_env names";
         case Form::issuer:
             return "write an https URL without a query, for example \"https://id.example.org\"; "
                    "http only on this machine";

@@ -11,9 +11,9 @@ constexpr Duration collect_every{200};
 Node::Shared::Shared(Node& node)
     : thread(threads, node.world.loop),
       signal_thread(signal_threads, node.world.loop),
-      nodes({node.world.loop, node.journal, *node.shared_store, thread}, node.store->epoch(),
-            node.described),
-      signals({node.world.loop, *node.shared_store, signal_thread}),
+      nodes({node.world.loop, node.journal, *node.shared_store, node.said_through(), thread},
+            node.store->epoch(), node.described),
+      signals({node.world.loop, node.said_through(), signal_thread}),
       follower(node.world.loop, node.journal, *node.shared_store) {}
 
 // Before anything of the node asks for the time.
@@ -29,6 +29,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
       shared_store(opened.shared),
+      channel(std::move(opened.channel)),
       described{std::move(opened.node), std::move(opened.config)},
       effects(registry, workers,
               {[this](PendingId const& pending) {
@@ -41,6 +42,10 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
               &bodies, &catalogue},
              with_store(std::move(settings.runner), *this), *this) {
     if (end_hold_) shared ? shared->nodes.hold() : owner.hold();
+}
+
+port::Channel& Node::said_through() const {
+    return channel ? *channel : static_cast<port::Channel&>(*shared_store);
 }
 
 runner::Options Node::with_store(runner::Options options, Node& node) {

@@ -105,6 +105,8 @@ public:
     // On the loop: says this to the other processes that share the store, which may not hear it.
     // REQUIRES: text.size() <= Signals::text_max.
     void say(std::string_view text);
+    // Why this process does not hear at once what others say; empty: it does.
+    [[nodiscard]] std::string channel_failure() const { return channel ? channel->failure() : ""; }
     // The processes that share the store; null: this one uses it alone.
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
 
@@ -128,6 +130,8 @@ private:
 
     [[nodiscard]] static World& following(World& world, std::optional<Time> at_boot);
     [[nodiscard]] static runner::Options with_store(runner::Options options, Node& node);
+    // REQUIRES: shared_store != nullptr.
+    [[nodiscard]] port::Channel& said_through() const;
     [[nodiscard]] SoleOwner::Ask ask_whether_owned();
     [[nodiscard]] runner::SessionNumbers::Fetch fetch_numbers();
     void start_shared();
@@ -165,9 +169,10 @@ public:
     io::ToolThreads threads;
     std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
-    port::SharedStore* const shared_store;     // the same store; null: this process uses it alone
-    SharedNodes::Description const described;  // see OpenedStore
-    agent::Registry registry;                  // filled before the runner starts
+    port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
+    std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
+    SharedNodes::Description const described;      // see OpenedStore
+    agent::Registry registry;                      // filled before the runner starts
     io::ThreadWorkers workers{threads, world.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
     io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values

@@ -44,8 +44,8 @@ void SharedNodes::wait(Duration since) {
     auto const said = std::make_shared<Said>();
     Duration const limit = std::max(Duration(0), since + Membership::beat_every - clock_());
     auto job = [this, said, limit](std::stop_token const& token) {
-        std::stop_callback const ended(token, [this] { world_.store.end_wait(); });
-        *said = world_.store.hear(limit);
+        std::stop_callback const ended(token, [this] { world_.channel.end_wait(); });
+        *said = world_.channel.hear(limit);
     };
     auto done = [this, said, since](bool /*ran*/) { took(*said, since); };
     std::ignore = world_.thread.run(std::move(job), scope_.guard(std::move(done)));

@@ -35,6 +35,7 @@ public:
         port::Loop& loop;
         port::Journal& journal;
         port::SharedStore& store;
+        port::Channel& channel;
         port::Workers& thread;  // one, for heartbeats alone: no other work delays them
     };
 

@@ -80,7 +80,8 @@ protected:
     runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk> journal{loop};
     TestSharedStore store;
     LoopThread thread{loop};
-    SharedNodes nodes{{loop, journal, store, thread}, 7, {"a", "0a"}, [this] { return loop.now; }};
+    SharedNodes nodes{
+        {loop, journal, store, store, thread}, 7, {"a", "0a"}, [this] { return loop.now; }};
     int fenced = 0;
     int heard = 0;
     std::vector<std::string> said;

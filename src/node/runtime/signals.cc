@@ -39,7 +39,7 @@ void Signals::send() {
     waiting_bytes_ = 0;
     if (!moved_.empty()) texts.push_back(std::exchange(moved_, {}));
     auto job = [this, texts = std::move(texts)](std::stop_token const& /*token*/) {
-        std::ignore = world_.store.say(texts);
+        std::ignore = world_.channel.say(texts);
     };
     auto again = scope_.guard([this] {
         sending_ = false;

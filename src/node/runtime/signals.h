@@ -18,7 +18,7 @@ class Signals {
 public:
     struct World {
         port::Loop& loop;
-        port::SharedStore& store;
+        port::Channel& channel;
         port::Workers& thread;  // one, for this alone
     };
     struct Listener {

@@ -85,8 +85,12 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     auto* const store = opened->get();
     auto const held = store->held();
     if (!held) return std::unexpected(held.error());
-    OpenedStore out{*std::move(opened), shared,  choice.config,
-                    options.node,       at_boot, std::move(warnings)};
+    OpenedStore out{.store = *std::move(opened),
+                    .shared = shared,
+                    .config = choice.config,
+                    .node = options.node,
+                    .clock_at_boot = at_boot,
+                    .warnings = std::move(warnings)};
     if (*held) out.release = [store] { return store->end_hold(); };
     return out;
 }

@@ -38,8 +38,10 @@ struct StoreChoice {
 struct OpenedStore {
     std::unique_ptr<port::Store> store;
     port::SharedStore* shared = nullptr;  // the same store, if other processes use it too
-    std::string config = {};              // as chosen
-    std::string node = {};                // names this process among those that share the database
+    // What the processes say to each other goes through this; null: through the store.
+    std::unique_ptr<port::Channel> channel = {};
+    std::string config = {};  // as chosen
+    std::string node = {};    // names this process among those that share the database
     // Of a shared database: what its clock showed when io::boot_time() was 0.
     std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator

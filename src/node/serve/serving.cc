@@ -135,6 +135,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .foreign_sign_ins = settings.foreign_sign_ins,
             .indexes = settings.indexes,
             .say = saying(),
+            .speechless = [&node = node_] { return node.channel_failure(); },
             .exports = settings.exports,
             .copy = settings.copy,
             .release = [this](auto done) { release(std::move(done)); },

@@ -62,6 +62,8 @@ public:
     [[nodiscard]] Result<std::vector<std::string>> hear(Duration limit) override;
     void end_wait() override;
     [[nodiscard]] Result<void> say(std::span<std::string const> texts) override;
+    // Without the database nothing works, which is reported elsewhere.
+    [[nodiscard]] std::string failure() const override { return {}; }
     [[nodiscard]] Result<Epoch> join() override;
     // The next block of 256 numbers.
     [[nodiscard]] Result<port::NumberBlock> take_numbers() override;

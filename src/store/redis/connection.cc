@@ -2,7 +2,10 @@
 
 #include <hiredis/hiredis.h>
 
+#include <poll.h>
 #include <sys/time.h>
+
+#include <array>
 #include <utility>
 
 namespace dormouse::store::redis {
@@ -71,19 +74,60 @@ Result<void> Connection::log_in() {
     return std::unexpected(done.error());
 }
 
+void Connection::close() { context_.reset(); }
+
+Result<void> Connection::append(Command const& command) {
+    std::vector<char const*> words;
+    std::vector<std::size_t> sizes;
+    for (std::string const& word : command) {
+        words.push_back(word.data());
+        sizes.push_back(word.size());
+    }
+    int const count = static_cast<int>(words.size());
+    if (redisAppendCommandArgv(context_.get(), count, words.data(), sizes.data()) != REDIS_OK)
+        return lost();
+    return {};
+}
+
+Result<void> Connection::post(Command const& command) {
+    if (!context_) return lost();
+    if (auto added = append(command); !added) return added;
+    for (int done = 0; done == 0;)
+        if (redisBufferWrite(context_.get(), &done) != REDIS_OK) return lost();
+    return {};
+}
+
+Result<void> Connection::take_received(std::vector<Reply>& out) {
+    for (;;) {
+        void* reply = nullptr;
+        if (redisGetReplyFromReader(context_.get(), &reply) != REDIS_OK) return lost();
+        if (reply == nullptr) break;
+        out.push_back(converted(*static_cast<redisReply*>(reply)));
+        freeReplyObject(reply);
+    }
+    redisReader const& reader = *context_->reader;
+    if (reader.len - reader.pos <= pushed_max) return {};
+    return fail(Code::store_unavailable, place_ + ": a message is too large");
+}
+
+// What came with the reply to an earlier call may be in the buffer already.
+Result<std::vector<Reply>> Connection::pushed(std::chrono::milliseconds wait, int wake) {
+    if (!context_) return lost();
+    std::vector<Reply> out;
+    for (;;) {
+        if (auto taken = take_received(out); !taken) return std::unexpected(taken.error());
+        if (!out.empty()) return out;
+        std::array<pollfd, 2> both{{{context_->fd, POLLIN, 0}, {wake, POLLIN, 0}}};
+        ::poll(both.data(), both.size(), static_cast<int>(wait.count()));
+        if (both[0].revents == 0) return out;
+        if (redisBufferRead(context_.get()) != REDIS_OK) return lost();
+    }
+}
+
 Result<std::vector<Reply>> Connection::send(std::vector<Command> const& commands) {
     if (!context_) return lost();
-    for (Command const& command : commands) {
-        std::vector<char const*> words;
-        std::vector<std::size_t> sizes;
-        for (std::string const& word : command) {
-            words.push_back(word.data());
-            sizes.push_back(word.size());
-        }
-        int const count = static_cast<int>(words.size());
-        if (redisAppendCommandArgv(context_.get(), count, words.data(), sizes.data()) != REDIS_OK)
-            return lost();
-    }
+    for (Command const& command : commands)
+        if (auto added = append(command); !added) return std::unexpected(added.error());
     std::vector<Reply> out;
     for (std::size_t i = 0; i < commands.size(); ++i) {
         void* reply = nullptr;
@@ -101,6 +145,11 @@ Result<std::vector<Reply>> Connection::ask(std::vector<Command> const& commands)
         if (reply.kind == Reply::Kind::error)
             return fail(Code::store_unavailable, place_ + ": " + reply.text);
     return replies;
+}
+
+void wait_for(int descriptor, std::chrono::milliseconds wait) {
+    pollfd one{descriptor, POLLIN, 0};
+    ::poll(&one, 1, static_cast<int>(wait.count()));
 }
 
 }  // namespace dormouse::store::redis

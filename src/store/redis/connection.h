@@ -4,6 +4,8 @@
 
 #include "store/redis/address.h"
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +37,15 @@ public:
     [[nodiscard]] Result<std::vector<Reply>> send(std::vector<Command> const& commands);
     // The same; an error that the server replies to one of them is an Error.
     [[nodiscard]] Result<std::vector<Reply>> ask(std::vector<Command> const& commands);
+    // Sends without waiting for a reply, which pushed() returns.
+    [[nodiscard]] Result<void> post(Command const& command);
+    // Waits until the server sends something that no call waits for, at most for `wait`, or until
+    // `wake` can be read. Returns all that has come.
+    [[nodiscard]] Result<std::vector<Reply>> pushed(std::chrono::milliseconds wait, int wake);
+    static constexpr std::size_t pushed_max = std::size_t{64} << 10;  // bytes of one; else an error
+
+    [[nodiscard]] bool is_open() const { return context_ != nullptr; }
+    void close();
     [[nodiscard]] std::string const& place() const { return place_; }
 
 private:
@@ -43,10 +54,15 @@ private:
     };
     [[nodiscard]] std::unexpected<Error> lost();
     [[nodiscard]] Result<void> log_in();
+    [[nodiscard]] Result<void> append(Command const& command);
+    [[nodiscard]] Result<void> take_received(std::vector<Reply>& out);
 
     Address const address_;
     std::string const place_;
     std::unique_ptr<redisContext, Free> context_;  // null: closed
 };
+
+// Waits at most for `wait`, or until the descriptor can be read.
+void wait_for(int descriptor, std::chrono::milliseconds wait);
 
 }  // namespace dormouse::store::redis

@@ -101,6 +101,15 @@ void add_backup(ConcernFacts const& facts, Time now, Concerns& out) {
         out.push_back({"backup", "there was never a backup of this data directory", next});
 }
 
+void add_signal(ConcernFacts const& facts, Concerns& out) {
+    if (facts.speechless.empty()) return;
+    out.push_back({"signal",
+                   "this server and the others cannot tell each other at once what they append, "
+                   "and ask the database instead: " +
+                       facts.speechless,
+                   "start that Redis server, or correct signal_url in [store]"});
+}
+
 void add_upgrade(ConcernFacts const& facts, Concerns& out) {
     if (!facts.upgrade) return;
     auto const& upgrade = *facts.upgrade;
@@ -133,6 +142,7 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_disk(facts, out);
     add_process(facts, out);
     add_backup(facts, now, out);
+    add_signal(facts, out);
     add_upgrade(facts, out);
     return out;
 }

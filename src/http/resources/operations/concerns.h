@@ -12,7 +12,8 @@
 namespace dormouse::http {
 
 struct Concern {
-    // agents, backup, clock, deliveries, disk, files, key, public_url, turns, upgrade
+    // agents, backup, clock, deliveries, disk, files, key, public_url, signal, turns,
+    // upgrade
     std::string about;
     std::string why;
     std::string next;
@@ -45,6 +46,7 @@ struct ConcernFacts {
     std::optional<Time> backup = {};
     Time first_start{};
     std::optional<Upgrade> upgrade = {};
+    std::string speechless = {};  // why the servers cannot tell each other; empty: they can
 };
 
 // Pure.

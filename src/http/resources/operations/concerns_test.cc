@@ -107,6 +107,13 @@ TEST(Concerns, WaitingUpgrade_NamesTheOlderServers) {
     EXPECT_THAT(concerns_of(facts, noon)[0].next, HasSubstr("this server"));
 }
 
+TEST(Concerns, ServersThatCannotTellEachOther_AreNamed) {
+    auto facts = healthy();
+    facts.speechless = "redis://h:1/0: Connection refused";
+    EXPECT_THAT(about(facts), ElementsAre("signal"));
+    EXPECT_THAT(concerns_of(facts, noon)[0].why, HasSubstr("Connection refused"));
+}
+
 TEST(LastBackup, UnreadableFile_CountsAsNone) {
     auto const folder = std::filesystem::temp_directory_path() / "dormouse-last-backup-test";
     std::filesystem::create_directories(folder);

@@ -23,6 +23,7 @@ public:
     }
     void end_wait() override {}
     [[nodiscard]] Result<void> say(std::span<std::string const> /*texts*/) override { return {}; }
+    [[nodiscard]] std::string failure() const override { return {}; }
 };
 
 }  // namespace dormouse::runtime
