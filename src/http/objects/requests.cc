@@ -308,6 +308,20 @@ constexpr Member retention_messages_members[] = {
     text("after", {"`next` of the previous answer; not with sessionID."}),
 };
 
+constexpr Member import_sessions_members[] = {
+    required(not_empty(list(
+        "lines",
+        {.about =
+             "Lines of an export as they are in the file: the first, whole sessions, the last.",
+         .more = R"("items":{"type":"string"})"}))),
+    between(
+        2, std::numeric_limits<std::int64_t>::max(),
+        integer("line", {"The number of the second line in the file, for errors. Default: 2."})),
+    flag("start",
+         {"Also sessions that have something to do: they continue here at once. Default: false."}),
+    dry_run,
+};
+
 }  // namespace
 
 Request const result_request{"ResultRequest", "", result_members};
@@ -356,6 +370,7 @@ Request const repair_request{"RepairRequest", "", repair_members};
 Request const retention_request{"RetentionRequest", "", retention_members};
 Request const retention_messages_request{"RetentionMessagesRequest", "",
                                          retention_messages_members};
+Request const import_sessions_request{"ImportSessionsRequest", "", import_sessions_members};
 Request const empty_request{"Nothing", "No members.", {}};
 
 std::span<Request const* const> all_requests() {
@@ -371,7 +386,7 @@ std::span<Request const* const> all_requests() {
         &report_request,    &mail_request,        &token_request,
         &link_request,      &sign_in_request,     &device_request,
         &repair_request,    &retention_request,   &retention_messages_request,
-        &redaction_request, &empty_request};
+        &redaction_request, &empty_request,       &import_sessions_request};
     return all;
 }
 

@@ -47,7 +47,8 @@ extern Request const token_request, sign_in_request, link_request;
 // Devices
 extern Request const device_request;
 // Operations
-extern Request const repair_request, retention_request, retention_messages_request, empty_request;
+extern Request const repair_request, retention_request, retention_messages_request, empty_request,
+    import_sessions_request;
 
 [[nodiscard]] std::span<Request const* const> all_requests();
 

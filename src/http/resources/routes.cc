@@ -15,7 +15,8 @@ namespace dormouse::http {
 
 namespace {
 constexpr std::size_t plain = std::size_t{1} << 20;
-constexpr std::size_t large = std::size_t{8} << 20;       // results and prompts
+constexpr std::size_t large = std::size_t{8} << 20;  // results and prompts
+constexpr std::size_t whole_sessions = std::size_t{128} << 20;
 constexpr std::size_t small = std::size_t{4} << 10;       // a word or two, without a token
 constexpr std::size_t question = std::size_t{256} << 10;  // its parts are bounded one by one
 constexpr std::string_view pending_query =
@@ -251,6 +252,7 @@ std::vector<Route> server_routes() {
         {"GET", {"api", "doctor"}, plain, get_doctor, "calls cursor", admin_server},
         {"POST", {"api", "doctor", "repair"}, plain, post_repair, "", admin_server},
         {"POST", {"api", "release"}, plain, post_release, "", admin_server},
+        {"POST", {"api", "import"}, whole_sessions, post_import, "", admin_server},
         {"POST", {"api", "reload"}, plain, post_reload, "", admin_server},
         {"GET", {"api", "audit"}, plain, get_audit, "session by type limit cursor", admin_server},
         {"GET", {"api", "nodes"}, plain, get_nodes, "", operate_server},

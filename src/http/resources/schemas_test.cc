@@ -10,6 +10,7 @@
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/explain_fields.h"
 #include "http/resources/operations/facts_fields.h"
+#include "http/resources/operations/import_fields.h"
 #include "http/resources/operations/operation_fields.h"
 #include "http/resources/operations/reload_fields.h"
 #include "http/resources/operations/retention_fields.h"
@@ -318,6 +319,7 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<port::AgentEntry, ToolEntry, RepairAnswer, ProjectEntry>();
     describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport>();
     describe<RedactionAnswer>();
+    describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport, WholeSessions>();
     describe<Start, NodeEntry, AuditEntry, AuditPage>();
     for (Request const* request : all_requests()) describe(*request);
     describe_more<InboxSource>();

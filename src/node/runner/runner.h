@@ -163,6 +163,14 @@ public:
     void appended_elsewhere(SessionId session);
     // As appended_elsewhere(), of any session that memory holds.
     void forget_memory();
+    // A session of this number will be imported: no new one gets it.
+    void skip_number(std::uint64_t number) { numbers_.skip(number); }
+    // Whether the process of this epoch, of another store, counts as one before this process.
+    [[nodiscard]] bool outlives(Epoch epoch) const {
+        return world_.nodes.alone() && epoch < world_.nodes.epoch();
+    }
+    // This session was imported, with these rules that answer in it.
+    void imported(SessionId session, std::vector<port::RuleRow> const& rules);
     // Other gates are configured now: sessions that wait for one that was missing continue.
     void gates_changed();
     // The others took this process for gone: takes part again, under a new epoch.

@@ -27,6 +27,11 @@ public:
     [[nodiscard]] std::uint64_t next() const { return blocks_.empty() ? 0 : blocks_.front().first; }
     // Marks `count` numbers from next() on as used. REQUIRES: next() is not 0, or count is 0.
     void take(std::uint64_t count);
+    // This number is used by a session that was not made here. Only of numbers that are for this
+    // process alone: those that are handed out in blocks begin after all that are stored.
+    void skip(std::uint64_t number) {
+        if (!fetch_ && blocks_.front().first <= number) blocks_.front().first = number + 1;
+    }
     static constexpr std::uint32_t few = 16;
     // Another process has made the session of this number.
     void seen(std::uint64_t number);

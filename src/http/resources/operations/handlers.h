@@ -29,6 +29,8 @@ void get_starts(Api& api, ExchangePtr const& x);
 void get_config(Api& api, ExchangePtr const& x);
 // release.cc
 void post_release(Api& api, ExchangePtr const& x);
+// import_sessions.cc
+void post_import(Api& api, ExchangePtr const& x);
 // reload.cc
 void post_reload(Api& api, ExchangePtr const& x);
 // repair.cc

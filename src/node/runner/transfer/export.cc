@@ -196,6 +196,24 @@ Result<PostsBySender> waiting_posts(port::Store& store) {
 
 }  // namespace
 
+Result<SessionExport> SessionExport::open(port::Store& store) {
+    auto posts = waiting_posts(store);
+    if (!posts) return std::unexpected(std::move(posts.error()));
+    return SessionExport(store, *std::move(posts));
+}
+
+Result<std::vector<std::string>> SessionExport::lines(port::SessionRow const& row) const {
+    static std::vector<port::OutboxRow> const none;
+    auto const found = posts_.find(row.id);
+    return SessionLines(*store_, row, found == posts_.end() ? none : found->second).all();
+}
+
+std::string end_line(std::uint64_t sessions, std::uint64_t events) {
+    json::Writer out;
+    out.begin_object().member("type", "end").member("sessions", sessions);
+    return out.member("events", events).end_object().take();
+}
+
 Result<ExportReport> export_sessions(port::Store& store, ExportChoice const& choice,
                                      TransferSink const& line) {
     auto const rows = rows_of(store, choice);
@@ -225,9 +243,7 @@ Result<ExportReport> export_sessions(port::Store& store, ExportChoice const& cho
         ++report.sessions;
         report.events += session.events();
     }
-    json::Writer end;
-    end.begin_object().member("type", "end").member("sessions", report.sessions);
-    auto done = line(end.member("events", report.events).end_object().take());
+    auto done = line(end_line(report.sessions, report.events));
     if (!done) return std::unexpected(std::move(done.error()));
     return report;
 }

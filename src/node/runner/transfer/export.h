@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::runner {
@@ -29,5 +30,24 @@ struct ExportReport {
 using TransferSink = std::function<Result<void>(std::string line)>;
 [[nodiscard]] Result<ExportReport> export_sessions(port::Store& store, ExportChoice const& choice,
                                                    TransferSink const& line);
+
+// Sessions of a store one by one. REQUIRES: as above.
+class SessionExport {
+public:
+    [[nodiscard]] static Result<SessionExport> open(port::Store& store);
+    // The lines of one session, from its first to its last. Errors concern the session, except
+    // store_unavailable.
+    [[nodiscard]] Result<std::vector<std::string>> lines(port::SessionRow const& row) const;
+
+private:
+    using Posts = std::map<SessionId, std::vector<port::OutboxRow>>;
+    SessionExport(port::Store& store, Posts posts) : store_(&store), posts_(std::move(posts)) {}
+
+    port::Store* store_;
+    Posts posts_;  // that wait, by sender
+};
+
+// The last line of an export.
+[[nodiscard]] std::string end_line(std::uint64_t sessions, std::uint64_t events);
 
 }  // namespace dormouse::runner

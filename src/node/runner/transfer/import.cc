@@ -1,34 +1,40 @@
 #include "runner/transfer/import.h"
 
 #include "json/json.h"
+#include "runner/transfer/live.h"
 #include "runner/transfer/place.h"
 
+#include <functional>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace dormouse::runner {
 
 namespace {
 
-bool concerns_session(Code code) {
-    return code == Code::bad_value || code == Code::newer_format || code == Code::conflict ||
-           code == Code::alias_taken || code == Code::too_large || code == Code::wrong_state;
-}
-
 class Import {
 public:
-    Import(port::Store& store, TransferSource const& next, ImportOptions const& options,
-           ImportGuard const& guard, std::function<void(ImportedSession const&)> const& each)
-        : store_(store), next_(next), options_(options), guard_(guard), each_(each) {}
+    using Put = std::function<Result<Placed>(Placing)>;
+    // Gives ids to the sessions that the first line names. Empty: they keep theirs.
+    using Name = std::function<Result<NewIds>(TransferHead const&)>;
+    Import(TransferSource const& next, Name name, Put put,
+           std::function<void(ImportedSession const&)> const& each)
+        : next_(next), name_(std::move(name)), put_(std::move(put)), each_(each) {}
 
-    [[nodiscard]] Result<ImportReport> run() {
+    [[nodiscard]] Result<ImportReport> run(std::uint64_t second = 2) {
         auto first = next_();
         if (!first) return std::unexpected(std::move(first.error()));
         if (!*first || (*first)->too_long)
             return fail(Code::bad_value, "this is no export: its first line does not say so");
         auto head = read_head((*first)->text);
         if (!head) return std::unexpected(std::move(head.error()));
-        if (auto named = name_all(*head); !named) return std::unexpected(std::move(named.error()));
-        for (number_ = 2;; ++number_) {
+        if (name_) {
+            auto named = name_(*head);
+            if (!named) return std::unexpected(std::move(named.error()));
+            ids_ = *std::move(named);
+        }
+        for (number_ = second;; ++number_) {
             auto line = next_();
             if (!line) return std::unexpected(std::move(line.error()));
             if (!*line) break;
@@ -42,20 +48,6 @@ public:
     }
 
 private:
-    // With new ids, sessions that were imported before keep those which they got then.
-    [[nodiscard]] Result<void> name_all(TransferHead const& head) {
-        if (!options_.new_ids) return {};
-        std::uint64_t number = store_.next_session_number();
-        for (SessionId const& id : head.sessions) {
-            auto const known = store_.find_created(import_key(id));
-            if (!known) return std::unexpected(known.error());
-            ids_[id] = *known ? **known : SessionId::make(number++, id.bytes);
-        }
-        for (SessionId const& id : head.reserved)
-            if (!ids_.contains(id)) ids_[id] = SessionId::make(number++, id.bytes);
-        return {};
-    }
-
     [[nodiscard]] Result<void> take(TransferLine const& line) {
         if (line.too_long) {
             spoil("it is longer than " + std::to_string(transfer_line_bytes_max) + " bytes");
@@ -95,7 +87,7 @@ private:
         auto const found = ids_.find(was_);
         session_.id = found == ids_.end() ? was_ : found->second;
         if (!was || was->number() == 0) spoil("it names no session");
-        if (options_.new_ids && found == ids_.end()) spoil("the first line does not name it");
+        if (name_ && found == ids_.end()) spoil("the first line does not name it");
     }
 
     void add(std::string const& line) {
@@ -126,7 +118,9 @@ private:
         }
         open_ = false;
         SessionId const now = session_.id;
-        auto placed = place(store_, std::exchange(session_, {}), was_, options_, guard_);
+        auto placing = Placing::prepare(std::exchange(session_, {}), was_);
+        auto placed = placing ? put_(*std::move(placing))
+                              : Result<Placed>(std::unexpected(std::move(placing.error())));
         if (!placed && !concerns_session(placed.error().code))
             return std::unexpected(std::move(placed.error()));
         ImportedSession out{was_, now};
@@ -150,10 +144,9 @@ private:
         each_({was_, session_.id, why});
     }
 
-    port::Store& store_;
     TransferSource const& next_;
-    ImportOptions const& options_;
-    ImportGuard const& guard_;
+    Name name_;
+    Put put_;
     std::function<void(ImportedSession const&)> const& each_;
     NewIds ids_;
     ImportReport report_;
@@ -170,12 +163,45 @@ private:
     std::string spoilt_;  // why it cannot be imported; empty: so far it can
 };
 
+// Sessions that were imported before keep the ids which they got then.
+Result<NewIds> new_ids(port::Store& store, TransferHead const& head) {
+    NewIds out;
+    std::uint64_t number = store.next_session_number();
+    for (SessionId const& id : head.sessions) {
+        auto const known = store.find_created(import_key(id));
+        if (!known) return std::unexpected(known.error());
+        out[id] = *known ? **known : SessionId::make(number++, id.bytes);
+    }
+    for (SessionId const& id : head.reserved)
+        if (!out.contains(id)) out[id] = SessionId::make(number++, id.bytes);
+    return out;
+}
+
 }  // namespace
 
 Result<ImportReport> import_sessions(port::Store& store, TransferSource const& next,
                                      ImportOptions const& options, ImportGuard const& guard,
                                      std::function<void(ImportedSession const&)> const& each) {
-    return Import(store, next, options, guard, each).run();
+    Import::Name name;
+    if (options.new_ids) name = [&store](TransferHead const& head) { return new_ids(store, head); };
+    auto put = [&](Placing placing) { return place(store, std::move(placing), options, guard); };
+    return Import(next, std::move(name), put, each).run();
+}
+
+Result<std::vector<Arrival>> read_sessions(TransferSource const& next, std::uint64_t second) {
+    std::vector<Arrival> out;
+    auto put = [&out](Placing placing) -> Result<Placed> {
+        out.push_back(
+            {{placing.was(), placing.id()}, std::make_shared<Placing>(std::move(placing))});
+        return Placed{};
+    };
+    auto each = [&out](ImportedSession const& session) {
+        if (!session.error.empty()) out.push_back({session, nullptr});
+    };
+    auto const report = Import(next, {}, put, each).run(second);
+    if (!report) return std::unexpected(report.error());
+    if (report->cut_off) return fail(Code::bad_value, "its last line is missing");
+    return out;
 }
 
 }  // namespace dormouse::runner

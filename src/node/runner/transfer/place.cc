@@ -103,191 +103,9 @@ Result<void> compare(Portable const& session, Folded const& folded) {
     return {};
 }
 
-class Placing {
-public:
-    Placing(port::Store& store, Portable session, SessionId was, ImportOptions const& options,
-            Folded folded)
-        : store_(store),
-          session_(std::move(session)),
-          was_(was),
-          options_(options),
-          folded_(std::move(folded)),
-          state_(folded_.rebuilt.state) {}
-
-    // Whether the store has this session already; an error if something of it is taken.
-    [[nodiscard]] Result<bool> there() {
-        auto const rows = store_.all_sessions(session_.id.number() - 1, 1);
-        if (!rows) return std::unexpected(rows.error());
-        bool const taken = !rows->empty() && rows->front().id.number() == session_.id.number();
-        if (taken && rows->front().id != session_.id)
-            return fail(Code::conflict, "its number is that of " + rows->front().id.text() +
-                                            " here: import with --new-ids");
-        if (taken) return same_as(rows->front());
-        if (auto free = keys_are_free(); !free) return std::unexpected(std::move(free.error()));
-        return false;
-    }
-
-    [[nodiscard]] bool has_work() const {
-        return wake_at(state_).has_value() ||
-               std::ranges::any_of(session_.posts, [](port::OutboxRow const& post) {
-                   return post.state == port::OutboxState::pending && post.kind != quarantined_kind;
-               });
-    }
-    [[nodiscard]] std::set<Epoch> epochs() const { return intent_epochs(state_); }
-
-    [[nodiscard]] Result<void> write() {
-        auto const appends = this->appends();
-        for (port::AppendResult const& result : store_.commit(appends))
-            if (!result) return std::unexpected(result.error());
-        return {};
-    }
-
-private:
-    // A row that says "deleted" and frames that match: an import that was cut off.
-    [[nodiscard]] Result<bool> same_as(port::SessionRow const& row) {
-        auto const newest = store_.newest(std::vector{session_.id});
-        if (!newest) return std::unexpected(newest.error());
-        Seq const head = newest->front().head;
-        auto const last = std::ranges::find_if(session_.frames, [&](port::Frame const& frame) {
-            return frame.first + frame.count - 1 == head;
-        });
-        bool const known = last != session_.frames.end() &&
-                           port::stamp_of(session_.id, *last) == newest->front().stamp;
-        if (row.status == "deleted" && known) {
-            begun_ = head;
-            if (auto free = keys_are_free(); !free) return std::unexpected(std::move(free.error()));
-            return false;
-        }
-        if (row.status == "deleted")
-            return fail(Code::conflict, "it was deleted here: import with --new-ids");
-        if (known && head == state_.head) return true;
-        return fail(Code::conflict,
-                    "it is here with other events: import with --new-ids for a copy");
-    }
-
-    [[nodiscard]] Result<void> keys_are_free() {
-        if (auto const key = created_key(state_)) {
-            auto const made = store_.find_created(*key);
-            if (!made) return std::unexpected(made.error());
-            if (*made && **made != session_.id)
-                return fail(Code::conflict,
-                            "the Idempotency-Key that it was created under is that "
-                            "of " +
-                                (*made)->text() + " here");
-            has_created_ = made->has_value();
-        }
-        if (uses_alias()) {
-            auto const holder = store_.aliases(state_.project, state_.alias, 1);
-            if (!holder) return std::unexpected(holder.error());
-            if (!holder->empty())
-                return fail(Code::alias_taken, "its alias '" + state_.alias + "' is that of " +
-                                                   holder->front().id.text() +
-                                                   " here: change one of them");
-        }
-        for (port::OutboxRow const& post : session_.posts) {
-            if (!post.makes) continue;
-            auto const rows = store_.all_sessions(post.makes->number() - 1, 1);
-            if (!rows) return std::unexpected(rows.error());
-            if (!rows->empty() && rows->front().id.number() == post.makes->number())
-                return fail(Code::conflict,
-                            "the number of a session that it will make is taken: "
-                            "import with --new-ids");
-        }
-        return {};
-    }
-
-    // A completed session has released it.
-    [[nodiscard]] bool uses_alias() const {
-        return !state_.alias.empty() && state_.lifecycle != session::Lifecycle::completed;
-    }
-
-    [[nodiscard]] port::SessionRow row(bool whole) const {
-        auto out = session_row(state_);
-        if (!whole) out.status = "deleted";  // nobody sees it before it is whole
-        if (!whole) out.alias.clear();
-        return out;
-    }
-
-    [[nodiscard]] port::Append append(port::Frame frame) const {
-        port::Append out;
-        out.session = session_.id;
-        out.epoch = store_.epoch();
-        out.after = frame.first - 1;
-        out.frame = std::move(frame);
-        out.wake_changed = false;
-        return out;
-    }
-
-    // One for each frame; the last one has all rows.
-    [[nodiscard]] std::vector<port::Append> appends() const {
-        std::vector<port::Append> out;
-        auto const& frames = session_.frames;
-        bool const based = folded_.base > 0;
-        if (based && begun_ == 0) add_place_of_base(out);
-        for (std::size_t i = based ? 1 : 0; i < frames.size(); ++i) {
-            if (frames[i].first + frames[i].count - 1 <= begun_) continue;
-            out.push_back(append(frames[i]));
-            if (based && i == 1) out.back().base = port::BaseRow{frames[0], 0, 0, {}, {}};
-        }
-        if (begun_ == 0) finish_first(out.front());
-        finish_last(out.back());
-        return out;
-    }
-
-    // Frames that the base then replaces, because a store takes one only in the place of others.
-    void add_place_of_base(std::vector<port::Append>& out) const {
-        port::Frame const& base = session_.frames.front();
-        if (base.first > 1)
-            out.push_back(append({1, static_cast<std::uint32_t>(base.first - 1), "[]"}));
-        out.push_back(append({base.first, base.count, "[]"}));
-    }
-
-    void finish_first(port::Append& append) const {
-        append.row = row(false);
-        bool const renamed = session_.id != was_;
-        if (auto const key = created_key(state_); key && !has_created_)
-            append.create_key = key;
-        else if (renamed && !key)
-            append.create_key = import_key(was_);
-    }
-
-    void finish_last(port::Append& last) const {
-        last.row = row(true);
-        last.claims_alias = uses_alias();
-        last.wake_at = wake_at(state_);
-        last.wake_changed = true;
-        last.pending = session_.pending;
-        last.keys = session_.keys;
-        last.secrets = session_.secrets;
-        last.posts = session_.posts;
-        last.rules = session_.rules;
-        for (auto const& [seq, bytes] : session_.artifacts) last.artifacts.push_back({seq, bytes});
-        last.snapshot =
-            port::SnapshotRow{state_.head, wire::snapshot_format, wire::write_state(state_)};
-        json::Writer line;
-        line.begin_object().member("type", "session_imported").member("at", to_ms(options_.at));
-        line.member("sessionID", session_.id.text()).member("seq", state_.head);
-        line.key("by").begin_object().member("type", "operator").member("name", options_.by);
-        line.end_object().member("from", was_.text());
-        last.audit.push_back(line.end_object().take());
-    }
-
-    port::Store& store_;
-    Portable session_;
-    SessionId was_;
-    ImportOptions const& options_;
-    Folded folded_;
-    State const& state_;
-    Seq begun_ = 0;             // an import that was cut off has written up to this event
-    bool has_created_ = false;  // the store knows the key of its creation
-};
-
 }  // namespace
 
-Bits128 import_key(SessionId was) { return cut(sha256("import\n" + was.text())); }
-
-Result<Placed> place(port::Store& store, Portable session, SessionId was,
-                     ImportOptions const& options, ImportGuard const& guard) {
+Result<Placing> Placing::prepare(Portable session, SessionId was) {
     if (session.frames.empty()) return wrong("it has no events");
     auto folded = fold(session);
     if (!folded) {
@@ -298,8 +116,169 @@ Result<Placed> place(port::Store& store, Portable session, SessionId was,
     if (auto same = compare(session, *folded); !same)
         return std::unexpected(std::move(same.error()));
     if (folded->base > 0 && session.frames.size() < 2) return wrong("its newest event is missing");
-    Placing placing(store, std::move(session), was, options, *std::move(folded));
-    auto const there = placing.there();
+    return Placing(std::move(session), was, std::move(folded->rebuilt), folded->base);
+}
+
+Result<bool> Placing::find(port::Store& store) {
+    auto const rows = store.all_sessions(session_.id.number() - 1, 1);
+    if (!rows) return std::unexpected(rows.error());
+    bool const taken = !rows->empty() && rows->front().id.number() == session_.id.number();
+    if (taken && rows->front().id != session_.id)
+        return fail(Code::conflict, "its number is that of " + rows->front().id.text() +
+                                        " here: import with --new-ids");
+    if (taken) return same_as(store, rows->front());
+    if (auto free = keys_are_free(store); !free) return std::unexpected(std::move(free.error()));
+    return false;
+}
+
+bool Placing::has_work() const {
+    return wake_at(state()).has_value() ||
+           std::ranges::any_of(session_.posts, [](port::OutboxRow const& post) {
+               return post.state == port::OutboxState::pending && post.kind != quarantined_kind;
+           });
+}
+
+std::set<Epoch> Placing::epochs() const { return intent_epochs(state()); }
+
+// A row that says "deleted" and frames that match: an import that was cut off.
+Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row) {
+    auto const newest = store.newest(std::vector{session_.id});
+    if (!newest) return std::unexpected(newest.error());
+    Seq const head = newest->front().head;
+    auto const last = std::ranges::find_if(session_.frames, [&](port::Frame const& frame) {
+        return frame.first + frame.count - 1 == head;
+    });
+    bool const known = last != session_.frames.end() &&
+                       port::stamp_of(session_.id, *last) == newest->front().stamp;
+    if (row.status == "deleted" && known) {
+        begun_ = head;
+        if (auto free = keys_are_free(store); !free)
+            return std::unexpected(std::move(free.error()));
+        return false;
+    }
+    if (row.status == "deleted")
+        return fail(Code::conflict, "it was deleted here: import with --new-ids");
+    if (known && head == state().head) return true;
+    return fail(Code::conflict, "it is here with other events: import with --new-ids for a copy");
+}
+
+Result<void> Placing::keys_are_free(port::Store& store) {
+    if (auto const key = created_key(state())) {
+        auto const made = store.find_created(*key);
+        if (!made) return std::unexpected(made.error());
+        if (*made && **made != session_.id)
+            return fail(Code::conflict,
+                        "the Idempotency-Key that it was created under is that "
+                        "of " +
+                            (*made)->text() + " here");
+        has_created_ = made->has_value();
+    }
+    if (uses_alias()) {
+        auto const holder = store.aliases(state().project, state().alias, 1);
+        if (!holder) return std::unexpected(holder.error());
+        if (!holder->empty())
+            return fail(Code::alias_taken, "its alias '" + state().alias + "' is that of " +
+                                               holder->front().id.text() +
+                                               " here: change one of them");
+    }
+    for (port::OutboxRow const& post : session_.posts) {
+        if (!post.makes) continue;
+        auto const rows = store.all_sessions(post.makes->number() - 1, 1);
+        if (!rows) return std::unexpected(rows.error());
+        if (!rows->empty() && rows->front().id.number() == post.makes->number())
+            return fail(Code::conflict,
+                        "the number of a session that it will make is taken: "
+                        "import with --new-ids");
+    }
+    return {};
+}
+
+// A completed session has released it.
+bool Placing::uses_alias() const {
+    return !state().alias.empty() && state().lifecycle != session::Lifecycle::completed;
+}
+
+port::SessionRow Placing::row(bool whole) const {
+    auto out = session_row(state());
+    if (!whole) out.status = "deleted";  // nobody sees it before it is whole
+    if (!whole) out.alias.clear();
+    return out;
+}
+
+port::Append Placing::append(Epoch epoch, port::Frame frame) const {
+    port::Append out;
+    out.session = session_.id;
+    out.epoch = epoch;
+    out.after = frame.first - 1;
+    out.frame = std::move(frame);
+    out.wake_changed = false;
+    return out;
+}
+
+// One for each frame; the last one has all rows.
+std::vector<port::Append> Placing::appends(Epoch epoch, ImportOptions const& options) const {
+    std::vector<port::Append> out;
+    auto const& frames = session_.frames;
+    bool const based = base_ > 0;
+    if (based && begun_ == 0) add_place_of_base(epoch, out);
+    for (std::size_t i = based ? 1 : 0; i < frames.size(); ++i) {
+        if (frames[i].first + frames[i].count - 1 <= begun_) continue;
+        out.push_back(append(epoch, frames[i]));
+        if (based && i == 1) out.back().base = port::BaseRow{frames[0], 0, 0, {}, {}};
+    }
+    if (begun_ == 0) finish_first(out.front());
+    finish_last(out.back(), options);
+    return out;
+}
+
+// Frames that the base then replaces, because a store takes one only in the place of others.
+void Placing::add_place_of_base(Epoch epoch, std::vector<port::Append>& out) const {
+    port::Frame const& base = session_.frames.front();
+    if (base.first > 1)
+        out.push_back(append(epoch, {1, static_cast<std::uint32_t>(base.first - 1), "[]"}));
+    out.push_back(append(epoch, {base.first, base.count, "[]"}));
+}
+
+void Placing::finish_first(port::Append& append) const {
+    append.row = row(false);
+    bool const renamed = session_.id != was_;
+    if (auto const key = created_key(state()); key && !has_created_)
+        append.create_key = key;
+    else if (renamed && !key)
+        append.create_key = import_key(was_);
+}
+
+void Placing::finish_last(port::Append& last, ImportOptions const& options) const {
+    last.row = row(true);
+    last.claims_alias = uses_alias();
+    last.wake_at = wake_at(state());
+    last.wake_changed = true;
+    last.pending = session_.pending;
+    last.keys = session_.keys;
+    last.secrets = session_.secrets;
+    last.posts = session_.posts;
+    last.rules = session_.rules;
+    for (auto const& [seq, bytes] : session_.artifacts) last.artifacts.push_back({seq, bytes});
+    last.snapshot =
+        port::SnapshotRow{state().head, wire::snapshot_format, wire::write_state(state())};
+    json::Writer line;
+    line.begin_object().member("type", "session_imported").member("at", to_ms(options.at));
+    line.member("sessionID", session_.id.text()).member("seq", state().head);
+    line.key("by").begin_object().member("type", "operator").member("name", options.by);
+    line.end_object().member("from", was_.text());
+    last.audit.push_back(line.end_object().take());
+}
+
+Bits128 import_key(SessionId was) { return cut(sha256("import\n" + was.text())); }
+
+bool concerns_session(Code code) {
+    return code == Code::bad_value || code == Code::newer_format || code == Code::conflict ||
+           code == Code::alias_taken || code == Code::too_large || code == Code::wrong_state;
+}
+
+Result<Placed> place(port::Store& store, Placing placing, ImportOptions const& options,
+                     ImportGuard const& guard) {
+    auto const there = placing.find(store);
     if (!there) return std::unexpected(there.error());
     Placed out{*there, placing.has_work()};
     if (*there || options.dry_run) return out;
@@ -308,8 +287,9 @@ Result<Placed> place(port::Store& store, Portable session, SessionId was,
     if (auto const epochs = placing.epochs(); !epochs.empty())
         if (auto done = guard.outlive(*epochs.rbegin()); !done)
             return std::unexpected(std::move(done.error()));
-    if (auto written = placing.write(); !written)
-        return std::unexpected(std::move(written.error()));
+    auto const appends = placing.appends(store.epoch(), options);
+    for (port::AppendResult const& result : store.commit(appends))
+        if (!result) return std::unexpected(result.error());
     return out;
 }
 
