@@ -369,10 +369,6 @@ class Bad(Whole):
         done = self.imports(file='-', status=2, stdin='{"type":"other"}\n')
         self.assertIn('this is no export', done.stderr)
 
-    def test_server_that_runs_keeps_its_directory(self):
-        done = self.imports(target=('--data', self.server.directory), status=4)
-        self.assertIn('in use', done.stderr + done.stdout)
-
 
 class Killed(Whole):
     def test_killed_import_has_whole_sessions(self):

@@ -16,6 +16,10 @@ namespace dormouse::app {
 [[nodiscard]] int restore(cli::RestoreOptions const& options);
 [[nodiscard]] int export_sessions(cli::ExportOptions const& options);
 [[nodiscard]] int import_sessions(cli::ImportOptions const& options);
+// Of an archive (options.archive).
+[[nodiscard]] int verify_archive(cli::VerifyOptions const& options);
+[[nodiscard]] int export_archived(cli::ExportOptions const& options);
+[[nodiscard]] cli::ArchivePrograms archive_programs();
 [[nodiscard]] int compact(cli::CompactOptions const& options);
 [[nodiscard]] int upgrade(cli::UpgradeOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);

@@ -2,14 +2,13 @@
 #include "app/programs.h"
 
 #include "app/complain.h"
-#include "app/stores.h"
+#include "app/views.h"
 #include "base/text/text.h"
 #include "io/clock.h"
 #include "io/fd.h"
 #include "json/json.h"
 #include "runner/transfer/export.h"
 #include "runner/transfer/import.h"
-#include "runtime/stores.h"
 #include "store/memory/memory_store.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/hold.h"
@@ -36,24 +35,6 @@ namespace dormouse::app {
 namespace {
 
 using StorePtr = std::unique_ptr<port::Store>;
-
-Result<void> check_url(std::string const& url) {
-    if (auto right = check_store_flag({.url = url}); !right) return right;
-    if (runtime::is_database(url)) return {};
-    return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
-}
-
-template <class Store> Result<StorePtr> pointer(Result<std::unique_ptr<Store>> opened) {
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    return StorePtr(*std::move(opened));
-}
-
-Result<StorePtr> open_view(cli::ExportOptions const& options) {
-    if (!options.store) return pointer(store::SqliteStore::open_view(options.data));
-    if (auto right = check_url(*options.store); !right)
-        return std::unexpected(std::move(right.error()));
-    return pointer(store::PostgresStore::open_view(*options.store));
-}
 
 Error not_written(int error) {
     return {error == ENOSPC ? Code::store_full : Code::store_unavailable,
@@ -83,7 +64,7 @@ std::string why_it_holds() {
 }
 
 Result<Target> open_database(cli::ImportOptions const& options) {
-    if (auto right = check_url(*options.store); !right)
+    if (auto right = check_database_flag(*options.store); !right)
         return std::unexpected(std::move(right.error()));
     store::PostgresOptions how;
     how.sole = true;
@@ -216,7 +197,8 @@ std::string user_name() {
 }  // namespace
 
 int export_sessions(cli::ExportOptions const& options) {
-    auto const store = open_view(options);
+    if (!options.archive.empty()) return export_archived(options);
+    auto const store = open_view(options.data, options.store);
     if (!store) return complain("export", store.error());
     runner::ExportChoice const choice{options.project, options.sessions, DORMOUSE_RELEASE,
                                       io::SystemClock().now()};

@@ -89,6 +89,7 @@ Result<void> rebuild_files(std::string const& data) {
 
 int verify(cli::VerifyOptions const& options) {
     if (!options.backup.empty()) return verify_backup(options);
+    if (!options.archive.empty()) return verify_archive(options);
     auto const report =
         options.store ? check_database(*options.store) : check_directory(options.data);
     if (!report) return complain("verify", report.error());

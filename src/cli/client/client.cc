@@ -118,6 +118,7 @@ struct Client::Request {
     std::string key = {};  // Idempotency-Key
     bool stream = false;   // text/event-stream
     std::string last_event_id = {};
+    std::string if_match = {};
     Headers headers = {};  // not empty: in place of token and content type
 };
 
@@ -200,6 +201,7 @@ port::HttpRequest Client::encoded(Request const& request) const {
     }
     if (!request.key.empty()) add("Idempotency-Key", '"' + request.key + '"');
     add("Last-Event-ID", request.last_event_id);
+    add("If-Match", request.if_match);
     out.send_once = !repeatable(request.method, request.target, request.key);
     if (!request.stream) return out;
     out.connect_limit = std::exchange(out.total_limit, Duration(0));
@@ -285,8 +287,10 @@ Outcome<Reply> Client::patch(std::string const& target, Json const& body) {
     return ask({.method = "PATCH", .target = target, .body = std::string(body.text())});
 }
 
-Outcome<Reply> Client::remove(std::string const& target) {
-    return ask({.method = "DELETE", .target = target});
+Outcome<Reply> Client::remove(std::string const& target, std::uint64_t seq) {
+    return ask({.method = "DELETE",
+                .target = target,
+                .if_match = seq > 0 ? '"' + std::to_string(seq) + '"' : std::string()});
 }
 
 EventStream Client::open(std::string const& target, std::string const& after) {

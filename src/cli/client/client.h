@@ -87,7 +87,8 @@ public:
     [[nodiscard]] Outcome<Reply> deliver(std::string const& target, Headers const& headers,
                                          std::string const& body);
     [[nodiscard]] Outcome<Reply> patch(std::string const& target, Json const& body);
-    [[nodiscard]] Outcome<Reply> remove(std::string const& target);
+    // `seq`: only if the session's newest event is still this one; 0: whatever it is.
+    [[nodiscard]] Outcome<Reply> remove(std::string const& target, std::uint64_t seq = 0);
     // Returns the body of the reply unchanged; it need not be JSON.
     [[nodiscard]] Outcome<std::string> bytes(std::string const& target);
 

@@ -3,6 +3,9 @@
 // programs that work on a data directory or a configuration directly (serve, verify, config,
 // backup, restore, export, import, compact, sign), and a local HTTP server (listen).
 
+#include <dormouse/id.h>
+#include <dormouse/time.h>
+
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -35,9 +38,10 @@ struct VerifyOptions {
     std::string data;                       // data directory, never empty
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     bool json = false;
-    std::string backup = {};  // a backup, instead of the directory; empty: none
-    std::string key = {};     // its key file; empty: none
-    bool rebuild = false;     // makes the file index of the directory again
+    std::string backup = {};   // a backup, instead of the directory; empty: none
+    std::string key = {};      // its key file; empty: none
+    bool rebuild = false;      // makes the file index of the directory again
+    std::string archive = {};  // a directory of files, instead of the directory; empty: none
 };
 
 struct BackupOptions {
@@ -60,6 +64,37 @@ struct ExportOptions {
     std::optional<std::string> store = {};   // a postgres:// URL, instead of the directory
     std::string project = {};                // empty: all
     std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
+    std::string archive = {};  // a directory of files, instead of a store; empty: none
+};
+
+// Moves completed sessions of a store into files.
+struct ArchiveOptions {
+    std::string data;                       // data directory, never empty
+    std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
+    std::string directory;                  // of the files
+    std::string project = {};               // empty: all
+    Time until{};                           // completed at or before this
+    bool dry_run = false;
+    bool json = false;
+    // Deletes the session from the store, if its newest event is still this one; an error says why
+    // it is still there.
+    std::function<std::expected<void, std::string>(std::string const& session, Seq head)> remove;
+};
+// A session of an archive, as JSON of the API.
+struct ArchivedSession {
+    std::string session;
+    std::vector<std::string> messages;
+};
+struct ArchivePrograms {
+    std::function<int(ArchiveOptions const&)> archive;
+    // An error says what is wrong.
+    std::function<std::expected<ArchivedSession, std::string>(std::string const& directory,
+                                                              std::string const& session)>
+        show;
+    // Sessions of the project; empty: of all.
+    std::function<std::expected<std::vector<std::string>, std::string>(std::string const& directory,
+                                                                       std::string const& project)>
+        list;
 };
 
 struct ImportOptions {
@@ -131,6 +166,7 @@ struct Programs {
     std::function<int(ImportOptions const&)> import_sessions;
     std::function<int(CompactOptions const&)> compact;
     std::function<int(UpgradeOptions const&)> upgrade;
+    ArchivePrograms archives;
     std::function<std::expected<SignedDelivery, Mistakes>(SampleOptions const&)> sign;
     // Runs until SIGINT or SIGTERM.
     std::function<int(ListenOptions const&)> listen;

@@ -147,7 +147,8 @@ Outcome<int> execute(Context const& context, VerifyArgs const& args) {
                                     .json = context.global.json,
                                     .backup = args.backup,
                                     .key = args.key,
-                                    .rebuild = args.rebuild});
+                                    .rebuild = args.rebuild,
+                                    .archive = args.archive});
 }
 
 Outcome<int> execute(Context const& context, BackupArgs const& args) {

@@ -119,6 +119,10 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, RestoreArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, UpgradeArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, ArchiveArgs const& args);
+// archive.cc: of an archive.
+[[nodiscard]] Outcome<int> list_archived(Context const& context, SessionsArgs const& args);
+[[nodiscard]] Outcome<int> show_archived(Context const& context, ShowArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);
@@ -140,6 +144,15 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, AcpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, McpArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ImportArgs const& args);
+// import_running.cc: the server that uses the store an import names: --server, or the one that
+// works on the data directory; nullopt: there is none.
+[[nodiscard]] std::optional<std::string> working_server(Context const& context,
+                                                        std::string const& directory);
+// A client of that server.
+[[nodiscard]] Outcome<Client> connect_to(Context const& context, std::string const& url);
+// Sends an export to the server.
+[[nodiscard]] Outcome<int> import_running(Context const& context, std::string const& url,
+                                          ImportArgs const& args);
 // import_files.cc: `import files DIR`. `agent`: empty: each session's own.
 [[nodiscard]] Outcome<int> import_files(Context const& context, std::string const& folder,
                                         std::string const& agent, bool dry_run);

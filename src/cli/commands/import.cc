@@ -195,6 +195,9 @@ bool is_export(std::string const& path) {
 Outcome<int> import_export(Context const& context, ImportArgs const& args) {
     if (!args.agent.empty())
         return failure(status::usage, "--agent: the sessions of an export keep their agents");
+    if (!args.store)
+        if (auto const url = working_server(context, data_directory(context.global, context.env)))
+            return import_running(context, *url, args);
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.import_sessions({.data = *std::move(directory),

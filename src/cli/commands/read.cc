@@ -99,6 +99,7 @@ Outcome<int> stored_events(Client& client, std::string const& target, std::uint6
 }
 
 Outcome<int> execute(Context const& context, SessionsArgs const& args) {
+    if (!args.archive.empty()) return list_archived(context, args);
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     auto const target = "/api/projects/" + percent_encode(context.global.project) +
@@ -247,6 +248,7 @@ Outcome<int> execute(Context const& context, ToolsArgs const&) {
 }
 
 Outcome<int> execute(Context const& context, ShowArgs const& args) {
+    if (!args.archive.empty()) return show_archived(context, args);
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     auto const id = args.id.empty() ? pick_session(context, *client)

@@ -317,7 +317,6 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<DeviceSource, DeviceList, DeviceTest>();
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
     describe<port::AgentEntry, ToolEntry, RepairAnswer, ProjectEntry>();
-    describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport>();
     describe<RedactionAnswer>();
     describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport, WholeSessions>();
     describe<Start, NodeEntry, AuditEntry, AuditPage>();

@@ -79,6 +79,7 @@ Grammar::Grammar(std::string const& version) {
     add_faces();
     add_import();
     add_export();
+    add_archive();
     add_shell();
     group_commands();
 }
@@ -95,7 +96,7 @@ void Grammar::group_commands() {
         {"Mail between agents", "mail sent inbox release"},
         {"Look into it", "status timeline explain doctor"},
         {"Servers and who may call", "login context token link"},
-        {"Data", "backup restore verify retention redact import export compact upgrade"},
+        {"Data", "backup restore verify retention redact import export archive compact upgrade"},
         {"For programs and shells", "acp mcp completion man bench"},
     };
     for (auto const& [heading, names] : groups)
@@ -218,9 +219,15 @@ void Grammar::add_checks() {
         v->add_option("--backup", verify->backup, "A backup instead of the data directory")
             ->type_name("DIR")
             ->excludes(store);
+    auto* const files =
+        v->add_option("--archive", verify->archive, "An archive instead of the data directory")
+            ->type_name("DIR")
+            ->excludes(store)
+            ->excludes(backup);
     v->add_flag("--rebuild", verify->rebuild, "Afterwards make the files of --index files again")
         ->excludes(store)
-        ->excludes(backup);
+        ->excludes(backup)
+        ->excludes(files);
     v->add_option("--key", verify->key, "Key of an encrypted backup")
         ->type_name("FILE")
         ->needs(backup);
@@ -388,6 +395,28 @@ void Grammar::add_export() {
     e->add_flag("--events", args->events,
                 "Only events and artifacts, from a server: for reading, not for import")
         ->excludes(store);
+    e->add_option("--archive", args->archive, "Out of an archive instead of a store")
+        ->type_name("DIR")
+        ->excludes(store);
+}
+
+void Grammar::add_archive() {
+    auto const args = std::make_shared<ArchiveArgs>();
+    auto* const a = add("archive", "Move completed sessions into files, which show still reads",
+                        "dormouse archive ./archive --completed-after 90d\n"
+                        "  dormouse show ses_AAAAAAE --archive ./archive",
+                        args);
+    a->add_option("directory", args->directory, "Of the files; is made if it does not exist")
+        ->type_name("DIR")
+        ->required();
+    a->add_option("--completed-after", args->completed_after,
+                  "Sessions that completed longer ago than this")
+        ->type_name("TIME")
+        ->required();
+    a->add_option("--store", args->store, "postgres://… instead of the data directory")
+        ->type_name("URL");
+    a->add_flag("--all-projects", args->all_projects, "Of all projects");
+    a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
 }
 
 void Grammar::add_shell() {
@@ -496,7 +525,8 @@ bool prints_itself(Command const& command) {
            std::holds_alternative<VerifyArgs>(command) ||
            std::holds_alternative<BackupArgs>(command) ||
            std::holds_alternative<RestoreArgs>(command) ||
-           std::holds_alternative<CompactArgs>(command);
+           std::holds_alternative<CompactArgs>(command) ||
+           std::holds_alternative<ArchiveArgs>(command);
 }
 
 }  // namespace

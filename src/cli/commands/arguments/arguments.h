@@ -41,9 +41,11 @@ struct PromptArgs {
 struct SessionsArgs {
     int limit = 20;
     bool all = false;
+    std::string archive = {};  // the directory of one, instead of a server; empty: none
 };
 struct ShowArgs {
-    std::string id;  // of a session or a pending call
+    std::string id;            // of a session or a pending call
+    std::string archive = {};  // the directory of one, instead of a server; empty: none
 };
 struct TailArgs {
     std::string session;
@@ -268,7 +270,8 @@ struct VerifyArgs {
     std::optional<std::string> store = {};
     std::string backup = {};  // a directory, instead of the data directory
     std::string key = {};
-    bool rebuild = false;  // the file index, after the checks
+    bool rebuild = false;      // the file index, after the checks
+    std::string archive = {};  // a directory of files, instead of the data directory
 };
 struct BackupArgs {
     std::string target = {};  // "-": standard output
@@ -347,12 +350,21 @@ struct ImportArgs {
     bool new_ids = false;
     bool start = false;
 };
+// Moves completed sessions into files.
+struct ArchiveArgs {
+    std::string directory = {};
+    std::string completed_after = {};  // as written
+    std::optional<std::string> store = {};
+    bool all_projects = false;
+    bool dry_run = false;
+};
 // Prints sessions as JSON lines.
 struct ExportArgs {
     std::vector<std::string> sessions = {};  // empty: all of the project
     std::optional<std::string> store = {};
     bool all_projects = false;
-    bool events = false;  // for reading, from a server
+    bool events = false;       // for reading, from a server
+    std::string archive = {};  // the directory of one, instead of a store; empty: none
 };
 struct CompactArgs {
     std::optional<std::string> store = {};
@@ -389,7 +401,7 @@ using Command =
                  AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs,
                  HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
                  TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs,
-                 UpgradeArgs>;
+                 UpgradeArgs, ArchiveArgs>;
 
 struct Invocation {
     Global global;

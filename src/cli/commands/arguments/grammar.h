@@ -54,6 +54,7 @@ private:
     void add_backup();
     void add_compact();
     void add_upgrade();
+    void add_archive();
     void add_import();
     void add_export();
     void add_shell();

@@ -1,0 +1,24 @@
+#pragma once
+// Sessions of an archive, read.
+
+#include "cli/commands/cli.h"
+#include "runner/transfer/live.h"
+
+#include <dormouse/error.h>
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dormouse::app {
+
+// The session of these lines, checked as an import does.
+[[nodiscard]] Result<runner::Arrival> read_archived(std::string_view lines);
+
+[[nodiscard]] std::expected<cli::ArchivedSession, std::string> show_archived(
+    std::string const& directory, std::string const& name);
+[[nodiscard]] std::expected<std::vector<std::string>, std::string> list_archived(
+    std::string const& directory, std::string const& project);
+
+}  // namespace dormouse::app
