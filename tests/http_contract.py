@@ -81,6 +81,7 @@ ROUTES = [
     ('GET', '/api/doctor'),
     ('POST', '/api/doctor/repair'),
     ('POST', '/api/release'),
+    ('POST', '/api/import'),
     ('POST', '/api/reload'),
     ('GET', '/api/audit'),
     ('GET', '/api/nodes'),

@@ -225,6 +225,8 @@ Result<File> Writer::write(std::string const& project, Time month, std::string r
         if (!*session) break;
         Entry entry = std::move((*session)->entry);
         std::string const bytes = gzip((*session)->lines);
+        if (auto const back = gunzip(bytes, session_bytes_max); !back || *back != (*session)->lines)
+            return fail(Code::internal, entry.id.text() + " cannot be compressed");
         entry.offset = data->size();
         entry.bytes = bytes.size();
         entry.digest = digest_text(sha256(bytes));

@@ -32,10 +32,11 @@ std::uint32_t little_endian(std::string_view bytes) {
     return out;
 }
 
-// Passes `in` through `stream` until its end; false: it is damaged, or longer than `bytes_max`.
+// Passes `in` through `stream` until its end; false: it is damaged, or longer than `bytes_max`. Up
+// to `left` bytes follow the end: Beast's decoder may want more bits than the last code has.
 template <class Stream>
 bool pass(Stream& stream, zlib::Flush flush, std::string_view in, std::uint64_t bytes_max,
-          std::string& out) {
+          std::size_t left, std::string& out) {
     std::array<char, 64 * 1024> piece{};
     zlib::z_params at;
     at.next_in = in.data();
@@ -48,7 +49,7 @@ bool pass(Stream& stream, zlib::Flush flush, std::string_view in, std::uint64_t 
         std::size_t const made = piece.size() - at.avail_out;
         if (out.size() + made > bytes_max) return false;
         out.append(piece.data(), made);
-        if (error == zlib::error::end_of_stream) return at.avail_in == 0;
+        if (error == zlib::error::end_of_stream) return at.avail_in <= left;
         if (error || (made == 0 && at.avail_in == 0)) return false;
     }
 }
@@ -60,7 +61,7 @@ std::unexpected<Error> damaged() { return fail(Code::bad_value, "its bytes are d
 std::string gzip(std::string_view text) {
     std::string out(header.begin(), header.end());
     zlib::deflate_stream stream;
-    (void)pass(stream, zlib::Flush::finish, text, UINT64_MAX, out);
+    (void)pass(stream, zlib::Flush::finish, text, UINT64_MAX, 0, out);
     put_little_endian(checksum(text), out);
     put_little_endian(static_cast<std::uint32_t>(text.size()), out);
     return out;
@@ -71,10 +72,10 @@ Result<std::string> gunzip(std::string_view member, std::uint64_t bytes_max) {
     if (member.size() < header.size() + trailer_bytes || !member.starts_with(begin))
         return damaged();
     auto const trailer = member.substr(member.size() - trailer_bytes);
-    auto const data = member.substr(begin.size(), member.size() - begin.size() - trailer_bytes);
+    auto const data = member.substr(begin.size());
     std::string out;
     zlib::inflate_stream stream;
-    if (!pass(stream, zlib::Flush::sync, data, bytes_max, out)) {
+    if (!pass(stream, zlib::Flush::sync, data, bytes_max, trailer_bytes, out)) {
         if (out.size() + (64 * 1024) > bytes_max)
             return fail(Code::too_large,
                         "it has more than " + std::to_string(bytes_max) + " bytes, or is damaged");
