@@ -71,6 +71,8 @@ Grammar::Grammar(std::string const& version) {
     add_life();
     add_mail();
     add_checks();
+    add_compact();
+    add_upgrade();
     add_configuration();
     add_access();
     add_login();
@@ -232,8 +234,6 @@ void Grammar::add_checks() {
         ->type_name("FILE")
         ->needs(backup);
     add_backup();
-    add_compact();
-    add_upgrade();
 }
 
 void Grammar::add_backup() {
