@@ -54,6 +54,9 @@ def leave_out(reason):
     """Skips the test, class or module because it cannot run here."""
     raise unittest.SkipTest(reason)
 
+# With a key, all test servers encrypt what they store.
+ENCRYPTED = os.environ.get('DORMOUSE_TEST_KEY')
+
 
 def environment(**more):
     """Returns the environment without variables that would lead the binary to another server, token
@@ -179,6 +182,12 @@ class Server(Stored):
         self.log = pathlib.Path(self.own) / 'log'
         self.arguments = list(arguments)
         self.environment = environment(**(env or {}))
+        self.key_env = None  # the variable with the keys of its store
+        if ENCRYPTED and not {'--key-env', 'memory'} & set(self.arguments):
+            self.arguments += ['--key-env', 'KEY_OF_TESTS']
+            self.environment['KEY_OF_TESTS'] = ENCRYPTED
+        if '--key-env' in self.arguments:
+            self.key_env = self.arguments[self.arguments.index('--key-env') + 1]
         self.store = self.database_of(self.arguments)
         self.beside = None  # another server on the same store, once this one runs
         self.process = None
@@ -341,7 +350,8 @@ class Server(Stored):
     def checked(self, *options):
         """Runs `dormouse verify` on its store."""
         store = ['--store', self.store] if self.store else ['--data', self.directory]
-        return run('verify', *store, *options, timeout=120)
+        key = ['--key-env', self.key_env] if self.key_env else []
+        return run('verify', *store, *key, *options, timeout=120, env=self.environment)
 
     def clean(self):
         if self.beside:

@@ -203,7 +203,7 @@ Result<Report> run(cli::ArchiveOptions const& options) {
     }
     auto known = open_known(options.directory);
     if (!known) return std::unexpected(std::move(known.error()));
-    auto const store = open_view(options.data, options.store);
+    auto const store = open_view(options.data, options.store, options.key_env);
     if (!store) return std::unexpected(store.error());
     auto const groups = groups_of(**store, options);
     if (!groups) return std::unexpected(groups.error());

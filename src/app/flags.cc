@@ -4,7 +4,9 @@
 #include "app/stores.h"
 #include "config/values.h"
 
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace dormouse::app {
@@ -22,8 +24,16 @@ Result<void> apply_flags(cli::ServeOptions const& options, config::Server& serve
     if (options.store) {
         store = {.url = *options.store,
                  .node = std::move(store.node),
+                 .encryption_key = std::move(store.encryption_key),
                  .indexes = std::move(store.indexes)};
         if (auto right = check_store_flag(store); !right) return right;
+    }
+    if (!options.key_env.empty()) {
+        char const* const value = std::getenv(options.key_env.c_str());
+        if (!value)
+            return fail(Code::bad_value,
+                        "the variable " + options.key_env + " of --key-env is not set");
+        store.encryption_key = config::Secret{options.key_env, value};
     }
     if (options.public_url) {
         server.public_url = *options.public_url;

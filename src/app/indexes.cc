@@ -32,6 +32,10 @@ Result<void> check_secret_index(config::Store const& store) {
 Result<std::vector<IndexPlan>> make_indexes(config::Store const& store, std::string const& data) {
     std::set<std::string> places(store.indexes.begin(), store.indexes.end());
     if (store.secret_index) places.insert(store.secret_index->value);
+    if (store.encryption_key && !places.empty())
+        return fail(Code::bad_value,
+                    "an index is not supported with encryption_key_env of [store], because it is "
+                    "not encrypted: remove index, index_url_env or --index, or the key");
     std::vector<IndexPlan> out;
     for (std::string const& place : places) {
         if (place == "files") {

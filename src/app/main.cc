@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
         argc, argv,
         {serve, dormouse::app::verify, dormouse::app::config, dormouse::app::backup,
          dormouse::app::restore, dormouse::app::export_sessions, dormouse::app::import_sessions,
-         dormouse::app::compact, dormouse::app::upgrade, dormouse::app::archive_programs(),
-         dormouse::app::sign_sample,
-         dormouse::app::listen, DORMOUSE_VERSION});
+         dormouse::app::compact, dormouse::app::upgrade, dormouse::app::rekey,
+         dormouse::app::archive_programs(), dormouse::app::sign_sample, dormouse::app::listen,
+         DORMOUSE_VERSION});
 }

@@ -22,6 +22,7 @@ namespace dormouse::app {
 [[nodiscard]] cli::ArchivePrograms archive_programs();
 [[nodiscard]] int compact(cli::CompactOptions const& options);
 [[nodiscard]] int upgrade(cli::UpgradeOptions const& options);
+[[nodiscard]] int rekey(cli::RekeyOptions const& options);
 [[nodiscard]] int config(cli::ConfigOptions const& options);
 [[nodiscard]] int listen(cli::ListenOptions const& options);
 [[nodiscard]] std::expected<cli::SignedDelivery, cli::Mistakes> sign_sample(

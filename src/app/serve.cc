@@ -477,6 +477,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
     if (!control) return complain(control.error());
     world.clock_control = *std::move(control);
+    auto keys = master_keys(config->store);
+    if (!keys) return complain(keys.error());
     auto node = node_name(config->store, options.data);
     if (!node) return complain(node.error());
     auto opened = runtime::open_store({.place = store_place(config->store, options.data),
@@ -487,7 +489,8 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
                                        .signal = store_signal(config->store),
                                        .config = names_digest(*config),
                                        .changes = copies->changes,
-                                       .node = node->text});
+                                       .node = node->text,
+                                       .keys = *std::move(keys)});
     if (!opened) return complain(opened.error());
     if (auto added = add_channel(config->store, *opened); !added) return complain(added.error());
     auto secrets = load_secrets(options.data, *config, *opened);

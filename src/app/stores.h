@@ -3,9 +3,11 @@
 
 #include "config/config.h"
 #include "port/shared_store.h"
+#include "store/sealed/master_keys.h"
 
 #include <dormouse/error.h>
 
+#include <optional>
 #include <string>
 
 namespace dormouse::app {
@@ -25,6 +27,11 @@ namespace dormouse::app {
 [[nodiscard]] port::Signal store_signal(config::Store const& store);
 // Digest in hex of the names that all servers must know which share a store.
 [[nodiscard]] std::string names_digest(config::Config const& config);
+
+// The keys that encrypt contents; nullopt: they are not encrypted. No error contains a key.
+[[nodiscard]] Result<std::optional<store::MasterKeys>> master_keys(config::Store const& store);
+// Those in the variable that --key-env of a command names; empty: none.
+[[nodiscard]] Result<std::optional<store::MasterKeys>> master_keys(std::string const& variable);
 
 // For people and logs: "sqlite", "memory", or the database without user and password.
 [[nodiscard]] std::string store_name(config::Store const& store);

@@ -34,7 +34,7 @@ namespace dormouse::app {
 
 namespace {
 
-using StorePtr = std::unique_ptr<port::Store>;
+using StorePtr = std::shared_ptr<port::Store>;
 
 Error not_written(int error) {
     return {error == ENOSPC ? Code::store_full : Code::store_unavailable,
@@ -74,7 +74,9 @@ Result<Target> open_database(cli::ImportOptions const& options) {
     auto opened = store::PostgresStore::open(*options.store, how);
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto* const store = opened->get();
-    Target out{*std::move(opened), {}};
+    auto readable = decrypted(std::move(opened), options.key_env);
+    if (!readable) return std::unexpected(std::move(readable.error()));
+    Target out{*std::move(readable), {}};
     out.guard.hold = [store] { return store->hold(why_it_holds()); };
     if (options.start) out.guard.hold = started_anyway;
     out.guard.outlive = [](Epoch) {
@@ -87,11 +89,13 @@ Result<Target> open_database(cli::ImportOptions const& options) {
 
 Result<Target> open_directory(cli::ImportOptions const& options) {
     bool const there = std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db");
-    if (options.dry_run && !there) return Target{std::make_unique<store::MemoryStore>(), {}};
+    if (options.dry_run && !there) return Target{std::make_shared<store::MemoryStore>(), {}};
     auto opened = store::SqliteStore::open(options.data);
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto* const store = opened->get();
-    Target out{*std::move(opened), {}};
+    auto readable = decrypted(std::move(opened), options.key_env);
+    if (!readable) return std::unexpected(std::move(readable.error()));
+    Target out{*std::move(readable), {}};
     out.guard.outlive = [store](Epoch epoch) { return store->raise_epoch(epoch); };
     out.guard.hold = [place = options.data]() -> Result<void> {
         if (store::sqlite::is_held(place)) return {};
@@ -198,7 +202,7 @@ std::string user_name() {
 
 int export_sessions(cli::ExportOptions const& options) {
     if (!options.archive.empty()) return export_archived(options);
-    auto const store = open_view(options.data, options.store);
+    auto const store = open_view(options.data, options.store, options.key_env);
     if (!store) return complain("export", store.error());
     runner::ExportChoice const choice{options.project, options.sessions, DORMOUSE_RELEASE,
                                       io::SystemClock().now()};

@@ -8,6 +8,7 @@
 #include "runtime/stores.h"
 #include "store/files/file_index.h"
 #include "store/postgres/postgres_store.h"
+#include "store/sealed/structure.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <cstdio>
@@ -48,39 +49,80 @@ void print_text(runner::VerifyReport const& report) {
                 static_cast<unsigned long long>(report.events), report.findings.size());
 }
 
-template <class Store> Result<runner::VerifyReport> check(Result<std::unique_ptr<Store>> opened) {
+void print_progress(std::uint64_t sessions) {
+    if (sessions % 100'000 == 0)
+        std::fprintf(stderr, "verify: %llu sessions\n", static_cast<unsigned long long>(sessions));
+}
+
+// Compares the checksums of encrypted contents, without their keys.
+Result<runner::VerifyReport> check_encrypted(port::Store& store) {
+    std::fprintf(stderr,
+                 "verify: the contents are encrypted, so only the checksums of events and "
+                 "snapshots are compared; --key-env NAME checks all\n");
+    runner::VerifyReport out;
+    for (std::uint64_t after = 0;;) {
+        auto const rows = store.all_sessions(after, 1'000);
+        if (!rows) return std::unexpected(rows.error());
+        if (rows->empty()) return out;
+        for (port::SessionRow const& row : *rows) {
+            after = row.id.number();
+            print_progress(++out.sessions);
+            auto const count = store::count_events(store, row.id);
+            if (!count) out.findings.push_back({row.id, count.error().detail});
+            out.events += count.value_or(0);
+        }
+    }
+}
+
+template <class Store>
+Result<runner::VerifyReport> check_contents(std::shared_ptr<Store> const& store,
+                                            std::string const& key_env) {
+    auto const masters = master_keys(key_env);
+    if (!masters) return std::unexpected(masters.error());
+    auto const rows = store->data_keys();
+    if (!rows) return std::unexpected(rows.error());
+    if (!rows->empty() && !*masters) return check_encrypted(*store);
+    auto const readable = runtime::readable(store, *store, *masters);
+    if (!readable) return std::unexpected(readable.error());
+    return runner::verify(**readable, print_progress);
+}
+
+template <class Store>
+Result<runner::VerifyReport> check(Result<std::unique_ptr<Store>> opened,
+                                   std::string const& key_env) {
     if (!opened) return std::unexpected(std::move(opened.error()));
-    auto& store = **opened;
-    auto report = runner::verify(store, [](std::uint64_t sessions) {
-        if (sessions % 100'000 == 0)
-            std::fprintf(stderr, "verify: %llu sessions\n",
-                         static_cast<unsigned long long>(sessions));
-    });
+    std::shared_ptr<Store> const store = *std::move(opened);
+    auto report = check_contents(store, key_env);
     if (!report) return report;
-    auto places = store.feed_and_audit_findings();
+    auto places = store->feed_and_audit_findings();
     if (!places) return std::unexpected(std::move(places.error()));
     for (std::string& place : *places) report->findings.push_back({{}, std::move(place)});
     return report;
 }
 
-Result<runner::VerifyReport> check_database(std::string const& url) {
+Result<runner::VerifyReport> check_database(std::string const& url, std::string const& key_env) {
     if (auto right = check_store_flag({.url = url}); !right)
         return std::unexpected(std::move(right.error()));
     if (!runtime::is_database(url))
         return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
-    return check(store::PostgresStore::open_view(url));
+    return check(store::PostgresStore::open_view(url), key_env);
 }
 
-Result<runner::VerifyReport> check_directory(std::string const& data) {
+Result<runner::VerifyReport> check_directory(std::string const& data, std::string const& key_env) {
     // Opening would create a missing database; verify must only read.
     if (!std::filesystem::exists(std::filesystem::path(data) / "dormouse.db"))
         return fail(Code::not_found, "dormouse.db not found in " + data + "; set --data DIR");
-    return check(store::SqliteStore::open(data));
+    return check(store::SqliteStore::open(data), key_env);
 }
 
 Result<void> rebuild_files(std::string const& data) {
     auto const opened = store::SqliteStore::open(data);
     if (!opened) return std::unexpected(opened.error());
+    auto const keys = (*opened)->data_keys();
+    if (!keys) return std::unexpected(keys.error());
+    if (!keys->empty())
+        return fail(Code::wrong_state,
+                    "the contents of the store are encrypted, and files of an index are not");
     store::FileIndex files(data);
     return index::rebuild(**opened, files);
 }
@@ -90,8 +132,8 @@ Result<void> rebuild_files(std::string const& data) {
 int verify(cli::VerifyOptions const& options) {
     if (!options.backup.empty()) return verify_backup(options);
     if (!options.archive.empty()) return verify_archive(options);
-    auto const report =
-        options.store ? check_database(*options.store) : check_directory(options.data);
+    auto const report = options.store ? check_database(*options.store, options.key_env)
+                                      : check_directory(options.data, options.key_env);
     if (!report) return complain("verify", report.error());
     if (options.rebuild)
         if (auto const made = rebuild_files(options.data); !made)

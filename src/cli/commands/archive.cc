@@ -44,6 +44,7 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
                            .directory = args.directory,
                            .project = args.all_projects ? std::string() : context.global.project,
                            .until = wall_clock() - Duration(static_cast<std::int64_t>(*age)),
+                           .key_env = args.key_env,
                            .dry_run = args.dry_run,
                            .json = context.global.json,
                            .remove = {}};

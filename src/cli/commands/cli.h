@@ -1,7 +1,7 @@
 #pragma once
 // The entry point of the command line. It reaches a server over HTTP only; main passes in the
 // programs that work on a data directory or a configuration directly (serve, verify, config,
-// backup, restore, export, import, compact, sign), and a local HTTP server (listen).
+// backup, restore, export, import, compact, rekey, sign), and a local HTTP server (listen).
 
 #include <dormouse/id.h>
 #include <dormouse/time.h>
@@ -26,6 +26,7 @@ struct ServeOptions {
     std::optional<std::string> listen;
     std::optional<std::string> store;  // sqlite | memory | postgres://…
     std::vector<std::string> indexes;  // files | redis://…
+    std::string key_env = {};          // the variable with the keys of the store
     bool relaxed = false;              // accept a PostgreSQL server that can lose results
     std::vector<std::string> allowed_hosts;
     std::vector<std::string> allowed_origins;
@@ -42,6 +43,8 @@ struct VerifyOptions {
     std::string key = {};      // its key file; empty: none
     bool rebuild = false;      // makes the file index of the directory again
     std::string archive = {};  // a directory of files, instead of the directory; empty: none
+    // The variable with the keys of an encrypted store; empty: none.
+    std::string key_env = {};
 };
 
 struct BackupOptions {
@@ -65,6 +68,7 @@ struct ExportOptions {
     std::string project = {};                // empty: all
     std::vector<std::string> sessions = {};  // ids or their beginnings; empty: all of the project
     std::string archive = {};  // a directory of files, instead of a store; empty: none
+    std::string key_env = {};  // as VerifyOptions::key_env
 };
 
 // Moves completed sessions of a store into files.
@@ -74,6 +78,7 @@ struct ArchiveOptions {
     std::string directory;                  // of the files
     std::string project = {};               // empty: all
     Time until{};                           // completed at or before this
+    std::string key_env = {};               // as VerifyOptions::key_env
     bool dry_run = false;
     bool json = false;
     // Deletes the session from the store, if its newest event is still this one; an error says why
@@ -105,6 +110,7 @@ struct ImportOptions {
     bool dry_run = false;
     bool start = false;  // also sessions that a server continues at once
     bool json = false;
+    std::string key_env = {};  // as VerifyOptions::key_env
 };
 
 struct CompactOptions {
@@ -116,6 +122,13 @@ struct CompactOptions {
 struct UpgradeOptions {
     std::string store;    // a postgres:// URL
     bool finish = false;  // else only says how far the upgrade is
+    bool json = false;
+};
+
+struct RekeyOptions {
+    std::string data;                       // data directory that no server uses, never empty
+    std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
+    std::string key_env = {};               // as VerifyOptions::key_env
     bool json = false;
 };
 
@@ -166,6 +179,7 @@ struct Programs {
     std::function<int(ImportOptions const&)> import_sessions;
     std::function<int(CompactOptions const&)> compact;
     std::function<int(UpgradeOptions const&)> upgrade;
+    std::function<int(RekeyOptions const&)> rekey;
     ArchivePrograms archives;
     std::function<std::expected<SignedDelivery, Mistakes>(SampleOptions const&)> sign;
     // Runs until SIGINT or SIGTERM.

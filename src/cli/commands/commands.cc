@@ -148,7 +148,8 @@ Outcome<int> execute(Context const& context, VerifyArgs const& args) {
                                     .backup = args.backup,
                                     .key = args.key,
                                     .rebuild = args.rebuild,
-                                    .archive = args.archive});
+                                    .archive = args.archive,
+                                    .key_env = args.key_env});
 }
 
 Outcome<int> execute(Context const& context, BackupArgs const& args) {
@@ -170,6 +171,15 @@ Outcome<int> execute(Context const& context, CompactArgs const& args) {
 Outcome<int> execute(Context const& context, UpgradeArgs const& args) {
     return context.programs.upgrade(
         {.store = args.store, .finish = args.finish, .json = context.global.json});
+}
+
+Outcome<int> execute(Context const& context, RekeyArgs const& args) {
+    auto directory = needed_data_directory(context.global, context.env);
+    if (!directory) return std::unexpected(directory.error());
+    return context.programs.rekey({.data = *std::move(directory),
+                                   .store = args.store,
+                                   .key_env = args.key_env,
+                                   .json = context.global.json});
 }
 
 // A copy must not get into the default directory by an omission.

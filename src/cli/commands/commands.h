@@ -123,6 +123,7 @@ struct Found {
 // archive.cc: of an archive.
 [[nodiscard]] Outcome<int> list_archived(Context const& context, SessionsArgs const& args);
 [[nodiscard]] Outcome<int> show_archived(Context const& context, ShowArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, RekeyArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, ManArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompletionArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CandidatesArgs const& args);

@@ -153,7 +153,8 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
         {.data = *std::move(directory),
          .store = args.store,
          .project = args.all_projects ? std::string() : context.global.project,
-         .sessions = args.sessions});
+         .sessions = args.sessions,
+         .key_env = args.key_env});
 }
 
 }  // namespace dormouse::cli

@@ -206,7 +206,8 @@ Outcome<int> import_export(Context const& context, ImportArgs const& args) {
                                              .new_ids = args.new_ids,
                                              .dry_run = args.dry_run,
                                              .start = args.start,
-                                             .json = context.global.json});
+                                             .json = context.global.json,
+                                             .key_env = args.key_env});
 }
 
 }  // namespace

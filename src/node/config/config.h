@@ -63,6 +63,8 @@ struct Store {
     std::string signal_url = {};               // of a Redis server; empty: not named
     std::optional<Secret> secret_signal = {};  // instead of `signal_url`; may contain a password
     std::string node = {};  // of this server among those that share the database; empty: not named
+    // Master keys that encrypt contents; nullopt: they are not encrypted.
+    std::optional<Secret> encryption_key = {};
     std::vector<std::string> indexes = {};    // "files", or the address of a Redis server
     std::optional<Secret> secret_index = {};  // one more address; it may contain a password
     friend bool operator==(Store const&, Store const&) = default;

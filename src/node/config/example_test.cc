@@ -32,6 +32,7 @@ TestWorld world_of_the_example() {
                                    "ANTHROPIC_API_KEY",
                                    "GEMINI_API_KEY",
                                    "TEAM_KEY",
+                                   "DORMOUSE_ENCRYPTION_KEY",
                                    "GH_TOKEN",
                                    "DEPLOY_SECRET",
                                    "DEPLOY_WEBHOOK_SECRET",

@@ -31,6 +31,11 @@ inline constexpr Key store_rows[] = {
                        "another one; it stays the same. Default: the file node in the data "
                        "directory, which the first start writes.")
         .like("web1"),
+    text<&Store::encryption_key>("encryption_key_env", variable,
+                                 "The variable with the key that encrypts what sessions contain: "
+                                 "base64 of 32 bytes. Several keys are separated by commas: the "
+                                 "first one encrypts, all of them decrypt.")
+        .like("DORMOUSE_ENCRYPTION_KEY"),
     texts<&Store::indexes>("index", index_place,
                            "What is written beside the store for other programs: \"files\", JSON "
                            "files in the data directory; redis://HOST:PORT/DATABASE.")

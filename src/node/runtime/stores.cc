@@ -5,6 +5,8 @@
 #include "store/memory/memory_store.h"
 #include "store/postgres/address.h"
 #include "store/postgres/postgres_store.h"
+#include "store/sealed/sealed_store.h"
+#include "store/sealed/sealer.h"
 #include "store/sqlite/hold.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -54,12 +56,69 @@ Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self 
         for (auto const& [epoch, row] : *now) {
             auto const before = first->find(epoch);
             if (before != first->end() && before->second.counter == row.counter) continue;
-            return fail(Code::wrong_state,
-                        "The process " + row.name +
-                            " works on this database with other agents, tools or gates: all "
-                            "processes that share one must have the same, or use ?schema=NAME");
+            return fail(
+                Code::wrong_state,
+                "The process " + row.name +
+                    " works on this database with other agents, tools or gates, or only one "
+                    "of both encrypts: all processes that share one must have the same, or "
+                    "use ?schema=NAME");
         }
     }
+    return {};
+}
+
+Result<bool> is_empty(port::Store& store) {
+    if (store.next_session_number() > 1) return false;
+    auto const kept = store.kept(1);
+    if (!kept) return std::unexpected(kept.error());
+    auto const devices = store.devices();
+    if (!devices) return std::unexpected(devices.error());
+    return kept->empty() && devices->empty();
+}
+
+// A store that holds encrypted contents, and no key.
+Result<void> refuse_encrypted(port::DataKeyStore& keys) {
+    auto const rows = keys.data_keys();
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->empty()) return {};
+    return fail(Code::wrong_state,
+                "The contents of the store are encrypted with the master key " +
+                    rows->back().master +
+                    ": name the variable that holds it, by encryption_key_env in [store], or of "
+                    "a command by --key-env");
+}
+
+// Null: nothing is encrypted.
+Result<std::unique_ptr<store::Sealer>> sealer_of(port::Store& store, port::DataKeyStore& keys,
+                                                 std::optional<store::MasterKeys> const& masters) {
+    if (!masters) {
+        if (auto plain = refuse_encrypted(keys); !plain)
+            return std::unexpected(std::move(plain.error()));
+        return nullptr;
+    }
+    auto const empty = is_empty(store);
+    if (!empty) return std::unexpected(empty.error());
+    return store::Sealer::make(*masters, keys, std::make_unique<io::SystemEntropy>(), *empty);
+}
+
+// The first data key exists before another process looks whether the store is encrypted.
+Result<void> protect(OpenedStore& opened, std::unique_ptr<store::Sealer> sealer) {
+    if (!sealer) return {};
+    if (auto ready = sealer->prepare(); !ready) return ready;
+    auto sealed = std::make_unique<store::SealedStore>(std::move(opened.store), opened.shared,
+                                                       std::move(sealer));
+    opened.shared = sealed->shared_store();
+    opened.store = std::move(sealed);
+    return {};
+}
+
+// Before the store is opened, because opening it counts the epoch. A store that cannot be read yet
+// is judged when it is open.
+Result<void> check_keys(StoreChoice const& choice) {
+    auto const view = store::SqliteStore::open_view(choice.place);
+    if (!view) return {};
+    auto const sealer = sealer_of(**view, **view, choice.keys);
+    if (!sealer) return std::unexpected(sealer.error());
     return {};
 }
 
@@ -76,6 +135,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto warnings = (*opened)->warnings();
     port::SharedStore* const shared = choice.shared ? opened->get() : nullptr;
+    auto sealer = sealer_of(**opened, **opened, choice.keys);
+    if (!sealer) return std::unexpected(std::move(sealer.error()));
     std::optional<Time> at_boot;
     if (shared) {
         auto const same =
@@ -92,6 +153,8 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
                     .clock_at_boot = at_boot,
                     .warnings = std::move(warnings)};
     if (*held) out.release = [store] { return store->end_hold(); };
+    if (auto done = protect(out, *std::move(sealer)); !done)
+        return std::unexpected(std::move(done.error()));
     return out;
 }
 
@@ -103,13 +166,30 @@ Result<OpenedStore> open_store(StoreChoice const& choice) {
         return fail(Code::bad_value,
                     "There is no such store: name a directory, :memory: or "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME.");
+    if (choice.place == ":memory:" && choice.keys)
+        return fail(Code::bad_value,
+                    "A store in memory has nothing to encrypt: remove encryption_key_env");
     if (choice.place == ":memory:") return OpenedStore{std::make_unique<store::MemoryStore>()};
+    if (auto right = check_keys(choice); !right) return std::unexpected(std::move(right.error()));
     auto opened = store::SqliteStore::open(choice.place, {.changes = choice.changes});
     if (!opened) return std::unexpected(std::move(opened.error()));
+    auto sealer = sealer_of(**opened, **opened, choice.keys);
+    if (!sealer) return std::unexpected(std::move(sealer.error()));
     OpenedStore out{*std::move(opened)};
     if (store::sqlite::is_held(choice.place))
         out.release = [place = choice.place] { return store::sqlite::remove_hold(place); };
+    if (auto done = protect(out, *std::move(sealer)); !done)
+        return std::unexpected(std::move(done.error()));
     return out;
+}
+
+Result<std::shared_ptr<port::Store>> readable(std::shared_ptr<port::Store> store,
+                                              port::DataKeyStore& keys,
+                                              std::optional<store::MasterKeys> const& masters) {
+    auto sealer = sealer_of(*store, keys, masters);
+    if (!sealer) return std::unexpected(std::move(sealer.error()));
+    if (!*sealer) return store;
+    return std::make_shared<store::SealedStore>(std::move(store), nullptr, *std::move(sealer));
 }
 
 bool is_database(std::string_view place) {

@@ -1,8 +1,10 @@
 #pragma once
 // Opens the store that a setting names.
 
+#include "port/data_keys.h"
 #include "port/shared_store.h"
 #include "port/store.h"
+#include "store/sealed/master_keys.h"
 
 #include <functional>
 #include <memory>
@@ -33,6 +35,8 @@ struct StoreChoice {
     // Of a shared database: names this process, also after a restart; empty: as its machine. No
     // process that works may have the same name, unless it is that of the machine.
     std::string node = {};
+    // Encrypt the contents; nullopt: they are not encrypted.
+    std::optional<store::MasterKeys> keys = {};
 };
 
 struct OpenedStore {
@@ -49,9 +53,17 @@ struct OpenedStore {
     std::function<Result<void>()> release = {};
 };
 
-// No error contains a password. wrong_state: a process that works on the shared database has
+// No error contains a password. wrong_state: the contents are encrypted with another key than
+// `keys`, or a process that works on the shared database has
 // another configuration. To tell such a process from one that was killed takes 6 s.
 [[nodiscard]] Result<OpenedStore> open_store(StoreChoice const& choice);
+
+// `store` with its contents decrypted, as it is if they are not encrypted. `keys`: of the same
+// object. Errors: wrong_state (the contents are encrypted with another key, or there is no key),
+// internal (a data key is damaged). Writes nothing before the first call that writes.
+[[nodiscard]] Result<std::shared_ptr<port::Store>> readable(
+    std::shared_ptr<port::Store> store, port::DataKeyStore& keys,
+    std::optional<store::MasterKeys> const& masters);
 
 [[nodiscard]] bool is_database(std::string_view place);
 // Whether the URL is one that can be opened. REQUIRES: is_database(url).

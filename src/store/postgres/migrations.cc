@@ -33,7 +33,7 @@ constexpr char tables_query[] =
     "   AND relname IN ('meta', 'epochs', 'blocks', 'nodes', 'writers', 'sessions', 'journal',"
     "   'pending', 'wakeups', 'keys', 'snapshots', 'created', 'aliases', 'feed', 'artifacts',"
     "   'posts', 'secrets', 'sent', 'delivered', 'kept', 'tokens', 'devices', 'rules', 'audit',"
-    "   'settings', 'day_sums'))";
+    "   'settings', 'day_sums', 'data_keys'))";
 
 // Whether we may use all tables and sequences of the schema, which another role may have made.
 constexpr char tables_rights_query[] =
@@ -213,10 +213,9 @@ bool has(std::string const& text, std::string_view part) { return text.contains(
 }  // namespace
 
 std::span<char const* const> migrations() {
-    static std::array const steps{tables_1,           types_1,    append_function_1,
-                                  writer_functions_1, views_1,    nodes_2,
-                                  day_sums_3,         identity_4, rewrites_5,
-                                  versions_6};
+    static std::array const steps{tables_1,   types_1,    append_function_1, writer_functions_1,
+                                  views_1,    nodes_2,    day_sums_3,        identity_4,
+                                  rewrites_5, versions_6, data_keys_7};
     return steps;
 }
 

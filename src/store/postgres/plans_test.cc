@@ -14,8 +14,8 @@ using std::chrono::seconds;
 
 // Small tables, and those of which all rows are asked for.
 bool may_read_all(std::string const& table) {
-    static std::array<std::string_view, 6> const tables{"meta",    "writers", "tokens",
-                                                        "devices", "rules",   "nodes"};
+    static std::array<std::string_view, 7> const tables{"meta",  "writers", "tokens",   "devices",
+                                                        "rules", "nodes",   "data_keys"};
     return std::ranges::find(tables, table) != tables.end();
 }
 

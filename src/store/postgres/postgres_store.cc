@@ -404,6 +404,11 @@ Result<std::vector<port::KeptRow>> PostgresStore::kept(std::uint32_t limit) {
 Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return reader_->tokens(); }
 
 Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return reader_->devices(); }
+Result<std::vector<port::DataKeyRow>> PostgresStore::data_keys() { return reader_->data_keys(); }
+
+Result<void> PostgresStore::put_data_keys(std::span<port::DataKeyRow const> rows) {
+    return writer_ ? writer_->put_data_keys(rows) : is_view();
+}
 
 Result<std::vector<port::RuleRow>> PostgresStore::rules() { return reader_->rules(); }
 

@@ -6,6 +6,7 @@
 // of a function that the migration created. The tables are in tables.cc, the functions in
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
+#include "port/data_keys.h"
 #include "port/shared_store.h"
 #include "port/store.h"
 
@@ -42,7 +43,9 @@ struct PostgresOptions {
     std::chrono::milliseconds reconnect_wait = std::chrono::seconds(2);
 };
 
-class PostgresStore final : public port::Store, public port::SharedStore {
+class PostgresStore final : public port::Store,
+                            public port::SharedStore,
+                            public port::DataKeyStore {
 public:
     // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
     // wrong_state (the database cannot be used, or another process uses the schema alone; the text
@@ -162,6 +165,8 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
+    [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
+    [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     // Lines by writer, then in the order of its commits: the high 16 bits of a line's number name
     // the writer, and each writer's lines are a chain of their own.

@@ -47,6 +47,11 @@ constexpr auto writes = in_order<Write>({
     {Write::change_devices,
      "SELECT change_devices_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"},
     {Write::drop_rule, "SELECT drop_rule_1($1, $2, $3, $4, $5, $6)"},
+    {Write::put_data_keys,
+     "INSERT INTO data_keys(id, master, mixed, wrapped)"
+     " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[])"
+     " ON CONFLICT(id) DO UPDATE SET master = EXCLUDED.master, mixed = EXCLUDED.mixed,"
+     " wrapped = EXCLUDED.wrapped"},
 });
 
 #define SESSION_COLUMNS \
@@ -272,6 +277,7 @@ constexpr auto reads = in_order<Read>({
     {Read::devices,
      "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
      " ORDER BY id"},
+    {Read::data_keys, "SELECT id, master, mixed, wrapped FROM data_keys ORDER BY id"},
     {Read::rules,
      "SELECT r.id, r.no, s.id, r.uses, r.used, r.sum, r.data FROM rules r LEFT JOIN sessions s"
      " ON s.no = r.no ORDER BY r.id"},

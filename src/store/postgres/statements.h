@@ -7,7 +7,7 @@ namespace dormouse::store::postgres {
 
 // Each calls one function of writer_functions.cc, append_function.cc or versions.cc, except the
 // first two, newest_call and those that may be repeated: propose, agreed, drop_setting, is_copy,
-// settle, claim.
+// settle, claim, put_data_keys.
 enum class Write : std::uint8_t {
     free_writers,
     forget_nodes,
@@ -31,6 +31,7 @@ enum class Write : std::uint8_t {
     change_tokens,
     change_devices,
     drop_rule,
+    put_data_keys,
 };
 
 enum class Read : std::uint8_t {
@@ -83,6 +84,7 @@ enum class Read : std::uint8_t {
     kept,
     tokens,
     devices,
+    data_keys,
     rules,
     audit,
     ping,

@@ -113,7 +113,7 @@ Result<void> write_copy(fs::path const& directory, fs::path const& copy) {
 }
 
 // REQUIRES: the directory is locked.
-Result<void> rewrite(fs::path const& directory) {
+Result<void> rewrite_database(fs::path const& directory) {
     auto const copy = directory / new_name;
     auto done = make_new(copy);
     if (done) done = write_copy(directory, copy);
@@ -139,6 +139,13 @@ Result<bool> gives_pages_back(fs::path const& directory) {
 
 }  // namespace
 
+Result<void> rewrite_file(fs::path const& directory) {
+    use_process_memory();
+    auto const owned = DataDirectory::acquire(directory);
+    if (!owned) return std::unexpected(owned.error());
+    return rewrite_database(directory);
+}
+
 Result<CompactReport> compact(fs::path const& directory) {
     use_process_memory();
     std::error_code error;
@@ -155,7 +162,7 @@ Result<CompactReport> compact(fs::path const& directory) {
                         owned.error().detail +
                             ". The first time compact rewrites the whole file, without a server; "
                             "from then on it works beside one");
-        if (auto rewritten = rewrite(directory); !rewritten)
+        if (auto rewritten = rewrite_database(directory); !rewritten)
             return std::unexpected(std::move(rewritten.error()));
         out.rewritten = true;
     }

@@ -21,4 +21,8 @@ struct CompactReport {
 // store_full, store_unavailable.
 [[nodiscard]] Result<CompactReport> compact(std::filesystem::path const& directory);
 
+// Writes the whole file again, without what its free pages hold. REQUIRES: nobody uses the
+// directory. Errors: as compact().
+[[nodiscard]] Result<void> rewrite_file(std::filesystem::path const& directory);
+
 }  // namespace dormouse::store::sqlite

@@ -469,7 +469,13 @@ constexpr char const* day_sums =
     "CREATE TABLE day_sums(day INTEGER NOT NULL, name TEXT NOT NULL, amount INTEGER NOT NULL,"
     "  PRIMARY KEY(day, name)) STRICT, WITHOUT ROWID;";
 
-constexpr std::array<char const*, 21> steps_of_this_release{tables,
+// Keys of encrypted contents (port/data_keys.h). mixed: 1 if there were contents that were not
+// encrypted when the key was written.
+constexpr char const* data_keys =
+    "CREATE TABLE data_keys(id TEXT PRIMARY KEY, master TEXT NOT NULL, mixed INTEGER NOT NULL,"
+    "  wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID;";
+
+constexpr std::array<char const*, 22> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -489,7 +495,8 @@ constexpr std::array<char const*, 21> steps_of_this_release{tables,
                                                             devices,
                                                             status_counts,
                                                             turns,
-                                                            day_sums};
+                                                            day_sums,
+                                                            data_keys};
 
 }  // namespace
 

@@ -387,6 +387,14 @@ Result<std::vector<port::DeviceRow>> SqliteStore::devices() {
     return unless_exhausted([&] { return reader_->devices(); });
 }
 
+Result<std::vector<port::DataKeyRow>> SqliteStore::data_keys() {
+    return unless_exhausted([&] { return reader_->data_keys(); });
+}
+
+Result<void> SqliteStore::put_data_keys(std::span<port::DataKeyRow const> rows) {
+    return changed(writer_, [&] { return writer_->put_data_keys(rows); });
+}
+
 Result<void> SqliteStore::drop_rule(port::RuleDrop const& drop) {
     return changed(writer_, [&] { return writer_->drop_rule(drop); });
 }

@@ -5,6 +5,7 @@
 // queries may run on two threads, as port::Store requires. The tables are in schema.cc, all
 // statements in statements.cc.
 
+#include "port/data_keys.h"
 #include "port/store.h"
 
 #include <filesystem>
@@ -36,7 +37,7 @@ struct SqliteOptions {
     std::uint64_t feed_kept = 1'000'000;            // how many appends of the feed are kept
 };
 
-class SqliteStore final : public port::Store {
+class SqliteStore final : public port::Store, public port::DataKeyStore {
 public:
     // Creates missing files, migrates an older file and increments the epoch. Errors: wrong_state
     // (in use, another program's file, or SQLite is too old), newer_format (the file stays
@@ -141,6 +142,8 @@ public:
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules() override;
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
+    [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;
     // Returns contradictions between the feed and the sessions, and a missing end of the audit: one
     // sentence each. Reads whole tables.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();

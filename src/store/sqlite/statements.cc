@@ -111,6 +111,8 @@ constexpr auto writes = in_order<Write>({
     {Write::drop_device, "DELETE FROM devices WHERE id = ?1 RETURNING 1"},
     {Write::drop_devices_of_token, "DELETE FROM devices WHERE token = ?1"},
     {Write::find_token, "SELECT 1 FROM tokens WHERE id = ?1"},
+    {Write::put_data_key,
+     "INSERT OR REPLACE INTO data_keys(id, master, mixed, wrapped) VALUES(?1, ?2, ?3, ?4)"},
     {Write::add_rule,
      "INSERT OR REPLACE INTO rules(id, no, uses, used, sum, data) VALUES(?1, ?2, 0, NULL, ?3, ?4)"},
     {Write::use_rule, "UPDATE rules SET uses = uses + 1, used = ?2 WHERE id = ?1"},
@@ -308,6 +310,7 @@ constexpr auto reads = in_order<Read>({
     {Read::devices,
      "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
      " WHERE id > '' ORDER BY id"},
+    {Read::data_keys, "SELECT id, master, mixed, wrapped FROM data_keys WHERE id > '' ORDER BY id"},
     // A rule of a session: with the session's id.
     {Read::rules,
      "SELECT r.id, r.no, s.id, r.uses, r.used, r.sum, r.data FROM rules r LEFT JOIN sessions s"

@@ -73,6 +73,7 @@ Grammar::Grammar(std::string const& version) {
     add_checks();
     add_compact();
     add_upgrade();
+    add_rekey();
     add_configuration();
     add_access();
     add_login();
@@ -84,6 +85,15 @@ Grammar::Grammar(std::string const& version) {
     add_archive();
     add_shell();
     group_commands();
+}
+
+// Of commands that open a store without the configuration.
+CLI::Option* Grammar::add_key_env(CLI::App& command, std::string& name) {
+    return command
+        .add_option(
+            "--key-env", name,
+            "Variable with the keys of an encrypted store, as encryption_key_env of [store]")
+        ->type_name("NAME");
 }
 
 void Grammar::group_commands() {
@@ -98,7 +108,8 @@ void Grammar::group_commands() {
         {"Mail between agents", "mail sent inbox release"},
         {"Look into it", "status timeline explain doctor"},
         {"Servers and who may call", "login context token link"},
-        {"Data", "backup restore verify retention redact import export archive compact upgrade"},
+        {"Data",
+         "backup restore verify retention redact import export archive compact upgrade rekey"},
         {"For programs and shells", "acp mcp completion man bench"},
     };
     for (auto const& [heading, names] : groups)
@@ -119,6 +130,7 @@ void Grammar::add_programs() {
     s->add_flag("--no-config", serve->no_config, "Read no configuration")->excludes(config);
     s->add_option("--listen", options.listen, "HOST:PORT; port 0 is any free one (127.0.0.1:3676)")
         ->type_name("ADDRESS");
+    add_key_env(*s, options.key_env);
     s->add_option("--store", options.store,
                   "Store of the sessions: sqlite, memory, postgres://… (sqlite)")
         ->type_name("STORE");
@@ -233,6 +245,7 @@ void Grammar::add_checks() {
     v->add_option("--key", verify->key, "Key of an encrypted backup")
         ->type_name("FILE")
         ->needs(backup);
+    add_key_env(*v, verify->key_env);
     add_backup();
 }
 
@@ -292,6 +305,16 @@ void Grammar::add_upgrade() {
     u->add_flag("--finish", args->finish,
                 "Write the newest format from now on; refused while a server of an older release "
                 "works. Older releases cannot start afterwards");
+}
+
+void Grammar::add_rekey() {
+    auto const args = std::make_shared<RekeyArgs>();
+    auto* const r =
+        add("rekey", "Encrypt all that is stored, with the newest key; no server may run",
+            "dormouse rekey --data ./sessions --key-env DORMOUSE_ENCRYPTION_KEY", args);
+    r->add_option("--store", args->store, "postgres://… instead of the data directory")
+        ->type_name("URL");
+    add_key_env(*r, args->key_env)->required();
 }
 
 void Grammar::add_retention() {
@@ -373,6 +396,7 @@ void Grammar::add_import() {
                   "Of an export: into postgres://… instead of the data directory; no server may "
                   "use either meanwhile")
         ->type_name("URL");
+    add_key_env(*i, import->key_env);
     i->add_flag("--new-ids", import->new_ids,
                 "Of an export: give each session a new id, also in all that names it");
     i->add_flag("--start", import->start,
@@ -388,6 +412,7 @@ void Grammar::add_export() {
     e->add_option("session", args->sessions,
                   "Sessions (all of the project); a unique beginning is enough")
         ->type_name("SESSION");
+    add_key_env(*e, args->key_env);
     auto* const store =
         e->add_option("--store", args->store, "postgres://… instead of the data directory")
             ->type_name("URL");
@@ -417,6 +442,7 @@ void Grammar::add_archive() {
         ->type_name("URL");
     a->add_flag("--all-projects", args->all_projects, "Of all projects");
     a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
+    add_key_env(*a, args->key_env);
 }
 
 void Grammar::add_shell() {
@@ -526,7 +552,8 @@ bool prints_itself(Command const& command) {
            std::holds_alternative<BackupArgs>(command) ||
            std::holds_alternative<RestoreArgs>(command) ||
            std::holds_alternative<CompactArgs>(command) ||
-           std::holds_alternative<ArchiveArgs>(command);
+           std::holds_alternative<ArchiveArgs>(command) ||
+           std::holds_alternative<RekeyArgs>(command);
 }
 
 }  // namespace

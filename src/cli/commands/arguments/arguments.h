@@ -272,6 +272,7 @@ struct VerifyArgs {
     std::string key = {};
     bool rebuild = false;      // the file index, after the checks
     std::string archive = {};  // a directory of files, instead of the data directory
+    std::string key_env = {};
 };
 struct BackupArgs {
     std::string target = {};  // "-": standard output
@@ -349,12 +350,14 @@ struct ImportArgs {
     std::optional<std::string> store = {};
     bool new_ids = false;
     bool start = false;
+    std::string key_env = {};
 };
 // Moves completed sessions into files.
 struct ArchiveArgs {
     std::string directory = {};
     std::string completed_after = {};  // as written
     std::optional<std::string> store = {};
+    std::string key_env = {};
     bool all_projects = false;
     bool dry_run = false;
 };
@@ -365,6 +368,7 @@ struct ExportArgs {
     bool all_projects = false;
     bool events = false;       // for reading, from a server
     std::string archive = {};  // the directory of one, instead of a store; empty: none
+    std::string key_env = {};
 };
 struct CompactArgs {
     std::optional<std::string> store = {};
@@ -373,6 +377,10 @@ struct CompactArgs {
 struct UpgradeArgs {
     std::string store = {};
     bool finish = false;
+};
+struct RekeyArgs {
+    std::optional<std::string> store = {};
+    std::string key_env = {};
 };
 struct PathsArgs {};
 struct StatusArgs {};
@@ -391,17 +399,15 @@ struct BenchArgs {
     int history = 0;                   // bytes of text that each session has before it pauses
 };
 
-using Command =
-    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
-                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs,
-                 AskArgs, ReassignArgs, CancelArgs, MoveArgs, RelocateArgs, DeleteArgs, ForkArgs,
-                 ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
-                 CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
-                 DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
-                 AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs,
-                 HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs,
-                 TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs,
-                 UpgradeArgs, ArchiveArgs>;
+using Command = std::variant<
+    ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs, WatchArgs,
+    AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs, AskArgs, ReassignArgs,
+    CancelArgs, MoveArgs, RelocateArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs,
+    VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs,
+    BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
+    AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
+    BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs, TriggerArgs, ListenArgs,
+    LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs, UpgradeArgs, ArchiveArgs, RekeyArgs>;
 
 struct Invocation {
     Global global;

@@ -55,6 +55,8 @@ private:
     void add_compact();
     void add_upgrade();
     void add_archive();
+    void add_rekey();
+    static CLI::Option* add_key_env(CLI::App& command, std::string& name);
     void add_import();
     void add_export();
     void add_shell();

@@ -1,6 +1,7 @@
 #include "runner/read/reading.h"
 
 #include "base/trace.h"
+#include "port/stored_stamp.h"
 #include "runner/lane/memory_short.h"
 #include "runner/repair/unreadable.h"
 #include "session/limits.h"
@@ -181,9 +182,12 @@ Result<bool> holds(port::JournalStore& store, State const& now, port::NewestFram
     Seq const last = one.first + one.count - 1;
     // Retention replaces whole frames, so also events after `through` in the last of them.
     if (one.first <= now.base.through) return last >= frame.head;
+    if (last != frame.head) return false;
     // A redaction replaces the content of frames before it.
-    if (frame.head < now.redacted) return last == frame.head;
-    return last == frame.head && port::stamp_of(now.id, one) == frame.stamp;
+    if (frame.head < now.redacted) return true;
+    auto const stamp = port::stored_stamp(store, now.id, one);
+    if (!stamp) return std::unexpected(stamp.error());
+    return *stamp == frame.stamp;
 }
 
 Result<std::optional<State>> read_base(SessionId session, std::vector<port::Frame> const& frames) {

@@ -148,8 +148,11 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row) {
     auto const last = std::ranges::find_if(session_.frames, [&](port::Frame const& frame) {
         return frame.first + frame.count - 1 == head;
     });
-    bool const known = last != session_.frames.end() &&
-                       port::stamp_of(session_.id, *last) == newest->front().stamp;
+    auto const same = last == session_.frames.end()
+                          ? Result<bool>(false)
+                          : is_stored(store, *last, newest->front().stamp);
+    if (!same) return std::unexpected(same.error());
+    bool const known = *same;
     if (row.status == "deleted" && known) {
         begun_ = head;
         if (auto free = keys_are_free(store); !free)
@@ -160,6 +163,15 @@ Result<bool> Placing::same_as(port::Store& store, port::SessionRow const& row) {
         return fail(Code::conflict, "it was deleted here: import with --new-ids");
     if (known && head == state().head) return true;
     return fail(Code::conflict, "it is here with other events: import with --new-ids for a copy");
+}
+
+// A store that holds frames in another form has another stamp for the same events.
+Result<bool> Placing::is_stored(port::Store& store, port::Frame const& frame, port::Stamp stamp) {
+    if (port::stamp_of(session_.id, frame) == stamp) return true;
+    auto const there = store.page(session_.id, frame.first, 1);
+    if (!there) return std::unexpected(there.error());
+    return !there->empty() && there->front().first == frame.first &&
+           there->front().bytes == frame.bytes;
 }
 
 Result<void> Placing::keys_are_free(port::Store& store) {

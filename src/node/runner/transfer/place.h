@@ -45,6 +45,8 @@ private:
         : session_(std::move(session)), was_(was), rebuilt_(std::move(rebuilt)), base_(base) {}
 
     [[nodiscard]] Result<bool> same_as(port::Store& store, port::SessionRow const& row);
+    [[nodiscard]] Result<bool> is_stored(port::Store& store, port::Frame const& frame,
+                                         port::Stamp stamp);
     [[nodiscard]] Result<void> keys_are_free(port::Store& store);
     [[nodiscard]] bool uses_alias() const;
     [[nodiscard]] port::SessionRow row(bool whole) const;

@@ -3,6 +3,7 @@
 // query are one transaction with one view of the data. A query whose connection is lost is asked
 // again once.
 
+#include "port/data_keys.h"
 #include "port/store.h"
 #include "store/postgres/session.h"
 #include "store/postgres/statements.h"
@@ -95,6 +96,7 @@ public:
 
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
+    [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys();
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);

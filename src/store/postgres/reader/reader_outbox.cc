@@ -130,6 +130,15 @@ Result<std::vector<port::DeviceRow>> Reader::devices() {
     });
 }
 
+Result<std::vector<port::DataKeyRow>> Reader::data_keys() {
+    auto const rows = ask(Call{sql(Read::data_keys)});
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) {
+        return port::DataKeyRow{std::string(rows->text(row, 0)), std::string(rows->text(row, 1)),
+                                rows->integer(row, 2) != 0, std::string(rows->text(row, 3))};
+    });
+}
+
 // A damaged row is an error: read otherwise it might answer more than a person meant.
 Result<std::vector<port::RuleRow>> Reader::rules() {
     auto const rows = ask(Call{sql(Read::rules)});

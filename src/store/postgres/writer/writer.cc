@@ -195,6 +195,22 @@ Result<void> Writer::drop_setting(std::string const& name) {
     return {};
 }
 
+Result<void> Writer::put_data_keys(std::span<port::DataKeyRow const> rows) {
+    std::vector<std::string> ids, masters, wrapped;
+    std::vector<std::int64_t> mixed;
+    for (port::DataKeyRow const& row : rows) {
+        ids.push_back(row.id);
+        masters.push_back(row.master);
+        mixed.push_back(row.mixed ? 1 : 0);
+        wrapped.push_back(row.wrapped);
+    }
+    Call call{sql(Write::put_data_keys)};
+    call.parameters.texts(ids).texts(masters).integers(mixed).byte_arrays(wrapped);
+    auto const done = repeatable({&call, 1});
+    if (!done) return std::unexpected(done.error());
+    return {};
+}
+
 Result<bool> Writer::is_copy() {
     Call const call{sql(Write::is_copy)};
     auto const rows = repeatable({&call, 1});

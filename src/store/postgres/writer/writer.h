@@ -1,6 +1,7 @@
 #pragma once
 // The writing half of the store: one connection, and this process's row in `writers`.
 
+#include "port/data_keys.h"
 #include "port/store.h"
 #include "store/postgres/session.h"
 
@@ -67,6 +68,7 @@ public:
     [[nodiscard]] Result<std::string> agree(std::string const& name, std::string const& proposed);
     [[nodiscard]] Result<bool> is_set(std::string const& name);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
+    [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     // Whether the schema was in another database when settle() was called last (identity.cc).
     [[nodiscard]] Result<bool> is_copy();
     [[nodiscard]] Result<void> settle();

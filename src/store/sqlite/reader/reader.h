@@ -2,6 +2,7 @@
 // The reading half of the store, with a connection of its own that writes nothing. Each query is
 // one read transaction, so its answers are consistent.
 
+#include "port/data_keys.h"
 #include "port/store.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/statements.h"
@@ -92,6 +93,7 @@ public:
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens();
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices();
+    [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys();
     [[nodiscard]] Result<std::vector<port::RuleRow>> rules();
     [[nodiscard]] Result<std::vector<port::AuditRow>> audit(std::uint64_t after,
                                                             std::uint32_t limit);

@@ -33,6 +33,16 @@ Result<std::vector<port::TokenRow>> Reader::tokens() {
     }
 }
 
+Result<std::vector<port::DataKeyRow>> Reader::data_keys() {
+    Transaction const transaction(*this);
+    if (!transaction.begun()) return std::unexpected(transaction.begun().error());
+    auto rows = query(Read::data_keys);
+    return read_all<port::DataKeyRow>(rows, [](Query const& row) {
+        return Result<port::DataKeyRow>({std::string(row.text(0)), std::string(row.text(1)),
+                                         row.integer(2) != 0, std::string(row.text(3))});
+    });
+}
+
 Result<std::vector<port::DeviceRow>> Reader::devices() {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());

@@ -1,6 +1,7 @@
 #pragma once
 // The writing half of the store: one connection, the only one that writes and checkpoints.
 
+#include "port/data_keys.h"
 #include "port/store.h"
 #include "store/sqlite/changes.h"
 #include "store/sqlite/connection.h"
@@ -47,6 +48,7 @@ public:
     [[nodiscard]] Result<void> change_tokens(port::TokenChange const& change);
     [[nodiscard]] Result<void> change_devices(port::DeviceChange const& change);
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop);
+    [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
     [[nodiscard]] Result<void> raise_epoch(Epoch least);
 
     // The next two may be called from another thread.

@@ -90,4 +90,16 @@ Result<void> Writer::change_devices(port::DeviceChange const& change) {
     return transact([&] { return write_devices(change); });
 }
 
+Result<void> Writer::put_data_keys(std::span<port::DataKeyRow const> rows) {
+    return transact([&]() -> Result<void> {
+        for (port::DataKeyRow const& row : rows) {
+            auto put = query(Write::put_data_key);
+            put.bind(row.id).bind(row.master).bind(std::int64_t{row.mixed ? 1 : 0});
+            put.bind_bytes(row.wrapped);
+            if (auto done = put.run(); !done) return done;
+        }
+        return {};
+    });
+}
+
 }  // namespace dormouse::store::sqlite

@@ -1,0 +1,108 @@
+// dormouse rekey.
+#include "app/programs.h"
+
+#include "app/complain.h"
+#include "app/stores.h"
+#include "io/clock.h"
+#include "json/json.h"
+#include "runtime/stores.h"
+#include "store/postgres/postgres_store.h"
+#include "store/sealed/resealer.h"
+#include "store/sealed/sealer.h"
+#include "store/sqlite/compact.h"
+#include "store/sqlite/rewrite.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace dormouse::app {
+
+namespace {
+
+struct Rekeyed {
+    std::uint64_t keys = 0;      // data keys that were encrypted with another master key
+    std::uint64_t contents = 0;  // pieces that were not encrypted
+};
+
+Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& options,
+                                                  port::DataKeyStore& keys) {
+    auto masters = master_keys(options.key_env);
+    if (!masters) return std::unexpected(std::move(masters.error()));
+    if (!*masters) return fail(Code::bad_value, "--key-env: name the variable that holds the keys");
+    return store::Sealer::make(**std::move(masters), keys, std::make_unique<io::SystemEntropy>(),
+                               false);
+}
+
+// The file still has old pages with what was replaced earlier: rewriting it leaves them out.
+Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
+    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db"))
+        return fail(Code::not_found,
+                    "dormouse.db not found in " + options.data + "; set --data DIR");
+    Rekeyed out;
+    {
+        auto const opened = store::SqliteStore::open(options.data);
+        if (!opened) return std::unexpected(opened.error());
+        auto const sealer = sealer_for(options, **opened);
+        if (!sealer) return std::unexpected(sealer.error());
+        if (auto ready = (*sealer)->prepare(); !ready) return std::unexpected(ready.error());
+        store::Resealer resealer(**sealer);
+        auto const contents = store::sqlite::rewrite(options.data, resealer);
+        if (!contents) return std::unexpected(contents.error());
+        auto const keys = (*sealer)->rewrap(true);
+        if (!keys) return std::unexpected(keys.error());
+        out = {*keys, *contents};
+    }
+    if (out.contents == 0) return out;
+    auto const compacted = store::sqlite::rewrite_file(options.data);
+    if (!compacted) return std::unexpected(compacted.error());
+    return out;
+}
+
+// Contents from before stay as they are.
+Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
+    if (auto right = check_store_flag({.url = *options.store}); !right)
+        return std::unexpected(std::move(right.error()));
+    if (!runtime::is_database(*options.store))
+        return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
+    store::PostgresOptions how;
+    how.sole = true;
+    how.relaxed = true;  // it is said when a server starts
+    how.node = "rekey";
+    how.version = DORMOUSE_RELEASE;
+    auto const opened = store::PostgresStore::open(*options.store, how);
+    if (!opened) return std::unexpected(opened.error());
+    auto const sealer = sealer_for(options, **opened);
+    if (!sealer) return std::unexpected(sealer.error());
+    auto const keys = (*sealer)->rewrap(false);
+    if (!keys) return std::unexpected(keys.error());
+    if ((*sealer)->mixed())
+        std::fprintf(
+            stderr,
+            "rekey: contents from before the encryption stay as they are: not supported "
+            "with PostgreSQL; dormouse export and import into a new schema encrypt them\n");
+    return Rekeyed{*keys, 0};
+}
+
+}  // namespace
+
+int rekey(cli::RekeyOptions const& options) {
+    auto const done = options.store ? rekey_database(options) : rekey_directory(options);
+    if (!done) return complain("rekey", done.error());
+    if (options.json) {
+        json::Writer out;
+        out.begin_object().member("keys", done->keys).member("contents", done->contents);
+        std::puts(out.end_object().take().c_str());
+        return 0;
+    }
+    std::printf("%llu data keys, %llu contents encrypted\n",
+                static_cast<unsigned long long>(done->keys),
+                static_cast<unsigned long long>(done->contents));
+    return 0;
+}
+
+}  // namespace dormouse::app
