@@ -89,6 +89,23 @@ class Contents(Encrypted):
         self.server.finish()
         self.assertEqual(files_with(self.server.directory), [])
 
+    def test_redaction_writes_encrypted_frames(self):
+        session = self.server.create(f'deploy {MARK}', title='a')['id']
+        (call,) = self.server.open_calls(session)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        self.server.at_rest(session)
+        asked = self.server.messages(session)[0]['id']
+        for what in ({'messageID': asked}, {'pendingID': call['id']}):
+            done = self.server.post(f'/api/sessions/{session}/redactions', what)
+            self.assertStatus(done, 200)
+        self.server.restart()
+        self.assertIn('[removed by first on', json.dumps(self.server.messages(session)))
+        self.server.prompt(session, 'hello')
+        self.assertEqual(files_with(self.server.directory), [])
+        self.server.finish()
+        frames = [row[0] for row in self.sql('SELECT data FROM journal')]
+        self.assertEqual([frame for frame in frames if not frame.startswith('[["sealed"')], [])
+
     def test_without_a_key_the_same_search_finds_it(self):
         self.server = self.started('--store', 'sqlite')
         self.worked()
