@@ -35,6 +35,7 @@ public:
     Result<std::vector<std::string>> hear(Duration limit) override { return store_.hear(limit); }
     void end_wait() override { store_.end_wait(); }
     Result<void> say(std::span<std::string const> texts) override { return store_.say(texts); }
+    std::string failure() const override { return store_.failure(); }
     Result<Epoch> join() override { return store_.join(); }
     Result<port::NumberBlock> take_numbers() override { return store_.take_numbers(); }
     Result<std::string> agree(std::string const& name, std::string const& proposed) override {

@@ -171,10 +171,11 @@ void Grammar::add_export() {
 
 void Grammar::add_archive() {
     auto const args = std::make_shared<ArchiveArgs>();
-    auto* const a = add("archive", "Move completed sessions into files, which show still reads",
-                        "dormouse archive ./archive --completed-after 90d\n"
-                        "  dormouse show ses_AAAAAAE --archive ./archive",
-                        args);
+    auto* const a =
+        add("archive", "Move completed sessions into files, which show still reads",
+            "dormouse archive ./archive --completed-after 90d\n"
+            "  dormouse archive ./archive --completed-after 90d --all-projects --dry-run",
+            args);
     a->add_option("directory", args->directory, "Of the files; is made if it does not exist")
         ->type_name("DIR")
         ->required();
