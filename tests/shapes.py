@@ -294,6 +294,7 @@ DOCTOR = {
     'store': maybe(str),
     'nodes': list,
     'others': list,
+    'storeFormat': maybe(dict),
     'indexes': list,
     'traces': maybe(dict),
     'metrics': maybe(dict),
