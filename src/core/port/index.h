@@ -36,7 +36,7 @@ struct DeletedSession {
     std::string project;
 };
 
-// Applied as a whole. A document replaces an older one with its id.
+// Applied as a whole. A document replaces an older one with its id; each id comes once.
 struct IndexBatch {
     std::vector<CallDocument> calls = {};
     std::vector<SessionDocument> sessions = {};

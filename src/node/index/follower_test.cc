@@ -1,18 +1,21 @@
 #include "index/follower.h"
 
 #include "base/enum_words.h"
+#include "runner/lane/redact.h"
 #include "runner/testing/runner_fixture.h"
 #include "store/memory/memory_store.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
+#include <set>
 
 namespace dormouse::index {
 namespace {
 
 using port::IndexState;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Journal = runner::testing::TestJournal<store::MemoryStore, store::MemoryDisk>;
 
 // Keeps documents in memory, as durably as a test wants.
@@ -33,8 +36,15 @@ public:
     [[nodiscard]] Result<void> apply(port::IndexBatch const& batch) override {
         if (broken) return fail(Code::store_full, "the disk is full");
         ++batches;
-        for (auto const& call : batch.calls) calls[call.id] = call.text;
-        for (auto const& session : batch.sessions) sessions[session.id] = session.text;
+        std::set<std::string> ids;
+        for (auto const& call : batch.calls) {
+            EXPECT_TRUE(ids.insert(call.id.text()).second) << call.id.text();
+            calls[call.id] = call.text;
+        }
+        for (auto const& session : batch.sessions) {
+            EXPECT_TRUE(ids.insert(session.id.text()).second) << session.id.text();
+            sessions[session.id] = session.text;
+        }
         for (auto const& gone : batch.deleted) {
             sessions.erase(gone.id);
             std::erase_if(calls, [&](auto const& one) { return one.first.session == gone.id; });
@@ -123,6 +133,24 @@ TEST_F(IndexFollowerTest, Appends_AreOneBatch) {
     EXPECT_EQ(index.calls.size(), 2U);
     EXPECT_EQ(index.sessions.size(), 2U);
     EXPECT_EQ(follower->status().behind_since, std::nullopt);
+}
+
+// What the batch had of the session before is not written beside it.
+TEST_F(IndexFollowerTest, RedactionInTheBatchOfTheSession_LeavesOneDocument) {
+    follow();
+    SessionId const session = new_session();
+    (void)ask(session, prompt("please"));
+    effects.reply({});
+    loop.run();
+    runner::Redactor redactor(*runner, journal);
+    bool done = false;
+    redactor.redact(session, {.message = 2}, {{session::ActorType::token, "ann"}},
+                    [&](auto const& report) { done = report.has_value(); });
+    loop.run();
+    ASSERT_TRUE(done);
+    appended();
+    ASSERT_TRUE(index.sessions.contains(session));
+    EXPECT_THAT(index.sessions[session], Not(HasSubstr("please")));
 }
 
 TEST_F(IndexFollowerTest, Restart_ContinuesAtThePosition) {

@@ -60,12 +60,16 @@ public:
         if (is_new) add(session_document(session->state));
         return add_calls(*session, calls);
     }
+    // Takes the place of what the batch has of the session.
     Result<void> add_all(SessionId session) {
         auto const journal = runner::read_journal(store_, session);
         if (!journal) return unless_damaged(journal.error());
         auto const loaded = runner::read_session(store_, session);
         if (!loaded) return unless_damaged(loaded.error());
         if (loaded->state.lifecycle == session::Lifecycle::none) return {};
+        sessions_.insert(session);
+        std::erase_if(batch.sessions, [&](auto const& one) { return one.id == session; });
+        std::erase_if(batch.calls, [&](auto const& one) { return one.id.session == session; });
         add(session_document(loaded->state));
         wire::History history(session);
         for (wire::RecordPtr const& record : journal->records) history.add(*record);
