@@ -12,6 +12,10 @@ const KEPT = `indexedDB.databases().then((all) => all.length === 0 ? 0 : new Pro
   };
 }))`;
 
+/** Whether the browser has the page for when there is no server: it gets it a moment after a sign-in. */
+const WORKS = `caches.match('/index.html').then((kept) =>
+  Boolean(kept && navigator.serviceWorker.controller))`;
+
 /** Follows a link of the page, which loads nothing but what the view needs. */
 const follow = (page: Page, path: string): Promise<void> =>
   page.locator(`a[href="${path}"]:visible`).first().click();
@@ -56,6 +60,7 @@ test('prompt written offline is kept and sent once under one key', async ({ page
   });
   // The history is kept a second after it was shown.
   await expect.poll(() => page.evaluate(KEPT)).toBe(1);
+  await expect.poll(() => page.evaluate(WORKS)).toBe(true);
   await server.kill();
   await page.getByLabel('Message', { exact: true }).fill('written offline');
   await button(page, 'Send').click();
