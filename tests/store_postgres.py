@@ -174,10 +174,10 @@ class Refused(Database):
 
     def test_schema_of_a_newer_release(self):
         self.server().finish()
-        self.sql("UPDATE meta SET value = 99 WHERE name = 'format'")
+        self.sql("UPDATE meta SET value = 99 WHERE name IN ('format', 'write_version')")
         said = self.refusal(self.url(), '--relaxed')
-        self.assertIn('has format 99', said)
-        self.assertIn('use the release that wrote it', said)
+        self.assertIn('is written in format 99', said)
+        self.assertIn('use the release of the servers that work on it', said)
         self.assertEqual(self.sql("SELECT value FROM meta WHERE name = 'format'"), [['99']])
 
     def test_clock_far_from_the_databases_is_a_warning(self):

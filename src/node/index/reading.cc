@@ -57,6 +57,11 @@ public:
         auto const session = runner::read_session(store_, row.session);
         if (!session) return unless_damaged(session.error());
         if (session->state.lifecycle == session::Lifecycle::none) return {};
+        // Its end may come before this in the feed, where others append, too.
+        if (session->state.lifecycle == session::Lifecycle::deleted) {
+            batch.deleted.push_back({row.session, row.project});
+            return {};
+        }
         if (is_new) add(session_document(session->state));
         return add_calls(*session, calls);
     }
@@ -66,7 +71,9 @@ public:
         if (!journal) return unless_damaged(journal.error());
         auto const loaded = runner::read_session(store_, session);
         if (!loaded) return unless_damaged(loaded.error());
-        if (loaded->state.lifecycle == session::Lifecycle::none) return {};
+        auto const lifecycle = loaded->state.lifecycle;
+        if (lifecycle == session::Lifecycle::none || lifecycle == session::Lifecycle::deleted)
+            return {};
         sessions_.insert(session);
         std::erase_if(batch.sessions, [&](auto const& one) { return one.id == session; });
         std::erase_if(batch.calls, [&](auto const& one) { return one.id.session == session; });
