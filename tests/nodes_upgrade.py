@@ -89,6 +89,19 @@ class Upgrade(Database):
         call, = self.a.open_calls(session)
         self.assertEqual(self.a.result(call['id'], 'live').status, 200)
 
+    def test_redaction_waits_for_the_end_of_the_upgrade(self):
+        session = self.a.create('the key is hunter2')['id']
+        ask = {'messageID': self.a.messages(session)[0]['id']}
+        path = f'/api/sessions/{session}/redactions'
+        self.set('write_version', 8)
+        wait_for(self.concern, LATE_S, 'the concern')
+        refused = self.a.post(path, ask)
+        self.assertEqual((refused.status, refused['code']), (409, 'wrong_state'))
+        self.assertIn('dormouse upgrade --finish', refused['detail'])
+        self.assertEqual(self.a.post(path, {**ask, 'dryRun': True}).status, 200)
+        self.assertEqual(self.upgrade('--finish').returncode, 0)
+        wait_for(lambda: self.a.post(path, ask).status == 200, LATE_S, 'the redaction')
+
     def test_older_release_is_refused_afterwards(self):
         self.set('write_version', 8)
         self.server().finish()  # the start of a server finishes nothing

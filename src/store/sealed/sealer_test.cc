@@ -6,13 +6,16 @@
 #include <rapidcheck/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace dormouse::store {
 namespace {
 
 TEST(MasterKeys, WrongText_IsRefusedWithoutShowingIt) {
-    for (std::string const text :
-         {"", ",", "secret", "c2VjcmV0", (key_a + ",").c_str(), (key_a + "," + key_a).c_str()}) {
+    std::vector<std::string> const wrong{"",         ",",         "secret",
+                                         "c2VjcmV0", key_a + ",", key_a + "," + key_a};
+    for (std::string const& text : wrong) {
         auto const keys = MasterKeys::parse(text);
         ASSERT_FALSE(keys) << text;
         EXPECT_EQ(keys.error().code, Code::bad_value);

@@ -16,6 +16,33 @@ CLI::Option* Grammar::add_key_env(CLI::App& command, std::string& name) {
         ->type_name("NAME");
 }
 
+void Grammar::add_verify() {
+    auto const verify = std::make_shared<VerifyArgs>();
+    auto* const v = add("verify", "Check a data directory that no server uses, or a database",
+                        "dormouse verify --data ./sessions", verify);
+    auto* const store =
+        v->add_option("--store", verify->store,
+                      "postgres://… instead of the data directory; servers may use it meanwhile")
+            ->type_name("URL");
+    auto* const backup =
+        v->add_option("--backup", verify->backup, "A backup instead of the data directory")
+            ->type_name("DIR")
+            ->excludes(store);
+    auto* const files =
+        v->add_option("--archive", verify->archive, "An archive instead of the data directory")
+            ->type_name("DIR")
+            ->excludes(store)
+            ->excludes(backup);
+    v->add_flag("--rebuild", verify->rebuild, "Afterwards make the files of --index files again")
+        ->excludes(store)
+        ->excludes(backup)
+        ->excludes(files);
+    v->add_option("--key", verify->key, "Key of an encrypted backup")
+        ->type_name("FILE")
+        ->needs(backup);
+    add_key_env(*v, verify->key_env);
+}
+
 void Grammar::add_backup() {
     auto const backup = std::make_shared<BackupArgs>();
     auto* const b =

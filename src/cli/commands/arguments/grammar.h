@@ -51,6 +51,7 @@ private:
     void add_mail();
     void add_checks();
     void add_retention();
+    void add_verify();
     void add_backup();
     void add_compact();
     void add_upgrade();

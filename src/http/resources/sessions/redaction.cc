@@ -51,6 +51,18 @@ runner::RedactionAsk read_ask(Body& body, SessionId session) {
     return ask;
 }
 
+// Servers of an earlier release may work on the same store, and cannot read the event.
+bool others_are_older(Api const& api) {
+    auto const written = api.store_format().written;
+    return written > 0 && written < api.known_format();
+}
+
+Error upgrade_first() {
+    return {Code::wrong_state,
+            "Servers of an earlier release may work on this database and cannot read a redaction: "
+            "replace them, and run 'dormouse upgrade --finish'"};
+}
+
 }  // namespace
 
 void post_redaction(Api& api, ExchangePtr const& x) {
@@ -59,6 +71,7 @@ void post_redaction(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), redaction_request);
     runner::RedactionAsk const ask = read_ask(body, *session);
     if (body.error()) return x->fail(*body.error());
+    if (!ask.dry_run && others_are_older(api)) return x->fail(upgrade_first());
     api.redactor().redact(*session, ask, x->asker(),
                           [x, dry_run = ask.dry_run](Result<runner::RedactionReport> report) {
                               if (!report) return x->fail(report.error());
