@@ -28,7 +28,7 @@ struct Turns {
     int count = 1;
     std::string text;
 };
-// The turns of a history of so many bytes: half of them prompts, half of them what the demo agent
+// The turns of a history of this size in bytes: half of it prompts, half of them what the demo agent
 // replies to those, in turns of 2 KiB. Pure. REQUIRES: `bytes` is positive.
 [[nodiscard]] Turns turns_of(int bytes);
 
