@@ -28,8 +28,8 @@ struct Turns {
     int count = 1;
     std::string text;
 };
-// The turns of a history of this size in bytes: half of it prompts, half of them what the demo agent
-// replies to those, in turns of 2 KiB. Pure. REQUIRES: `bytes` is positive.
+// The turns of a history of this size in bytes: half of it prompts, half of them what the demo
+// agent replies to those, in turns of 2 KiB. Pure. REQUIRES: `bytes` is positive.
 [[nodiscard]] Turns turns_of(int bytes);
 
 // Gives each session some turns, one after the other, and waits for the end of each.
