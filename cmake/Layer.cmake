@@ -1,9 +1,9 @@
 # add_layer(<name> [IN <folder>] DEPS <name>... LINK <lib>...)
 # declares one layer: src/<folder>/<name>.
 #
-# The presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER, a "unity
-# build"): a third of the time, because most of it goes into shared headers. The other presets
-# compile each source by itself, so that each includes what it needs.
+# The presets release, asan and tsan compile several sources together (DORMOUSE_TOGETHER): a third
+# of the time, because most of it goes into shared headers. The other presets compile each source
+# by itself, so that each includes what it needs.
 #
 # An include begins with the layer's name ("session/event.h", "store/sqlite/sqlite_store.h"),
 # whatever folder of src/ groups it. A layer sees only its own headers and those of the layers that
@@ -42,7 +42,8 @@ function(add_layer folder)
     set(sources ${PROJECT_BINARY_DIR}/libraries/headers_only.cc)
     file(CONFIGURE OUTPUT ${sources} CONTENT "")
   endif()
-  add_library(${target} STATIC ${sources})
+  together(compiled ${target} 32 ${PROJECT_SOURCE_DIR}/${group} ${sources})
+  add_library(${target} STATIC ${compiled})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX VERIFY_INTERFACE_HEADER_SETS ON)
   # A header with a source of its own is the first that this source includes (tools/tidy.py): its
   # compilation shows that the header needs no other. The rest is compiled alone.
@@ -60,8 +61,7 @@ function(add_layer folder)
   target_compile_options(${target} PUBLIC -ffile-prefix-map=${root}/=${group}
                          -ffile-prefix-map=layers/${target}/=${group})
   if(DORMOUSE_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
-    # GCC warns of unnamed namespaces in included files; in a unity build every source is included.
+    # GCC warns of unnamed namespaces in included files, and here every source is included.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
@@ -81,10 +81,8 @@ function(add_layer folder)
     set_target_properties(${target}_testing PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   endif()
   if(tests)
-    add_layer_tests(${target}_tests "${tests}" "${libraries}")
-    if(DORMOUSE_TOGETHER)
-      set_target_properties(${target}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
-    endif()
+    together(compiled ${target}_tests 20 ${PROJECT_SOURCE_DIR}/${group} ${tests})
+    add_layer_tests(${target}_tests "${compiled}" "${libraries}")
   endif()
   if(slow)
     add_layer_tests(${target}_slow_tests "${slow}" "${libraries}")
@@ -102,4 +100,41 @@ function(add_layer_tests name sources libraries)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)  # -O2 takes a third longer
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+endfunction()
+
+# together(<out> <target> <most> <folder> <source>...)
+# sets <out> to what is compiled: sources in the build folder that include up to <most> of the given
+# ones each. A source with definitions of its own stands alone. They name a source below <folder> as
+# an include does ("session/admit.cc"): the text is the same in every checkout, so that ccache finds
+# the object of another one.
+function(together out target most folder)
+  set(compiled "")
+  set(members "")
+  foreach(source ${ARGN})
+    get_property(definitions SOURCE ${source} PROPERTY COMPILE_DEFINITIONS)
+    if(DORMOUSE_TOGETHER AND NOT definitions)
+      list(APPEND members ${source})
+    else()
+      list(APPEND compiled ${source})
+    endif()
+  endforeach()
+  list(LENGTH members count)
+  math(EXPR groups "(${count} + ${most} - 1) / ${most}")
+  if(groups GREATER 0)
+    math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
+    math(EXPR last "${groups} - 1")
+    foreach(number RANGE ${last})
+      math(EXPR begin "${number} * ${size}")
+      list(SUBLIST members ${begin} ${size} group)
+      set(text "")
+      foreach(source ${group})
+        file(RELATIVE_PATH name ${folder} ${source})
+        string(APPEND text "#include \"${name}\"\n")
+      endforeach()
+      set(together ${PROJECT_BINARY_DIR}/together/${target}_${number}.cc)
+      file(CONFIGURE OUTPUT ${together} CONTENT "${text}" @ONLY)
+      list(APPEND compiled ${together})
+    endforeach()
+  endif()
+  set(${out} ${compiled} PARENT_SCOPE)
 endfunction()

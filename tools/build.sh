@@ -16,9 +16,9 @@ flock -n 9 || { echo "build: waiting for another build to end" >&2; flock 9; }
 
 tools/setup.sh 9>&-
 # ccache keeps its objects in the home directory, and finds them from any checkout; without a
-# home, in here.
+# home, in here. What it does not find is compiled without being preprocessed first (DEPEND).
 [ -n "${HOME-}" ] || export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
 
 # The web page is fetched and built while CMake and the compilers run; the build waits for it where
 # it is needed, and says then what went wrong.

@@ -3,6 +3,7 @@
 
 #include "app/archived.h"
 #include "app/complain.h"
+#include "app/release.h"
 #include "app/views.h"
 #include "archive/archive.h"
 #include "base/text/text.h"
@@ -118,7 +119,7 @@ private:
 
     [[nodiscard]] Result<void> write(archive::Writer& writer, Group const& group,
                                      Rows const& rows) {
-        runner::TransferHead head{DORMOUSE_RELEASE, io::SystemClock().now(), {}, {}};
+        runner::TransferHead head{release(), io::SystemClock().now(), {}, {}};
         for (port::SessionRow const* row : rows) head.sessions.push_back(row->id);
         std::size_t at = 0;
         auto next = [&]() -> Result<std::optional<archive::Writer::Session>> {
@@ -132,7 +133,7 @@ private:
             return runner::end_line(all.size(), events_);
         };
         events_ = 0;
-        auto const file = writer.write(group.project, group.month, DORMOUSE_RELEASE, head.at,
+        auto const file = writer.write(group.project, group.month, release(), head.at,
                                        {runner::head_line(head), std::move(end)}, std::move(next));
         if (!file) return std::unexpected(file.error());
         report_.archived += file->index.sessions.size();

@@ -2,6 +2,7 @@
 
 #include "app/complain.h"
 #include "app/programs.h"
+#include "app/release.h"
 #include "archive/archive.h"
 #include "base/text/text.h"
 #include "http/objects/objects.h"
@@ -89,7 +90,7 @@ void check(archive::File const& file, Findings& found) {
 Result<std::uint64_t> print_lines(cli::ExportOptions const& options) {
     auto const all = archive::Archive::open(options.archive);
     if (!all) return std::unexpected(all.error());
-    runner::TransferHead head{DORMOUSE_RELEASE, io::SystemClock().now(), {}, {}};
+    runner::TransferHead head{release(), io::SystemClock().now(), {}, {}};
     std::vector<archive::Place> places;
     for (std::string const& name : options.sessions) {
         auto const place = all->find(name);

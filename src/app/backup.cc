@@ -1,6 +1,7 @@
 #include "app/programs.h"
 
 #include "app/complain.h"
+#include "app/release.h"
 
 #include "acp/iso_time.h"
 #include "backup/backup.h"
@@ -83,7 +84,7 @@ Result<backup::Report> run_backup(cli::BackupOptions const& options) {
     auto const target = open_target(options, *sealing, now);
     if (!target) return std::unexpected(target.error());
     io::SystemEntropy entropy;
-    auto report = backup::make({options.data, DORMOUSE_RELEASE, now}, **target, *sealing, entropy);
+    auto report = backup::make({options.data, release(), now}, **target, *sealing, entropy);
     if (report && options.target != "-") backup::prune(options.target, report->manifest);
     if (report) note_backup(options.data, now);
     return report;

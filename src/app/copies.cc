@@ -1,5 +1,6 @@
 #include "app/copies.h"
 
+#include "app/release.h"
 #include "app/stores.h"
 #include "backup/copy/depot.h"
 #include "store/sqlite/changes.h"
@@ -70,7 +71,7 @@ Copies::Copies(CopyPlan plan, config::Config const& config, std::string const& d
     if (!plan_.changes) return;
     config::Backup const& settings = config.backup;
     backup::Copier::Options options{.directory = data,
-                                    .release = DORMOUSE_RELEASE,
+                                    .release = release(),
                                     .target = settings.to,
                                     .sealing = plan_.sealing,
                                     .interval = settings.interval,

@@ -1,4 +1,5 @@
 #include "app/programs.h"
+#include "app/release.h"
 #include "app/single_file.h"
 #include "app/web_files.h"
 #include "io/process/guard.h"
@@ -41,5 +42,5 @@ int main(int argc, char** argv) {
          dormouse::app::restore, dormouse::app::export_sessions, dormouse::app::import_sessions,
          dormouse::app::compact, dormouse::app::upgrade, dormouse::app::rekey,
          dormouse::app::archive_programs(), dormouse::app::sign_sample, dormouse::app::listen,
-         DORMOUSE_VERSION});
+         dormouse::app::release()});
 }

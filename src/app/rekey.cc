@@ -2,6 +2,7 @@
 #include "app/programs.h"
 
 #include "app/complain.h"
+#include "app/release.h"
 #include "app/stores.h"
 #include "io/clock.h"
 #include "json/json.h"
@@ -73,7 +74,7 @@ Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
     how.sole = true;
     how.relaxed = true;  // it is said when a server starts
     how.node = "rekey";
-    how.version = DORMOUSE_RELEASE;
+    how.version = release();
     auto const opened = store::PostgresStore::open(*options.store, how);
     if (!opened) return std::unexpected(opened.error());
     auto const sealer = sealer_for(options, **opened);

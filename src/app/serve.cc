@@ -11,6 +11,7 @@
 #include "app/indexes.h"
 #include "app/node_name.h"
 #include "app/programs.h"
+#include "app/release.h"
 #include "app/reload.h"
 #include "app/secrets.h"
 #include "app/settings.h"
@@ -206,7 +207,7 @@ private:
 
     [[nodiscard]] http::ServerFacts facts() const {
         http::ServerFacts out{
-            .release = DORMOUSE_RELEASE,
+            .release = release(),
             .data = data_directory(),
             .config = config::effective_json(config_),
         };
@@ -482,7 +483,7 @@ int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     auto node = node_name(config->store, options.data);
     if (!node) return complain(node.error());
     auto opened = runtime::open_store({.place = store_place(config->store, options.data),
-                                       .release = DORMOUSE_RELEASE,
+                                       .release = release(),
                                        .relaxed = options.relaxed,
                                        .now = world.clock.now(),
                                        .shared = shares_store(*config),

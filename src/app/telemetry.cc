@@ -1,5 +1,6 @@
 #include "app/telemetry.h"
 
+#include "app/release.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "config/values.h"
@@ -88,7 +89,7 @@ telemetry::Resource resource_of(config::Telemetry const& telemetry, port::Entrop
         !named.empty() && service == config::Telemetry().service)
         service = std::move(named);
     Random const random = entropy.random();
-    return {std::move(service), DORMOUSE_RELEASE, hex(std::span(random).first(16))};
+    return {std::move(service), release(), hex(std::span(random).first(16))};
 }
 
 telemetry::Exporter::Options export_options(config::Telemetry const& telemetry,

@@ -2,6 +2,7 @@
 #include "app/programs.h"
 
 #include "app/complain.h"
+#include "app/release.h"
 #include "app/views.h"
 #include "base/text/text.h"
 #include "io/clock.h"
@@ -70,7 +71,7 @@ Result<Target> open_database(cli::ImportOptions const& options) {
     how.sole = true;
     how.relaxed = true;  // it is said when a server starts
     how.node = "import";
-    how.version = DORMOUSE_RELEASE;
+    how.version = release();
     auto opened = store::PostgresStore::open(*options.store, how);
     if (!opened) return std::unexpected(std::move(opened.error()));
     auto* const store = opened->get();
@@ -204,7 +205,7 @@ int export_sessions(cli::ExportOptions const& options) {
     if (!options.archive.empty()) return export_archived(options);
     auto const store = open_view(options.data, options.store, options.key_env);
     if (!store) return complain("export", store.error());
-    runner::ExportChoice const choice{options.project, options.sessions, DORMOUSE_RELEASE,
+    runner::ExportChoice const choice{options.project, options.sessions, release(),
                                       io::SystemClock().now()};
     auto const report = runner::export_sessions(**store, choice, print_line);
     if (!report) return complain("export", report.error());

@@ -18,7 +18,7 @@ using namespace dormouse::session;
 
 namespace {
 
-constexpr std::size_t page_bytes = std::size_t{1} << 20;
+constexpr std::size_t reading_page_bytes = std::size_t{1} << 20;
 
 // Adds the frames' records with numbers from `from` to `to`.
 Result<void> add_records(SessionId session, std::vector<port::Frame> const& frames, Seq from,
@@ -201,7 +201,7 @@ Result<std::vector<wire::RecordPtr>> all_records(port::JournalStore& store, Sess
                                                  Seq from, Seq to) {
     std::vector<wire::RecordPtr> out;
     while (from <= to) {
-        auto frames = store.page(session, from, from == to ? 1 : page_bytes);
+        auto frames = store.page(session, from, from == to ? 1 : reading_page_bytes);
         if (!frames) return std::unexpected(std::move(frames.error()));
         if (frames->empty()) break;
         if (auto added = add_records(session, *frames, from, to, out); !added)
