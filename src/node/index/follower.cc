@@ -161,9 +161,11 @@ void Follower::end_step() {
 
 // REQUIRES: nothing runs on the thread of the index.
 void Follower::flush_later() {
-    if (flush_waits_ || flush_due_ || !index_.unflushed()) return;
+    if (flush_waits_ || flush_due_) return;
+    auto const within = index_.flush_within();
+    if (!within) return;
     flush_waits_ = true;
-    world_.loop.after(flush_pause_, scope_.guard([this] {
+    world_.loop.after(std::max(*within, flush_pause_), scope_.guard([this] {
         flush_waits_ = false;
         flush_due_ = true;
         if (busy_ || !position_) return;  // done at the end of the step
@@ -178,7 +180,7 @@ void Follower::flush(std::function<void()> then) {
     on_thread<void>([](port::Index& index) { return index.flush(); },
                     [this, began, then = std::move(then)] {
                         auto const took = world_.clock.monotonic() - began;
-                        flush_pause_ = std::max<Duration>(flush_after, took * flush_share);
+                        flush_pause_ = took * flush_share;
                         then();
                     });
 }

@@ -39,8 +39,7 @@ public:
 
     static constexpr Duration gather{50};         // appends that come in this time are one batch
     static constexpr Duration look_every{5'000};  // without a call of appended()
-    static constexpr Duration flush_after{1'000};
-    // Flushing takes at most this share of the time, however large the index is.
+    // Flushing takes at most one part in so many of the time, on a slow disk too.
     static constexpr int flush_share = 20;
     static constexpr Duration retry_min{1'000};
     static constexpr Duration retry_max{30'000};
@@ -74,7 +73,7 @@ private:
     bool waiting_ = false;                   // a step is about to begin
     bool flush_waits_ = false;               // for its time
     bool flush_due_ = false;
-    Duration flush_pause_ = flush_after;
+    Duration flush_pause_{};  // at least, since the last one was slow
     Duration retry_ = retry_min;
     std::optional<Duration> retry_at_ = {};  // of the monotonic clock
     Scope scope_;

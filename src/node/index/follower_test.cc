@@ -58,12 +58,15 @@ public:
         unflushed_ = false;
         return {};
     }
-    [[nodiscard]] bool unflushed() const override { return unflushed_; }
+    [[nodiscard]] std::optional<Duration> flush_within() const override {
+        return unflushed_ ? std::optional(within) : std::nullopt;
+    }
 
     std::map<PendingId, std::string> calls;
     std::map<SessionId, std::string> sessions;
     std::string position;
     bool broken = false;
+    Duration within{1'000};
     int opens = 0, batches = 0, flushes = 0;
 
 private:
@@ -216,15 +219,31 @@ TEST_F(IndexFollowerTest, DeletedSession_IsRemoved) {
 
 TEST_F(IndexFollowerTest, Flush_ComesLaterAndOnce) {
     follow();
-    loop.advance(Follower::flush_after);
+    loop.advance(index.within);
     int const before = index.flushes;
     for (int i = 0; i < 5; ++i) {
         (void)waiting_session(Duration(1'000'000));
         appended();
     }
     EXPECT_EQ(index.flushes, before);
-    loop.advance(Follower::flush_after);
+    loop.advance(index.within);
     EXPECT_EQ(index.flushes, before + 1);
+}
+
+TEST_F(IndexFollowerTest, Flush_ComesAsLateAsTheIndexAllows) {
+    follow();
+    loop.advance(index.within);
+    int const before = index.flushes;
+    index.within = Duration(30'000);
+    for (int i = 0; i < 5; ++i) {
+        (void)waiting_session(Duration(1'000'000));
+        appended();
+        loop.advance(Duration(5'000));
+    }
+    EXPECT_EQ(index.flushes, before);
+    loop.advance(index.within);
+    EXPECT_EQ(index.flushes, before + 1);
+    EXPECT_EQ(follower->status().behind_since, std::nullopt) << "the documents do not wait for it";
 }
 
 TEST_F(IndexFollowerTest, Standby_WritesNothingUntilItIsItsTurn) {

@@ -22,6 +22,8 @@ constexpr std::array statuses = {PendingStatus::waiting, PendingStatus::complete
 constexpr std::string_view digest_key = R"(,"digest":")";
 constexpr std::size_t digest_size = 64;
 constexpr std::size_t folder_name_max = 200;
+constexpr Duration write_within_min{1'000};
+constexpr std::size_t calls_per_ms = 10;  // about 2 KB
 
 void add_by_session(json::Writer& out, Contents const& contents) {
     out.key("bySession").begin_object();
@@ -114,6 +116,10 @@ std::string text_of(Contents const& contents) {
     text.pop_back();
     std::string const digest = hex(sha256(text));
     return text.append(digest_key).append(digest).append("\"}");
+}
+
+Duration write_within(Contents const& contents) {
+    return std::max(write_within_min, Duration(contents.calls.size() / calls_per_ms));
 }
 
 std::optional<Contents> parse_contents(std::string_view text) {

@@ -26,6 +26,9 @@ struct Contents {
 // {"bySession","byStatus","byExpiration","position","digest"}: the digest is that of the text
 // before it, so that a file that is damaged or changed by others is known.
 [[nodiscard]] std::string text_of(Contents const& contents);
+// How soon it is written after a change: a constant number of bytes a second at most, for any
+// number of calls.
+[[nodiscard]] Duration write_within(Contents const& contents);
 // nullopt: not such a text.
 [[nodiscard]] std::optional<Contents> parse_contents(std::string_view text);
 

@@ -41,6 +41,22 @@ TEST(IndexContents, Text_HasTheThreeLists) {
                                 "\",\"expiresAt\":1000},{\"pendingID\":\"" + first + "\""));
 }
 
+TEST(IndexContents, BytesPerSecond_DoNotGrowWithTheCalls) {
+    auto const filled = [](std::uint64_t calls) {
+        Contents out;
+        for (std::uint64_t n = 1; n <= calls; ++n)
+            out.calls[call(n, 1)] = {PendingStatus::waiting, from_ms(1'000)};
+        return out;
+    };
+    EXPECT_EQ(write_within(filled(100)), Duration(1'000));
+    for (std::uint64_t const calls : {10'000U, 40'000U}) {
+        Contents const contents = filled(calls);
+        auto const bytes = text_of(contents).size();
+        auto const ms = static_cast<std::size_t>(write_within(contents).count());
+        EXPECT_LT(bytes / ms, 3'000U) << calls;
+    }
+}
+
 TEST(IndexContents, AnyChangedByte_IsNoticed) {
     std::string const good = text_of(sample());
     for (std::size_t i = 0; i < good.size(); ++i) {

@@ -178,6 +178,10 @@ Result<void> FileIndex::remove_other_sessions() const {
     return {};
 }
 
+std::optional<Duration> FileIndex::flush_within() const {
+    return unflushed_ ? std::optional(files::write_within(contents_)) : std::nullopt;
+}
+
 Result<void> FileIndex::flush() {
     if (!unflushed_) return {};
     std::string const text = files::text_of(contents_);

@@ -4,14 +4,15 @@
 //   storage/pending_tool/index.json
 //   storage/session/{project}/{sessionID}.json
 // A call or session is one file, written at once; index.json, which grows with the number of calls,
-// is written by flush() alone. It holds the position: after a crash the feed is read from there
-// again. Blocks.
+// is written by flush() alone, the less often the larger it is. It holds the position: after a
+// crash the feed is read from there again. Blocks.
 
 #include "port/index.h"
 #include "store/files/contents.h"
 #include "store/files/folder.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] Result<void> begin_rebuild() override;
     [[nodiscard]] Result<void> apply(port::IndexBatch const& batch) override;
     [[nodiscard]] Result<void> flush() override;
-    [[nodiscard]] bool unflushed() const override { return unflushed_; }
+    [[nodiscard]] std::optional<Duration> flush_within() const override;
 
 private:
     struct Folders {

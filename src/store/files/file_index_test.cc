@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace dormouse::store {
 namespace {
@@ -59,6 +63,33 @@ protected:
         return out;
     }
 
+    // A file that is replaced has another inode.
+    struct Written {
+        std::size_t files = 0;
+        std::uintmax_t bytes = 0;
+        friend bool operator==(Written const&, Written const&) = default;
+    };
+    using Inodes = std::map<std::string, ino_t>;
+    [[nodiscard]] Inodes inodes() const {
+        Inodes out;
+        for (auto const& entry : std::filesystem::recursive_directory_iterator(top / "storage")) {
+            struct stat found{};
+            if (entry.is_regular_file() && stat(entry.path().c_str(), &found) == 0)
+                out[entry.path()] = found.st_ino;
+        }
+        return out;
+    }
+    [[nodiscard]] Written since(Inodes const& before) const {
+        Written out;
+        for (auto const& [path, inode] : inodes()) {
+            auto const old = before.find(path);
+            if (old != before.end() && old->second == inode) continue;
+            ++out.files;
+            out.bytes += std::filesystem::file_size(path);
+        }
+        return out;
+    }
+
     std::filesystem::path top;
 };
 
@@ -69,9 +100,9 @@ TEST_F(FileIndexTest, Batch_IsThereAfterReopening) {
         ASSERT_TRUE(
             index.apply({.calls = {document(call(1), R"({"a":2})", PendingStatus::completed)},
                          .position = "two"}));
-        EXPECT_TRUE(index.unflushed());
+        EXPECT_TRUE(index.flush_within());
         ASSERT_TRUE(index.flush());
-        EXPECT_FALSE(index.unflushed());
+        EXPECT_FALSE(index.flush_within());
     }
     FileIndex again(top);
     EXPECT_EQ(again.open().value(), "two");
@@ -161,6 +192,31 @@ TEST_F(FileIndexTest, MoreFilesThanMayBeOpenAtOnce_AreWritten) {
     for (CallNo no = 1; no <= 200; ++no) batch.calls.push_back(document(call(9, no)));
     ASSERT_TRUE(index.apply(batch));
     EXPECT_EQ(names().size(), 200U + 5U);
+}
+
+TEST_F(FileIndexTest, Call_WritesAsMuchBesideManyAsBesideFew) {
+    FileIndex index(top);
+    fill(index);
+    CallNo no = 1;
+    auto const one = [&] {
+        auto const before = inodes();
+        ++no;
+        EXPECT_TRUE(index.apply({.calls = {document(call(1, no)), document(call(2))},
+                                 .sessions = {{session(1), "p", "{}"}},
+                                 .position = "more"}));
+        return since(before);
+    };
+    Written const beside_few = one();
+    EXPECT_EQ(beside_few.files, 3U);
+    port::IndexBatch many{.position = "many"};
+    for (std::uint64_t n = 3; n < 500; ++n) {
+        many.calls.push_back(document(call(n)));
+        many.sessions.push_back({session(n), "p", "{}"});
+    }
+    ASSERT_TRUE(index.apply(many));
+    EXPECT_EQ(one(), beside_few);
+    ASSERT_TRUE(index.flush());
+    EXPECT_EQ(one(), beside_few);
 }
 
 }  // namespace

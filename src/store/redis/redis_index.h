@@ -24,7 +24,7 @@ public:
     [[nodiscard]] Result<void> begin_rebuild() override;
     [[nodiscard]] Result<void> apply(port::IndexBatch const& batch) override;
     [[nodiscard]] Result<void> flush() override { return {}; }
-    [[nodiscard]] bool unflushed() const override { return false; }
+    [[nodiscard]] std::optional<Duration> flush_within() const override { return std::nullopt; }
 
 private:
     [[nodiscard]] std::string key(std::string_view name) const {
