@@ -1,5 +1,7 @@
 #include "store/sqlite/layout.h"
 
+#include "store/sqlite/short_form.h"
+
 #include <cstdlib>
 #include <string>
 
@@ -9,7 +11,7 @@ port::NewestFrame newest_frame(SessionId session, std::int64_t key, std::int64_t
     auto const count = static_cast<std::uint32_t>(std::abs(n));
     Seq const head = seq_of(key) + count - 1;
     if (!is_short_sum(sum)) return {head, port::Stamp{static_cast<std::uint64_t>(sum)}};
-    return {head, port::stamp_of(session, {seq_of(key), count, std::string(bytes)})};
+    return {head, port::stamp_of(session, {seq_of(key), count, long_form(session, bytes)})};
 }
 
 }  // namespace dormouse::store::sqlite

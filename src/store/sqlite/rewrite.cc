@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/layout.h"
+#include "store/sqlite/short_form.h"
 
 #include <array>
 #include <cstddef>
@@ -50,9 +51,9 @@ std::unexpected<Error> is_damaged(std::string const& what) {
 Change handle_frame(Query const& row, Rewriter& rewriter) {
     auto const key = row.integer(0);
     auto const n = row.integer(2);
-    port::Frame frame{seq_of(key), static_cast<std::uint32_t>(std::abs(n)),
-                      std::string(row.text(4))};
     auto const session = session_in(row);
+    port::Frame frame{seq_of(key), static_cast<std::uint32_t>(std::abs(n)),
+                      long_form(session, row.text(4))};
     bool const sound = n < 0 ? checksum(key, n, frame.bytes) == row.integer(3)
                              : is_frame_sum(row.integer(3), port::stamp_of(session, frame));
     if (!sound) return is_damaged(session.text() + ", event " + std::to_string(frame.first));
@@ -61,7 +62,7 @@ Change handle_frame(Query const& row, Rewriter& rewriter) {
     frame.bytes = *std::move(changed);
     auto const sum =
         n < 0 ? checksum(key, n, frame.bytes) : frame_sum(port::stamp_of(session, frame));
-    return Bind([key, sum, bytes = std::move(frame.bytes)](Query& update) {
+    return Bind([key, sum, bytes = short_form(session, frame.bytes)](Query& update) {
         update.bind(key).bind(sum).bind(std::string_view(bytes));
     });
 }

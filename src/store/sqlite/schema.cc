@@ -1,5 +1,7 @@
 #include "store/sqlite/schema.h"
 
+#include "store/sqlite/pending_view.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -475,7 +477,7 @@ constexpr char const* data_keys =
     "CREATE TABLE data_keys(id TEXT PRIMARY KEY, master TEXT NOT NULL, mixed INTEGER NOT NULL,"
     "  wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID;";
 
-constexpr std::array<char const*, 22> steps_of_this_release{tables,
+constexpr std::array<char const*, 23> steps_of_this_release{tables,
                                                             views,
                                                             feed_and_artifacts,
                                                             completed,
@@ -496,7 +498,8 @@ constexpr std::array<char const*, 22> steps_of_this_release{tables,
                                                             status_counts,
                                                             turns,
                                                             day_sums,
-                                                            data_keys};
+                                                            data_keys,
+                                                            pending_calls_of_short_forms};
 
 }  // namespace
 

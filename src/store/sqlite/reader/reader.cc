@@ -4,6 +4,7 @@
 #include "base/text/text.h"
 #include "store/sqlite/layout.h"
 #include "store/sqlite/reader/reader_transaction.h"
+#include "store/sqlite/short_form.h"
 
 #include <limits>
 
@@ -161,7 +162,7 @@ Result<Frame> Reader::frame(SessionId session, Query const& row, Seq expected) c
     auto const key = row.integer(0);
     Frame frame{.first = seq_of(key),
                 .count = static_cast<std::uint32_t>(std::abs(row.integer(1))),
-                .bytes = std::string(row.text(3))};
+                .bytes = long_form(session, row.text(3))};
     if (!is_sound(session, frame, row))
         return damaged(session.text() + ", event " + std::to_string(frame.first));
     if (frame.first != expected)

@@ -3,6 +3,7 @@
 // file, and in the log: after the commit the file is rebuilt without free space, and the log
 // truncated. A row in `meta` says that this is due, so that it is done after a crash, too.
 #include "store/sqlite/layout.h"
+#include "store/sqlite/short_form.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <sqlite3.h>
@@ -47,9 +48,10 @@ Result<void> Writer::write_rewrite(port::Append const& append) {
 
 Result<void> Writer::rewrite_frame(SessionId session, port::Frame const& frame) {
     auto const key = key_of(session.number(), frame.first);
+    auto const data = short_form(session, frame.bytes);
     auto put = query(Write::rewrite_frame);
     put.bind(key).bind(std::int64_t{frame.count});
-    put.bind(frame_sum(port::stamp_of(session, frame))).bind(frame.bytes);
+    put.bind(frame_sum(port::stamp_of(session, frame))).bind(data);
     auto const found = put.next();
     if (!found) return std::unexpected(found.error());
     if (!*found)

@@ -1,6 +1,7 @@
 // Writes the rows of one append. writer.cc makes the append atomic.
 #include "base/check.h"
 #include "store/sqlite/layout.h"
+#include "store/sqlite/short_form.h"
 #include "store/sqlite/writer/writer.h"
 
 #include <algorithm>
@@ -90,8 +91,9 @@ Result<void> Writer::write_frame(Append const& append, port::Stamp stamp) {
     auto const& frame = append.frame;
     auto const key = key_of(append.session.number(), frame.first);
     auto const sum = frame_sum(stamp);
+    auto const data = short_form(append.session, frame.bytes);
     auto add = query(Write::add_frame);
-    return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(frame.bytes).run();
+    return add.bind(key).bind(std::int64_t{frame.count}).bind(sum).bind(data).run();
 }
 
 Result<void> Writer::write_base(Append const& append, std::int64_t number) {
@@ -104,8 +106,9 @@ Result<void> Writer::write_base(Append const& append, std::int64_t number) {
     if (!done) return done;
     auto const count = -std::int64_t{base.frame.count};  // negative: the first frame of the journal
     auto const sum = checksum(key, count, base.frame.bytes);
+    auto const data = short_form(append.session, base.frame.bytes);
     auto add = query(Write::add_frame);
-    done = add.bind(key).bind(count).bind(sum).bind(base.frame.bytes).run();
+    done = add.bind(key).bind(count).bind(sum).bind(data).run();
     if (done) done = query(Write::erase_pending_to).bind(number).bind(through).run();
     if (done) done = query(Write::erase_keys_to).bind(number).bind(through).bind(base.keys).run();
     if (done)
