@@ -73,7 +73,9 @@ Writer::Writer(Connection connection, std::uint64_t next_number, FeedPlace feed,
 }
 
 Writer::~Writer() {
-    if (!stopped_) std::ignore = connection_.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (stopped_ || !connection_.run("PRAGMA wal_checkpoint(TRUNCATE)")) return;
+    // Then closing the last connection only removes the empty log and its index.
+    sqlite3_db_config(connection_.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
 int Writer::on_commit(void* self, sqlite3* database, char const* schema, int pages) {
