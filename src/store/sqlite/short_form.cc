@@ -1,10 +1,15 @@
 #include "store/sqlite/short_form.h"
 
+#include "base/check.h"
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace dormouse::store::sqlite {
@@ -38,7 +43,7 @@ constexpr std::array<Rule, 4> abbreviations{{
 }};
 
 // The end of a record of a type that has `usage`, up to its turn.
-constexpr std::string_view usage_key = R"("usage":)";
+constexpr std::string_view usage_key = R"(usage":)";  // begins with a rarer character than a quote
 constexpr std::string_view usage_full = R"("usage":{"inputTokens":#,"outputTokens":#}},#)";
 constexpr std::string_view usage_brief = R"("usage":[#,#]},#)";
 
@@ -50,7 +55,7 @@ constexpr std::string_view same_as_next = R"("p":0)";
 
 bool has_usage(std::string_view type) { return type == "model_replied" || type == "turn_ended"; }
 
-// Reads a text from its front. Each function returns false, or an empty text, if it is not there.
+// Reads a text from its front. Each function returns false, or an empty text, if it is missing.
 class Scan {
 public:
     Scan(std::string_view text, std::size_t at) : text_(text), at_(at) {}
@@ -60,7 +65,7 @@ public:
         return text_.substr(begin, at_ - begin);
     }
     [[nodiscard]] bool skip(std::string_view part) {
-        if (!text_.substr(at_).starts_with(part)) return false;
+        if (text_.compare(at_, part.size(), part) != 0) return false;
         at_ += part.size();
         return true;
     }
@@ -91,9 +96,11 @@ public:
 
 private:
     template <class Is> std::string_view run(Is is) {
-        auto const begin = at_;
-        while (at_ < text_.size() && is(text_[at_])) ++at_;
-        return since(begin);
+        auto const rest = text_.substr(at_);
+        auto const* const end = std::ranges::find_if_not(rest, is);
+        auto const found = std::string_view(rest.begin(), end);
+        at_ += found.size();
+        return found;
     }
 
     std::string_view text_;
@@ -133,8 +140,8 @@ public:
         : text_(text), session_(session), form_(form) {
         all_.reserve(8);
         for (auto at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
-            Scan scan(text, at + 1);
-            if (!scan.skip("\"")) continue;
+            if (at + 1 == text.size() || text[at + 1] != '"') continue;
+            Scan scan(text, at + 2);
             auto const type = scan.word();
             if (type.empty() || !scan.skip("\",") || scan.digits().empty() || !scan.skip(",{"))
                 continue;
@@ -156,7 +163,7 @@ private:
         if (has_usage(type)) add_usage(scan);
     }
 
-    // False: it is not there in the form that is looked for.
+    // False: it is missing in the form that is looked for.
     bool add_form(std::string_view full, std::string_view brief, Scan& scan) {
         bool const is_full = form_ == Form::full;
         auto const from = is_full ? full : brief;
@@ -176,7 +183,7 @@ private:
     void add_usage(Scan& scan) {
         for (auto at = text_.find(usage_key, scan.at()); at != std::string_view::npos;
              at = text_.find(usage_key, at + 1)) {
-            Scan usage(text_, at);
+            Scan usage(text_, at - 1);
             if (!add_form(usage_full, usage_brief, usage)) continue;
             scan = usage;
             return;
@@ -186,36 +193,35 @@ private:
     bool add_names(std::string_view type, Scan& scan) {
         Scan ahead = scan;
         Piece piece{.kind = Kind::names, .begin = scan.at(), .end = 0, .type = type};
-        if (form_ == Form::full) {
-            Scan brief = scan;
-            Piece none = piece;
-            if (read_brief(brief, none)) looks_brief_ = true;
-        }
-        if (!(form_ == Form::full ? read_full(ahead, piece) : read_brief(ahead, piece)))
-            return false;
+        auto const found = read_names(ahead, piece);
+        if (found == Form::brief && form_ == Form::full) looks_brief_ = true;
+        if (found != form_) return false;
         scan = ahead;
         piece.end = scan.at();
         all_.push_back(piece);
         return true;
     }
 
-    [[nodiscard]] bool read_full(Scan& scan, Piece& piece) const {
-        if (!scan.skip(call_key)) return false;
-        piece.call = scan.digits();
-        return !piece.call.empty() && scan.skip(pause_key) && scan.skip(session_) &&
-               scan.skip("_") && scan.skip(piece.call) && scan.skip("_") && read_rest(scan, piece);
-    }
-
-    [[nodiscard]] static bool read_brief(Scan& scan, Piece& piece) {
+    // nullopt: there are none.
+    [[nodiscard]] std::optional<Form> read_names(Scan& scan, Piece& piece) const {
         if (scan.skip(same_as_next)) {
             piece.kind = Kind::as_next;
-            return true;
+            return Form::brief;
         }
         bool const with_call = scan.skip(call_key);
-        if (!with_call && !scan.skip(brief_key)) return false;
+        if (!with_call && !scan.skip(brief_key)) return std::nullopt;
         piece.call = scan.digits();
-        return !piece.call.empty() && scan.skip(with_call ? brief_key_after_call : "_") &&
-               read_rest(scan, piece);
+        if (piece.call.empty()) return std::nullopt;
+        auto form = Form::brief;
+        if (with_call && scan.skip(pause_key)) {
+            form = Form::full;
+            if (!scan.skip(session_) || !scan.skip("_") || !scan.skip(piece.call))
+                return std::nullopt;
+            if (!scan.skip("_")) return std::nullopt;
+        } else if (!scan.skip(with_call ? brief_key_after_call : "_")) {
+            return std::nullopt;
+        }
+        return read_rest(scan, piece) ? std::optional(form) : std::nullopt;
     }
 
     [[nodiscard]] static bool read_rest(Scan& scan, Piece& piece) {
@@ -232,44 +238,65 @@ private:
     std::vector<Piece> all_;
 };
 
-// Appends the form that `piece` has not.
-void write_form(std::string& out, std::string_view text, Piece const& piece) {
-    Scan numbers(text, piece.begin);
-    std::size_t from = 0;
-    for (char const c : piece.to) {
-        if (c != '#') {
-            out += c;
-            continue;
-        }
-        auto const number = piece.from.find('#', from);
-        std::ignore = numbers.skip(piece.from.substr(from, number - from));
-        out += numbers.digits();
-        from = number + 1;
+// A text of at most `size_max` characters. Cheaper than appending to a string.
+class Output {
+public:
+    explicit Output(std::size_t size_max) : text_(size_max, '\0') {}
+
+    void add(std::string_view part) {
+        CHECK(part.size() <= text_.size() - size_);
+        std::memcpy(text_.data() + size_, part.data(), part.size());
+        size_ += part.size();
     }
+    [[nodiscard]] std::string take() {
+        text_.resize(size_);
+        return std::move(text_);
+    }
+
+private:
+    std::string text_;
+    std::size_t size_ = 0;
+};
+
+// Appends the form that `piece` has not.
+void write_form(Output& out, std::string_view text, Piece const& piece) {
+    Scan numbers(text, piece.begin);
+    auto from = piece.from;
+    auto to = piece.to;
+    for (auto at = to.find('#'); at != std::string_view::npos; at = to.find('#')) {
+        auto const before = from.find('#');
+        std::ignore = numbers.skip(from.substr(0, before));
+        out.add(to.substr(0, at));
+        out.add(numbers.digits());
+        from.remove_prefix(before + 1);
+        to.remove_prefix(at + 1);
+    }
+    out.add(to);
 }
 
-void write_brief(std::string& out, Piece const& piece) {
+void write_brief(Output& out, Piece const& piece) {
     if (piece.kind == Kind::as_next) {
-        out += same_as_next;
+        out.add(same_as_next);
         return;
     }
-    out += piece.without_call() ? brief_key : call_key;
-    out += piece.call;
-    out += piece.without_call() ? "_" : brief_key_after_call;
-    out += piece.rest;
-    out += '"';
+    out.add(piece.without_call() ? brief_key : call_key);
+    out.add(piece.call);
+    out.add(piece.without_call() ? "_" : brief_key_after_call);
+    out.add(piece.rest);
+    out.add("\"");
 }
 
-// `start`, and `text` without its first character and with each piece replaced.
+// `start`, and `text` without its first character and with each piece replaced. REQUIRES: the
+// result has at most `size_max` characters.
 template <class WriteNames>
 std::string replaced(std::string_view start, std::string_view text,
-                     std::vector<Piece> const& pieces, std::size_t size, WriteNames write_names) {
-    std::string out;
-    out.reserve(size);
-    out = start;
+                     std::vector<Piece> const& pieces, std::size_t size_max,
+                     WriteNames write_names) {
+    Output out(size_max);
+    out.add(start);
     std::size_t copied = 1;
     for (Piece const& piece : pieces) {
-        out += text.substr(copied, piece.begin - copied);
+        out.add(text.substr(copied, piece.begin - copied));
         if (piece.kind == Kind::form) {
             write_form(out, text, piece);
         } else {
@@ -277,7 +304,8 @@ std::string replaced(std::string_view start, std::string_view text,
         }
         copied = piece.end;
     }
-    return out += text.substr(copied);
+    out.add(text.substr(copied));
+    return out.take();
 }
 
 // Marks names of a started call that the next ones repeat.
@@ -311,10 +339,20 @@ bool fill_repeated(std::vector<Piece>& pieces) {
 std::optional<std::string> expanded(std::string_view session, std::string_view text) {
     Pieces pieces(text, session, Form::brief);
     if (!fill_repeated(pieces.all())) return std::nullopt;
-    std::size_t const size = text.size() + pieces.all().size() * 128;
-    return replaced("[", text, pieces.all(), size, [&](std::string& out, Piece const& piece) {
-        out.append(call_key).append(piece.call).append(pause_key).append(session);
-        out.append("_").append(piece.call).append("_").append(piece.rest).append("\"");
+    // No form of a rule is 64 characters longer than the other one.
+    std::size_t size_max = text.size();
+    for (Piece const& piece : pieces.all())
+        size_max += 64 + session.size() + 2 * piece.call.size() + piece.rest.size();
+    return replaced("[", text, pieces.all(), size_max, [&](Output& out, Piece const& piece) {
+        out.add(call_key);
+        out.add(piece.call);
+        out.add(pause_key);
+        out.add(session);
+        out.add("_");
+        out.add(piece.call);
+        out.add("_");
+        out.add(piece.rest);
+        out.add("\"");
     });
 }
 
@@ -327,7 +365,7 @@ std::string short_form(SessionId session, std::string_view frame) {
     Pieces pieces(frame, bare, Form::full);
     if (pieces.all().empty() || pieces.looks_brief()) return std::string(frame);
     mark_repeated(pieces.all());
-    return replaced("[ ", frame, pieces.all(), frame.size(), write_brief);
+    return replaced("[ ", frame, pieces.all(), frame.size() + 1, write_brief);
 }
 
 std::string long_form(SessionId session, std::string_view stored) {

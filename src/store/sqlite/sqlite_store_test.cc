@@ -14,6 +14,7 @@ namespace dormouse::store {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::unique_ptr<SqliteStore> open_in(TestDirectory const& directory) {
     auto opened = SqliteStore::open(directory.path());
@@ -300,6 +301,27 @@ TEST(SqliteStore, Views_ShowCallsAndSessions) {
               R"(["completed","run-4711",1795290000009,21,"{\"output\":\"ok\"}",null])");
     EXPECT_EQ(calls("status, input, created_at, started_at, completed_at, result", "call_2"),
               R"(["waiting","{\"to\":\"B\"}",1795290000002,null,null,null])");
+}
+
+TEST(SqliteStore, FrameInShortForm_IsReadWholeAndShownBySql) {
+    TestDirectory const directory;
+    auto store = open_in(directory);
+    auto const bare = session(1).bare();
+    auto const pending = "pnd_" + bare + "_1_1_3pRUQLfXXUT7McX83AKdoA";
+    auto made = create(1, "acme", 2);
+    made.frame.bytes = R"([["tool_started",1,{"callID":"call_1","pendingID":")" + pending +
+                       R"(","epoch":1},1],["call_paused",0,{"callID":"call_1","pendingID":")" +
+                       pending + R"(","reason":"tool_result","placeholder":{}},1]])";
+    made.pending = {pause(1)};
+    made.pending[0].paused = 2;
+    commit_one(*store, made);
+    EXPECT_THAT(directory.text("SELECT data FROM journal"), Not(HasSubstr(bare)));
+    EXPECT_EQ(directory.text("SELECT id FROM pending_tool_calls"), pending);
+    EXPECT_EQ(store->page(session(1), 1, 1'000).value().at(0).bytes, made.frame.bytes);
+    // As releases before format 23 stored it.
+    directory.run("UPDATE journal SET data = '" + made.frame.bytes + "'");
+    EXPECT_EQ(directory.text("SELECT id FROM pending_tool_calls"), pending);
+    EXPECT_EQ(store->page(session(1), 1, 1'000).value().at(0).bytes, made.frame.bytes);
 }
 
 // Stores a session of an external agent as release 0.1 wrote it: two prompts use the id "t" for a
