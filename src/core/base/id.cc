@@ -1,6 +1,7 @@
 #include <dormouse/id.h>
 
 #include "base/check.h"
+#include "base/text/append.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -86,7 +87,13 @@ std::uint64_t SessionId::number() const {
 
 std::string SessionId::bare() const { return base64url(bytes); }
 
-std::string SessionId::text() const { return "ses_" + bare(); }
+std::string SessionId::text() const {
+    std::string out;
+    out.reserve(4 + bare_length);
+    out += "ses_";
+    append_base64url(out, bytes);
+    return out;
+}
 
 std::optional<PendingId> PendingId::parse(std::string_view text) {
     auto rest = without("pnd_", text);
@@ -104,12 +111,27 @@ std::optional<PendingId> PendingId::parse(std::string_view text) {
 }
 
 std::string PendingId::text() const {
-    return "pnd_" + session.bare() + '_' + std::to_string(call) + '_' + std::to_string(generation) +
-           '_' + base64url(nonce);
+    std::string out;
+    out.reserve(id_length_max + bare_length);
+    out += "pnd_";
+    append_base64url(out, session.bytes);
+    out += '_';
+    append_number(out, call);
+    out += '_';
+    append_number(out, generation);
+    out += '_';
+    append_base64url(out, nonce);
+    return out;
 }
 
 std::string numbered_id(std::string_view prefix, SessionId const& session, std::uint64_t number) {
-    return std::string(prefix) + session.bare() + '_' + std::to_string(number);
+    std::string out;
+    out.reserve(prefix.size() + bare_length + 21);
+    out += prefix;
+    append_base64url(out, session.bytes);
+    out += '_';
+    append_number(out, number);
+    return out;
 }
 
 std::optional<NumberedId> parse_numbered(std::string_view prefix, std::string_view text) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace dormouse::json {
@@ -16,16 +17,38 @@ namespace {
 
 bool must_escape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
+std::size_t plain_at_front(EightBytes const& eight) {
+    return EightBytes::first(eight.equal('"') | eight.equal('\\') | eight.below(0x20) |
+                             eight.not_ascii());
+}
+
+// Four to seven plain bytes, as most names of members: their first and their last four are looked
+// at together.
+bool is_short_and_plain(char const* p, char const* end) {
+    if (end - p < 4 || end - p > 7) {
+        return false;
+    }
+    std::array<char, 8> halves;
+    std::memcpy(halves.data(), p, 4);
+    std::memcpy(halves.data() + 4, end - 4, 4);
+    return plain_at_front(EightBytes(halves.data())) == 8;
+}
+
 // The first byte that is not printable ASCII or must be escaped.
 char const* end_of_plain_run(char const* p, char const* end) {
+    if (is_short_and_plain(p, end)) {
+        return end;
+    }
+    bool const overlaps = end - p > 8;
     while (end - p >= 8) {
-        EightBytes const eight(p);
-        std::size_t const first = EightBytes::first(eight.equal('"') | eight.equal('\\') |
-                                                    eight.below(0x20) | eight.not_ascii());
+        std::size_t const first = plain_at_front(EightBytes(p));
         p += first;
         if (first < 8) {
             return p;
         }
+    }
+    if (overlaps) {  // the last eight bytes, of which the first are known to be plain
+        return end - 8 + plain_at_front(EightBytes(end - 8));
     }
     while (p < end && !must_escape(*p) && (*p & 0x80) == 0) {
         ++p;
@@ -49,6 +72,31 @@ void append_escaped(std::string& out, char c) {
     out += "\\u00";
     out += hex_digits[byte >> 4];
     out += hex_digits[byte & 0xF];
+}
+
+// As append_quoted_between; `p` is the first byte that is not plain.
+void append_escaped_between(std::string& out, char before, std::string_view text, char after,
+                            char const* p) {
+    char const* run = text.data();
+    char const* const end = run + text.size();
+    if (before != nothing) out += before;
+    out += '"';
+    for (; p < end; p = end_of_plain_run(p, end)) {
+        if (must_escape(*p)) {
+            out.append(run, p);
+            append_escaped(out, *p);
+            run = ++p;
+            continue;
+        }
+        Utf8 const next = decode_utf8({p, end});
+        if (!next.valid) {
+            out.append(run, p).append("\uFFFD");
+            run = p + next.length;
+        }
+        p += next.length;
+    }
+    out.append(run, p).push_back('"');
+    if (after != nothing) out += after;
 }
 
 char32_t hex4(std::string_view digits) {
@@ -99,38 +147,30 @@ std::int64_t parse_exponent(std::string_view text) {
 }  // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
+    append_quoted_between(out, nothing, text, nothing);
+}
+
+void append_quoted_between(std::string& out, char before, std::string_view text, char after) {
     char const* run = text.data();
     char const* const end = run + text.size();
     char const* p = end_of_plain_run(run, end);
     if (p == end) {  // nearly all texts: room is made once
-        std::size_t const before = out.size();
-        std::size_t const after = before + text.size() + 2;
+        std::size_t const start = out.size();
+        std::size_t const around = 2UL + (before != nothing ? 1 : 0) + (after != nothing ? 1 : 0);
+        std::size_t const size = start + text.size() + around;
         // Some libraries pass the capacity as the size.
-        out.resize_and_overwrite(after, [&](char* buffer, std::size_t /*size*/) {
-            buffer[before] = '"';
-            std::copy(run, end, buffer + before + 1);
-            buffer[after - 1] = '"';
-            return after;
+        out.resize_and_overwrite(size, [&](char* buffer, std::size_t /*size*/) {
+            char* to = buffer + start;
+            if (before != nothing) *to++ = before;
+            *to++ = '"';
+            to = std::copy(run, end, to);
+            *to++ = '"';
+            if (after != nothing) *to = after;
+            return size;
         });
         return;
     }
-    out += '"';
-    for (; p < end; p = end_of_plain_run(p, end)) {
-        if (must_escape(*p)) {
-            out.append(run, p);
-            append_escaped(out, *p);
-            run = ++p;
-            continue;
-        }
-        Utf8 const next = decode_utf8({p, end});
-        if (!next.valid) {
-            out.append(run, p).append("\uFFFD");
-            run = p + next.length;
-        }
-        p += next.length;
-    }
-    out.append(run, p);
-    out += '"';
+    append_escaped_between(out, before, text, after, p);
 }
 
 std::string unescape(std::string_view body) {

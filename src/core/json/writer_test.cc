@@ -42,6 +42,27 @@ TEST(Writer, Take_LeavesItEmptyAndReady) {
     EXPECT_EQ(writer.value("next").json().text(), "\"next\"");
 }
 
+TEST(Writer, TakenText_KeepsItsBytes) {
+    Writer first;
+    std::string const small = first.begin_object().member("a", "first").end_object().take();
+    Writer second;
+    Writer third;
+    second.begin_array().value("second");
+    third.begin_array().value(std::string(100'000, 'x'));
+    std::string const middle = second.end_array().take();
+    std::string const large = third.end_array().take();
+    EXPECT_EQ(small, R"({"a":"first"})");
+    EXPECT_EQ(middle, R"(["second"])");
+    EXPECT_EQ(large, "[\"" + std::string(100'000, 'x') + "\"]");
+    EXPECT_EQ(second.value(1).take(), "1");
+}
+
+TEST(Writer, Keys_AreEscaped) {
+    Writer out;
+    out.begin_object().member("a\"b", 1).member("\xff", 2).member("a long plain key", 3);
+    EXPECT_EQ(out.end_object().take(), "{\"a\\\"b\":1,\"\uFFFD\":2,\"a long plain key\":3}");
+}
+
 TEST(Writer, AbsentView_IsWrittenAsNull) {
     View const object(std::string_view("{}"));
     EXPECT_EQ(Writer().begin_object().member_raw("a", object["a"].raw()).end_object().take(),

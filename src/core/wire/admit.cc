@@ -214,7 +214,8 @@ private:
 std::optional<std::string> wrong(Json& value, bool repairs) {
     auto checked = repairs ? json::repaired(value) : json::check(value.text());
     if (!checked) return "is not JSON: " + checked.error().detail;
-    bool const breaks = checked->text().find_first_of("\r\n") != std::string_view::npos;
+    std::string_view const text = checked->text();
+    bool const breaks = text.find('\n') != text.npos || text.find('\r') != text.npos;
     if (*checked != value || breaks) value = json::compact(*checked);
     return std::nullopt;
 }

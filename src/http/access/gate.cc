@@ -1,5 +1,6 @@
 #include "http/access/gate.h"
 
+#include "base/text/append.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -35,7 +36,7 @@ bool takes_capability(HttpRequest const& head) {
 std::string_view bearer(HttpRequest const& head) {
     std::string_view const value = head.header("authorization");
     constexpr std::string_view scheme = "bearer ";
-    if (value.size() <= scheme.size() || lower_case(value.substr(0, scheme.size())) != scheme)
+    if (value.size() <= scheme.size() || !is_lower_case_of(scheme, value.substr(0, scheme.size())))
         return {};
     return value.substr(scheme.size());
 }
@@ -50,7 +51,8 @@ bool is_json(std::string_view content_type) {
 }
 
 bool is_form(std::string_view content_type) {
-    return lower_case(content_type).starts_with("application/x-www-form-urlencoded");
+    constexpr std::string_view form = "application/x-www-form-urlencoded";
+    return is_lower_case_of(form, content_type.substr(0, form.size()));
 }
 
 }  // namespace

@@ -83,28 +83,44 @@ void Body::check(Member const& member) {
     refuse(member.name, std::string(why.empty() ? "is missing" : why));
 }
 
+namespace {
+
+std::string out_of_bounds(Member const& member, bool too_small) {
+    using Type = Member::Type;
+    if (!member.why.empty()) return std::string(member.why);
+    std::string const most = std::to_string(member.most);
+    switch (member.type) {
+        case Type::integer: {
+            bool const open = member.most == std::numeric_limits<std::int64_t>::max();
+            return "must be " + std::to_string(member.least) + (open ? " or more" : " to " + most);
+        }
+        case Type::object:
+        case Type::list: return "must have at most " + most + " members";
+        case Type::text:
+            if (too_small) return "must not be empty";
+            [[fallthrough]];
+        default: return "must be at most " + most + " bytes";
+    }
+}
+
+}  // namespace
+
 // What is counted, and how it is refused.
 void Body::check_bounds(Member const& member, json::View value) {
     using Type = Member::Type;
     std::int64_t count = member.least;
-    std::string why = "must be at most " + std::to_string(member.most) + " bytes";
     if (member.type == Type::integer) {
         auto const number = value.integer();
         if (!number) return refuse(member.name, "must be an integer");
         count = *number;
-        bool const open = member.most == std::numeric_limits<std::int64_t>::max();
-        why = "must be " + std::to_string(member.least) +
-              (open ? " or more" : " to " + std::to_string(member.most));
     } else if (member.type == Type::text) {
         count = static_cast<std::int64_t>(value.raw().size()) - 2;  // escapes are longer
         if (count > member.most) count = static_cast<std::int64_t>(value.string()->size());
-        if (count < member.least) why = "must not be empty";
     } else if (member.type == Type::object || member.type == Type::list) {
         count = static_cast<std::int64_t>(value.size());
-        why = "must have at most " + std::to_string(member.most) + " members";
     }
-    if (!member.why.empty()) why = member.why;
-    if (count < member.least || count > member.most) refuse(member.name, why);
+    if (count < member.least || count > member.most)
+        refuse(member.name, out_of_bounds(member, count < member.least));
     if (member.facts.words.empty()) return;
     std::vector<std::string_view> words;
     for (auto const word : std::views::split(member.facts.words, ' ')) words.emplace_back(word);

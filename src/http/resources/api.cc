@@ -214,8 +214,8 @@ std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
 std::optional<HttpReply> Api::refuse_before_body(HttpRequest const& head) {
     // A body that is too long is reported as such on every path; the transport does that.
     auto const length = parse_number(head.header("content-length"));
-    if (length && *length > body_limit(head.method, head.path)) return std::nullopt;
     Route const* const route = find(head.method, head.segments);
+    if (length && *length > (route ? route->body_max : default_body_max)) return std::nullopt;
     std::optional<HttpReply> reply;
     if (!route) {
         reply = no_route(head);

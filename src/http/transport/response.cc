@@ -39,14 +39,20 @@ void append_status(std::string& out, int status) {
     out += "\r\n";
 }
 
+constexpr std::array<bool, 256> in_line = [] {
+    std::array<bool, 256> out{};
+    for (std::size_t byte = 0x20; byte < out.size(); ++byte) out[byte] = byte != 0x7f;
+    out['\t'] = true;
+    return out;
+}();
+
 bool one_line(std::string_view text) {
-    return std::ranges::none_of(text, [](char c) {
-        return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    });
+    return std::ranges::all_of(text, [](char c) { return in_line[static_cast<unsigned char>(c)]; });
 }
 
 bool is_header_name(std::string_view name) {
-    return !name.empty() && name.find_first_of(": \t") == std::string_view::npos && one_line(name);
+    constexpr auto ends_it = [](char c) { return c == ':' || c == ' ' || c == '\t'; };
+    return !name.empty() && std::ranges::none_of(name, ends_it) && one_line(name);
 }
 
 void append_header(std::string& out, std::string_view name, std::string_view value) {

@@ -21,6 +21,7 @@ namespace dormouse::io {
 namespace {
 
 constexpr std::string_view hidden = "(hidden)";
+constexpr std::size_t line_bytes = 400;  // of most lines
 
 // A safeguard: callers should not log secrets, but if one does, it is not written.
 bool names_secret(std::string_view key) {
@@ -51,13 +52,18 @@ void append_json_character(std::string& out, std::string_view bytes, Utf8 const&
     }
 }
 
+// The bytes that are written as they are.
+constexpr std::array<bool, 256> plain = [] {
+    std::array<bool, 256> out{};
+    for (std::size_t byte = 0x20; byte < 0x7f; ++byte) out[byte] = byte != '"' && byte != '\\';
+    return out;
+}();
+
 // The end of the bytes at the front of `text` that are written as they are.
 std::size_t plain_length(std::string_view text) {
-    auto const special = std::ranges::find_if(text, [](char c) {
-        auto const byte = static_cast<std::uint8_t>(c);
-        return byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\';
-    });
-    return static_cast<std::size_t>(special - text.begin());
+    std::size_t length = 0;
+    while (length < text.size() && plain[static_cast<std::uint8_t>(text[length])]) ++length;
+    return length;
 }
 
 void append_json_text(std::string& out, std::string_view text) {
@@ -119,7 +125,9 @@ struct TextValue {
 };
 
 std::string json_body(std::string_view message, std::initializer_list<Field> fields) {
-    std::string out = "\"message\":";
+    std::string out;
+    out.reserve(line_bytes);
+    out += "\"message\":";
     append_json_text(out, message);
     for (auto const& field : fields) {
         out += ',';

@@ -1,5 +1,6 @@
 #include "base/text/text.h"
 
+#include "base/text/append.h"
 #include "base/text/utf8.h"
 
 #include <utf8proc.h>
@@ -46,6 +47,24 @@ void append_escape(std::string& out, std::string_view opening, std::uint32_t num
     out.append(opening).append(digits.begin(), end).push_back('}');
 }
 
+// Plain pointers: this runs several times for each event.
+void write_base64url(char* out, std::uint8_t const* in, std::size_t size) {
+    char const* const digits = base64url_digits.data();
+    for (; size >= 3; size -= 3, in += 3, out += 4) {
+        std::uint32_t const bits =
+            std::uint32_t{in[0]} << 16 | std::uint32_t{in[1]} << 8 | std::uint32_t{in[2]};
+        out[0] = digits[bits >> 18];
+        out[1] = digits[bits >> 12 & 0x3F];
+        out[2] = digits[bits >> 6 & 0x3F];
+        out[3] = digits[bits & 0x3F];
+    }
+    if (size == 0) return;
+    std::uint32_t const bits = std::uint32_t{in[0]} << 16 | (size == 2 ? in[1] << 8U : 0U);
+    out[0] = digits[bits >> 18];
+    out[1] = digits[bits >> 12 & 0x3F];
+    if (size == 2) out[2] = digits[bits >> 6 & 0x3F];
+}
+
 // Longer text is not a misspelling of our names. Bounds the work for text from outside.
 constexpr std::size_t word_max = 64;
 
@@ -86,23 +105,19 @@ std::size_t slips(std::size_t length) {
 }  // namespace
 
 std::string base64url(std::span<std::uint8_t const> bytes) {
-    std::string text((bytes.size() * 4 + 2) / 3, '\0');
-    char* out = text.data();
-    auto const put = [&out](std::uint32_t bits, unsigned shift) {
-        *out++ = base64url_digits[bits >> shift & 0x3F];
-    };
-    for (; bytes.size() >= 3; bytes = bytes.subspan(3)) {
-        std::uint32_t const bits =
-            std::uint32_t{bytes[0]} << 16 | std::uint32_t{bytes[1]} << 8 | bytes[2];
-        for (unsigned const shift : {18U, 12U, 6U, 0U}) put(bits, shift);
-    }
-    if (bytes.empty()) return text;
-    bool const two = bytes.size() == 2;
-    std::uint32_t const bits = std::uint32_t{bytes[0]} << 16 | (two ? bytes[1] << 8U : 0U);
-    put(bits, 18);
-    put(bits, 12);
-    if (two) put(bits, 6);
+    std::string text;
+    append_base64url(text, bytes);
     return text;
+}
+
+void append_base64url(std::string& text, std::span<std::uint8_t const> bytes) {
+    std::size_t const start = text.size();
+    std::size_t const size = start + (bytes.size() * 4 + 2) / 3;
+    // Some libraries pass the capacity as the size.
+    text.resize_and_overwrite(size, [&](char* buffer, std::size_t /*size*/) {
+        write_base64url(buffer + start, bytes.data(), bytes.size());
+        return size;
+    });
 }
 
 std::string base64(std::span<std::uint8_t const> bytes) {
@@ -156,19 +171,35 @@ std::optional<Bits128> parse_base64url_128(std::string_view text) {
     return (bits & 0xF) == 0 ? std::optional(bytes) : std::nullopt;
 }
 
+namespace {
+
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+}  // namespace
+
 std::string lower_case(std::string_view text) {
     std::string out(text);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    for (char& c : out) c = lower_letter(c);
     return out;
+}
+
+bool is_lower_case_of(std::string_view lower, std::string_view text) {
+    return std::ranges::equal(lower, text, {}, {}, [](char c) { return lower_letter(c); });
+}
+
+void append_number(std::string& text, std::uint64_t number) {
+    std::array<char, 20> digits;
+    char const* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
 std::string hex(std::span<std::uint8_t const> bytes) {
     constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(bytes.size() * 2);
+    std::string text(bytes.size() * 2, '\0');
+    char* out = text.data();
     for (std::uint8_t const byte : bytes) {
-        text.push_back(digits[byte >> 4]);
-        text.push_back(digits[byte & 0xF]);
+        *out++ = digits[byte >> 4];
+        *out++ = digits[byte & 0xF];
     }
     return text;
 }

@@ -1,6 +1,7 @@
 #include "base/text/text.h"
 
 #include "base/check.h"
+#include "base/text/append.h"
 #include "base/text/utf8.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +40,22 @@ TEST(Base64url, OtherSpelling_IsRefused) {
     for (char const c : std::string("+/=. \n\0\x80", 8)) {
         EXPECT_FALSE(parse_base64url_128(good.substr(0, 10) + c + good.substr(11))) << int(c);
     }
+}
+
+TEST(Append, TextBefore_Stays) {
+    std::string text = "id_";
+    append_base64url(text, bytes("foobar"));
+    text += '_';
+    append_number(text, 0);
+    append_number(text, 18'446'744'073'709'551'615U);
+    append_base64url(text, {});
+    EXPECT_EQ(text, "id_Zm9vYmFy_018446744073709551615");
+}
+
+TEST(LowerCase, Comparison_IsThatOfLowerCase) {
+    for (std::string_view const text : {"bearer ", "Bearer ", "BEARER ", "bearer", "bearex ", ""})
+        EXPECT_EQ(is_lower_case_of("bearer ", text), lower_case(text) == "bearer ") << text;
+    EXPECT_FALSE(is_lower_case_of("Bearer", "Bearer"));
 }
 
 TEST(Hex, Digits_AreLowerCase) { EXPECT_EQ(hex(bytes(std::string("\x00\x0f\xAB", 3))), "000fab"); }

@@ -1,6 +1,7 @@
 #include "wire/journal/record.h"
 
 #include "base/check.h"
+#include "base/text/append.h"
 #include "base/trace.h"
 #include "json/json.h"
 #include "json/stored.h"
@@ -86,6 +87,15 @@ RecordPtr record(SessionId const& session, Event event) {
 
 namespace {
 
+// What a record takes beside its data: type, time, turn and activity.
+constexpr std::size_t envelope_bytes = 80;
+
+void append_signed(std::string& out, std::int64_t number) {
+    if (number < 0) out += '-';
+    auto const size = static_cast<std::uint64_t>(number);
+    append_number(out, number < 0 ? 0 - size : size);
+}
+
 // Writes a record without the closing bracket.
 void begin_record(std::string& out, SessionId const& session, Record const& record,
                   std::int64_t since_ms) {
@@ -94,13 +104,13 @@ void begin_record(std::string& out, SessionId const& session, Record const& reco
     out += "[\"";
     out += type;
     out += "\",";
-    out += std::to_string(to_ms(event.at) - since_ms);
+    append_signed(out, to_ms(event.at) - since_ms);
     out += ',';
     std::size_t const own = own_id(session, event.seq, type).size();
     if (own > 0) out += '{';
     out += std::string_view(record.data).substr(own);
     out += ',';
-    out += std::to_string(event.turn);
+    append_number(out, event.turn);
     if (!event.activity) return;
     out += ",\"";
     out += text(*event.activity);
@@ -110,7 +120,11 @@ void begin_record(std::string& out, SessionId const& session, Record const& reco
 }  // namespace
 
 std::string pack(SessionId const& session, std::vector<RecordPtr> const& records) {
-    std::string out = "[";
+    std::size_t size = 2;
+    for (RecordPtr const& record : records) size += record->data.size() + envelope_bytes;
+    std::string out;
+    out.reserve(size);
+    out += '[';
     std::int64_t since_ms = 0;
     Seq last = 0;
     for (RecordPtr const& record : records) {
