@@ -50,7 +50,7 @@ void Lane::receive(Incoming incoming, Reply reply) {
 void Lane::receive_prepared(Incoming incoming, Reply reply) {
     if (inbox_.size() >= inbox_max)
         return reply(fail(Code::overloaded, "Too much waits for this session."));
-    inbox_.push_back({std::move(incoming), std::move(reply), {}});
+    inbox_.emplace_back(std::move(incoming), std::move(reply), OnRead{});
     turn();
 }
 
@@ -239,6 +239,7 @@ void Lane::decide_waiting() {
     counted_ = meter_of(*state_);
     notes_.clear();
     std::vector<Request> waiting = std::exchange(inbox_, {});
+    leaving_.reserve(waiting.size());
     auto next = waiting.begin();
     try {
         while (next != waiting.end() && draft.bytes < append_bytes_max) {
@@ -287,20 +288,21 @@ void Lane::take_up(OutboxKey const& post, Command const& command, Decision const
 
 void Lane::decide_one(Request& request, Draft& draft) {
     trace();
-    if (request.on_read) return leaving_.push_back({std::move(request), Answer{}});
-    if (!may_touch(request.incoming.rights))
-        return leaving_.push_back({std::move(request), not_there()});
+    auto const leave = [&](Result<Answer> answer, std::shared_ptr<Attachments> attachments) {
+        leaving_.emplace_back(std::move(request), std::move(answer), std::move(attachments));
+    };
+    if (request.on_read) return leave(Answer{}, nullptr);
+    if (!may_touch(request.incoming.rights)) return leave(not_there(), nullptr);
     Context context = context_of(request);
     context.drives = draft.drives && is_here();  // a command of this turn may have moved it
     if (!check_values(request, context)) return set_aside(std::move(request));
-    auto const attachments =
-        std::make_shared<Attachments>(take_attachments(request.incoming.command));
+    auto attachments = std::make_shared<Attachments>(take_attachments(request.incoming.command));
     auto const quarantined = quarantined_in(*state_);
     Decision decision = decide(*state_, request.incoming.command, context);
     host_.take_sessions(decision.sessions);
     auto answer = std::move(decision.answer);
     write_down(request, *attachments, quarantined, std::move(decision), draft);
-    leaving_.push_back({std::move(request), std::move(answer), attachments});
+    leave(std::move(answer), std::move(attachments));
 }
 
 void Lane::write_down(Request const& request, Attachments const& attachments,
