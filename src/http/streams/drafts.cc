@@ -24,12 +24,22 @@ Drafts::Part& Drafts::part_of(Draft& draft, port::Delta const& delta) {
     return draft.parts.back();
 }
 
-std::string Drafts::add(SessionId session, AskModel const& ask, port::Delta const& delta) {
+Drafts::Draft& Drafts::draft_of(SessionId session, AskModel const& ask) {
     Draft& draft = drafts_[session];
     if (draft.ask != ask) {
         draft = {};
         draft.ask = ask;
     }
+    return draft;
+}
+
+void Drafts::add_unread(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    Draft& draft = draft_of(session, ask);
+    keep(draft, part_of(draft, delta), delta.text);
+}
+
+std::string Drafts::add(SessionId session, AskModel const& ask, port::Delta const& delta) {
+    Draft& draft = draft_of(session, ask);
     Part& part = part_of(draft, delta);
     std::string out = frame(session, ask, part, part.end, delta.text);
     keep(draft, part, delta.text);

@@ -23,6 +23,8 @@ public:
     // Adds the next piece of the session's reply and returns its frame `delta`.
     [[nodiscard]] std::string add(SessionId session, session::AskModel const& ask,
                                   port::Delta const& delta);
+    // Adds it without a frame: nobody reads the session.
+    void add_unread(SessionId session, session::AskModel const& ask, port::Delta const& delta);
     // Adds a piece of a draft that another process writes, and returns the frame of what is new in
     // it; empty: nothing. `known`: the session's newest event of which the caller knows that it
     // does not void the piece.
@@ -67,6 +69,7 @@ private:
         Seq known = 0;  // see mirror()
     };
 
+    Draft& draft_of(SessionId session, session::AskModel const& ask);
     static Writing writing_of(Draft const& draft);
     static void keep(Draft& draft, Part& part, std::string_view text);
     static Part& part_of(Draft& draft, port::Delta const& delta);

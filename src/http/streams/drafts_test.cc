@@ -61,6 +61,16 @@ TEST_F(DraftsTest, SoFar_PiecesOfTwoParts_AreEachFromTheBeginning) {
     EXPECT_EQ(drafts.so_far(session, 2), "");
 }
 
+TEST_F(DraftsTest, AddUnread_LaterReader_ReceivesAll) {
+    drafts.add_unread(session, ask, {Kind::text, "Hel"});
+    drafts.add_unread(session, ask, {Kind::text, "lo"});
+    EXPECT_EQ(so_far(), "text@0:Hello ");
+    EXPECT_EQ(add(Kind::text, "!"), "text@5:! ");
+    ask.attempt = 2;
+    drafts.add_unread(session, ask, {Kind::text, "Bye"});
+    EXPECT_EQ(so_far(), "text@0:Bye ");
+}
+
 TEST_F(DraftsTest, Add_AnotherAttempt_VoidsTheDraft) {
     (void)add(Kind::text, "Hel");
     ask.attempt = 2;

@@ -198,7 +198,10 @@ std::shared_ptr<std::string const> Streams::shared_frame(runner::Lane const& lan
 }
 
 void Streams::delta(SessionId session, AskModel const& ask, port::Delta const& delta) {
-    send_live(session, drafts_.add(session, ask, delta));
+    if (readers_.contains(session))
+        send_live(session, drafts_.add(session, ask, delta));
+    else
+        drafts_.add_unread(session, ask, delta);
     if (relay_) relay_->added(session);
 }
 
