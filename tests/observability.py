@@ -20,7 +20,8 @@ sys.path.insert(0, str(ROOT / 'tools'))
 import alerts  # noqa: E402
 import dashboard  # noqa: E402
 
-SOURCE = ROOT / 'src/http/resources/operations/metrics_text.cc'
+SOURCES = [ROOT / 'src/http/resources/operations' / name
+           for name in ('metrics_text.cc', 'model_work.cc')]
 RULES = ROOT / 'packaging/observability/alerts.yaml'
 DRAWN = ROOT / 'packaging/observability/dashboard.json'
 LIMIT_S = 240
@@ -137,7 +138,8 @@ class OfFiles(Case):
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, '', ''))
 
     def test_page_describes_what_the_server_writes(self):
-        written = set(re.findall(r'"((?:dormouse|process)_[a-z_]+)"', SOURCE.read_text()))
+        written = {name for source in SOURCES for name in re.findall(
+            r'"((?:dormouse|process)_[a-z_]+)"', source.read_text())}
         self.assertEqual(set(described()), written)
 
     def test_each_metric_is_on_a_panel(self):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """[telemetry] (requirement F14): spans of turns, requests to models, tools and webhooks at a
 collector; links over pauses, a SIGKILL and a restart; traceparent from a prompt to tools and
-webhooks; content only on request; collectors that hang, answer 429 or are gone. Metrics at the same
-collector, which are those of /metrics."""
+webhooks; content only on request; collectors that hang, answer 429 or are gone. The metrics:
+tests/telemetry_metrics.py."""
 import http.server
 import json
 import pathlib
@@ -456,98 +456,6 @@ class Small(Traced):
         wait_for(lambda: self.value('dormouse_spans_dropped_total') > 0)
         self.assertLessEqual(self.value('dormouse_spans_waiting'), 2)
         held.set()
-
-
-class Metrics(Traced):
-    env = {'OTEL_METRICS_EXPORTER': 'otlp'}
-
-    def metrics(self, report):
-        (resource,) = report['resourceMetrics']
-        (scope,) = resource['scopeMetrics']
-        return {one['name']: one for one in scope['metrics']}
-
-    def status(self):
-        return self.server.get('/api/doctor')['metrics']
-
-    def test_report_has_the_metrics_of_the_page(self):
-        self.finish_call(self.begin())
-        self.server.advance(60)
-        metrics = self.metrics(self.collector.wait_for_report())
-        page = self.server.get('/metrics').raw.decode()
-        # One without values has no line of its own.
-        shown = re.findall(r'^# TYPE (\S+) (\w+)\n[^#]', page, re.M)
-        named = {'dormouse_deliveries_total': 'messaging.client.sent.messages',
-                 'process_cpu_seconds_total': 'process.cpu.time',
-                 'process_open_fds': 'process.unix.file_descriptor.count',
-                 'process_resident_memory_bytes': 'process.memory.usage'}
-        for name, kind in shown:
-            sent = named.get(name) or re.sub('_(seconds|bytes)$', '', name.removesuffix('_total'))
-            self.assertIn({'counter': 'sum'}.get(kind, kind), metrics[sent], name)
-        settled = metrics['dormouse_calls_settled']['sum']
-        self.assertEqual((settled['aggregationTemporality'], settled['isMonotonic']), (2, True))
-        points = {attributes(point)['status']: point for point in settled['dataPoints']}
-        self.assertEqual(points['completed']['asInt'], '1')
-        self.assertGreater(int(points['completed']['timeUnixNano']),
-                           int(points['completed']['startTimeUnixNano']))
-        tool, = (one for one in metrics['dormouse_tool_attempts']['sum']['dataPoints'])
-        self.assertEqual(attributes(tool), {'gen_ai.tool.name': 'deploy', 'outcome': 'paused'})
-        commits = metrics['dormouse_commit']
-        point, = commits['histogram']['dataPoints']
-        self.assertEqual(commits['unit'], 's')
-        self.assertEqual(sum(map(int, point['bucketCounts'])), int(point['count']))
-        self.assertEqual(len(point['bucketCounts']), len(point['explicitBounds']) + 1)
-
-    def test_lost_report_is_made_good_by_the_next(self):
-        self.collector.answer = self.refuse_once()
-        self.begin('hello')
-        self.server.advance(60)
-        wait_for(lambda: self.status()['why'] == 'the collector answered 503')
-        self.begin('hello')
-        self.server.advance(60)
-        wait_for(lambda: self.status()['ok'], what='a report that was taken')
-        turns = self.metrics(self.collector.reports()[-1])['dormouse_events']['sum']
-        ended, = (point['asInt'] for point in turns['dataPoints']
-                  if attributes(point)['type'] == 'turn_ended')
-        self.assertEqual(ended, '2')
-        self.assertEqual((self.status()['exported'], self.status()['dropped']), (1, 1))
-
-    def refuse_once(self):
-        left = [503]
-        return lambda received: (
-            left.pop() if received['path'] == '/v1/metrics' and left else 200)
-
-    def test_hanging_collector_delays_nothing(self):
-        held = threading.Event()
-        self.addCleanup(held.set)
-        self.collector.answer = lambda received: held.wait(120) and 200 or 200
-        self.server.advance(60)
-        self.collector.wait_for_report()
-        self.begin('hello')
-        self.server.advance(3600)
-        self.assertEqual(len(self.collector.reports()), 1, 'one at a time')
-        self.server.term()
-        held.set()
-        self.server.start()
-
-    def test_published_schema_reads_the_report(self):
-        if why := npm.install(PEERS, 'node'):
-            leave_out(why)
-        self.finish_call(self.begin())
-        self.server.advance(60)
-        report = self.collector.wait_for_report()
-        done = subprocess.run(['node', 'decode.cjs', 'metrics'], cwd=PEERS, text=True,
-                              input=json.dumps(report), capture_output=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout), without_empty(report))
-
-
-class WithoutMetrics(Traced):
-    def test_variable_switches_them_off(self):
-        self.begin('hello')
-        self.server.advance(120)
-        self.collector.wait_for_spans('invoke_agent ops')
-        self.assertEqual(self.collector.reports(), [])
-        self.assertIsNone(self.server.get('/api/doctor')['metrics'])
 
 
 class Variables(Case):

@@ -56,8 +56,10 @@ def queries(metric):
     name, by = metric.name, ', '.join(metric.labels)
     legend = ' '.join(f'{{{{{label}}}}}' for label in metric.labels) or '{{instance}}'
     if metric.kind == 'histogram':
-        rate = f'sum by (le) (rate({name}_bucket{{{HERE}}}[$__rate_interval]))'
-        return [(f'histogram_quantile({q}, {rate})', f'p{round(q * 100)}') for q in (.5, .99)]
+        each = ', '.join(('le', *metric.labels))
+        rate = f'sum by ({each}) (rate({name}_bucket{{{HERE}}}[$__rate_interval]))'
+        return [(f'histogram_quantile({q}, {rate})',
+                 f'{legend} p{round(q * 100)}' if by else f'p{round(q * 100)}') for q in (.5, .99)]
     if metric.kind == 'counter':
         rate = f'sum by ({by or "instance"}) (rate({name}{{{HERE}}}[$__rate_interval]))'
         return [(f'topk({SERIES_MAX}, {rate})' if len(metric.labels) > 1 else rate, legend)]

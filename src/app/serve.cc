@@ -112,6 +112,10 @@ public:
             copies_.start();
             foreign_.start(std::move(then));
         };
+        settings.model_name = [this](std::string const& agent) {
+            auto const [provider, model] = app::model_name(config_, agent);
+            return http::ModelWork::Name{provider, model};
+        };
         copies_.attach_to(settings);
         if (telemetry_) telemetry_->attach_to(settings);
         auto serving = std::make_unique<serve::Serving>(node_, std::move(settings));

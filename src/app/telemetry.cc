@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -138,24 +137,10 @@ std::string provider_of(config::ModelKind kind) {
     return "";
 }
 
-std::map<std::string, telemetry::ModelName> models_of(config::Config const& config) {
-    std::map<std::string, telemetry::ModelName> models;
-    std::map<std::string, telemetry::ModelName> out;
-    for (config::Model const& model : config.models)
-        models[model.id] = {provider_of(model.kind), model.model.empty() ? model.id : model.model};
-    for (config::Agent const& agent : config.agents)
-        if (models.contains(agent.model)) out[agent.id] = models[agent.model];
-    return out;
-}
-
 telemetry::SpanOptions span_options(config::Config const& config) {
     return {.rules = trace_rules(config),
             .content = config.telemetry.content,
-            .model_of = [models = models_of(config)](std::string const& agent) {
-                auto const found = models.find(agent);
-                return found == models.end() ? telemetry::ModelName{"dormouse", "scripted"}
-                                             : found->second;
-            }};
+            .model_of = [&config](std::string const& agent) { return model_name(config, agent); }};
 }
 
 // A URL may hold a secret in its path.
@@ -165,6 +150,14 @@ std::string shown_target(std::string_view target) {
 }
 
 }  // namespace
+
+telemetry::ModelName model_name(config::Config const& config, std::string const& agent) {
+    auto const asks = std::ranges::find(config.agents, agent, &config::Agent::id);
+    if (asks == config.agents.end()) return {"dormouse", "scripted"};
+    auto const model = std::ranges::find(config.models, asks->model, &config::Model::id);
+    if (model == config.models.end()) return {"dormouse", "scripted"};
+    return {provider_of(model->kind), model->model.empty() ? model->id : model->model};
+}
 
 Result<void> check_telemetry(config::Config const& config) {
     if (endpoint_of(config.telemetry).empty()) return {};
@@ -214,12 +207,17 @@ void Telemetry::attach_to(serve::ServingSettings& settings) {
             measures_->start(std::move(source));
         };
     }
-    settings.ended = [this](port::Fn<void()> then) {
-        if (measures_) measures_->stop();
-        exporter_.flush(flush_limit, std::move(then));
-    };
+    settings.ended = [this](port::Fn<void()> then) { end(std::move(then)); };
     settings.webhooks.outgoing.tracing = rules_;
     settings.webhooks.attempted = [this](webhook::Attempt const& attempt) { attempted(attempt); };
+}
+
+// Spans first: the last report counts them.
+void Telemetry::end(port::Fn<void()> then) {
+    exporter_.flush(flush_limit, [this, then = std::move(then)]() mutable {
+        if (!measures_) return then();
+        measures_->flush(flush_limit, std::move(then));
+    });
 }
 
 void Telemetry::attempted(webhook::Attempt const& attempt) {

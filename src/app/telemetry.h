@@ -17,10 +17,14 @@ namespace dormouse::app {
 [[nodiscard]] Result<void> check_telemetry(config::Config const& config);
 [[nodiscard]] session::TraceRules trace_rules(config::Config const& config);
 
+// The model of an agent, as its provider names it.
+[[nodiscard]] telemetry::ModelName model_name(config::Config const& config,
+                                              std::string const& agent);
+
 // On the loop.
 class Telemetry {
 public:
-    // Null: no collector is configured. `world` and `journal` outlive it.
+    // Null: no collector is configured. Everything outlives it; `config` may change.
     [[nodiscard]] static std::unique_ptr<Telemetry> of(config::Config const& config,
                                                        runtime::World& world,
                                                        port::Journal& journal);
@@ -32,7 +36,10 @@ private:
               telemetry::Resource const& resource);
     void attempted(webhook::Attempt const& attempt);
 
-    static constexpr Duration flush_limit{1'000};
+    // Sends what is left; then, or at the latest after twice the limit, calls `then`.
+    void end(port::Fn<void()> then);
+
+    static constexpr Duration flush_limit{1'000};  // of spans, and of metrics
 
     port::Clock const& clock_;
     session::TraceRules const rules_;

@@ -15,8 +15,10 @@ namespace dormouse::port {
 
 enum class MeasureKind : std::uint8_t { counter, gauge, histogram };
 
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
 struct Measurement {
-    std::vector<std::pair<std::string, std::string>> labels = {};
+    Labels labels = {};
     std::variant<std::uint64_t, double> value;
 };
 
@@ -25,6 +27,7 @@ struct Distribution {
     std::vector<double> bounds = {};         // ascending upper bounds
     std::vector<std::uint64_t> counts = {};  // of each bucket; the last one is above all bounds
     double sum = 0;
+    Labels labels = {};
 };
 
 // All values of one metric.
@@ -33,7 +36,7 @@ struct MeasureFamily {
     std::string_view help;
     MeasureKind kind = MeasureKind::gauge;
     std::vector<Measurement> values = {};
-    Distribution distribution = {};  // of a histogram
+    std::vector<Distribution> distributions = {};  // of a histogram
 };
 
 // Collects the values of this process. On the loop.

@@ -86,6 +86,7 @@ Serving::Serving(runtime::Node& node, ServingSettings settings)
         auto const at = std::ranges::find(agents, agent, &port::AgentEntry::id);
         return at == agents.end() ? std::string() : at->model;
     };
+    if (settings.model_name) metrics_.model_work().name_of = settings.model_name;
     metrics_.shared_with = [&node]() -> std::optional<http::Metrics::SharedWith> {
         auto* const nodes = node.shared_nodes();
         if (!nodes) return std::nullopt;

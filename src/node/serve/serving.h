@@ -76,7 +76,9 @@ struct ServingSettings {
     std::function<void(port::Fn<void(Result<http::ReloadReport>)> done)> reload = {};
     // Of the export of metrics, as `exports`.
     std::function<std::optional<port::ExportStatus>()> metric_exports = {};
-    // Gets the source of the metrics, which lasts until `ended` is called. May be empty.
+    // The model of an agent, for the metrics. May be empty.
+    std::function<http::ModelWork::Name(std::string const& agent)> model_name = {};
+    // Gets the source of the metrics, which lasts until `ended` has called `then`. May be empty.
     std::function<void(port::MeasureSource)> measured = {};
 };
 

@@ -35,9 +35,10 @@ void MeasureExporter::wait() {
 
 void MeasureExporter::collect() {
     phase_ = Phase::reporting;
-    source_.collect(scope_.guard([this](std::vector<port::MeasureFamily> const& families) {
-        if (phase_ == Phase::reporting) send(families);
-    }));
+    source_.collect(
+        scope_.guard([this, report = ++report_](std::vector<port::MeasureFamily> const& families) {
+            if (phase_ == Phase::reporting && report == report_) send(families);
+        }));
 }
 
 void MeasureExporter::send(std::vector<port::MeasureFamily> const& families) {
@@ -47,12 +48,15 @@ void MeasureExporter::send(std::vector<port::MeasureFamily> const& families) {
 
 void MeasureExporter::answered(CollectorReply const& reply) {
     if (phase_ == Phase::stopped) return;
-    wait();
-    if (!reply.accepted()) return failed(reply.refusal());
-    Taken const taken = read_taken(reply.body, "rejectedDataPoints");
-    if (taken.rejected > 0)
-        return failed("the collector rejected " + std::to_string(taken.rejected) +
-                      " values: " + taken.why);
+    reply.accepted() ? taken(reply.body) : failed(reply.refusal());
+    flushed_ ? end_flush() : wait();
+}
+
+void MeasureExporter::taken(std::string const& body) {
+    Taken const answer = read_taken(body, "rejectedDataPoints");
+    if (answer.rejected > 0)
+        return failed("the collector rejected " + std::to_string(answer.rejected) +
+                      " values: " + answer.why);
     ++status_.exported;
     note_success(status_);
 }
@@ -60,6 +64,20 @@ void MeasureExporter::answered(CollectorReply const& reply) {
 void MeasureExporter::failed(std::string const& why) {
     ++status_.dropped;
     note_failure(status_, why, world_.clock.now());
+}
+
+// A report that is under way has older values.
+void MeasureExporter::flush(Duration limit, port::Fn<void()> done) {
+    if (phase_ == Phase::stopped) return done();
+    collector_.stop();
+    flushed_ = std::move(done);
+    world_.loop.after(limit, scope_.guard([this] { end_flush(); }));
+    collect();
+}
+
+void MeasureExporter::end_flush() {
+    stop();
+    if (auto done = std::exchange(flushed_, {})) done();
 }
 
 }  // namespace dormouse::telemetry

@@ -1,7 +1,7 @@
 #pragma once
 // Sends all metrics to a collector by OTLP/HTTP, at an interval. Values are cumulative: a report
-// that is lost is made good by the next one, so nothing waits, and nothing is sent again. On the
-// loop.
+// that is lost is made good by the next one, so nothing waits, and nothing is sent again. The last
+// one is sent at the end. On the loop.
 
 #include "base/scope.h"
 #include "port/exports.h"
@@ -10,6 +10,7 @@
 #include "telemetry/collector.h"
 #include "telemetry/otlp.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ public:
     // Sends the first report when the interval has passed. `source` lasts until stop().
     void start(port::MeasureSource source);
     void stop();
+    // Sends a last report; then, or after `limit`, stops and calls `done`.
+    void flush(Duration limit, port::Fn<void()> done);
     [[nodiscard]] port::ExportStatus status() const { return status_; }
 
 private:
@@ -47,7 +50,9 @@ private:
     void collect();
     void send(std::vector<port::MeasureFamily> const& families);
     void answered(CollectorReply const& reply);
+    void taken(std::string const& body);
     void failed(std::string const& why);
+    void end_flush();
 
     World world_;
     Options options_;
@@ -55,6 +60,8 @@ private:
     port::MeasureSource source_ = {};
     port::ExportStatus status_;
     Phase phase_ = Phase::stopped;
+    std::uint64_t report_ = 0;       // the newest; what is collected for older ones is not sent
+    port::Fn<void()> flushed_ = {};  // set: the process ends
     Scope scope_;
 };
 

@@ -104,6 +104,56 @@ TEST_F(MeasureExporterTest, Stopped_CollectsNothing) {
     EXPECT_EQ(collected, 1);
 }
 
+TEST_F(MeasureExporterTest, Flush_SendsALastReport) {
+    int ended = 0;
+    exporter.flush(Duration(1'000), [&] { ++ended; });
+    ASSERT_EQ(http.started, 1U);
+    EXPECT_EQ(ended, 0);
+    http.answer(200);
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(exporter.status().exported, 1U);
+    pass();
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(http.started, 1U);
+}
+
+TEST_F(MeasureExporterTest, FlushWithAnOpenReport_SendsANewOne) {
+    pass();
+    exporter.flush(Duration(1'000), [] {});
+    EXPECT_EQ(collected, 2);
+    EXPECT_EQ(http.open.size(), 1U);
+}
+
+TEST_F(MeasureExporterTest, HangingCollector_EndsAFlushAtItsLimit) {
+    int ended = 0;
+    exporter.flush(Duration(1'000), [&] { ++ended; });
+    loop.advance(Duration(999));
+    EXPECT_EQ(ended, 0);
+    loop.advance(Duration(1));
+    EXPECT_EQ(ended, 1);
+    EXPECT_TRUE(http.open.empty());
+}
+
+TEST_F(MeasureExporterTest, FlushOfAStoppedOne_EndsAtOnce) {
+    exporter.stop();
+    int ended = 0;
+    exporter.flush(Duration(1'000), [&] { ++ended; });
+    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(collected, 0);
+}
+
+TEST_F(MeasureExporterTest, SourceThatDoesNotAnswer_IsNotWaitedFor) {
+    port::Fn<void(std::vector<MeasureFamily>)> late;
+    MeasureExporter silent{{loop, clock, http}, {.url = "http://collector/v1/metrics"}};
+    silent.start({clock.now(), [&](auto done) { late = std::move(done); }});
+    int ended = 0;
+    silent.flush(Duration(1'000), [&] { ++ended; });
+    loop.advance(Duration(1'000));
+    EXPECT_EQ(ended, 1);
+    late({});
+    EXPECT_EQ(http.started, 0U);
+}
+
 TEST(MetricName, Suffixes_BecomeTheUnit) {
     auto const named = [](std::string_view name, MeasureKind kind) {
         return metric_name({.name = name, .help = "", .kind = kind});
@@ -120,12 +170,26 @@ TEST(MetricsJson, Histogram_IsCumulative) {
     MeasureFamily const family{.name = "h",
                                .help = "",
                                .kind = MeasureKind::histogram,
-                               .distribution = {{0.5, 2}, {2, 1, 1}, 4.75}};
+                               .distributions = {{{0.5, 2}, {2, 1, 1}, 4.75}}};
     auto const text = metrics_json({"s", "1", "i"}, {family}, from_ms(1), from_ms(2));
     EXPECT_THAT(text, HasSubstr(R"("count":"4","sum":4.75,"bucketCounts":["2","1","1"],)"
                                 R"("explicitBounds":[0.5,2)"));
     EXPECT_THAT(text, HasSubstr(R"("aggregationTemporality":2)"));
     EXPECT_THAT(text, HasSubstr(R"("startTimeUnixNano":"1000000","timeUnixNano":"2000000")"));
+}
+
+TEST(MetricsJson, DistributionsWithLabels_ArePoints) {
+    MeasureFamily const family{
+        .name = "dormouse_model_operation_seconds",
+        .help = "",
+        .kind = MeasureKind::histogram,
+        .distributions = {{{1}, {1, 0}, 0.5, {{"operation", "chat"}, {"error_type", ""}}},
+                          {{1}, {0, 1}, 2, {{"operation", "chat"}, {"error_type", "busy"}}}}};
+    auto const text = metrics_json({"s", "1", "i"}, {family}, from_ms(1), from_ms(2));
+    EXPECT_THAT(text, HasSubstr(R"("name":"gen_ai.client.operation.duration")"));
+    EXPECT_THAT(text, HasSubstr(R"({"attributes":[{"key":"gen_ai.operation.name",)"
+                                R"("value":{"stringValue":"chat"}}],"startTimeUnixNano")"));
+    EXPECT_THAT(text, HasSubstr(R"({"key":"error.type","value":{"stringValue":"busy"}}])"));
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ struct Convention {
     std::string_view name;
     std::string_view unit;
 };
-constexpr std::array<Convention, 4> conventions{{
+constexpr std::array<Convention, 6> conventions{{
+    {"dormouse_model_operation_seconds", "gen_ai.client.operation.duration", "s"},
+    {"dormouse_model_operation_tokens", "gen_ai.client.token.usage", "{token}"},
     {"dormouse_deliveries_total", "messaging.client.sent.messages", "{message}"},
     {"process_cpu_seconds_total", "process.cpu.time", "s"},
     {"process_open_fds", "process.unix.file_descriptor.count", "{file_descriptor}"},
@@ -34,11 +36,16 @@ struct Label {
     std::string_view ours;
     std::string_view attribute;
 };
-constexpr std::array<Label, 5> labels{{
+constexpr std::array<Label, 10> labels{{
     {"agent", "gen_ai.agent.name"},
+    {"error_type", "error.type"},
     {"method", "http.request.method"},
     {"model", "gen_ai.request.model"},
+    {"operation", "gen_ai.operation.name"},
+    {"provider", "gen_ai.provider.name"},
+    {"request_model", "gen_ai.request.model"},
     {"route", "http.route"},
+    {"token_type", "gen_ai.token.type"},
     {"tool", "gen_ai.tool.name"},
 }};
 
@@ -73,17 +80,28 @@ void write_points(json::Writer& out, MeasureFamily const& family, Time start, Ti
     out.end_array();
 }
 
+// A label without a value is an attribute that does not apply.
 void write_distribution(json::Writer& out, port::Distribution const& all, Time start, Time now) {
     std::uint64_t count = 0;
     for (std::uint64_t const one : all.counts) count += one;
-    out.key("dataPoints").begin_array().begin_object();
+    out.begin_object().key("attributes").begin_array();
+    for (auto const& [label, value] : all.labels)
+        if (!value.empty()) write_attribute(out, attribute_of(label), value);
+    out.end_array();
     write_times(out, start, now);
     out.member("count", std::to_string(count)).member("sum", all.sum);
     out.key("bucketCounts").begin_array();
     for (std::uint64_t const one : all.counts) out.value(std::to_string(one));
     out.end_array().key("explicitBounds").begin_array();
     for (double const bound : all.bounds) out.value(bound);
-    out.end_array().end_object().end_array();
+    out.end_array().end_object();
+}
+
+void write_distributions(json::Writer& out, MeasureFamily const& family, Time start, Time now) {
+    out.key("dataPoints").begin_array();
+    for (port::Distribution const& one : family.distributions)
+        write_distribution(out, one, start, now);
+    out.end_array();
 }
 
 void write_family(json::Writer& out, MeasureFamily const& family, Time start, Time now) {
@@ -102,7 +120,7 @@ void write_family(json::Writer& out, MeasureFamily const& family, Time start, Ti
             break;
         case MeasureKind::histogram:
             out.key("histogram").begin_object();
-            write_distribution(out, family.distribution, start, now);
+            write_distributions(out, family, start, now);
             out.member("aggregationTemporality", cumulative);
             break;
     }
@@ -135,7 +153,7 @@ std::string metrics_json(Resource const& resource, std::vector<MeasureFamily> co
     write_scope(out, resource);
     out.key("metrics").begin_array();
     for (MeasureFamily const& family : families) {
-        bool const some = !family.values.empty() || family.kind == MeasureKind::histogram;
+        bool const some = !family.values.empty() || !family.distributions.empty();
         if (some) write_family(out, family, start, now);
     }
     out.end_array().end_object().end_array().end_object().end_array();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace dormouse::http {
 
@@ -41,6 +42,13 @@ void append_label(std::string& out, std::string_view value) {
     }
 }
 
+port::Labels clean_labels(Exposition::Labels labels) {
+    port::Labels out;
+    for (auto const& [key, text] : labels)
+        out.emplace_back(std::string(key), clean(text.substr(0, label_max)));
+    return out;
+}
+
 }  // namespace
 
 void Histogram::observe(double value) {
@@ -49,15 +57,19 @@ void Histogram::observe(double value) {
     sum_ += value;
 }
 
+void HistogramFamily::observe(double value, Labels labels) {
+    port::Labels key = clean_labels(labels);
+    if (!series_.contains(key) && series_.size() >= series_max)
+        for (auto& [name, text] : key) text = "other";
+    series_.try_emplace(std::move(key), bounds_).first->second.observe(value);
+}
+
 void Exposition::family(std::string_view name, port::MeasureKind kind, std::string_view help) {
     families_.push_back({.name = name, .help = help, .kind = kind});
 }
 
 void Exposition::add(std::variant<std::uint64_t, double> value, Labels labels) {
-    port::Measurement one{.value = value};
-    for (auto const& [key, text] : labels)
-        one.labels.emplace_back(std::string(key), clean(text.substr(0, label_max)));
-    families_.back().values.push_back(std::move(one));
+    families_.back().values.push_back({.labels = clean_labels(labels), .value = value});
 }
 
 Exposition& Exposition::counter(std::string_view name, std::string_view help) {
@@ -83,15 +95,25 @@ Exposition& Exposition::sample(double value, Labels labels) {
 Exposition& Exposition::histogram(std::string_view name, std::string_view help,
                                   Histogram const& values) {
     family(name, port::MeasureKind::histogram, help);
-    families_.back().distribution = {{values.bounds().begin(), values.bounds().end()},
-                                     {values.in().begin(), values.in().end()},
-                                     values.sum()};
+    add(values, {});
     return *this;
 }
 
-namespace {
+Exposition& Exposition::histogram(std::string_view name, std::string_view help,
+                                  HistogramFamily const& values) {
+    family(name, port::MeasureKind::histogram, help);
+    for (auto const& [labels, one] : values.series()) add(one, labels);
+    return *this;
+}
 
-using PlainLabels = std::vector<std::pair<std::string, std::string>>;
+void Exposition::add(Histogram const& values, port::Labels labels) {
+    families_.back().distributions.push_back({{values.bounds().begin(), values.bounds().end()},
+                                              {values.in().begin(), values.in().end()},
+                                              values.sum(),
+                                              std::move(labels)});
+}
+
+namespace {
 
 std::string_view word(port::MeasureKind kind) {
     switch (kind) {
@@ -103,7 +125,7 @@ std::string_view word(port::MeasureKind kind) {
 }
 
 void add_line(std::string& out, std::string const& name, std::string const& value,
-              PlainLabels const& labels) {
+              port::Labels const& labels) {
     out.append(name);
     char before = '{';
     for (auto const& [key, text] : labels) {
@@ -122,11 +144,12 @@ void add_distribution(std::string& out, std::string const& name, port::Distribut
     for (std::size_t i = 0; i < all.counts.size(); ++i) {
         until += all.counts[i];
         bool const last = i == all.bounds.size();
-        add_line(out, name + "_bucket", std::to_string(until),
-                 {{"le", last ? "+Inf" : number(all.bounds[i])}});
+        port::Labels labels = all.labels;
+        labels.emplace_back("le", last ? "+Inf" : number(all.bounds[i]));
+        add_line(out, name + "_bucket", std::to_string(until), labels);
     }
-    add_line(out, name + "_sum", number(all.sum), {});
-    add_line(out, name + "_count", std::to_string(until), {});
+    add_line(out, name + "_sum", number(all.sum), all.labels);
+    add_line(out, name + "_count", std::to_string(until), all.labels);
 }
 
 }  // namespace
@@ -143,8 +166,7 @@ std::string prometheus_text(std::vector<port::MeasureFamily> const& families) {
                      whole ? std::to_string(*whole) : number(std::get<double>(one.value)),
                      one.labels);
         }
-        if (family.kind == port::MeasureKind::histogram)
-            add_distribution(out, name, family.distribution);
+        for (port::Distribution const& one : family.distributions) add_distribution(out, name, one);
     }
     return out;
 }

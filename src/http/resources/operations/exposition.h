@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,26 @@ private:
     double sum_ = 0;
 };
 
+// Histograms by labels. The label sets beyond `series_max` count as one more series, whose labels
+// are all "other", and values of labels are cut: so it holds at most about 2 KiB for each series.
+class HistogramFamily {
+public:
+    // `bounds` are ascending and outlive it.
+    explicit HistogramFamily(std::span<double const> bounds) : bounds_(bounds) {}
+
+    using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+    // REQUIRES: the names of the labels are always the same.
+    void observe(double value, Labels labels);
+
+    [[nodiscard]] std::map<port::Labels, Histogram> const& series() const { return series_; }
+
+    static constexpr std::size_t series_max = 100;
+
+private:
+    std::span<double const> bounds_;
+    std::map<port::Labels, Histogram> series_;
+};
+
 // Collects families of samples. Names and helps are constants.
 class Exposition {
 public:
@@ -42,12 +63,15 @@ public:
     Exposition& sample(std::uint64_t value, Labels labels = {});
     Exposition& sample(double value, Labels labels = {});
     Exposition& histogram(std::string_view name, std::string_view help, Histogram const& values);
+    Exposition& histogram(std::string_view name, std::string_view help,
+                          HistogramFamily const& values);
 
     [[nodiscard]] std::vector<port::MeasureFamily> take() { return std::move(families_); }
 
 private:
     void family(std::string_view name, port::MeasureKind kind, std::string_view help);
     void add(std::variant<std::uint64_t, double> value, Labels labels);
+    void add(Histogram const& values, port::Labels labels);
 
     std::vector<port::MeasureFamily> families_;
 };

@@ -53,6 +53,7 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
     for (wire::RecordPtr const& record : records) {
         Event const& event = record->event;
         note(state.agent, event);
+        model_work_.note(state, event);
         if (settles(event.body)) {
             settled = true;
             settled_at = event.at;

@@ -5,6 +5,7 @@
 
 #include "base/enum_words.h"
 #include "http/resources/operations/exposition.h"
+#include "http/resources/operations/model_work.h"
 #include "http/resources/operations/troubles.h"
 #include "port/copies.h"
 #include "port/effects.h"
@@ -53,6 +54,7 @@ public:
 
     [[nodiscard]] Troubles const& troubles() const { return troubles_; }
     [[nodiscard]] DiskTrend& disk_trend() { return disk_trend_; }
+    [[nodiscard]] ModelWork& model_work() { return model_work_; }
 
     // ---- read at a scrape
     using ModelLoad = port::ModelLoad;
@@ -177,6 +179,7 @@ private:
     Histogram batch_{batch_bounds};
     Histogram commit_{latency_bounds};
     Troubles troubles_;
+    ModelWork model_work_;
     DiskTrend disk_trend_;
 };
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
 namespace dormouse::http {
 namespace {
 
@@ -27,6 +30,38 @@ TEST(Exposition, Histogram_IsCumulativeWithInclusiveBounds) {
     EXPECT_EQ(prometheus_text(out.take()),
               "# HELP h help\n# TYPE h histogram\nh_bucket{le=\"0.5\"} 2\nh_bucket{le=\"2\"} 3\n"
               "h_bucket{le=\"+Inf\"} 4\nh_sum 4.75\nh_count 4\n");
+}
+
+TEST(Exposition, HistogramFamily_HasALineForEachLabelSet) {
+    static constexpr std::array<double, 1> bounds{1};
+    HistogramFamily family(bounds);
+    family.observe(0.5, {{"of", "a"}});
+    family.observe(3, {{"of", "b"}});
+    family.observe(1, {{"of", "a"}});
+    Exposition out;
+    out.histogram("h", "help", family);
+    EXPECT_EQ(prometheus_text(out.take()),
+              "# HELP h help\n# TYPE h histogram\n"
+              "h_bucket{of=\"a\",le=\"1\"} 2\nh_bucket{of=\"a\",le=\"+Inf\"} 2\n"
+              "h_sum{of=\"a\"} 1.5\nh_count{of=\"a\"} 2\n"
+              "h_bucket{of=\"b\",le=\"1\"} 0\nh_bucket{of=\"b\",le=\"+Inf\"} 1\n"
+              "h_sum{of=\"b\"} 3\nh_count{of=\"b\"} 1\n");
+}
+
+TEST(HistogramFamily, LabelsBeyondTheLimit_AreOneSeries) {
+    static constexpr std::array<double, 1> bounds{1};
+    HistogramFamily family(bounds);
+    std::size_t const more = 50;
+    for (std::size_t i = 0; i < HistogramFamily::series_max + more; ++i)
+        family.observe(1, {{"of", std::to_string(i)}, {"too", std::string(10'000, 'x')}});
+    family.observe(1, {{"of", "0"}, {"too", std::string(10'000, 'x')}});
+    ASSERT_EQ(family.series().size(), HistogramFamily::series_max + 1);
+    auto const other = family.series().find({{"of", "other"}, {"too", "other"}});
+    ASSERT_NE(other, family.series().end());
+    EXPECT_EQ(other->second.in()[0], more);
+    auto const first = family.series().find({{"of", "0"}, {"too", std::string(200, 'x')}});
+    ASSERT_NE(first, family.series().end());
+    EXPECT_EQ(first->second.in()[0], 2U);
 }
 
 struct DirectJournal final : port::Journal {

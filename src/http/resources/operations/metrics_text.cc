@@ -157,6 +157,7 @@ void Metrics::write_work(Exposition& out) const {
     out.gauge("dormouse_model_requests_waiting", "Requests that wait for a model's concurrency");
     for (ModelLoad const& one : load)
         out.sample(std::uint64_t{one.waiting}, {{"model", one.model}});
+    model_work_.write(out);
 }
 
 void Metrics::write_usage(Exposition& out) const {

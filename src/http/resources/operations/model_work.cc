@@ -1,0 +1,89 @@
+#include "http/resources/operations/model_work.h"
+
+#include <algorithm>
+#include <iterator>
+#include <variant>
+
+namespace dormouse::http {
+
+using namespace dormouse::session;
+
+void ModelWork::note(State const& state, Event const& event) {
+    if (std::holds_alternative<ModelRequested>(event.body)) {
+        begin(state.id, event.at, false);
+    } else if (std::holds_alternative<AgentPrompted>(event.body)) {
+        begin(state.id, event.at, true);
+    } else if (auto const* const model = std::get_if<ModelReplied>(&event.body)) {
+        replied(state, event.at, false, model->usage);
+    } else if (auto const* const program = std::get_if<AgentReplied>(&event.body)) {
+        replied(state, event.at, true, program->usage);
+    } else if (auto const* const refused = std::get_if<ModelFailed>(&event.body)) {
+        ended(state, event.at, refused->error.code);
+    } else if (auto const* const gone = std::get_if<AgentDetached>(&event.body)) {
+        ended(state, event.at, gone->error.code);
+    } else if (std::holds_alternative<TurnEnded>(event.body)) {
+        ended(state, event.at, "cancelled");
+    }
+}
+
+// A request that another one follows was lost with the process that made it.
+void ModelWork::begin(SessionId session, Time since, bool of_program) {
+    (void)end(session);
+    if (open_.size() >= open_max) (void)end(order_.front());
+    order_.push_back(session);
+    open_.emplace(session, Open{since, of_program, std::prev(order_.end())});
+}
+
+// nullopt: another process began it.
+std::optional<ModelWork::Open> ModelWork::end(SessionId session) {
+    auto const at = open_.find(session);
+    if (at == open_.end()) return std::nullopt;
+    Open const out = at->second;
+    order_.erase(out.place);
+    open_.erase(at);
+    return out;
+}
+
+// What model an external agent asks is not known.
+ModelWork::Whom ModelWork::whom(State const& state, bool of_program) const {
+    if (of_program) return {"invoke_agent", {}};
+    return {"chat", name_of(state.agent)};
+}
+
+void ModelWork::replied(State const& state, Time at, bool of_program, Usage const& usage) {
+    Whom const asked = whom(state, of_program);
+    spent(asked, "input", usage.input_tokens);
+    spent(asked, "output", usage.output_tokens);
+    ended(state, at, "");
+}
+
+void ModelWork::ended(State const& state, Time at, std::string_view why) {
+    auto const open = end(state.id);
+    if (!open) return;
+    Whom const asked = whom(state, open->of_program);
+    Duration const took = std::max(Duration(0), at - open->since);
+    seconds_.observe(static_cast<double>(took.count()) / 1'000,
+                     {{"operation", asked.operation},
+                      {"provider", asked.name.provider},
+                      {"request_model", asked.name.model},
+                      {"error_type", why}});
+}
+
+// 0: the reply does not say it.
+void ModelWork::spent(Whom const& whom, std::string_view type, std::int64_t tokens) {
+    if (tokens <= 0) return;
+    tokens_.observe(static_cast<double>(tokens), {{"operation", whom.operation},
+                                                  {"provider", whom.name.provider},
+                                                  {"request_model", whom.name.model},
+                                                  {"token_type", type}});
+}
+
+void ModelWork::write(Exposition& out) const {
+    out.histogram(
+        "dormouse_model_operation_seconds",
+        "How long requests to models and prompts to external agents took, failed ones too",
+        seconds_);
+    out.histogram("dormouse_model_operation_tokens", "Tokens of one reply", tokens_);
+}
+
+}  // namespace dormouse::http
