@@ -60,7 +60,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_DORMOUSE_PACKAGE_NAME dormouse)
 set(CPACK_DEBIAN_DORMOUSE_PACKAGE_DEPENDS "adduser, init-system-helpers (>= 1.54~)")
-set(CPACK_DEBIAN_DORMOUSE_PACKAGE_RECOMMENDS ca-certificates)
+set(CPACK_DEBIAN_DORMOUSE_PACKAGE_RECOMMENDS "ca-certificates, jq")
 set(CPACK_DEBIAN_DORMOUSE_PACKAGE_CONTROL_EXTRA
     ${made}/conffiles ${deb}/postinst ${deb}/prerm ${deb}/postrm)
 set(CPACK_COMPONENT_DORMOUSE_DESCRIPTION "durable agent sessions that sleep while their tools work

@@ -5,6 +5,7 @@
 #include "cli/client/failure.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,8 @@ struct Global {
     bool json = false;         // objects instead of text: json, yaml or name
     std::string context = {};  // empty: not given
     Format format = Format::text;
-    Login login = {};  // the server to use, by choose_login()
+    std::optional<std::string> jq = {};  // filter of --jq; then `json` is true
+    Login login = {};                    // the server to use, by choose_login()
 };
 
 // Returns the data directory: --data, $XDG_DATA_HOME/dormouse, $HOME/.local/share/dormouse; empty

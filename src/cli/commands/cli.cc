@@ -4,11 +4,13 @@
 #include "cli/client/contexts.h"
 #include "cli/client/last_list.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/jq.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string_view>
 
 namespace dormouse::cli {
@@ -36,7 +38,8 @@ bool wants_json(int argc, char** argv) {
     for (int at = 1; at < argc; ++at) {
         std::string_view const word(argv[at]);
         bool const named = word == "-o" || word == "--output";
-        if (word == "--json" || word == "--output=json" || word == "-ojson" ||
+        if (word == "--json" || word == "--jq" || word.starts_with("--jq=") ||
+            word == "--output=json" || word == "-ojson" ||
             (named && at + 1 < argc && std::string_view(argv[at + 1]) == "json"))
             return true;
     }
@@ -60,6 +63,12 @@ int flushed(int exit) {
     return exit == status::done ? status::failed : exit;
 }
 
+// Null: --jq is not given.
+Outcome<std::unique_ptr<Jq>> jq_of(Global const& global) {
+    if (!global.jq) return nullptr;
+    return Jq::start(*global.jq);
+}
+
 }  // namespace
 
 int run(int argc, char** argv, Programs const& programs) {
@@ -72,6 +81,11 @@ int run(int argc, char** argv, Programs const& programs) {
         }
         (notice.exit == status::done ? std::cout : std::cerr) << notice.text;
         return flushed(notice.exit);
+    }
+    auto jq = jq_of(parsed->global);
+    if (!jq) {
+        std::cerr << json_for_terminal(failure_json(jq.error()).text()) << '\n';
+        return jq.error().exit;
     }
     auto const env = environment();
     Global global = parsed->global;
@@ -91,7 +105,7 @@ int run(int argc, char** argv, Programs const& programs) {
                     .terminal = on_terminal() ? terminal_name() : std::string()};
     if (!chosen) context.no_server = chosen.error();
     int const exit = execute(context, parsed->command);
-    return flushed(exit);
+    return *jq ? (*jq)->end(exit) : flushed(exit);
 }
 
 }  // namespace dormouse::cli

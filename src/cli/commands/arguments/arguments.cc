@@ -45,12 +45,7 @@ Grammar::Grammar(std::string const& version) {
         ->type_name("DIR");
     app_.add_option("--project", global_.project, "Project of lists and new sessions (default)")
         ->type_name("NAME");
-    auto* const json = app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
-    app_.add_option("-o,--output", output_,
-                    "What to print: json (as --json), yaml, wide (nothing cut) or name (ids only)")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember(std::vector<std::string>{"json", "yaml", "wide", "name"}))
-        ->excludes(json);
+    add_outputs();
     app_.option_defaults()->group("Options");
     app_.footer(
         "\nExit status: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 expired or "
@@ -85,6 +80,20 @@ Grammar::Grammar(std::string const& version) {
     add_archive();
     add_shell();
     group_commands();
+}
+
+void Grammar::add_outputs() {
+    auto* const json = app_.add_flag("--json", global_.json, "Print the API's objects unchanged");
+    auto* const output =
+        app_.add_option(
+                "-o,--output", output_,
+                "What to print: json (as --json), yaml, wide (nothing cut) or name (ids only)")
+            ->type_name("FORMAT")
+            ->check(CLI::IsMember(std::vector<std::string>{"json", "yaml", "wide", "name"}))
+            ->excludes(json);
+    app_.add_option("--jq", global_.jq, "As --json, filtered by the program jq: --jq '.items[].id'")
+        ->type_name("FILTER")
+        ->excludes(output);
 }
 
 void Grammar::group_commands() {
@@ -334,21 +343,26 @@ void Grammar::choose_format() {
                                                                {"name", Format::name}};
     for (auto const& [word, format] : formats)
         if (output_ == word) global_.format = format;
-    if (global_.json) global_.format = Format::json;
+    if (global_.json || global_.jq) global_.format = Format::json;
     global_.json = global_.format != Format::text && global_.format != Format::wide;
 }
 
 namespace {
 
+template <class... Args> bool is_one_of(Command const& command) {
+    return (std::holds_alternative<Args>(command) || ...);
+}
+
 // Commands of the data directory and the configuration print their JSON themselves.
 bool prints_itself(Command const& command) {
-    return std::holds_alternative<ConfigArgs>(command) ||
-           std::holds_alternative<VerifyArgs>(command) ||
-           std::holds_alternative<BackupArgs>(command) ||
-           std::holds_alternative<RestoreArgs>(command) ||
-           std::holds_alternative<CompactArgs>(command) ||
-           std::holds_alternative<ArchiveArgs>(command) ||
-           std::holds_alternative<RekeyArgs>(command);
+    return is_one_of<ConfigArgs, VerifyArgs, BackupArgs, RestoreArgs, CompactArgs, ArchiveArgs,
+                     RekeyArgs>(command);
+}
+
+// Texts, scripts, protocols and programs.
+bool prints_no_json(Command const& command) {
+    return is_one_of<ServeArgs, DemoArgs, AttachArgs, AcpArgs, McpArgs, HookArgs, ManArgs,
+                     CompletionArgs, CandidatesArgs>(command);
 }
 
 }  // namespace
@@ -382,6 +396,8 @@ std::expected<Invocation, Notice> Grammar::parse(std::vector<std::string> words)
     bool const other = global_.format == Format::yaml || global_.format == Format::name;
     if (other && prints_itself(out.command))
         return std::unexpected(mistake(typed, "this command prints text or JSON: --output json"));
+    if (global_.jq && prints_no_json(out.command))
+        return std::unexpected(mistake(typed, "this command prints no JSON for --jq"));
     return out;
 }
 

@@ -48,6 +48,15 @@ TEST(Arguments, GlobalOptions_AfterTheCommand_AreAccepted) {
     EXPECT_EQ(invocation->global.data, "d");
 }
 
+TEST(Arguments, Jq_IsJsonWithAFilter) {
+    auto const invocation = parse({"sessions", "--jq", "-.items"}, "");
+    ASSERT_TRUE(invocation);
+    EXPECT_TRUE(invocation->global.json);
+    EXPECT_EQ(invocation->global.jq, "-.items");
+    EXPECT_EQ(refused({"sessions", "--jq", ".", "-o", "yaml"}).exit, status::usage);
+    EXPECT_EQ(refused({"man", "--jq", "."}).exit, status::usage);
+}
+
 TEST(Arguments, Prompt_ContinuesASessionOrCreatesOne) {
     auto const args = parsed<PromptArgs>(
         {"prompt", "-s", "ses_1", "--when", "steer", "--no-follow", "hello there"});

@@ -25,6 +25,7 @@ public:
 private:
     [[nodiscard]] CLI::App const& named() const;  // the command that was recognised so far
     [[nodiscard]] std::string help() const;
+    void add_outputs();  // options of every command: what is printed
     // Puts each command under a heading of the help.
     void group_commands();
     // Sets what --output means.
