@@ -2,8 +2,8 @@
 #include "runner/read/read_view.h"
 
 #include "runner/lane/rows.h"
-#include "runner/repair/rebuild.h"
 #include "runner/testing/runner_fixture.h"
+#include "runner/testing/story_fixture.h"
 #include "store/memory/memory_store.h"
 #include "wire/state_json.h"
 #include "wire/testing/story.h"
@@ -15,33 +15,11 @@ namespace dormouse::runner::testing {
 namespace {
 
 using namespace session;
-using Records = std::vector<wire::RecordPtr>;
+using Records = StoredStory::Records;
 
-// A store with one session made by a random story, in frames of random sizes.
-class Kept {
+class Kept : public StoredStory {
 public:
-    Kept(session::testing::Given const& told, std::uint32_t seed) : random_(seed) {
-        id = SessionId::make(1, told.id.bytes);
-        auto const bytes = wire::pack(told.id, wire::testing::records_of(told));
-        all = wire::unpack(id, 1, bytes).value();
-        State empty;
-        empty.id = id;
-        auto rebuilt = rebuild({empty, all}).value();
-        for (std::size_t at = 0; at < all.size();) {
-            std::size_t const count = std::min<std::size_t>(1 + random_() % 4, all.size() - at);
-            auto append = append_of({all.begin() + static_cast<std::ptrdiff_t>(at),
-                                     all.begin() + static_cast<std::ptrdiff_t>(at + count)});
-            at += count;
-            if (at == count) append.row = session_row(rebuilt.state);
-            if (at == all.size()) {
-                for (auto const& [key, row] : rebuilt.pending) append.pending.push_back(row);
-                for (auto const& [key, seq] : rebuilt.keys) append.keys.push_back({key, seq});
-                append.wake_at = wake_at(rebuilt.state);
-            }
-            commit(std::move(append));
-        }
-        state = rebuilt.state;
-    }
+    using StoredStory::StoredStory;
 
     // False: there was nothing to cut.
     bool cut(Keep const& keep) {
@@ -57,13 +35,13 @@ public:
                     {},
                     std::get<CutHistory>(command.body).what};
         apply(state, event);
-        all.push_back(wire::record(id, event));
+        all.push_back(wire::record(id, event));  // every record that ever existed
         auto append = append_of({all.back()});
         add_attachments(beside, {event}, append);
         append.wake_changed = false;
         // Sometimes with a snapshot, as lanes write one, and sometimes without, as if it were
         // unreadable.
-        if (random_() % 2 == 0)
+        if (random() % 2 == 0)
             append.snapshot =
                 port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
         commit(std::move(append));
@@ -72,30 +50,6 @@ public:
 
     // The time of the newest event.
     [[nodiscard]] Time now() const { return all.back()->event.at; }
-    [[nodiscard]] Records stored() { return read_records(store, id, 1, state.head).value(); }
-
-    SessionId id;
-    State state;
-    Records all;  // every record that ever existed
-    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
-    store::MemoryStore store{disk};
-
-private:
-    [[nodiscard]] port::Append append_of(Records const& records) const {
-        port::Append append;
-        append.session = id;
-        append.after = records.front()->event.seq - 1;
-        append.frame = {records.front()->event.seq, static_cast<std::uint32_t>(records.size()),
-                        wire::pack(id, records)};
-        return append;
-    }
-    void commit(port::Append append) {
-        std::vector<port::Append> const one{std::move(append)};
-        auto const done = store.commit(one);
-        ASSERT_TRUE(done.front()) << done.front().error().detail;
-    }
-
-    std::mt19937 random_;
 };
 
 State fold(SessionId id, Records const& records, Seq to) {

@@ -2,50 +2,25 @@
 
 #include "runner/lane/rows.h"
 #include "runner/read/reading.h"
-#include "runner/repair/rebuild.h"
 #include "runner/repair/verify.h"
+#include "runner/testing/story_fixture.h"
 #include "session/decide.h"
-#include "store/memory/memory_store.h"
 #include "wire/state_json.h"
 #include "wire/testing/story.h"
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 namespace dormouse::runner::testing {
 namespace {
 
 using namespace session;
-using Stored = std::vector<wire::RecordPtr>;
+using Stored = StoredStory::Records;
 
 Actor const alice{ActorType::token, "alice"};
 
-// A store with one session made by a random story, in frames of random sizes.
-class Told {
+class Told : public StoredStory {
 public:
-    Told(session::testing::Given const& told, std::uint32_t seed) : random_(seed) {
-        id = SessionId::make(1, told.id.bytes);
-        auto const all =
-            wire::unpack(id, 1, wire::pack(told.id, wire::testing::records_of(told))).value();
-        State empty;
-        empty.id = id;
-        auto rebuilt = rebuild({empty, all}).value();
-        for (std::size_t at = 0; at < all.size();) {
-            std::size_t const count = std::min<std::size_t>(1 + random_() % 4, all.size() - at);
-            auto append = append_of({all.begin() + static_cast<std::ptrdiff_t>(at),
-                                     all.begin() + static_cast<std::ptrdiff_t>(at + count)});
-            at += count;
-            if (at == count) append.row = session_row(rebuilt.state);
-            if (at == all.size()) {
-                for (auto const& [key, row] : rebuilt.pending) append.pending.push_back(row);
-                for (auto const& [key, seq] : rebuilt.keys) append.keys.push_back({key, seq});
-                append.wake_at = wake_at(rebuilt.state);
-            }
-            commit(std::move(append));
-        }
-        state = rebuilt.state;
-    }
+    using StoredStory::StoredStory;
 
     [[nodiscard]] Result<RedactionPlan> plan(RedactionAsk const& ask) {
         return plan_redaction(store, id, ask, alice, from_ms(1'764'277'200'000));
@@ -66,30 +41,6 @@ public:
             port::SnapshotRow{state.head, wire::snapshot_format, wire::write_state(state)};
         commit(std::move(append));
     }
-
-    [[nodiscard]] Stored records() { return read_records(store, id, 1, state.head).value(); }
-
-    SessionId id;
-    State state;
-    std::shared_ptr<store::MemoryDisk> disk = std::make_shared<store::MemoryDisk>();
-    store::MemoryStore store{disk};
-
-private:
-    [[nodiscard]] port::Append append_of(Stored const& records) const {
-        port::Append append;
-        append.session = id;
-        append.after = records.front()->event.seq - 1;
-        append.frame = {records.front()->event.seq, static_cast<std::uint32_t>(records.size()),
-                        wire::pack(id, records)};
-        return append;
-    }
-    void commit(port::Append append) {
-        std::vector<port::Append> const one{std::move(append)};
-        auto const done = store.commit(one);
-        ASSERT_TRUE(done.front()) << done.front().error().detail;
-    }
-
-    std::mt19937 random_;
 };
 
 void expect_whole(Told& told) {
@@ -119,15 +70,15 @@ TEST(RedactPlan, RandomSessions_EveryFoldStaysTheSame) {
         auto const story = wire::testing::story(seed, 120);
         if (story.state.lifecycle == Lifecycle::deleted) continue;
         Told told(story, seed);
-        auto const all = told.records();
+        auto const all = told.stored();
         for (std::size_t i = seed % 3; i < all.size(); i += 3) {
             RedactionAsk const ask{.message = all[i]->event.seq, .reason = "test"};
             auto const plan = told.plan(ask);
             refused += plan ? 0 : 1;
             if (!plan || !plan->command) continue;
-            auto const before = told.records();
+            auto const before = told.stored();
             told.apply_plan(*plan);
-            expect_same_places(before, told.records());
+            expect_same_places(before, told.stored());
             expect_whole(told);
             auto const again = told.plan(ask);
             ASSERT_TRUE(again) << again.error().detail;
