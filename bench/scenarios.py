@@ -58,6 +58,16 @@ def compared(names, rounds, head, of):
     return rows
 
 
+def in_rounds(bench, scenario, count, subjects, measure):
+    """What `measure` says of each subject, one after the other in each round: {name: [figures]}."""
+    rounds = {name: [] for name in subjects}
+    for number in range(1, count + 1):
+        for name, subject in subjects.items():
+            bench.round(scenario, number, name)
+            rounds[name].append(measure(subject))
+    return rounds
+
+
 def cold(bench):
     """Sessions that left memory before their result came, beside some that did not."""
     limits = {
@@ -65,15 +75,11 @@ def cold(bench):
                      'resident_time = "30s"',
         'not in memory': f'resident_bytes = {COLD_BYTES}',
     }
-    rounds = {name: [] for name in limits}
     with contextlib.ExitStack() as stack:
         servers = {name: stack.enter_context(bench.server(f'[limits]\n{text}\n'))
                    for name, text in limits.items()}
-        for number in range(1, bench.sizes.rounds + 1):
-            for name, server in servers.items():
-                bench.round('cold', number, name)
-                report = bench.load([server], bench.sizes.jobs, [CONNECTIONS])
-                rounds[name].append(job_figures(report))
+        rounds = in_rounds(bench, 'cold', bench.sizes.rounds, servers, lambda server: job_figures(
+            bench.load([server], bench.sizes.jobs, [CONNECTIONS])))
         stayed = gauge(servers['not in memory'], 'dormouse_sessions_resident_bytes')
     rows = compared(limits, rounds, 'sessions', ('resumes/s',))
     return rows, [f'{bench.sizes.jobs:,} sessions pause, then each gets its result in turn; '
@@ -90,13 +96,10 @@ def gauge(server, name):
 
 def history(bench):
     sizes = {'1 KB': 1_000, '10 KB': 10_000, '100 KB': 100_000}
-    rounds = {name: [] for name in sizes}
     with bench.server() as server:
-        for number in range(1, min(3, bench.sizes.rounds) + 1):
-            for name, size in sizes.items():
-                bench.round('history', number, name)
-                report = bench.load([server], bench.sizes.history_jobs, [CONNECTIONS], size)
-                rounds[name].append(job_figures(report))
+        rounds = in_rounds(
+            bench, 'history', min(3, bench.sizes.rounds), sizes, lambda size: job_figures(
+                bench.load([server], bench.sizes.history_jobs, [CONNECTIONS], size)))
     rows = compared(sizes, rounds, 'text in the session', ('pauses/s', 'resumes/s'))
     return rows, [f'{bench.sizes.history_jobs:,} sessions a round, {CONNECTIONS} connections. Here '
                   'a pause is two requests: a prompt, and the wait for the end of the turn.']
@@ -195,17 +198,14 @@ def tls(bench):
     if not shutil.which('openssl'):
         raise Skipped('openssl, which makes the certificate, is not installed')
     cert, key = certificate(bench.new_folder())
-    rounds = {'HTTP': [], 'HTTPS': []}
     with contextlib.ExitStack() as stack:
         servers = {'HTTP': stack.enter_context(bench.server())}
         TlsServer.cert = cert
         servers['HTTPS'] = stack.enter_context(bench.server(
             f'[server]\ndemo = true\ntls_cert = "{cert}"\ntls_key = "{key}"\n', kind=TlsServer))
-        for number in range(1, bench.sizes.rounds + 1):
-            for name, server in servers.items():
-                bench.round('tls', number, name)
-                rounds[name].append({**cycle(server, bench.sizes.tls_jobs),
-                                     **handshakes(server, bench.sizes.tls_jobs // 4)})
+        rounds = in_rounds(bench, 'tls', bench.sizes.rounds, servers, lambda server: {
+            **cycle(server, bench.sizes.tls_jobs),
+            **handshakes(server, bench.sizes.tls_jobs // 4)})
     of = ('sessions/s', 'server CPU ms a session', 'server CPU ms a connection')
     return compared(rounds, rounds, 'protocol', of), [
         f'A self-signed certificate (P-256). {bench.sizes.tls_jobs:,} sessions a round over '
@@ -222,16 +222,16 @@ def index(bench):
     """The throughput of SQLite with the file index, and what a call costs there when it has few and
     many."""
     kinds = {'no index': [], '`--index files`': ['--index', 'files']}
-    rounds = {name: [] for name in kinds}
+
+    def measure(server):
+        report = bench.load([server], bench.sizes.index_jobs, [CONNECTIONS])
+        wait_caught_up(server)
+        return job_figures(report)
+
     with contextlib.ExitStack() as stack:
         servers = {name: stack.enter_context(bench.server(None, *more))
                    for name, more in kinds.items()}
-        for number in range(1, bench.sizes.rounds + 1):
-            for name, server in servers.items():
-                bench.round('index', number, name)
-                report = bench.load([server], bench.sizes.index_jobs, [CONNECTIONS])
-                rounds[name].append(job_figures(report))
-                wait_caught_up(server)
+        rounds = in_rounds(bench, 'index', bench.sizes.rounds, servers, measure)
     return compared(kinds, rounds, 'store', ('pauses/s', 'resumes/s')), [
         f'{bench.sizes.index_jobs:,} sessions a round, {CONNECTIONS} connections.']
 
