@@ -39,6 +39,14 @@ Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& optio
                                false);
 }
 
+// Contents that were there before the key. In a store without such ones, what is plain is forged.
+Result<std::uint64_t> seal_directory(std::string const& directory, store::Sealer& sealer) {
+    if (!sealer.mixed()) return 0;
+    if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
+    store::Resealer resealer(sealer);
+    return store::sqlite::rewrite(directory, resealer);
+}
+
 // The file still has old pages with what was replaced earlier: rewriting it leaves them out.
 Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
     if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db"))
@@ -50,9 +58,7 @@ Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
         if (!opened) return std::unexpected(opened.error());
         auto const sealer = sealer_for(options, **opened);
         if (!sealer) return std::unexpected(sealer.error());
-        if (auto ready = (*sealer)->prepare(); !ready) return std::unexpected(ready.error());
-        store::Resealer resealer(**sealer);
-        auto const contents = store::sqlite::rewrite(options.data, resealer);
+        auto const contents = seal_directory(options.data, **sealer);
         if (!contents) return std::unexpected(contents.error());
         auto const keys = (*sealer)->rewrap(true);
         if (!keys) return std::unexpected(keys.error());
@@ -64,7 +70,21 @@ Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
     return out;
 }
 
-// Contents from before stay as they are.
+Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Sealer& sealer) {
+    if (!sealer.mixed()) return 0;
+    if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
+    store::Resealer resealer(sealer);
+    auto const contents = database.rewrite(resealer);
+    if (!contents) return contents;
+    auto const dropped = database.drop_old_versions();
+    if (!dropped) return std::unexpected(dropped.error());
+    if (!*dropped)
+        std::fprintf(stderr,
+                     "rekey: the files of the tables still have old rows that are not encrypted: "
+                     "run VACUUM FULL as the owner of the tables\n");
+    return contents;
+}
+
 Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
     if (auto right = check_store_flag({.url = *options.store}); !right)
         return std::unexpected(std::move(right.error()));
@@ -79,14 +99,11 @@ Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
     if (!opened) return std::unexpected(opened.error());
     auto const sealer = sealer_for(options, **opened);
     if (!sealer) return std::unexpected(sealer.error());
-    auto const keys = (*sealer)->rewrap(false);
+    auto const contents = seal_database(**opened, **sealer);
+    if (!contents) return std::unexpected(contents.error());
+    auto const keys = (*sealer)->rewrap(true);
     if (!keys) return std::unexpected(keys.error());
-    if ((*sealer)->mixed())
-        std::fprintf(
-            stderr,
-            "rekey: contents from before the encryption stay as they are: not supported "
-            "with PostgreSQL; dormouse export and import into a new schema encrypt them\n");
-    return Rekeyed{*keys, 0};
+    return Rekeyed{*keys, *contents};
 }
 
 }  // namespace

@@ -194,6 +194,16 @@ Result<bool> PostgresStore::held() {
     return set && !*set ? writer_->is_copy() : set;
 }
 
+Result<std::uint64_t> PostgresStore::rewrite(port::Rewriter& rewriter) {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->rewrite(rewriter);
+}
+
+Result<bool> PostgresStore::drop_old_versions() {
+    if (!writer_) return std::unexpected(is_view().error());
+    return writer_->drop_old_versions();
+}
+
 Result<void> PostgresStore::hold(std::string const& why) {
     auto const done = agree(held_setting, why);
     if (!done) return std::unexpected(done.error());

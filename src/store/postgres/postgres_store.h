@@ -7,6 +7,7 @@
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
 #include "port/data_keys.h"
+#include "port/rewriter.h"
 #include "port/shared_store.h"
 #include "port/store.h"
 
@@ -89,6 +90,15 @@ public:
     [[nodiscard]] bool fenced() const;
     // See Reader. For verify.
     [[nodiscard]] Result<std::vector<std::string>> feed_and_audit_findings();
+    // Reads all contents and stores what `rewriter` returns, with their checksums, in small
+    // transactions; returns how many rows it changed. After an error or a crash the rows so far are
+    // changed, and the next call continues. Errors: internal also for a row whose checksum is
+    // wrong. REQUIRES: PostgresOptions::sole. By the writer.
+    [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
+    // Writes all tables with contents again, so that no file of them has what was replaced. false:
+    // what was replaced stays until the owner of the tables runs VACUUM FULL. REQUIRES: as
+    // rewrite().
+    [[nodiscard]] Result<bool> drop_old_versions();
     // What an administrator should know about the database, found by open().
     [[nodiscard]] std::vector<std::string> const& warnings() const { return warnings_; }
 

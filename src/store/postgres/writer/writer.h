@@ -2,6 +2,7 @@
 // The writing half of the store: one connection, and this process's row in `writers`.
 
 #include "port/data_keys.h"
+#include "port/rewriter.h"
 #include "port/store.h"
 #include "store/postgres/session.h"
 
@@ -69,6 +70,9 @@ public:
     [[nodiscard]] Result<bool> is_set(std::string const& name);
     [[nodiscard]] Result<void> drop_setting(std::string const& name);
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows);
+    // See PostgresStore.
+    [[nodiscard]] Result<std::uint64_t> rewrite(port::Rewriter& rewriter);
+    [[nodiscard]] Result<bool> drop_old_versions();
     // Whether the schema was in another database when settle() was called last (identity.cc).
     [[nodiscard]] Result<bool> is_copy();
     [[nodiscard]] Result<void> settle();

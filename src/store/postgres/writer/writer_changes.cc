@@ -1,6 +1,7 @@
 // Changes that are no appends: messages, deliveries, tokens, devices, rules and the audit.
 #include "store/postgres/layout.h"
 #include "store/postgres/statements.h"
+#include "store/postgres/writer/rewriting.h"
 #include "store/postgres/writer/rows.h"
 #include "store/postgres/writer/writer.h"
 
@@ -118,6 +119,25 @@ Result<void> Writer::drop_rule(port::RuleDrop const& asked) {
     auto const status = change(call);
     if (status && *status != 0) return fail(Code::conflict, "unknown rule " + asked.id);
     return done(status);
+}
+
+Result<std::uint64_t> Writer::rewrite(port::Rewriter& rewriter) {
+    if (fenced_) return std::unexpected(fence().error);
+    auto const connection = reconnect();
+    if (!connection) return std::unexpected(connection.error().error);
+    auto const fencing = [this] {
+        return Call{"SELECT 1 FROM fence_1($1, $2, $3, $4)", fenced_parameters()};
+    };
+    auto const changed = Rewriting(**connection, rewriter, fencing, options_.call_wait).all();
+    if (changed) return *changed;
+    return std::unexpected(changed.error().state == "DM001" ? fence().error
+                                                            : changed.error().error);
+}
+
+Result<bool> Writer::drop_old_versions() {
+    auto const connection = reconnect();
+    if (!connection) return std::unexpected(connection.error().error);
+    return postgres::drop_old_versions(**connection);
 }
 
 }  // namespace dormouse::store::postgres
