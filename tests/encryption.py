@@ -158,6 +158,24 @@ class Contents(Encrypted):
         self.assertEqual(files_with(self.server.directory), [])
         self.assertEqual(self.said(session)[2], before[2])
 
+    def test_archive_is_plain_only_on_request(self):
+        session = self.worked()
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
+        archive = pathlib.Path(self.server.own) / 'archive'
+        command = ('archive', archive, '--completed-after', '0s', '--data', self.server.directory)
+        env = environment(KEY=KEY_A)
+        for options, text in (((), '--key-env'), (('--key-env', 'KEY'), '--plain')):
+            done = run(*command, *options, env=env)
+            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertEqual(list(archive.glob('*.gz')), [])
+            self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 200)
+        done = run(*command, '--key-env', 'KEY', '--dry-run', env=env)
+        self.assertIn('would archive 1', done.stdout)
+        done = run(*command, '--key-env', 'KEY', '--plain', env=env)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(MARK, run('show', session, '--archive', archive).stdout)
+
     def test_compact_beside_the_server(self):
         session = self.worked()
         before = self.said(session)

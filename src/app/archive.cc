@@ -195,7 +195,16 @@ Result<std::unique_ptr<archive::Archive>> open_known(std::string const& director
     return std::unexpected(std::move(opened.error()));
 }
 
+// What was encrypted becomes plain only if that is said.
+Result<void> check_encryption(cli::ArchiveOptions const& options) {
+    if (options.key_env.empty() || options.plain || options.dry_run) return {};
+    return fail(Code::wrong_state,
+                "the store is encrypted, and the files of an archive are not: nothing was written. "
+                "Pass --plain to write them so, to a disk that you trust as the store's");
+}
+
 Result<Report> run(cli::ArchiveOptions const& options) {
+    if (auto may = check_encryption(options); !may) return std::unexpected(std::move(may.error()));
     std::optional<archive::Writer> writer;
     if (!options.dry_run) {
         auto opened = archive::Writer::open(options.directory);

@@ -45,6 +45,7 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
                            .project = args.all_projects ? std::string() : context.global.project,
                            .until = wall_clock() - Duration(static_cast<std::int64_t>(*age)),
                            .key_env = args.key_env,
+                           .plain = args.plain,
                            .dry_run = args.dry_run,
                            .json = context.global.json,
                            .remove = {}};

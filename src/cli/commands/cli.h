@@ -79,6 +79,7 @@ struct ArchiveOptions {
     std::string project = {};               // empty: all
     Time until{};                           // completed at or before this
     std::string key_env = {};               // as VerifyOptions::key_env
+    bool plain = false;                     // accept plain files of an encrypted store
     bool dry_run = false;
     bool json = false;
     // Deletes the session from the store, if its newest event is still this one; an error says why

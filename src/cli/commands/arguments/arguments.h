@@ -358,6 +358,7 @@ struct ArchiveArgs {
     std::string completed_after = {};  // as written
     std::optional<std::string> store = {};
     std::string key_env = {};
+    bool plain = false;
     bool all_projects = false;
     bool dry_run = false;
 };

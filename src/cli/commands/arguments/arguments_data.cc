@@ -214,6 +214,8 @@ void Grammar::add_archive() {
         ->type_name("URL");
     a->add_flag("--all-projects", args->all_projects, "Of all projects");
     a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
+    a->add_flag("--plain", args->plain,
+                "Write the sessions of an encrypted store into files that are not encrypted");
     add_key_env(*a, args->key_env);
 }
 
