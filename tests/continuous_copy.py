@@ -3,6 +3,7 @@
 store; `restore --at` writes its state at a time; damaged or foreign input changes nothing; a store
 of objects that rejects, hangs or is gone delays nobody."""
 import json
+import os
 import pathlib
 import resource
 import shutil
@@ -110,16 +111,16 @@ class ToADirectory(Copying):
 
     def test_increment_writes_what_changed_and_not_the_database(self):
         server = self.serve()
-        server.create('deploy A ' + 'x' * 1_000_000)
+        server.create('deploy A ' + os.urandom(600_000).hex())
         self.copied()
         first = sum(p.stat().st_size for p in self.pieces())
-        self.assertGreater(first, 1_000_000)
+        self.assertGreater(first, 600_000)
         known = set(self.pieces())
         server.create('deploy B')
         self.copied()
         fresh = set(self.pieces()) - known
         self.assertTrue(fresh)
-        self.assertLess(max(p.stat().st_size for p in fresh), 500_000)
+        self.assertLess(max(p.stat().st_size for p in fresh), 300_000)
         metrics = server.get('/metrics').raw
         for name in (b'dormouse_copy_up 1\n', b'dormouse_copy_bases_total 1\n',
                      b'dormouse_copy_age_seconds ', b'dormouse_copy_failures_total 0\n'):
@@ -215,13 +216,15 @@ class ToADirectory(Copying):
         for file, damage, says in (
             (middle, lambda b: b[:-1], 'truncated'),
             (middle, lambda b: b[:20], 'has no head'),
-            (middle, lambda b: b.replace(b'"format":1', b'"format":2', 1), 'newer release'),
+            (middle, lambda b: b.replace(b'"format":2', b'"format":3', 1), 'newer release'),
             (middle, lambda b: b.replace(b'"storeFormat":', b'"storeFormat":9', 1),
              'newer release'),
-            (middle, lambda b: b[:-1] + bytes([b[-1] ^ 1]), 'does not continue'),
+            (middle, lambda b: b[:-1] + bytes([b[-1] ^ 1]), 'is damaged'),
+            (middle, lambda b: b.replace(b'"release":"', b'"release":"x', 1), 'does not continue'),
             (middle, None, 'is missing'),
             (last, None, 'is missing'),
-            (last, lambda b: b[:-1] + bytes([b[-1] ^ 1]), 'does not have the digest'),
+            (last, lambda b: b.replace(b'"release":"', b'"release":"x', 1),
+             'does not have the digest'),
             (newest, None, 'is missing'),
             (newest, lambda b: b'{}', 'is damaged'),
             (pathlib.Path(self.to) / 'copy.json', lambda b: b[:30], 'is damaged'),
@@ -271,6 +274,35 @@ class ToADirectory(Copying):
         second = self.serve()
         self.failure(second, 'another server copies')
         self.copied(first)
+
+    def test_place_of_another_data_directory_is_refused(self):
+        first = self.serve()
+        session = first.create('deploy A')['id']
+        self.copied()
+        first.term()
+        before = self.generations()
+        second = self.serve()
+        self.failure(second, 'another data directory', 'owner.json')
+        second.term()
+        self.assertEqual(self.generations(), before)
+        first.start()
+        self.copied(first)
+        first.term()
+        (pathlib.Path(self.to) / 'owner.json').unlink()
+        second.start()
+        self.copied(second)
+        self.restore('--at', utc(before[0]['complete'] + 1))
+        self.assertEqual(self.restored().get(f'/api/sessions/{session}').status, 200)
+
+    def test_pieces_are_compressed(self):
+        server = self.serve()
+        server.create('deploy ' + 'all work and no play ' * 50_000)
+        self.copied()
+        server.term()
+        size = (pathlib.Path(server.directory) / 'dormouse.db').stat().st_size
+        self.assertGreater(size, 1_000_000)
+        self.assertLess(sum(piece.stat().st_size for piece in self.pieces()), size / 2)
+        self.restore()
 
     def test_settings_that_cannot_work_are_named_at_the_start(self):
         config = self.folder / 'dormouse.toml'
@@ -326,12 +358,35 @@ class ToAnObjectStore(Copying):
         self.assertEqual(old.get(f'/api/sessions/{first}').status, 200)
         self.assertEqual(old.get(f'/api/sessions/{later}').status, 404)
 
+    def test_second_server_of_a_prefix_is_refused(self):
+        first = self.serve()
+        self.copied()
+        second = self.serve()
+        self.failure(second, 's3://backups/dormouse', 'another data directory')
+        self.copied(first)
+        second.term()
+
+    def test_server_on_a_copied_directory_stops_the_first_ones_copy(self):
+        first = self.serve()
+        self.copied()
+        first.term()
+        copied = self.folder / 'data'
+        shutil.copytree(first.directory, copied)
+        first.start()
+        self.copied(first)
+        second = self.serve(directory=copied)
+        self.copied(second)
+        first.create('deploy B')
+        self.failure(first, 'another server copies', 'copy of this data directory')
+        self.copied(second)
+        first.term()
+
     def test_store_that_is_gone_for_a_while_gets_everything(self):
         server = self.serve()
         self.copied()
         self.store.close()
         last = server.create('deploy B')['id']
-        self.failure(server, 'PUT http://127.0.0.1')
+        self.failure(server, 'http://127.0.0.1')
         self.assertIn(b'\ndormouse_copy_up 0\n', server.get('/metrics').raw)
         self.store.open()
         self.copied()

@@ -1,7 +1,7 @@
 #include "archive/archive.h"
 
-#include "archive/gzip.h"
 #include "backup/files.h"
+#include "backup/gzip.h"
 #include "base/sha256.h"
 #include "base/url.h"
 
@@ -180,7 +180,7 @@ Result<std::string> Archive::read(Place const& place) {
         return fail(Code::bad_value, file->path.string() + ": " + entry->id.text() + ": " + why);
     };
     if (digest_text(sha256(*bytes)) != entry->digest) return wrong("its bytes were changed");
-    auto lines = gunzip(*bytes, session_bytes_max);
+    auto lines = backup::gunzip(*bytes, session_bytes_max);
     if (!lines) return wrong(lines.error().detail);
     return lines;
 }
@@ -217,15 +217,16 @@ Result<File> Writer::write(std::string const& project, Time month, std::string r
     auto data = Making::begin(with_end(stem, data_end));
     if (!data) return std::unexpected(std::move(data.error()));
     File out{with_end(stem, data_end), {std::move(release), at, 0, {}}};
-    if (auto done = data->add(gzip(frame.head + "\n")); !done)
+    if (auto done = data->add(backup::gzip(frame.head + "\n")); !done)
         return std::unexpected(std::move(done.error()));
     for (;;) {
         auto session = next();
         if (!session) return std::unexpected(std::move(session.error()));
         if (!*session) break;
         Entry entry = std::move((*session)->entry);
-        std::string const bytes = gzip((*session)->lines);
-        if (auto const back = gunzip(bytes, session_bytes_max); !back || *back != (*session)->lines)
+        std::string const bytes = backup::gzip((*session)->lines);
+        if (auto const back = backup::gunzip(bytes, session_bytes_max);
+            !back || *back != (*session)->lines)
             return fail(Code::internal, entry.id.text() + " cannot be compressed");
         entry.offset = data->size();
         entry.bytes = bytes.size();
@@ -233,7 +234,7 @@ Result<File> Writer::write(std::string const& project, Time month, std::string r
         if (auto done = data->add(bytes); !done) return std::unexpected(std::move(done.error()));
         out.index.sessions.push_back(std::move(entry));
     }
-    if (auto done = data->add(gzip(frame.end(out.index.sessions) + "\n")); !done)
+    if (auto done = data->add(backup::gzip(frame.end(out.index.sessions) + "\n")); !done)
         return std::unexpected(std::move(done.error()));
     out.index.bytes = data->size();
     if (auto done = data->finish(); !done) return std::unexpected(std::move(done.error()));

@@ -1,6 +1,6 @@
 #include "archive/archive.h"
 
-#include "archive/gzip.h"
+#include "backup/gzip.h"
 
 #include <gtest/gtest.h>
 

@@ -35,7 +35,11 @@ std::string generation_id(Time now, port::Entropy& entropy) {
 
 Copier::Copier(store::sqlite::Changes& changes, port::Clock const& clock, port::Entropy& entropy,
                Options options)
-    : changes_(changes), clock_(clock), entropy_(entropy), options_(std::move(options)) {
+    : changes_(changes),
+      clock_(clock),
+      entropy_(entropy),
+      options_(std::move(options)),
+      owner_(options_.directory, options_.target, entropy) {
     status_.target = options_.target;
 }
 
@@ -122,6 +126,7 @@ Result<void> Copier::open() {
     if (!depot_) {
         auto opened = options_.depot();
         if (!opened) return std::unexpected(std::move(opened.error()));
+        if (auto taken = owner_.take(**opened, clock_.now()); !taken) return taken;
         depot_ = *std::move(opened);
     }
     if (tracking_) return {};
@@ -156,6 +161,7 @@ Result<void> Copier::begin_generation() {
 }
 
 Result<void> Copier::write_index() {
+    if (auto own = owner_.check(*depot_); !own) return own;
     return depot_->put(copy_index_name, copy_index_text(index_, options_.release));
 }
 
@@ -219,6 +225,7 @@ Result<bool> Copier::make_piece() {
 
 // After an error the same bytes are written again, because they may have been written.
 Result<void> Copier::put_piece() {
+    if (auto own = owner_.check(*depot_); !own) return own;
     if (auto put = depot_->put(pending_->name, pending_->bytes); !put) return put;
     auto const name = newest_name(generation_.id);
     auto const newest = options_.sealing.seal(newest_text(pending_->newest), name, entropy_);

@@ -1,11 +1,12 @@
 #pragma once
 // Copies a data directory continuously, on a thread of its own, while the server works. It holds
-// one piece (16 MiB, and two more forms of it while it is made) in memory, and never a state of the
-// database while it writes to the depot: what changes meanwhile is copied next. A generation
+// one piece (16 MiB, and three more forms of it while it is made) in memory, and never a state of
+// the database while it writes to the depot: what changes meanwhile is copied next. A generation
 // belongs to one process, which sees every change; so nothing has to be remembered, or believed,
 // from before a start.
 
 #include "backup/copy/depot.h"
+#include "backup/copy/owner.h"
 #include "backup/copy/piece.h"
 #include "port/copies.h"
 #include "port/world.h"
@@ -79,6 +80,7 @@ private:
     Options const options_;
 
     // Of the thread.
+    Owner owner_;
     std::unique_ptr<Depot> depot_;
     bool tracking_ = false;
     CopyIndex index_;

@@ -56,7 +56,8 @@ Result<void> refuse_other_files(std::filesystem::path const& path) {
     bool const ours = std::filesystem::exists(path / "copy.json", error);
     for (auto const& entry : std::filesystem::directory_iterator(path, error)) {
         std::string const name = entry.path().filename().string();
-        if (ours || name == "lock" || name == "copy.json.new") continue;
+        if (ours || name == "lock" || name == "copy.json.new" || name.starts_with("owner.json"))
+            continue;
         return fail(Code::wrong_state, path.string() +
                                            " holds other files than a continuous copy: name a "
                                            "directory that is new, empty, or a copy");

@@ -1,5 +1,6 @@
 #include "backup/copy/piece.h"
 
+#include "backup/gzip.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -12,6 +13,7 @@ namespace dormouse::backup {
 
 namespace {
 
+constexpr std::int64_t piece_format = 2;  // 1: the pages are not compressed
 constexpr std::uint32_t page_bytes_min = 512, page_bytes_max = 65'536;
 constexpr std::uint64_t pages_max = piece_bytes_max / page_bytes_min;
 constexpr std::size_t id_max = 64;
@@ -64,11 +66,14 @@ bool read_ranges(json::View view, std::uint32_t last, std::vector<std::uint32_t>
 }
 
 // The content in the order of the pages' numbers.
-void append_pages(std::string& out, store::sqlite::Cut const& cut) {
+std::string ordered_pages(store::sqlite::Cut const& cut) {
+    std::string out;
+    out.reserve(cut.content.size());
     std::vector<std::size_t> order(cut.pages.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::ranges::sort(order, {}, [&](std::size_t i) { return cut.pages[i]; });
     for (std::size_t const i : order) out.append(cut.content, i * cut.page_bytes, cut.page_bytes);
+    return out;
 }
 
 bool read_files(json::View view, std::vector<KeyFile>& out) {
@@ -84,7 +89,7 @@ bool read_files(json::View view, std::vector<KeyFile>& out) {
 
 Result<void> read_head(json::View head, std::string const& name, Piece& out) {
     out.release = head["release"].string_or("");
-    if (head["format"].integer_or(0) > copy_format) return newer(name, out.release);
+    if (head["format"].integer_or(0) > piece_format) return newer(name, out.release);
     out.generation = head["generation"].string_or("");
     out.sequence = static_cast<std::uint64_t>(head["sequence"].integer_or(0));
     out.time = from_ms(head["time"].integer_or(0));
@@ -138,7 +143,7 @@ std::string newest_name(std::string const& generation) { return generation + "/n
 
 std::string piece_bytes(Piece const& piece) {
     json::Writer out;
-    out.begin_object().member("format", copy_format).member("release", piece.release);
+    out.begin_object().member("format", piece_format).member("release", piece.release);
     out.member("generation", piece.generation).member("sequence", piece.sequence);
     out.member("previous", hex(piece.previous)).member("time", to_ms(piece.time));
     out.member("complete", piece.cut.complete);
@@ -152,10 +157,7 @@ std::string piece_bytes(Piece const& piece) {
     }
     out.end_array().key("pages");
     write_ranges(out, piece.cut.pages);
-    std::string text = out.end_object().take() + "\n";
-    text.reserve(text.size() + piece.cut.content.size());
-    append_pages(text, piece.cut);
-    return text;
+    return out.end_object().take() + "\n" + gzip(ordered_pages(piece.cut));
 }
 
 Result<Piece> read_piece(std::string_view bytes, std::string const& name) {
@@ -167,9 +169,12 @@ Result<Piece> read_piece(std::string_view bytes, std::string const& name) {
     if (auto head = read_head(json::View(*parsed), name, out); !head)
         return std::unexpected(std::move(head.error()));
     bytes.remove_prefix(end + 1);
-    if (bytes.size() != out.cut.pages.size() * out.cut.page_bytes)
+    std::uint64_t const size = std::uint64_t{out.cut.pages.size()} * out.cut.page_bytes;
+    bool const compressed = json::View(*parsed)["format"].integer_or(0) > 1;
+    auto content = compressed ? gunzip(bytes, size) : Result<std::string>(std::string(bytes));
+    if (!content || content->size() != size)
         return damaged_object(name, "it is truncated, or too long");
-    out.cut.content = std::string(bytes);
+    out.cut.content = *std::move(content);
     return out;
 }
 

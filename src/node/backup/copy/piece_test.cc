@@ -39,6 +39,30 @@ TEST(Piece, WrittenPiece_IsReadAgainInTheOrderOfPages) {
     EXPECT_EQ(read->files, sample().files);
 }
 
+TEST(Piece, PieceOfRelease01_IsRead) {
+    std::string const whole = piece_bytes(sample());
+    auto const head =
+        changed(whole.substr(0, whole.find('\n') + 1), "\"format\":2", "\"format\":1");
+    auto const pages = std::string(512, 'b') + std::string(512, 'h') + std::string(512, 'i');
+    auto const read = read_piece(head + pages, "x");
+    ASSERT_TRUE(read) << read.error().detail;
+    EXPECT_EQ(read->cut.content, pages);
+    EXPECT_FALSE(read_piece(head + pages + "x", "x"));
+    EXPECT_FALSE(read_piece(head + pages.substr(1), "x"));
+}
+
+TEST(Piece, PagesThatRepeat_AreSmall) {
+    auto piece = sample();
+    piece.cut.content = std::string(3 * 512, 'x');
+    EXPECT_LT(piece_bytes(piece).size(), 600U);
+}
+
+TEST(Piece, MorePagesThanTheHeadNames_AreRefused) {
+    auto piece = sample();
+    auto const whole = piece_bytes(piece);
+    EXPECT_FALSE(read_piece(changed(whole, "[8,2]", "[8,1]"), "x"));
+}
+
 TEST(Piece, EveryTruncation_IsRefused) {
     std::string const whole = piece_bytes(sample());
     for (std::size_t size = 0; size < whole.size(); ++size)
@@ -55,7 +79,7 @@ TEST(Piece, HeadThatIsWrong_IsRefused) {
           std::pair("\"name\":\"token\"", "\"name\":\"../x\""),
           std::pair("\"name\":\"token\"", "\"name\":\"dormouse.db\"")})
         EXPECT_FALSE(read_piece(changed(whole, from, to), "x")) << to;
-    auto const newer = read_piece(changed(whole, "\"format\":1", "\"format\":2"), "x");
+    auto const newer = read_piece(changed(whole, "\"format\":2", "\"format\":3"), "x");
     ASSERT_FALSE(newer);
     EXPECT_EQ(newer.error().code, Code::newer_format);
 }

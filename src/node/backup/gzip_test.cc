@@ -1,9 +1,9 @@
-#include "archive/gzip.h"
+#include "backup/gzip.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace dormouse::archive {
+namespace dormouse::backup {
 namespace {
 
 constexpr std::uint64_t most = std::uint64_t{1} << 24;
@@ -33,4 +33,4 @@ TEST(Gzip, DamagedBytes_AreRefused) {
 }
 
 }  // namespace
-}  // namespace dormouse::archive
+}  // namespace dormouse::backup

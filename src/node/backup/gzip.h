@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-namespace dormouse::archive {
+namespace dormouse::backup {
 
 [[nodiscard]] std::string gzip(std::string_view text);
 // The text of one whole member that gzip() made. Errors: bad_value (damaged); too_large beyond
 // `bytes_max`.
 [[nodiscard]] Result<std::string> gunzip(std::string_view member, std::uint64_t bytes_max);
 
-}  // namespace dormouse::archive
+}  // namespace dormouse::backup

@@ -1,4 +1,4 @@
-#include "archive/gzip.h"
+#include "backup/gzip.h"
 
 #include <boost/beast/zlib.hpp>
 #include <boost/crc.hpp>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-namespace dormouse::archive {
+namespace dormouse::backup {
 
 namespace {
 
@@ -87,4 +87,4 @@ Result<std::string> gunzip(std::string_view member, std::uint64_t bytes_max) {
     return out;
 }
 
-}  // namespace dormouse::archive
+}  // namespace dormouse::backup
