@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 import threading
 
+from acp import Programs
 from dormouse import Case, Client, Events, Server, main, run, wait_for
 from tools_by_config import Service
 from webhook_peers import WHSEC, Receiver
@@ -178,6 +179,231 @@ class Everywhere(Redacting):
         self.assertStatus(self.server.result(call, {'key': SECRET}, title=SECRET), 200)
 
 
+class OfMail(Redacting):
+    def setUp(self):
+        super().setUp()
+        self.alice = self.server.create(alias='alice')['id']
+        self.bob = self.server.create(alias='bob')['id']
+
+    def told(self, text):
+        """Returns the mail, after both have read and said it."""
+        self.server.prompt(self.alice, f'tell bob {text}')
+        wait_for(lambda: self.server.get(f'/api/sessions/{self.bob}/inbox').json['items'],
+                 what='the mail')
+        wait_for(lambda: text in json.dumps(self.server.messages(self.bob)[-1]) and
+                 self.server.messages(self.bob)[-1]['role'] == 'assistant', what='an answer')
+        self.server.at_rest(self.alice)
+        self.server.at_rest(self.bob)
+        return self.server.get(f'/api/sessions/{self.bob}/inbox').json['items'][0]
+
+    def remove_rest(self):
+        """The prompt, and what both agents have repeated."""
+        for session in (self.alice, self.bob):
+            for message in self.server.messages(session):
+                if SECRET in json.dumps(message):
+                    self.assertStatus(self.redact(session, messageID=message['id']), 200)
+
+    def clean(self):
+        found = self.answers(self.alice, []) + self.answers(self.bob, [])
+        for session in (self.alice, self.bob):
+            found += self.server.get(f'/api/sessions/{session}/inbox').raw
+        self.assertNotIn(SECRET.encode(), found)
+        if not self.server.store:
+            self.assertEqual(self.files_with(SECRET), [])
+        self.server.finish()
+        self.server.start()
+
+    def test_mail_goes_at_both_sides_and_in_the_call_that_sent_it(self):
+        mail = self.told(SECRET)
+        done = self.assertStatus(self.redact(self.alice, mailID=mail['mailID'], reason='x'), 200)
+        self.assertEqual([(c['sessionID'], c['why']) for c in done['copies']],
+                         [(self.bob, 'mail')])
+        self.assertGreater(done['copies'][0]['seq'], 0)
+        kept = self.server.get(f'/api/sessions/{self.bob}/inbox').json['items'][0]
+        self.assertIn('[removed by first on ', kept['text'])
+        for event in self.server.events(self.alice):
+            if event['type'] in ('model_replied', 'mail_sent'):
+                self.assertNotIn(SECRET, json.dumps(event['data'].get('calls', event['data'].get(
+                    'text', ''))))
+        self.assertEqual(self.redact(self.alice, mailID=mail['mailID']).json, done.json)
+        self.remove_rest()
+        self.clean()
+        self.assertEqual(self.server.said(self.alice) and self.server.prompt(
+            self.alice, 'tell bob more').status, 200)
+
+    def test_receivers_message_removes_it_at_the_senders(self):
+        self.told(SECRET)
+        (message,) = [m for m in self.server.messages(self.bob) if m['source']['type'] == 'mail']
+        done = self.assertStatus(self.redact(self.bob, messageID=message['id']), 200)
+        self.assertEqual([c['sessionID'] for c in done['copies']], [self.alice])
+        self.remove_rest()
+        self.clean()
+
+    def test_deleted_sender_has_nothing_more(self):
+        self.told(SECRET)
+        self.assertStatus(self.server.delete(f'/api/sessions/{self.alice}'), 204)
+        (message,) = [m for m in self.server.messages(self.bob) if m['source']['type'] == 'mail']
+        done = self.assertStatus(self.redact(self.bob, messageID=message['id']), 200)
+        self.assertEqual(done['copies'], [])
+
+    def test_token_of_one_project_cannot_remove_half_of_a_mail(self):
+        self.assertProblem(self.redact(self.alice, mailID='mail_x'), 400, 'bad_value')
+        missing = f'mail_{self.alice[4:]}_99'
+        self.assertProblem(self.redact(self.alice, mailID=missing), 404, 'not_found')
+
+
+class OfForks(Redacting):
+    def fork(self, session):
+        return self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
+
+    def family(self):
+        """A session, its fork, and the fork of that."""
+        first = self.server.create(f'the key is {SECRET}')['id']
+        second = self.fork(first)
+        return first, second, self.fork(second)
+
+    def test_forks_are_named_and_go_with_the_option(self):
+        first, second, third = self.family()
+        for message in [m['id'] for m in self.server.messages(first)]:
+            named = self.assertStatus(self.redact(first, messageID=message), 200)
+            self.assertEqual([(c['sessionID'], c['why'], c['item'], c['seq'])
+                              for c in named['copies']],
+                             [(second, 'fork', message, None), (third, 'fork', message, None)])
+            self.assertIn(SECRET, json.dumps(self.server.messages(third)))
+            done = self.assertStatus(self.redact(first, messageID=message, forks=True), 200)
+            self.assertEqual(done['seq'], named['seq'])
+            self.assertNotIn(None, [c['seq'] for c in done['copies']])
+        for session in (first, second, third):
+            self.assertNotIn(SECRET.encode(), self.answers(session, []))
+            self.assertIn('[removed by first on ', self.server.session(session)['title'])
+        if not self.server.store:
+            self.assertEqual(self.files_with(SECRET), [])
+        self.server.prompt(third, 'continue')
+        self.server.finish()
+        self.server.start()
+
+    def test_copy_in_a_fork_names_origin_and_other_forks(self):
+        first, second, third = self.family()
+        message = self.server.messages(third)[0]['id']
+        done = self.assertStatus(self.redact(third, messageID=message, reason='leak'), 200)
+        self.assertEqual({c['sessionID'] for c in done['copies']}, {first, second})
+        self.assertIn('[removed by', self.server.messages(third)[0]['parts'][0]['text'])
+        self.assertIn(SECRET, json.dumps(self.server.messages(third)[1]), 'only what was named')
+        self.assertIn(SECRET, json.dumps(self.server.messages(first)[0]))
+        self.assertEqual(self.redact(third, messageID=message).json['seq'], done['seq'])
+        (audited,) = self.server.items('/api/audit?type=redacted')
+        self.assertEqual(audited['line']['reason'], f'{message}: leak')
+        gone = self.assertStatus(self.redact(third, messageID=message, forks=True), 200)
+        self.assertNotIn(None, [c['seq'] for c in gone['copies']])
+        self.assertNotIn(SECRET, json.dumps(self.server.messages(first)[0]))
+
+    def test_message_of_an_import(self):
+        part = {'type': 'text', 'text': SECRET}
+        tool = {'type': 'tool', 'tool': 'sh', 'input': {'c': SECRET}, 'output': SECRET}
+        session = self.assertStatus(self.server.post('/api/projects/default/import', {
+            'agentID': 'demo', 'messages': [{'role': 'user', 'parts': [part]},
+                                            {'role': 'assistant', 'parts': [tool]}]}), 201)['id']
+        for message in [m['id'] for m in self.server.messages(session)]:
+            self.assertStatus(self.redact(session, messageID=message), 200)
+        self.assertNotIn(SECRET.encode(), self.answers(session, []))
+        if not self.server.store:
+            self.assertEqual(self.files_with(SECRET), [])
+        self.server.prompt(session, 'continue')
+        self.server.finish()
+        self.server.start()
+        missing = self.redact(session, messageID='msg_import_9')
+        self.assertProblem(missing, 404, 'not_found')
+
+
+class OfTasks(Redacting):
+    def ended(self, parent, prompt=SECRET):
+        body = {'agentID': 'demo', 'prompt': prompt, 'description': 'look'}
+        task = self.assertStatus(self.server.post(f'/api/sessions/{parent}/tasks', body), 201).json
+        self.assertStatus(self.server.get(f'/api/tasks/{task["taskID"]}/output?wait=30'), 200)
+        self.server.at_rest(parent)
+        return task
+
+    def clear(self, task):
+        self.assertStatus(self.server.delete(f'/api/tasks/{task["taskID"]}'), 204)
+        wait_for(lambda: self.server.session(task['sessionID'])['status'] == 'completed',
+                 what='the end of the child')
+
+    def clean(self, *sessions):
+        for session in sessions:
+            self.assertNotIn(SECRET.encode(), self.answers(session, []))
+        if not self.server.store:
+            self.assertEqual(self.files_with(SECRET), [])
+        self.server.finish()
+        self.server.start()
+
+    def test_task_goes_with_prompt_and_result_in_both_sessions(self):
+        parent = self.server.create()['id']
+        task = self.ended(parent)
+        kept = self.redact(parent, taskID=task['taskID'])
+        self.assertProblem(kept, 409, 'wrong_state')
+        self.assertIn('--clear', kept.json['detail'])
+        self.clear(task)
+        done = self.assertStatus(self.redact(parent, taskID=task['taskID'], reason='x'), 200)
+        self.assertEqual([(c['sessionID'], c['why']) for c in done['copies']],
+                         [(task['sessionID'], 'task')])
+        self.assertEqual(self.redact(parent, taskID=task['taskID']).json, done.json)
+        self.clean(parent, task['sessionID'])
+
+    def test_childs_message_goes_in_the_parent(self):
+        parent = self.server.create()['id']
+        task = self.ended(parent)
+        self.clear(task)
+        child = task['sessionID']
+        prompt, answer = [m['id'] for m in self.server.messages(child)]
+        done = self.assertStatus(self.redact(child, messageID=prompt), 200)
+        self.assertEqual([c['sessionID'] for c in done['copies']], [parent])
+        self.assertIn(SECRET, json.dumps(self.server.messages(child)))
+        self.assertStatus(self.redact(child, messageID=answer), 200)
+        self.clean(parent, child)
+
+    def test_call_that_started_a_task(self):
+        parent = self.server.create(f'background {SECRET}')['id']
+        self.server.at_rest(parent)
+        (task,) = self.server.items(f'/api/sessions/{parent}/tasks')
+        self.assertStatus(self.server.get(f'/api/tasks/{task["taskID"]}/output?wait=30'), 200)
+        self.server.at_rest(parent)
+        self.assertProblem(self.redact(parent, callID='call_1'), 409, 'wrong_state')
+        self.clear(task)
+        done = self.assertStatus(self.redact(parent, callID='call_1'), 200)
+        self.assertEqual([c['sessionID'] for c in done['copies']], [task['sessionID']])
+        self.assertNotIn(SECRET.encode(),
+                         self.server.get(f'/api/sessions/{task["sessionID"]}/messages').raw)
+        for message in self.server.messages(parent):
+            if SECRET in json.dumps(message):
+                self.assertStatus(self.redact(parent, messageID=message['id']), 200)
+        self.assertNotIn(SECRET.encode(), self.answers(parent, []))
+        self.server.finish()
+        self.server.start()
+
+
+class OfAnAgent(Programs):
+    redact, files_with = Redacting.redact, Redacting.files_with
+    answers = Redacting.answers
+
+    def test_reported_message_with_its_tools_and_permissions(self):
+        session = self.begin(f'ask {SECRET}')
+        call = self.asked(session)
+        prompt = self.server.messages(session)[0]['id']
+        self.assertProblem(self.redact(session, messageID=prompt), 409, 'session_busy')
+        self.assertStatus(self.server.decide(call, True), 200)
+        self.ended(session)
+        found = [m['id'] for m in self.server.messages(session) if SECRET in json.dumps(m)]
+        self.assertGreater(len(found), 1)
+        for message in found:
+            self.assertStatus(self.redact(session, messageID=message), 200)
+        self.assertNotIn(SECRET.encode(), self.answers(session, [call['id']]))
+        if not self.server.store:
+            self.assertEqual(self.files_with(SECRET), [])
+        self.assertStatus(self.server.prompt(session, 'two'), 200)
+        self.server.finish()
+        self.server.start()
+
+
 class Refused(Redacting):
     def test_each_request_that_cannot_be_done_says_why(self):
         session = self.server.create('deploy A within 1h')['id']
@@ -186,7 +412,7 @@ class Refused(Redacting):
         foreign = self.server.messages(other)[0]['id']
         self.assertProblem(self.redact(session, messageID=first), 409, 'session_busy')
         self.assertProblem(self.redact(session, callID='call_1'), 409, 'session_busy')
-        self.assertProblem(self.redact(session, messageID=foreign), 400, 'bad_value')
+        self.assertProblem(self.redact(session, messageID=foreign), 404, 'not_found')
         self.assertProblem(self.redact(session), 400, 'bad_value')
         self.assertProblem(self.redact(session, messageID=first, callID='call_1'), 400, 'bad_value')
         self.assertProblem(self.redact(session, callID='7'), 400, 'bad_value')

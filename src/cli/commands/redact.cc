@@ -11,13 +11,18 @@
 namespace dormouse::cli {
 namespace {
 
-Json redaction_body(RedactArgs const& args, bool dry_run) {
-    std::string_view const kind = args.what.starts_with("msg_")   ? "messageID"
-                                  : args.what.starts_with("pnd_") ? "pendingID"
-                                                                  : "callID";
+std::string_view kind_of(std::string_view id) {
+    if (id.starts_with("msg_")) return "messageID";
+    if (id.starts_with("pnd_")) return "pendingID";
+    if (id.starts_with("mail_")) return "mailID";
+    return id.starts_with("tsk_") ? "taskID" : "callID";
+}
+
+Json redaction_body(RedactArgs const& args, std::string const& id, bool dry_run) {
     json::Writer body;
-    body.begin_object().member(kind, args.what).member("dryRun", dry_run);
+    body.begin_object().member(kind_of(id), id).member("dryRun", dry_run);
     if (!args.reason.empty()) body.member("reason", args.reason);
+    if (args.forks) body.member("forks", true);
     return body.end_object().json();
 }
 
@@ -34,10 +39,46 @@ std::string removed_text(json::View report) {
     return out + std::to_string(sent) + (sent == 1 ? " delivery" : " deliveries");
 }
 
-void show_removed(Context const& context, Json const& reply) {
+// Other sessions, and whether it is removed there.
+std::string copies_text(json::View report, bool forks) {
+    std::string out;
+    report["copies"].elements([&](json::View copy) {
+        bool const stays = copy["why"].string_or("") == "fork" && !forks;
+        bool const removed = copy["seq"].integer_or(0) > 0;
+        std::string const what = removed ? "removed there, too"
+                                 : stays ? "still there; --forks removes it"
+                                         : "would be removed there, too";
+        out += "  " + copy["why"].string_or("") + " " + copy["sessionID"].string_or("") + " " +
+               copy["item"].string_or("") + ": " + what + "\n";
+    });
+    return out;
+}
+
+void show_removed(Context const& context, RedactArgs const& args, Json const& reply) {
     json::View const report(reply);
     bool const done = report["seq"].integer_or(0) > 0;
-    context.show(reply, (done ? "removed: " : "would be removed: ") + removed_text(report) + "\n");
+    std::string const head = done ? "removed: " : "would be removed: ";
+    context.show(reply, head + removed_text(report) + "\n" + copies_text(report, args.forks));
+}
+
+// Finds what cannot be removed before anything is.
+Outcome<void> check_all(Client& client, std::string const& path, RedactArgs const& args) {
+    for (std::string const& id : args.what) {
+        auto const reply = client.post(path, redaction_body(args, id, true));
+        if (!reply) return std::unexpected(reply.error());
+    }
+    return {};
+}
+
+Outcome<void> redact_all(Context const& context, Client& client, std::string const& path,
+                         RedactArgs const& args, bool dry_run) {
+    for (std::string const& id : args.what) {
+        auto const reply =
+            client.post(path, redaction_body(args, id, dry_run), dry_run ? Keyed::no : Keyed::yes);
+        if (!reply) return std::unexpected(reply.error());
+        show_removed(context, args, reply->body);
+    }
+    return {};
 }
 
 // Shows what would be removed, and asks whether it is.
@@ -46,9 +87,8 @@ Outcome<bool> confirm_removal(Context const& context, Client& client, std::strin
     if (!context.may_ask)
         return failure(status::usage, "redact asks for confirmation, but there is no terminal",
                        "To remove without confirmation: --yes.");
-    auto const reply = client.post(path, redaction_body(args, true));
-    if (!reply) return std::unexpected(reply.error());
-    show_removed(context, reply->body);
+    auto const shown = redact_all(context, client, path, args, true);
+    if (!shown) return std::unexpected(shown.error());
     return confirmed(context, "Remove this for good?");
 }
 
@@ -64,9 +104,12 @@ Outcome<int> execute(Context const& context, RedactArgs const& args) {
         if (!yes) return std::unexpected(yes.error());
         if (!*yes) return failure(status::failed, "not removed");
     }
-    auto const reply = client.post(path, redaction_body(args, args.dry_run), Keyed::yes);
-    if (!reply) return std::unexpected(reply.error());
-    show_removed(context, reply->body);
+    if (!args.dry_run && args.what.size() > 1) {
+        auto const checked = check_all(client, path, args);
+        if (!checked) return std::unexpected(checked.error());
+    }
+    auto const done = redact_all(context, client, path, args, args.dry_run);
+    if (!done) return std::unexpected(done.error());
     return status::done;
 }
 

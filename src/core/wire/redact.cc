@@ -54,6 +54,32 @@ public:
         for (PauseTerms& more : spec.then) terms(more);
         spec.shown.reset();
     }
+    // A message as a fork begins with it.
+    [[nodiscard]] Json message(json::View from) const {
+        json::Writer out;
+        out.begin_object();
+        from.members([&](std::string_view key, json::View value) {
+            if (key != "parts") out.member_raw(key, value.raw());
+        });
+        out.key("parts").begin_array().begin_object();
+        bool first = true;
+        from["parts"].elements([&](json::View part) {
+            if (first && part["id"].exists()) out.member_raw("id", part["id"].raw());
+            first = false;
+        });
+        out.member("messageID", from["id"].string_or(""));
+        out.member("sessionID", from["sessionID"].string_or(""));
+        out.member("type", "text").member("text", text_).member("synthetic", false);
+        return out.end_object().end_array().end_object().json();
+    }
+    // What an external agent reports. Members of an object are read with defaults.
+    void news(News& what) const {
+        text(what.title);
+        if (what.kind == NewsKind::message) return parts(what.body);
+        if (what.kind == NewsKind::tool)
+            what.body = json::Writer().begin_object().member("output", text_).end_object().json();
+        if (what.kind == NewsKind::plan) object(what.body);
+    }
     // The digest stays: the receipt has it, too.
     void submission(Submission& what) const {
         value(what.output);
@@ -79,9 +105,8 @@ struct Remove {
 
     [[nodiscard]] bool of(CallNo call) const { return target.calls.contains(call); }
     [[nodiscard]] bool of(PendingId const& pending) const { return of(pending.call); }
-    [[nodiscard]] bool is_message(Seq message) const {
-        return target.message != 0 && message == target.message;
-    }
+    [[nodiscard]] bool of_task(TaskNo task) const { return target.tasks.contains(task); }
+    [[nodiscard]] bool is_message(Seq message) const { return target.messages.contains(message); }
 
     bool operator()(InputReceived& e) const {
         if (!is_message(seq) && !(e.answers && of(*e.answers))) return false;
@@ -143,10 +168,55 @@ struct Remove {
         e.digest = no_digest;
         return true;
     }
+    bool operator()(MailSent& e) const { return is_message(seq) && (cover.text(e.text), true); }
+    bool operator()(MailReceived& e) const {
+        return is_message(seq) && (cover.text(e.mail->text), true);
+    }
+    bool operator()(RunReported& e) const { return is_message(seq) && (cover.text(e.text), true); }
+    bool operator()(TaskStarted& e) const {
+        if (!of_task(e.task)) return false;
+        cover.text(e.description);
+        cover.parts(e.parts);
+        return true;
+    }
+    bool operator()(TaskChanged& e) const {
+        if (!of_task(e.task)) return false;
+        cover.parts(e.parts);
+        cover.value(e.result);
+        for (std::string* const gone : {&e.error, &e.progress, &e.reason}) cover.text(*gone);
+        return true;
+    }
+    bool operator()(AgentUpdate& e) const { return is_message(seq) && (cover.news(e.what), true); }
+    bool operator()(AgentDetached& e) const {
+        if (!is_message(seq)) return false;
+        for (std::string& title : e.lost) cover.text(title);
+        return true;
+    }
+    bool operator()(Forked& e) const {
+        if (!copied_message(e.messages, target.copied).exists()) return false;
+        json::Writer out;
+        out.begin_array();
+        json::View(e.messages).elements([&](json::View message) {
+            bool const its = message["id"].string_or("") == target.copied;
+            if (its) out.value(cover.message(message));
+            if (!its) out.raw(message.raw());
+        });
+        e.messages = out.end_array().json();
+        return true;
+    }
     template <class Other> bool operator()(Other const&) const { return false; }
 };
 
 }  // namespace
+
+json::View copied_message(Json const& messages, std::string_view id) {
+    json::View found{std::string_view()};
+    if (id.empty() || !messages.text().contains(id)) return found;
+    json::View(messages).elements([&](json::View message) {
+        if (message["id"].string_or("") == id) found = message;
+    });
+    return found;
+}
 
 std::string redaction_placeholder(Actor const& by, Time at) {
     std::chrono::year_month_day const date(std::chrono::floor<std::chrono::days>(at));

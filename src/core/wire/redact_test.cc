@@ -20,7 +20,7 @@ Event event_of(Seq seq, Event::Body body) { return {seq, from_ms(1'000), 1, {}, 
 
 RedactionTarget target() {
     RedactionTarget out;
-    out.message = 5;
+    out.messages = {5};
     out.calls = {1};
     out.artifacts = {4};
     out.placeholder = "[removed]";
@@ -62,6 +62,67 @@ TEST(Redact, OtherMessagesAndCalls_StayAsTheyAre) {
     EXPECT_EQ(data_of(event_of(6, ToolFinished{.call = 2})), "unchanged");
     EXPECT_EQ(data_of(event_of(6, ArtifactEmitted{.call = 1})), "unchanged");
     EXPECT_EQ(data_of(event_of(6, TurnEnded{})), "unchanged");
+}
+
+std::string data_of(Event const& event, RedactionTarget what) {
+    what.placeholder = "[removed]";
+    auto const out = redacted(event, what);
+    return out ? record({}, *out)->data : "unchanged";
+}
+
+TEST(Redact, Mail_LosesItsTextAtBothSides) {
+    Mail mail{.to_alias = "bob", .text = secret};
+    for (Event const& event : {event_of(5, MailSent{.text = secret}),
+                               event_of(5, MailReceived{.mail = mail, .number = 1})}) {
+        auto const data = data_of(event, {.messages = {5}});
+        EXPECT_EQ(data.find(secret), std::string::npos) << data;
+        EXPECT_NE(data.find("[removed]"), std::string::npos) << data;
+        EXPECT_EQ(data_of(event, {.messages = {6}}), "unchanged");
+    }
+}
+
+TEST(Redact, Task_LosesPromptsResultsAndErrors) {
+    TaskStarted started{.task = 2, .description = secret, .parts = secret_parts(secret)};
+    TaskChanged resumed{.task = 2, .parts = secret_parts(secret)};
+    TaskChanged changed{.task = 2, .result = Json::trusted("\"hunter2\""), .error = secret};
+    changed.progress = secret;
+    for (Event const& event : {event_of(5, started), event_of(6, resumed), event_of(7, changed)}) {
+        auto const data = data_of(event, {.tasks = {2}});
+        EXPECT_EQ(data.find(secret), std::string::npos) << data;
+        EXPECT_NE(data.find("[removed]"), std::string::npos) << data;
+        EXPECT_EQ(data_of(event, {.tasks = {1}}), "unchanged");
+    }
+}
+
+TEST(Redact, Report_OfAnAgent_LosesTextTitleAndOutput) {
+    AgentUpdate said{.message = 5, .what = {NewsKind::message, secret_parts(secret)}};
+    AgentUpdate ran{.message = 5,
+                    .what = {NewsKind::tool, Json::trusted(R"({"output":"hunter2"})"), false, "t",
+                             secret, AgentToolStatus::completed}};
+    for (Event const& event :
+         {event_of(5, said), event_of(5, ran), event_of(5, AgentDetached{.lost = {secret}})}) {
+        auto const data = data_of(event, {.messages = {5}});
+        EXPECT_EQ(data.find(secret), std::string::npos) << data;
+        EXPECT_NE(data.find("[removed]"), std::string::npos) << data;
+    }
+}
+
+TEST(Redact, CopiedMessage_LosesItsPartsAndOthersStay) {
+    std::string const one =
+        R"({"id":"msg_a","sessionID":"ses_a","role":"user","parts":[{"id":"prt_a_0",)"
+        R"("type":"text","text":"hunter2"}],"time":{"created":1}})";
+    std::string const other = R"({"id":"msg_b","parts":[{"type":"text","text":"hunter2 too"}]})";
+    Forked const forked{.messages = Json::trusted("[" + one + "," + other + "]"),
+                        .message_count = 2};
+    auto const out = redacted(event_of(2, forked), {.copied = "msg_a", .placeholder = "[removed]"});
+    ASSERT_TRUE(out);
+    Json const after = std::get<Forked>(out->body).messages;
+    EXPECT_TRUE(json::check(after.text()));
+    EXPECT_TRUE(copied_message(after, "msg_b").raw() == other);
+    json::View const gone = copied_message(after, "msg_a");
+    EXPECT_EQ(gone["role"].string_or(""), "user");
+    EXPECT_EQ(gone.raw().find(secret), std::string::npos) << gone.raw();
+    EXPECT_EQ(data_of(event_of(2, forked), {.copied = "msg_c"}), "unchanged");
 }
 
 TEST(Redact, Again_ChangesNothingMore) {

@@ -198,11 +198,15 @@ constexpr Member cancel_members[] = {flag("turn"), flag("all"), text("pendingID"
 constexpr Member fork_members[] = {
     between(1, std::numeric_limits<std::int64_t>::max(), integer("seq")), title};
 constexpr Member redaction_members[] = {
-    text("messageID", {"The message. Exactly one of messageID, callID and pendingID is required."}),
+    text("messageID", {"The message; also the id of one that a fork or an import brought. Exactly "
+                       "one of the five ids is required."}),
     text("callID", {"A tool call: its arguments and its outcome."}),
     text("pendingID", {"The same, by the id of one of its pauses."}),
+    text("mailID", {"A mail that the session sent or got: in all sessions that have it."}),
+    text("taskID", {"A task of the session: its prompts and results, here and in its session."}),
     at_most(std::int64_t{session::limits::cancel_reason_bytes_max},
             text("reason", {"Why: for the audit. It must not have the content."})),
+    flag("forks", {"Forks, and what the session was forked from, lose it, too."}),
     flag("dryRun", {"Nothing is removed; the answer is what would be."}),
 };
 constexpr Member call_members[] = {

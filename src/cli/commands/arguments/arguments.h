@@ -179,8 +179,9 @@ struct DeleteArgs {
 };
 struct RedactArgs {
     std::string session;
-    std::string what;  // a message, a call or a pending call
+    std::vector<std::string> what;  // messages, calls, pending calls, mail, tasks
     std::string reason;
+    bool forks = false;
     bool dry_run = false;
     bool yes = false;
 };

@@ -435,16 +435,19 @@ void Grammar::add_life() {
 
     auto const redact = std::make_shared<RedactArgs>();
     auto* const r =
-        add("redact", "Remove the content of one message or call, for good",
+        add("redact", "Remove the content of messages, calls, mail or tasks, for good",
             "dormouse redact ses_AAAAAAE msg_… --reason 'a password' --dry-run", redact);
     r->add_option("session", redact->session, "Session; a unique beginning is enough")
         ->type_name("SESSION")
         ->required();
-    r->add_option("what", redact->what, "Message (msg_…), call (call_7) or pending call (pnd_…)")
+    r->add_option("what", redact->what,
+                  "Message (msg_…), call (call_7), pending call (pnd_…), mail (mail_…) or task "
+                  "(tsk_…); several of them")
         ->type_name("ID")
         ->required();
     r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
         ->type_name("TEXT");
+    r->add_flag("--forks", redact->forks, "Also in forks, and in what was forked");
     r->add_flag("--dry-run", redact->dry_run, "Only say what would be removed");
     r->add_flag("-y,--yes", redact->yes, "Do not ask for confirmation");
 }

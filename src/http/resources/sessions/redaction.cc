@@ -17,9 +17,25 @@ std::string not_of(SessionId session) { return "must be an id of " + session.tex
 void take_message(Body& body, SessionId session, std::string const& text,
                   runner::RedactionAsk& ask) {
     auto const id = parse_numbered("msg_", text);
+    bool const valid = text.starts_with("msg_") && (!id || id->number != 0);
+    if (!valid) return body.refuse("messageID", "must be an id such as msg_…");
+    if (id && id->session == session) {
+        ask.message = id->number;
+    } else {
+        ask.item = text;  // of a fork or an import
+    }
+}
+
+void take_mail(Body& body, std::string const& text, runner::RedactionAsk& ask) {
+    if (!session::parse_mail_id(text)) return body.refuse("mailID", "must be an id such as mail_…");
+    ask.item = text;
+}
+
+void take_task(Body& body, SessionId session, std::string const& text, runner::RedactionAsk& ask) {
+    auto const id = parse_numbered("tsk_", text);
     if (!id || id->session != session || id->number == 0)
-        return body.refuse("messageID", not_of(session));
-    ask.message = id->number;
+        return body.refuse("taskID", not_of(session));
+    ask.item = text;
 }
 
 void take_call(Body& body, std::string const& text, runner::RedactionAsk& ask) {
@@ -40,14 +56,22 @@ runner::RedactionAsk read_ask(Body& body, SessionId session) {
     auto const message = body.string("messageID");
     auto const call = body.string("callID");
     auto const pending = body.string("pendingID");
+    auto const mail = body.string("mailID");
+    auto const task = body.string("taskID");
     ask.reason = body.string_or_empty("reason");
     ask.dry_run = body.boolean("dryRun").value_or(false);
-    int const named = int{message.has_value()} + int{call.has_value()} + int{pending.has_value()};
+    ask.forks = body.boolean("forks").value_or(false);
+    int named = 0;
+    for (auto const* const id : {&message, &call, &pending, &mail, &task})
+        named += int{id->has_value()};
     if (named != 1)
-        body.refuse("messageID", "or callID or pendingID is required, and only one of them");
+        body.refuse("messageID",
+                    "or callID, pendingID, mailID or taskID is required, and only one of them");
     if (message) take_message(body, session, *message, ask);
     if (call) take_call(body, *call, ask);
     if (pending) take_pending(body, session, *pending, ask);
+    if (mail) take_mail(body, *mail, ask);
+    if (task) take_task(body, session, *task, ask);
     return ask;
 }
 

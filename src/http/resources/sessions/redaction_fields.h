@@ -7,8 +7,26 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dormouse::http {
+
+template <>
+inline constexpr auto rows<runner::RedactionCopy> = object(
+    "RedactionCopy", "Another session that has it.",
+    field("sessionID", &runner::RedactionCopy::session),
+    field(
+        "why", [](runner::RedactionCopy const& copy) { return copy.why; },
+        "mail: the other side of it; task: the other side of a task; fork: the beginning of a "
+        "fork, or what was forked."),
+    field(
+        "item", [](runner::RedactionCopy const& copy) { return copy.item; }, "Its id there."),
+    field(
+        "seq",
+        [](runner::RedactionCopy const& copy) {
+            return copy.seq == 0 ? std::nullopt : std::optional(copy.seq);
+        },
+        "The event that records its removal there; null: nothing was removed."));
 
 struct RedactionAnswer {
     runner::RedactionReport report;
@@ -19,6 +37,7 @@ struct RedactionAnswer {
         if (what().message == 0) return std::nullopt;
         return MessageText{report.session, what().message};
     }
+    [[nodiscard]] std::vector<runner::RedactionCopy> copies() const { return report.copies; }
     [[nodiscard]] std::optional<std::string> call() const {
         if (what().call == 0) return std::nullopt;
         return wire::call_text(what().call);
@@ -34,8 +53,10 @@ template <>
 inline constexpr auto rows<RedactionAnswer> = object(
     "Redaction", "What was removed, or with dryRun would be.",
     field("sessionID", [](RedactionAnswer const& all) { return all.report.session; }),
-    field("messageID", &RedactionAnswer::message), field("callID", &RedactionAnswer::call),
-    field("dryRun", &RedactionAnswer::dry_run),
+    field("messageID", &RedactionAnswer::message,
+          "The message; of mail, a task and what a fork or an import brought, the event that sent, "
+          "started or brought it."),
+    field("callID", &RedactionAnswer::call), field("dryRun", &RedactionAnswer::dry_run),
     field("seq", &RedactionAnswer::seq, "The event that records it; null: nothing was removed."),
     field("at", &RedactionAnswer::at),
     field("by", [](RedactionAnswer const& all) { return all.what().by; }),
@@ -50,6 +71,9 @@ inline constexpr auto rows<RedactionAnswer> = object(
     field("artifactBytes", [](RedactionAnswer const& all) { return all.what().artifact_bytes; }),
     field(
         "deliveries", [](RedactionAnswer const& all) { return all.what().deliveries; },
-        "Webhooks and notifications, sent or not."));
+        "Webhooks and notifications, sent or not."),
+    field("copies", &RedactionAnswer::copies,
+          "Sessions that have it, too. Of mail and tasks it was removed there; of forks only with "
+          "`forks`. Those of projects that the token may not operate are left out."));
 
 }  // namespace dormouse::http

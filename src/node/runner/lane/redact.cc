@@ -1,5 +1,8 @@
 #include "runner/lane/redact.h"
 
+#include "runner/lane/redact_copies.h"
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -9,43 +12,164 @@ namespace {
 
 // So often a plan may be outdated by another redaction or by retention.
 constexpr int plans_max = 8;
+constexpr std::size_t sessions_max = 1'000;
+
+// It was removed, or never existed.
+bool is_gone(Error const& error) {
+    return error.code == Code::not_found || error.code == Code::history_gone ||
+           error.code == Code::session_gone;
+}
+
+RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root) {
+    RedactionAsk out{.reason = root.reason};
+    auto const message = parse_numbered("msg_", copy.item);
+    if (message && message->session == copy.session) {
+        out.message = message->number;
+    } else {
+        out.item = copy.item;
+    }
+    return out;
+}
 
 }  // namespace
 
 struct Redactor::Job {
-    SessionId session;
+    // A session and what is removed there.
+    struct Part {
+        RedactionCopy what;
+        RedactionAsk ask;
+        std::optional<RedactionPlan> plan = {};  // nullopt: it does not exist
+        int plans = 0;
+    };
     RedactionAsk ask;
     Asker asker;
     Done done;
-    int plans = 0;
+    std::vector<Part> parts;  // the first is what was asked for; it is removed last
+    std::optional<CopySearch> copies = {};
+
+    [[nodiscard]] SessionId session() const { return parts.front().what.session; }
+    [[nodiscard]] bool has(RedactionCopy const& copy) const {
+        return std::ranges::any_of(parts, [&](Part const& part) {
+            bool const fork = part.what.why == "fork", both = fork == (copy.why == "fork");
+            bool const same = !fork || part.what.item == copy.item;
+            return part.what.session == copy.session && both && same;
+        });
+    }
+    [[nodiscard]] bool may(std::string const& project) const {
+        auto const& projects = asker.rights.projects;
+        return projects.empty() || std::ranges::find(projects, project) != projects.end();
+    }
+    void add(RedactionCopy const& copy) {
+        if (!has(copy)) parts.push_back({copy, ask_for(copy, ask)});
+    }
+    void fail(Error error) { done(std::unexpected(std::move(error))); }
+    void finish() {
+        RedactionReport report = std::move(parts.front().plan->report);
+        for (Part const& part : parts) {
+            if (&part == &parts.front() || !part.plan) continue;
+            report.copies.push_back(part.what);
+            report.copies.back().seq = part.plan->report.seq;
+        }
+        if (!ask.forks && copies)
+            report.copies.insert(report.copies.end(), copies->found.begin(), copies->found.end());
+        done(std::move(report));
+    }
 };
 
 void Redactor::redact(SessionId session, RedactionAsk ask, Asker asker, Done done) {
     asker.idem_key.clear();  // a repeat finds the event
-    step(std::make_shared<Job>(Job{session, std::move(ask), std::move(asker), std::move(done)}));
+    auto const job = std::make_shared<Job>(Job{ask, std::move(asker), std::move(done), {}});
+    job->parts.push_back({{session, "", ask.item}, std::move(ask)});
+    plan(job, 0);
 }
 
-void Redactor::step(std::shared_ptr<Job> const& job) {
-    if (++job->plans > plans_max)
-        return job->done(fail(Code::overloaded, "The session's journal changes all the time."));
-    Time const now = runner_.now();
-    auto make = [session = job->session, ask = job->ask, by = job->asker.by,
-                 now](port::Store& store) { return plan_redaction(store, session, ask, by, now); };
-    port::ask(journal_, std::move(make), scope_.guard([this, job](Result<RedactionPlan> plan) {
-        if (!plan) return job->done(std::unexpected(std::move(plan.error())));
-        take(job, std::move(*plan));
+// Plans the part i and those after it.
+void Redactor::plan(JobPtr const& job, std::size_t i) {
+    if (i == job->parts.size()) return search(job);
+    ask_plan(job, i,
+             [this, job, i](Result<RedactionPlan> plan) { planned(job, i, std::move(plan)); });
+}
+
+void Redactor::ask_plan(JobPtr const& job, std::size_t i,
+                        port::Fn<void(Result<RedactionPlan>)> then) {
+    Job::Part const& part = job->parts[i];
+    auto make = [session = part.what.session, ask = part.ask, by = job->asker.by,
+                 now = runner_.now()](port::Store& store) {
+        return plan_redaction(store, session, ask, by, now);
+    };
+    port::ask(journal_, std::move(make), scope_.guard(std::move(then)));
+}
+
+void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> plan) {
+    if (!plan && (i == 0 || !is_gone(plan.error()))) return job->fail(std::move(plan.error()));
+    bool const fork = job->parts[i].what.why == "fork";
+    if (plan && i > 0 && !job->may(plan->project)) {
+        if (!fork)
+            return job->fail(
+                {Code::forbidden, "A session of another project has it, too (" +
+                                      job->parts[i].what.why +
+                                      "): use a token that may operate both projects."});
+        plan = std::unexpected(Error{Code::not_found, ""});
+    }
+    if (plan) {
+        for (RedactionCopy const& copy : plan->elsewhere) job->add(copy);
+        job->parts[i].plan = std::move(*plan);
+    }
+    if (job->parts.size() > sessions_max)
+        return job->fail({Code::too_large, "More than " + std::to_string(sessions_max) +
+                                               " sessions have it: delete those that you do not "
+                                               "need."});
+    this->plan(job, i + 1);
+}
+
+// Finds forks, once the sessions are known that certainly have it.
+void Redactor::search(JobPtr const& job) {
+    auto const& ids = job->parts.front().plan->in_forks;
+    if (ids.empty() || (job->copies && job->copies->done)) {
+        if (job->ask.dry_run) return job->finish();
+        return apply(job, job->parts.size());
+    }
+    if (!job->copies) job->copies = CopySearch{job->session(), ids, job->asker.rights.projects};
+    auto next = [search = std::move(*job->copies)](port::Store& store) {
+        return search_copies(store, search);
+    };
+    port::ask(journal_, std::move(next), scope_.guard([this, job](Result<CopySearch> found) {
+        if (!found) return job->fail(std::move(found.error()));
+        job->copies = std::move(*found);
+        std::size_t const known = job->parts.size();
+        if (!job->copies->done) return search(job);
+        std::erase_if(job->copies->found,
+                      [&](RedactionCopy const& copy) { return job->has(copy); });
+        if (job->ask.forks)
+            for (RedactionCopy const& copy : job->copies->found) job->add(copy);
+        plan(job, known);
     }));
 }
 
-// Once it is done, it is planned again: the answer is read from the event.
-void Redactor::take(std::shared_ptr<Job> const& job, RedactionPlan plan) {
-    if (!plan.command || job->ask.dry_run) return job->done(std::move(plan.report));
-    auto applied = scope_.guard([this, job](Result<session::Answer> const& answer) {
+// Removes the first `left` parts, the last one first.
+void Redactor::apply(JobPtr const& job, std::size_t left) {
+    if (left == 0) return job->finish();
+    std::size_t const i = left - 1;
+    Job::Part& part = job->parts[i];
+    if (!part.plan || !part.plan->command) return apply(job, i);
+    if (++part.plans > plans_max)
+        return job->fail({Code::overloaded, "The session's journal changes all the time."});
+    auto applied = scope_.guard([this, job, i](Result<session::Answer> const& answer) {
         bool const outdated = !answer && answer.error().code == Code::precondition_failed;
-        if (!answer && !outdated) return job->done(std::unexpected(answer.error()));
-        step(job);
+        if (!answer && !outdated) return job->fail(answer.error());
+        again(job, i);
     });
-    runner_.command(job->session, *std::move(plan.command), job->asker, std::move(applied));
+    runner_.command(part.what.session, *std::move(part.plan->command), job->asker,
+                    std::move(applied));
+}
+
+// Once it is done, it is planned again: the answer is read from the event.
+void Redactor::again(JobPtr const& job, std::size_t i) {
+    ask_plan(job, i, [this, job, i](Result<RedactionPlan> plan) {
+        if (!plan) return job->fail(std::move(plan.error()));
+        job->parts[i].plan = std::move(*plan);
+        apply(job, i + 1);
+    });
 }
 
 }  // namespace dormouse::runner

@@ -5,18 +5,32 @@
 #include "base/scope.h"
 #include "runner/runner.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dormouse::runner {
 
-// What is to be removed. One of `message` and `call` is set.
+// What is to be removed. One of `message`, `call` and `item` is set.
 struct RedactionAsk {
     Seq message = 0;  // the event that added the message
     CallNo call = 0;
+    // "mail_…", "tsk_…", or the id of a message that a fork or an import brought.
+    std::string item = {};
     std::string reason = {};
     bool dry_run = false;
+    bool forks = false;  // the copies in forks, and in what the session was forked from, go, too
+};
+
+// Another session that holds it.
+struct RedactionCopy {
+    SessionId session;
+    std::string why;   // "mail", "task" or "fork"
+    std::string item;  // its name there
+    Seq seq = 0;       // of the redacted event there; 0: nothing was removed
+    friend bool operator==(RedactionCopy const&, RedactionCopy const&) = default;
 };
 
 // What was removed, or with dry_run would be.
@@ -25,16 +39,21 @@ struct RedactionReport {
     session::Redacted what;
     Seq seq = 0;  // of the redacted event; 0: nothing was removed
     Time at{};    // of that event
+    std::vector<RedactionCopy> copies = {};
 };
 
 struct RedactionPlan {
     RedactionReport report;
     std::optional<session::Redact> command = {};  // nullopt: it was done before
+    std::string project = {};
+    // Sessions from which it is removed, too, because it is the same mail or the text of a task.
+    std::vector<RedactionCopy> elsewhere = {};
+    std::vector<std::string> in_forks = {};  // ids under which forks hold it
 };
 
-// Plans a redaction. `by` and `now` are named in the text that takes the content's place. Reads the
-// store; blocks. Errors: not_found, history_gone, session_busy (its turn is in progress),
-// wrong_state (it cannot be removed alone), too_large.
+// Plans a redaction in one session. `by` and `now` are named in the text that takes the content's
+// place. Reads the store; blocks. Errors: not_found, history_gone, session_busy (its turn is in
+// progress, or it is not delivered), wrong_state (something must end first), too_large.
 [[nodiscard]] Result<RedactionPlan> plan_redaction(port::Store& store, SessionId session,
                                                    RedactionAsk const& ask,
                                                    session::Actor const& by, Time now);
@@ -47,14 +66,20 @@ public:
     // The arguments outlive this.
     Redactor(Runner& runner, port::Journal& journal) : runner_(runner), journal_(journal) {}
 
+    // In all sessions or in none, unless the process ends in between; then a repeat does the rest.
     // A repeat gives the same report. Errors: those of plan_redaction() and of Runner::command();
-    // overloaded if the journal is changed in the same way all the time.
+    // overloaded if a journal is changed in the same way all the time.
     void redact(SessionId session, RedactionAsk ask, Asker asker, Done done);
 
 private:
     struct Job;
-    void step(std::shared_ptr<Job> const& job);
-    void take(std::shared_ptr<Job> const& job, RedactionPlan plan);
+    using JobPtr = std::shared_ptr<Job>;
+    void plan(JobPtr const& job, std::size_t i);
+    void planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> plan);
+    void search(JobPtr const& job);
+    void apply(JobPtr const& job, std::size_t left);
+    void ask_plan(JobPtr const& job, std::size_t i, port::Fn<void(Result<RedactionPlan>)> then);
+    void again(JobPtr const& job, std::size_t i);
 
     Runner& runner_;
     port::Journal& journal_;

@@ -1,5 +1,7 @@
 #include "json/json.h"
 #include "runner/lane/redact.h"
+#include "runner/lane/redact_survey.h"
+#include "runner/lane/rows.h"
 #include "runner/read/reading.h"
 #include "session/fold.h"
 #include "wire/names.h"
@@ -44,153 +46,32 @@ Result<void> each_frame(port::JournalStore& store, SessionId session, Seq head, 
     return {};
 }
 
-std::unexpected<Error> not_alone(std::string const& why) {
-    return fail(Code::wrong_state, why + ": delete the session to remove it.");
-}
+// The automatic title, as the fold gives it before and after the redaction.
+struct Titles {
+    std::string before = {}, after = {};
 
-// Why the message cannot be removed for itself; nullopt: it can.
-struct Obstacle {
-    std::optional<std::string> operator()(InputReceived const& e) const {
-        if (e.task != 0 || e.source == InputSource::task)
-            return "The message belongs to a task, and another session holds it, too";
-        if (e.source == InputSource::mail) return "The message is a mail";
-        return std::nullopt;
+    [[nodiscard]] bool changed() const { return before != after; }
+    void begin(State const& base) { before = after = base.auto_title; }
+    void take(Event const& was, Event const& now) {
+        add(was, before);
+        add(now, after);
     }
-    std::optional<std::string> operator()(ModelReplied const&) const { return std::nullopt; }
-    std::optional<std::string> operator()(AgentAsked const& e) const {
-        return e.spec->ask == 0 ? std::nullopt : std::optional(of_agent);
-    }
-    std::optional<std::string> operator()(AgentUpdate const&) const { return of_agent; }
-    std::optional<std::string> operator()(MailReceived const&) const {
-        return "The message is a mail";
-    }
-    std::optional<std::string> operator()(MailBounced const&) const {
-        return "The message is a mail";
-    }
-    template <class Other> std::optional<std::string> operator()(Other const&) const {
-        return std::string();  // no message
-    }
-    std::string of_agent = "The message was reported by an external agent, which keeps it";
-};
-
-// Reads the journal once and finds what belongs to the message or the call.
-class Survey {
-public:
-    Survey(SessionId session, RedactionAsk const& ask) : session_(session), ask_(ask) {
-        target.message = ask.message;
-        if (ask.call != 0) target.calls.insert(ask.call);
-    }
-
-    Result<void> take(wire::RecordPtr const& record) {
-        Event const& event = record->event;
-        if (auto const* e = std::get_if<Redacted>(&event.body)) {
-            bool const same = e->message == ask_.message && e->call == ask_.call;
-            if (same && !earlier) earlier = record;
-        }
-        if (auto const* e = std::get_if<ArtifactEmitted>(&event.body)) note(event.seq, *e);
-        if (auto const* e = std::get_if<InputReceived>(&event.body)) note_title(event.seq, *e);
-        if (auto const* e = std::get_if<TaskStarted>(&event.body); e && in_target(e->call))
-            return not_alone("The call started a task, and another session holds its content, too");
-        if (auto found = find(event); !found) return found;
-        if (auto const* e = std::get_if<Submitted>(&event.body);
-            e && e->what->rule && in_target(e->receipt.pending.call))
-            rules.push_back(numbered_id("rul_", session_, event.seq));
-        if (turn != 0 && event.turn == turn) of_turn.insert(event.seq);
-        if (wire::redacted(event, target)) {
-            of_turn.insert(event.seq);
-            name_artifacts(*record);
-        }
-        return {};
-    }
-
-    [[nodiscard]] bool found() const { return turn != 0; }
-
-    wire::RedactionTarget target = {};
-    wire::RecordPtr earlier = {};         // the redacted event of the same ask
-    TurnNo turn = 0;                      // of the message or call; 0: not found
-    std::set<Seq> of_turn = {};           // its events
-    std::vector<std::string> rules = {};  // standing rules that people made with its approvals
-    std::uint64_t artifact_bytes = 0;
-    // The automatic title: whether it was there before the journal begins, else the prompt that
-    // gave it (0: none did).
-    bool titled_before = false;
-    Seq titled_by = 0;
-    std::string title = {};
-    bool prompts = false;  // the message is a prompt that can give the title
 
 private:
-    [[nodiscard]] bool in_target(CallNo call) const {
-        return call != 0 && target.calls.contains(call);
+    static void add(Event const& event, std::string& title) {
+        if (auto const* e = std::get_if<Redacted>(&event.body); e && e->title) title = *e->title;
+        if (!title.empty()) return;
+        if (auto const* e = std::get_if<Forked>(&event.body)) title = title_in(e->messages);
+        auto const* const e = std::get_if<InputReceived>(&event.body);
+        if (e && e->source == InputSource::prompt && !e->answers) title = title_in(e->parts);
     }
-
-    void note(Seq seq, ArtifactEmitted const& e) {
-        if (e.digest == wire::no_digest) return;  // removed earlier
-        artifacts_.emplace(seq, e.bytes);
-        if (in_target(e.call)) remove_artifact(seq);
-    }
-
-    void note_title(Seq seq, InputReceived const& e) {
-        bool const titles = e.source == InputSource::prompt && !e.answers;
-        if (seq == ask_.message) prompts = titles;
-        if (!titles || titled_by != 0) return;
-        title = title_in(e.parts);
-        if (!title.empty()) titled_by = seq;
-    }
-
-    Result<void> find(Event const& event) {
-        if (ask_.message != 0 && event.seq == ask_.message) return find_message(event);
-        if (auto const* e = std::get_if<ModelReplied>(&event.body)) {
-            bool const has =
-                ask_.call >= e->first_call && ask_.call - e->first_call < e->calls.size();
-            if (ask_.call != 0 && has) turn = event.turn;
-        }
-        if (auto const* e = std::get_if<AgentAsked>(&event.body); e && in_target(e->pending.call)) {
-            if (auto const why = Obstacle{}(*e)) return not_alone(*why);
-            turn = event.turn;
-        }
-        return {};
-    }
-
-    Result<void> find_message(Event const& event) {
-        if (auto const why = std::visit(Obstacle{}, event.body)) {
-            if (why->empty()) return {};
-            return not_alone(*why);
-        }
-        turn = event.turn;
-        if (auto const* e = std::get_if<InputReceived>(&event.body)) {
-            turn = e->turn;
-            target.answer = e->answers;
-        }
-        if (auto const* e = std::get_if<ModelReplied>(&event.body)) {
-            for (std::size_t i = 0; i < e->calls.size(); ++i)
-                target.calls.insert(e->first_call + static_cast<CallNo>(i));
-        }
-        if (auto const* e = std::get_if<AgentAsked>(&event.body))
-            target.calls.insert(e->pending.call);
-        return {};
-    }
-
-    void remove_artifact(Seq seq) {
-        if (target.artifacts.insert(seq).second) artifact_bytes += artifacts_.at(seq);
-    }
-
-    void name_artifacts(wire::Record const& record) {
-        for (auto const& [seq, bytes] : artifacts_) {
-            std::string const id = '"' + numbered_id("art_", session_, seq) + '"';
-            if (record.data.contains(id)) remove_artifact(seq);
-        }
-    }
-
-    SessionId const session_;
-    RedactionAsk const& ask_;
-    std::map<Seq, std::uint64_t> artifacts_;  // event → bytes
 };
 
 class Planner {
 public:
     Planner(port::Store& store, State const& state, RedactionAsk const& ask, Actor const& by,
             Time now)
-        : store_(store), state_(state), ask_(ask), by_(by), survey_(state.id, ask) {
+        : store_(store), state_(state), ask_(ask), by_(by), survey_(state, ask) {
         survey_.target.placeholder = wire::redaction_placeholder(by, now);
     }
 
@@ -199,12 +80,8 @@ public:
         if (!first) return std::unexpected(first.error());
         auto const base = read_base(state_.id, *first);
         if (!base) return std::unexpected(base.error());
-        survey_.titled_before = *base && !(*base)->auto_title.empty();
-        auto done = each_frame(store_, state_.id, state_.head, [&](auto const&, auto const& all) {
-            for (wire::RecordPtr const& record : all)
-                if (auto taken = survey_.take(record); !taken) return taken;
-            return Result<void>{};
-        });
+        if (*base) titles_.begin(**base);
+        auto done = survey();
         if (!done) return std::unexpected(std::move(done.error()));
         if (survey_.earlier) return done_before();
         done = check();
@@ -215,29 +92,87 @@ public:
     }
 
 private:
+    Result<void> survey() {
+        do {
+            survey_.begin_pass();
+            auto done = each_frame(store_, state_.id, state_.head, [&](auto const&, auto& all) {
+                for (wire::RecordPtr const& record : all) survey_.take(record);
+                return Result<void>{};
+            });
+            if (!done) return done;
+        } while (survey_.again());
+        return {};
+    }
+
+    [[nodiscard]] RedactionPlan plan_of(RedactionReport report) const {
+        RedactionPlan out{std::move(report)};
+        out.project = state_.project;
+        out.elsewhere = survey_.elsewhere();
+        out.in_forks = survey_.in_forks();
+        return out;
+    }
+
     [[nodiscard]] RedactionPlan done_before() const {
         Event const& event = survey_.earlier->event;
-        return {{state_.id, std::get<Redacted>(event.body), event.seq, event.at}};
+        return plan_of({state_.id, std::get<Redacted>(event.body), event.seq, event.at});
     }
 
     [[nodiscard]] std::string name() const {
+        if (!ask_.item.empty()) return ask_.item;
         return ask_.message != 0 ? numbered_id("msg_", state_.id, ask_.message)
                                  : wire::call_text(ask_.call);
     }
 
+    std::unexpected<Error> busy(std::string const& why) const {
+        return fail(Code::session_busy, why + " (" + name() + " in " + state_.id.text() + ")");
+    }
+
     Result<void> check() {
         if (!survey_.found()) {
-            bool const gone = ask_.message != 0 ? ask_.message <= state_.base.through
-                                                : ask_.call <= state_.base.call;
+            bool const gone = (ask_.message != 0 && ask_.message <= state_.base.through) ||
+                              (ask_.call != 0 && ask_.call <= state_.base.call);
             if (gone) return fail(Code::history_gone, name() + " was removed by retention.");
             return fail(Code::not_found, name() + " was not found in " + state_.id.text() + ".");
         }
-        bool const queued =
-            std::ranges::find(state_.queue, ask_.message, &QueuedInput::seq) != state_.queue.end();
-        if (queued || (state_.turn && state_.turn->no == survey_.turn))
+        auto const removed = [&](QueuedInput const& input) {
+            return survey_.target.messages.contains(input.seq);
+        };
+        bool const open = state_.turn && survey_.turns.contains(state_.turn->no);
+        if (open || std::ranges::any_of(state_.queue, removed))
             return fail(Code::session_busy,
                         "The turn of " + name() + " is not over: wait for its end, or cancel it.");
+        if (survey_.unread && state_.turn)
+            return busy("The turn in progress may read the mail: wait for its end, or cancel it.");
+        for (TaskNo const no : survey_.target.tasks) {
+            if (!state_.tasks.contains(no)) continue;
+            std::string const id = task_id(state_.id, no);
+            return fail(Code::wrong_state, "The session still has the task " + id +
+                                               ", whose text this is: when it has ended, clear it "
+                                               "first (dormouse tasks --clear " +
+                                               id + ").");
+        }
+        if (auto delivered = check_posts(); !delivered) return delivered;
         return check_rules();
+    }
+
+    // What is on its way to another session would bring it back.
+    Result<void> check_posts() {
+        for (auto const& [seq, count] : survey_.posts) {
+            for (std::uint32_t n = 0; n < count; ++n) {
+                auto const row = store_.post({state_.id, seq, n});
+                if (!row) return std::unexpected(row.error());
+                if (*row) return busy("It is not yet delivered to another session: try again.");
+            }
+        }
+        for (Seq const seq : survey_.received) {
+            auto const row = store_.post({state_.id, seq, quarantined_n});
+            if (!row) return std::unexpected(row.error());
+            if (!*row) continue;
+            return fail(Code::wrong_state, "The mail " + name() +
+                                               " is quarantined: release it first, and wait for "
+                                               "the end of the turn that reads it.");
+        }
+        return {};
     }
 
     // A rule answers later calls, so that only a person removes it.
@@ -265,17 +200,19 @@ private:
         bool any = false;
         for (wire::RecordPtr& record : changed) {
             auto event = wire::redacted(record->event, survey_.target);
+            titles_.take(record->event, event ? *event : record->event);
             if (!event) continue;
             any = true;
             ++what_.events;
             what_.bytes += record->data.size();
-            auto const* const input = std::get_if<InputReceived>(&event->body);
-            if (input && titles()) what_.title = title_in(input->parts);
             record = wire::record(state_.id, *std::move(event));
         }
         if (!any) return {};
         if (frame.first <= state_.base.through)
-            return not_alone("The message stands where retention removed the history before it");
+            return fail(Code::wrong_state,
+                        name() +
+                            " stands where retention removed the history before it: delete "
+                            "the session to remove it.");
         frames_.push_back({frame.first, frame.count, wire::pack(state_.id, changed)});
         bytes_ += frames_.back().bytes.size();
         if (bytes_ > rewritten_bytes_max)
@@ -285,15 +222,9 @@ private:
         return {};
     }
 
-    // Whether the text that takes the message's place is the automatic title from now on.
-    [[nodiscard]] bool titles() const {
-        bool const first = survey_.titled_by == 0 || ask_.message <= survey_.titled_by;
-        return survey_.prompts && !survey_.titled_before && first;
-    }
-
     // Webhooks and notifications of the turn, and those that have its title.
     Result<void> find_deliveries() {
-        std::string title = json::quote(survey_.title);
+        std::string title = titles_.changed() ? json::quote(titles_.before) : "\"\"";
         title = title.substr(1, title.size() - 2);
         port::OutboxFilter filter{.project = state_.project, .limit = deliveries_page};
         filter.before = port::OutboxKey{state_.id, state_.head + 1, 0};
@@ -302,7 +233,7 @@ private:
             if (!rows) return std::unexpected(rows.error());
             for (port::OutboxRow const& row : *rows) {
                 if (row.key.from != state_.id) return {};
-                bool const titled = !title.empty() && titles() && row.body.contains(title);
+                bool const titled = !title.empty() && row.body.contains(title);
                 if (!titled && !survey_.of_turn.contains(row.key.seq)) continue;
                 posts_.push_back({row.key.from, row.key.seq, row.key.n});
             }
@@ -312,14 +243,15 @@ private:
     }
 
     RedactionPlan finish() {
-        what_.message = ask_.message;
+        what_.message = survey_.named();
         what_.call = ask_.call;
-        what_.reason = ask_.reason;
+        what_.reason = survey_.reason();
+        if (titles_.changed()) what_.title = titles_.after;
         what_.artifacts = static_cast<std::uint32_t>(survey_.target.artifacts.size());
         what_.artifact_bytes = survey_.artifact_bytes;
         what_.deliveries = static_cast<std::uint32_t>(posts_.size());
         what_.by = by_;
-        RedactionPlan out{{state_.id, what_}};
+        RedactionPlan out = plan_of({state_.id, what_});
         Redact& command = out.command.emplace();
         command.base = state_.base.through;
         command.redacted = state_.redacted;
@@ -336,6 +268,7 @@ private:
     RedactionAsk const& ask_;
     Actor const& by_;
     Survey survey_;
+    Titles titles_;
     Redacted what_ = {};
     std::vector<Redact::Rewritten> frames_;
     std::vector<OutboxKey> posts_;

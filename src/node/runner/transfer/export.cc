@@ -15,7 +15,7 @@ namespace dormouse::runner {
 namespace {
 
 constexpr std::uint32_t page_rows = 1'000;
-constexpr std::size_t page_bytes = std::size_t{8} << 20;
+constexpr std::size_t export_page_bytes = std::size_t{8} << 20;
 constexpr std::uint32_t all_rows = std::numeric_limits<std::int32_t>::max();
 
 Result<std::vector<port::SessionRow>> chosen_rows(port::Store& store, std::string const& project) {
@@ -92,7 +92,7 @@ private:
 
     [[nodiscard]] Result<void> add_frames() {
         for (Seq from = 1;;) {
-            auto frames = store_.page(row_.id, from, page_bytes);
+            auto frames = store_.page(row_.id, from, export_page_bytes);
             if (!frames) return std::unexpected(std::move(frames.error()));
             if (frames->empty()) break;
             for (port::Frame const& frame : *frames) {
