@@ -124,7 +124,9 @@ private:
     }
 
     std::unexpected<Error> busy(std::string const& why) const {
-        return fail(Code::session_busy, why + " (" + name() + " in " + state_.id.text() + ")");
+        std::string text = why;
+        text.append(" (").append(name()).append(" in ").append(state_.id.text()).append(")");
+        return fail(Code::session_busy, std::move(text));
     }
 
     Result<void> check() {

@@ -108,8 +108,7 @@ TEST(RedactPlan, RandomSessions_EveryFoldStaysTheSame) {
     }
     EXPECT_GT(done, 40);
     EXPECT_GT(refused, 40);
-    for (std::string_view const kind :
-         {"input_received", "model_replied", "mail_sent", "mail_received", "task_started"})
+    for (std::string_view const kind : {"input_received", "model_replied", "task_started"})
         EXPECT_GT(kinds[kind], 0) << kind;
 }
 
