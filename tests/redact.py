@@ -246,7 +246,7 @@ class OfMail(Redacting):
         done = self.assertStatus(self.redact(self.bob, messageID=message['id']), 200)
         self.assertEqual(done['copies'], [])
 
-    def test_token_of_one_project_cannot_remove_half_of_a_mail(self):
+    def test_mail_that_is_unknown_is_refused(self):
         self.assertProblem(self.redact(self.alice, mailID='mail_x'), 400, 'bad_value')
         missing = f'mail_{self.alice[4:]}_99'
         self.assertProblem(self.redact(self.alice, mailID=missing), 404, 'not_found')
