@@ -328,7 +328,7 @@ private:
             settle(rounds - 1, std::move(done));
         };
         auto read = [this, next = std::move(next)](auto const& /*result*/) mutable {
-            node_.journal.read([](auto& /*store*/) {}, std::move(next));
+            node_.store_thread.when_read(std::move(next));
         };
         node_.journal.write([](auto& /*store*/) { return Result<void>(); }, std::move(read));
     }

@@ -42,8 +42,9 @@ public:
                port::Fn<void(Result<void>)> done) override {
         inner_.write(std::move(work), std::move(done));
     }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
-        inner_.read(std::move(work), std::move(done));
+    void read(port::ReadKey key, port::Fn<void(port::Store&)> work,
+              port::Fn<void()> done) override {
+        inner_.read(key, std::move(work), std::move(done));
     }
 
 private:

@@ -93,13 +93,14 @@ void StoreOnLoop::write(port::Fn<Result<void>(port::Store&)> work,
     reach(in_order(delay(Duration(6)), last_commit_), std::move(act));
 }
 
-void StoreOnLoop::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
-    auto ask = [this, work = std::move(work), done = std::move(done)]() mutable {
+void StoreOnLoop::read(port::ReadKey key, port::Fn<void(port::Store&)> work,
+                       port::Fn<void()> done) {
+    Duration& last = last_reads_.at(std::to_underlying(key) % readers);
+    auto ask = [this, &last, work = std::move(work), done = std::move(done)]() mutable {
         work(flaky_);
-        machine_.after(in_order(world_.between(Duration(0), Duration(2)), last_read_),
-                       std::move(done));
+        machine_.after(in_order(world_.between(Duration(0), Duration(2)), last), std::move(done));
     };
-    reach(in_order(delay(Duration(3)), last_read_), std::move(ask));
+    reach(in_order(delay(Duration(3)), last), std::move(ask));
 }
 
 }  // namespace dormouse::sim

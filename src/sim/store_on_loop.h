@@ -6,6 +6,7 @@
 #include "sim/flaky_store.h"
 #include "sim/machine.h"
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct StoreFaults {
 
 class StoreOnLoop final : public port::Journal {
 public:
+    static constexpr std::size_t readers = 4;
+
     using Durable = std::function<void(port::Append const&)>;
     // All arguments must outlive this object. `durable` is called for each append at the instant
     // from which it cannot be lost.
@@ -32,7 +35,7 @@ public:
                 port::Fn<void(std::vector<port::AppendResult>)> done) override;
     void write(port::Fn<Result<void>(port::Store&)> work,
                port::Fn<void(Result<void>)> done) override;
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
+    void read(port::ReadKey key, port::Fn<void(port::Store&)> work, port::Fn<void()> done) override;
 
     // From now on commits and reads wait, as if the network to the store were cut; reconnect() ends
     // it.
@@ -68,7 +71,7 @@ private:
     bool stopped_ = false;
     bool told_ = false;
     Duration last_commit_{0};
-    Duration last_read_{0};
+    std::array<Duration, readers> last_reads_{};  // of each thread
 };
 
 }  // namespace dormouse::sim

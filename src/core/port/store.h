@@ -6,9 +6,9 @@
 //
 // Threads: commit(), update_messages(), drop_delivered(), drop_given_up(), change_tokens(),
 // change_devices(), drop_rule(), keep(), drop_kept() and trim_audit() are called by one thread at a
-// time (the writer); all other members by one thread at a time (the reader), possibly during a
-// commit. Later reads see what a commit reported as done; of a failed commit they see all or
-// nothing, and always the same. Errors: store_unavailable (may recover), store_full (the disk),
+// time (the writer); all other members by as many threads at a time as readers() says, possibly
+// during a commit. Later reads see what a commit reported as done; of a failed commit they see all
+// or nothing, and always the same. Errors: store_unavailable (may recover), store_full (the disk),
 // fail_stop (a sync failed: this object never writes again), internal (damage: `detail` names the
 // row and file).
 
@@ -24,6 +24,8 @@ public:
     [[nodiscard]] virtual Epoch epoch() const = 0;
     // Whether other processes may append while this object lives.
     [[nodiscard]] virtual bool shared() const = 0;
+    // How many threads may read at the same time. Any thread.
+    [[nodiscard]] virtual std::size_t readers() const = 0;
     // One more than the largest session number ever used or reserved by an outbox message. Read
     // once, at start.
     [[nodiscard]] virtual std::uint64_t next_session_number() = 0;

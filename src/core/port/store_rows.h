@@ -329,6 +329,7 @@ struct Loaded {
     std::optional<SnapshotRow> snapshot;
     std::vector<Frame> tail;  // frames after the snapshot's seq (all, without a snapshot), in order
     Stamp stamp{};            // of the newest frame, whether `tail` has it or not
+    Seq named = 0;  // the newest event that the row of its newest pause names; 0: there is no row
     bool wake_known = false;  // `wake_at` below is the stored value
     std::optional<Time> wake_at;
     Epoch driver = 0;  // 0: none

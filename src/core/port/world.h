@@ -38,8 +38,14 @@ public:
     virtual void after(Duration delay, Fn<void()> work) = 0;
 };
 
+// What a read is about. Reads with the same key run in the order of the calls; reads with different
+// keys may run at the same time.
+enum class ReadKey : std::uint64_t { common = 0 };
+[[nodiscard]] inline ReadKey read_key(SessionId session) { return ReadKey{session.number()}; }
+
 // A Store behind its threads. Completions come on the loop, never from inside the call that started
-// the work, in the order of calls of the same kind. Called only from the loop.
+// the work, in the order of calls of the same kind; those of reads in the order of calls with the
+// same key. Called only from the loop.
 class Journal {
 public:
     virtual ~Journal() = default;
@@ -49,18 +55,22 @@ public:
     virtual void write(Fn<Result<void>(Store&)> work, Fn<void(Result<void>)> done) = 0;
     // Runs `work` on a thread where it may block on the store's reading members; then `done` on the
     // loop.
-    virtual void read(Fn<void(Store&)> work, Fn<void()> done) = 0;
+    virtual void read(ReadKey key, Fn<void(Store&)> work, Fn<void()> done) = 0;
 };
 
 // read() with a result:
 //   ask(journal, [id](Store& s) { return s.load(id); },
 //       [](Result<Loaded> loaded) { … });
-template <class Question, class Done> void ask(Journal& journal, Question question, Done done) {
+template <class Question, class Done>
+void ask(Journal& journal, Question question, Done done, ReadKey key = ReadKey::common) {
     using Answer = std::invoke_result_t<Question&, Store&>;
     auto answer = std::make_shared<std::optional<Answer>>();
-    journal.read([answer, question = std::move(question)](
-                     Store& store) mutable { answer->emplace(question(store)); },
-                 [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
+    journal.read(
+        key,
+        [answer, question = std::move(question)](Store& store) mutable {
+            answer->emplace(question(store));
+        },
+        [answer, done = std::move(done)]() mutable { done(std::move(**answer)); });
 }
 
 // The view of a journal's store that its holder may use, such as StoreView<AuditStore>. A copy
@@ -73,21 +83,22 @@ public:
         journal_->write([work = std::move(work)](Store& store) mutable { return work(store); },
                         std::move(done));
     }
-    template <class Question, class Done> void ask(Question question, Done done) const {
+    template <class Question, class Done>
+    void ask(Question question, Done done, ReadKey key = ReadKey::common) const {
         port::ask(
             *journal_,
             [question = std::move(question)](Store& store) mutable {
                 return question(static_cast<Of&>(store));
             },
-            std::move(done));
+            std::move(done), key);
     }
 
 private:
     Journal* journal_;
 };
 template <class Of, class Question, class Done>
-void ask(StoreView<Of> const& part, Question question, Done done) {
-    part.ask(std::move(question), std::move(done));
+void ask(StoreView<Of> const& part, Question question, Done done, ReadKey key = ReadKey::common) {
+    part.ask(std::move(question), std::move(done), key);
 }
 
 }  // namespace dormouse::port

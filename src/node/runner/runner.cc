@@ -379,7 +379,8 @@ void Runner::read_stored(SessionId session, Seq next, Seq head,
         Seq const after = records.back()->event.seq + 1;
         read_on(session, after, std::move(records), std::move(done));
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)),
+              port::read_key(session));
 }
 
 void Runner::read_page(SessionId session, Seq from, std::size_t bytes,
@@ -433,7 +434,8 @@ void Runner::read_stored_page(SessionId session, Seq from, Seq head, std::size_t
             done(Read{std::move(*lane), std::move(records)});
         });
     };
-    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)));
+    port::ask(world_.journal, std::move(question), scope_.guard(std::move(use)),
+              port::read_key(session));
 }
 
 void Runner::offer(SessionId session, EffectId id, Command::Body outcome) {
@@ -456,6 +458,10 @@ void Runner::offer_later(SessionId session, EffectId id, Command::Body outcome) 
         if (!failed_) offer(session, id, std::move(outcome));
     };
     world_.loop.after(Duration(1'000), scope_.guard(std::move(again)));
+}
+
+void Runner::after(Duration delay, port::Fn<void()> work) {
+    world_.loop.after(delay, scope_.guard(std::move(work)));
 }
 
 void Runner::wake_soon(SessionId session, Time at) {

@@ -246,6 +246,7 @@ private:
     // Sessions that ask about a budget of a day read its sums again, after `before`.
     void wake_askers(std::optional<PendingId> before);
     void store_failed(Error const& error) override;
+    void after(Duration delay, port::Fn<void()> work) override;
     void wake_soon(SessionId session, Time at) override;
     void appended(Lane const& lane, std::vector<wire::RecordPtr> const& records) override;
     [[nodiscard]] std::vector<port::OutboxRow> outgoing(

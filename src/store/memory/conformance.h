@@ -201,12 +201,14 @@ TEST_P(StoreConformance, Base_ReplacesTheOldestFrames) {
     for (auto& row : second.pending) row.paused = 4;
     second.pending[0].settled = 5;
     second.pending[1].settled = 6;
+    EXPECT_EQ(store().load(session(1)).value().named, 0U) << "it has no pause";
     second.keys = {{"iold", 4}, {"p1.1.x", 4}, {"pnew", 6}};
     second.artifacts = {{4, std::make_shared<std::string>("gone")},
                         {5, std::make_shared<std::string>("kept")},
                         {6, std::make_shared<std::string>("new")}};
     second.secrets = {{1, 1, "old"}, {2, 1, "new"}};
     commit_one(second);
+    EXPECT_EQ(store().load(session(1)).value().named, 4U) << "by the newest pause";
     commit_one(append(1, 6, 3));
     auto cut = append(1, 9, 1);
     cut.base = port::BaseRow{{4, 3, "[what stays]"}, 5, 1, "pn", {5}};

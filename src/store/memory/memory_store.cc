@@ -272,6 +272,10 @@ Result<port::Loaded> MemoryStore::load(SessionId id) {
     loaded.wake_known = true;
     loaded.wake_at = session->wake_at;
     loaded.driver = session->driver;
+    if (!session->pending.empty()) {
+        port::PendingRow const& newest = session->pending.rbegin()->second;
+        loaded.named = std::max(newest.paused, newest.settled);
+    }
     Seq const after = session->snapshot ? session->snapshot->seq : 0;
     for (auto const& [first, frame] : session->frames)
         if (last_of(frame) > after) loaded.tail.push_back(frame);

@@ -4,7 +4,7 @@
 #include "store/postgres/migrations.h"
 #include "store/postgres/owner.h"
 #include "store/postgres/pooler.h"
-#include "store/postgres/reader/reader.h"
+#include "store/postgres/reader/readers.h"
 #include "store/postgres/speaker.h"
 #include "store/postgres/writer/writer.h"
 
@@ -16,7 +16,7 @@ using postgres::Session;
 
 struct PostgresStore::Parts {
     std::unique_ptr<postgres::Writer> writer = {};
-    std::unique_ptr<postgres::Reader> reader = {};
+    std::unique_ptr<postgres::Readers> readers = {};
     Epoch epoch = 0;
     std::uint64_t largest_number = 0;
     std::vector<std::string> warnings = {};
@@ -26,7 +26,7 @@ struct PostgresStore::Parts {
 
 PostgresStore::PostgresStore(Parts parts, PostgresOptions options)
     : writer_(std::move(parts.writer)),
-      reader_(std::move(parts.reader)),
+      readers_(std::move(parts.readers)),
       epoch_(parts.epoch),
       largest_number_(parts.largest_number),
       warnings_(std::move(parts.warnings)),
@@ -102,14 +102,18 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open(std::string const& ur
     if (!options.sole) parts.heartbeat = std::move(beating);
     if (!options.sole && options.signal == port::Signal::notify)
         parts.speaker = std::make_unique<postgres::Speaker>(*address, name + "/signal");
-    parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
-                                                      options.call_wait, options.sole);
+    std::vector<Session> sessions;
+    sessions.push_back(std::move(reading));
+    while (!options.sole && sessions.size() < postgres::Readers::most)
+        sessions.emplace_back(*address, name + "/reader", postgres::Role::reader);
+    parts.readers = std::make_unique<postgres::Readers>(
+        std::move(sessions), postgres::Readers::Options{lock, options.call_wait, options.sole});
     parts.writer = std::make_unique<postgres::Writer>(
         std::move(writing), std::move(*catalogue), std::move(*me),
         postgres::WriterOptions{options.feed_kept, options.call_wait, options.reconnect_wait,
                                 options.sole});
     if (parts.heartbeat) parts.heartbeat->serve(lock);
-    auto const largest = parts.reader->largest_number();
+    auto const largest = parts.readers->any()->largest_number();
     if (!largest) return std::unexpected(largest.error());
     parts.largest_number = *largest;
     return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts), options));
@@ -127,15 +131,17 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::open_view(std::string cons
     auto const catalogue = postgres::read_catalogue(**connection);
     if (!catalogue) return std::unexpected(catalogue.error());
     Parts parts;
-    parts.reader = std::make_unique<postgres::Reader>(std::move(reading), catalogue->lock,
-                                                      options.call_wait, false);
-    if (auto held = parts.reader->hold_view(); !held)
+    std::vector<Session> sessions;
+    sessions.push_back(std::move(reading));
+    parts.readers = std::make_unique<postgres::Readers>(
+        std::move(sessions), postgres::Readers::Options{catalogue->lock, options.call_wait});
+    if (auto held = parts.readers->any()->hold_view(); !held)
         return std::unexpected(std::move(held.error()));
     return std::unique_ptr<PostgresStore>(new PostgresStore(std::move(parts), options));
 }
 
 Result<std::vector<std::string>> PostgresStore::feed_and_audit_findings() {
-    return reader_->feed_and_audit_findings();
+    return readers_->any()->feed_and_audit_findings();
 }
 
 Result<port::Beat> PostgresStore::beat(Self const& self) {
@@ -169,11 +175,13 @@ Result<Epoch> PostgresStore::join() {
     return epoch;
 }
 
+std::size_t PostgresStore::readers() const { return readers_->count(); }
+
 bool PostgresStore::fenced() const { return writer_ && writer_->fenced(); }
 
 // Without an answer the number is that of open(), since when no other process has made sessions.
 std::uint64_t PostgresStore::next_session_number() {
-    return reader_->largest_number().value_or(largest_number_) + 1;
+    return readers_->any()->largest_number().value_or(largest_number_) + 1;
 }
 
 Result<port::NumberBlock> PostgresStore::take_numbers() {
@@ -263,198 +271,202 @@ Result<void> PostgresStore::drop_rule(port::RuleDrop const& drop) {
     return writer_ ? writer_->drop_rule(drop) : is_view();
 }
 
-Result<port::Loaded> PostgresStore::load(SessionId session) { return reader_->load(session); }
+Result<port::Loaded> PostgresStore::load(SessionId session) {
+    return readers_->any()->load(session);
+}
 
 Result<std::vector<port::NewestFrame>> PostgresStore::newest(std::span<SessionId const> sessions) {
-    return reader_->newest(sessions);
+    return readers_->any()->newest(sessions);
 }
 
 Result<std::vector<port::Frame>> PostgresStore::page(SessionId session, Seq from,
                                                      std::size_t max_bytes) {
-    return reader_->page(session, from, max_bytes);
+    return readers_->any()->page(session, from, max_bytes);
 }
 
 Result<std::vector<std::int64_t>> PostgresStore::day_sums(std::int64_t day,
                                                           std::span<std::string const> names) {
-    return reader_->day_sums(day, names);
+    return readers_->any()->day_sums(day, names);
 }
 
 Result<std::vector<Seq>> PostgresStore::lookup(SessionId session,
                                                std::span<std::string const> keys) {
-    return reader_->lookup(session, keys);
+    return readers_->any()->lookup(session, keys);
 }
 
 Result<std::optional<port::PendingRow>> PostgresStore::pending(SessionId session, CallNo call,
                                                                Generation generation) {
-    return reader_->pending(session, call, generation);
+    return readers_->any()->pending(session, call, generation);
 }
 
 Result<std::vector<port::PendingListed>> PostgresStore::list_pending(
     port::PendingFilter const& filter) {
-    return reader_->list_pending(filter);
+    return readers_->any()->list_pending(filter);
 }
 
 Result<std::optional<std::string>> PostgresStore::artifact(SessionId session, Seq seq) {
-    return reader_->artifact(session, seq);
+    return readers_->any()->artifact(session, seq);
 }
 
 Result<std::optional<std::string>> PostgresStore::artifact_piece(SessionId session, Seq seq,
                                                                  std::uint64_t offset,
                                                                  std::size_t count) {
-    return reader_->artifact_piece(session, seq, offset, count);
+    return readers_->any()->artifact_piece(session, seq, offset, count);
 }
 
 Result<std::optional<SessionId>> PostgresStore::find_created(Bits128 const& create_key) {
-    return reader_->find_created(create_key);
+    return readers_->any()->find_created(create_key);
 }
 
 Result<std::vector<port::PendingRow>> PostgresStore::pending_rows(SessionId session) {
-    return reader_->pending_rows(session);
+    return readers_->any()->pending_rows(session);
 }
 
 Result<std::vector<port::KeyRow>> PostgresStore::key_rows(SessionId session) {
-    return reader_->key_rows(session);
+    return readers_->any()->key_rows(session);
 }
 
 Result<std::uint64_t> PostgresStore::journal_bytes(SessionId session) {
-    return reader_->journal_bytes(session);
+    return readers_->any()->journal_bytes(session);
 }
 
 Result<std::vector<port::Due>> PostgresStore::due(Time until, std::optional<port::Due> after,
                                                   std::uint32_t limit) {
-    return reader_->due(until, after, limit);
+    return readers_->any()->due(until, after, limit);
 }
 
-Result<std::optional<Time>> PostgresStore::next_due() { return reader_->next_due(); }
+Result<std::optional<Time>> PostgresStore::next_due() { return readers_->any()->next_due(); }
 
 Result<std::vector<port::SessionRow>> PostgresStore::sessions(std::string const& project,
                                                               std::uint64_t before,
                                                               std::uint32_t limit) {
-    return reader_->sessions(project, before, limit);
+    return readers_->any()->sessions(project, before, limit);
 }
 
 Result<std::vector<port::SessionRow>> PostgresStore::aliases(std::string const& project,
                                                              std::string const& alias,
                                                              std::uint32_t limit) {
-    return reader_->aliases(project, alias, limit);
+    return readers_->any()->aliases(project, alias, limit);
 }
 
 Result<std::vector<std::string>> PostgresStore::projects(std::string const& after,
                                                          std::uint32_t limit) {
-    return reader_->projects(after, limit);
+    return readers_->any()->projects(after, limit);
 }
 
 Result<port::SessionCounts> PostgresStore::session_counts(std::string const& project,
                                                           std::uint32_t limit) {
-    return reader_->session_counts(project, limit);
+    return readers_->any()->session_counts(project, limit);
 }
 
 Result<port::OpenPending> PostgresStore::open_pending(std::uint32_t limit) {
-    return reader_->open_pending(limit);
+    return readers_->any()->open_pending(limit);
 }
 
 Result<std::uint64_t> PostgresStore::count_waiting(std::string const& project,
                                                    std::uint32_t limit) {
-    return reader_->count_waiting(project, limit);
+    return readers_->any()->count_waiting(project, limit);
 }
 
 Result<std::vector<SessionId>> PostgresStore::waiting_sessions(std::optional<SessionId> after,
                                                                std::uint32_t calls) {
-    return reader_->waiting_sessions(after, calls);
+    return readers_->any()->waiting_sessions(after, calls);
 }
 
 Result<std::optional<std::string>> PostgresStore::project_of(SessionId session) {
-    return reader_->project_of(session);
+    return readers_->any()->project_of(session);
 }
 
 Result<std::vector<port::OutboxRow>> PostgresStore::due_messages(std::string const& kind,
                                                                  Time until, std::uint32_t limit) {
-    return reader_->due_messages(kind, until, limit);
+    return readers_->any()->due_messages(kind, until, limit);
 }
 
 Result<std::vector<port::DueMessage>> PostgresStore::due_by_target(Time until,
                                                                    std::string const& after,
                                                                    std::uint32_t each,
                                                                    std::uint32_t limit) {
-    return reader_->due_by_target(until, after, each, limit);
+    return readers_->any()->due_by_target(until, after, each, limit);
 }
 
 Result<std::optional<port::OutboxRow>> PostgresStore::post(port::OutboxKey const& key) {
-    return reader_->post(key);
+    return readers_->any()->post(key);
 }
 
 Result<std::vector<port::OutboxRow>> PostgresStore::list_messages(
     port::OutboxFilter const& filter) {
-    return reader_->list_messages(filter);
+    return readers_->any()->list_messages(filter);
 }
 
 Result<std::uint64_t> PostgresStore::count_given_up(Time until, std::uint32_t limit) {
-    return reader_->count_given_up(until, limit);
+    return readers_->any()->count_given_up(until, limit);
 }
 
 Result<std::optional<std::string>> PostgresStore::secret(SessionId session, CallNo call,
                                                          Generation generation) {
-    return reader_->secret(session, call, generation);
+    return readers_->any()->secret(session, call, generation);
 }
 
 Result<std::vector<port::SentRow>> PostgresStore::sent(SessionId session, CallNo call,
                                                        Generation generation,
                                                        std::string const& target) {
-    return reader_->sent(session, call, generation, target);
+    return readers_->any()->sent(session, call, generation, target);
 }
 
 Result<std::optional<Bits128>> PostgresStore::delivered(Bits128 const& key) {
-    return reader_->delivered(key);
+    return readers_->any()->delivered(key);
 }
 
 Result<std::vector<port::KeptRow>> PostgresStore::kept(std::uint32_t limit) {
-    return reader_->kept(limit);
+    return readers_->any()->kept(limit);
 }
 
-Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return reader_->tokens(); }
+Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return readers_->any()->tokens(); }
 
-Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return reader_->devices(); }
-Result<std::vector<port::DataKeyRow>> PostgresStore::data_keys() { return reader_->data_keys(); }
+Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return readers_->any()->devices(); }
+Result<std::vector<port::DataKeyRow>> PostgresStore::data_keys() {
+    return readers_->any()->data_keys();
+}
 
 Result<void> PostgresStore::put_data_keys(std::span<port::DataKeyRow const> rows) {
     return writer_ ? writer_->put_data_keys(rows) : is_view();
 }
 
-Result<std::vector<port::RuleRow>> PostgresStore::rules() { return reader_->rules(); }
+Result<std::vector<port::RuleRow>> PostgresStore::rules() { return readers_->any()->rules(); }
 
 Result<std::vector<port::AuditRow>> PostgresStore::audit(std::uint64_t after, std::uint32_t limit) {
-    return reader_->audit(after, limit);
+    return readers_->any()->audit(after, limit);
 }
 
 Result<port::FeedPage> PostgresStore::feed(port::Projects const& projects, std::uint64_t after,
                                            std::size_t max_bytes) {
-    return reader_->feed(projects, after, max_bytes);
+    return readers_->any()->feed(projects, after, max_bytes);
 }
 
-Result<std::uint64_t> PostgresStore::feed_head() { return reader_->feed_head(); }
+Result<std::uint64_t> PostgresStore::feed_head() { return readers_->any()->feed_head(); }
 
 Result<port::FeedPage> PostgresStore::others(std::uint64_t after, std::size_t max_bytes) {
-    return reader_->others(after, max_bytes, writer_ ? writer_->slot() : -1);
+    return readers_->any()->others(after, max_bytes, writer_ ? writer_->slot() : -1);
 }
 
 Result<std::vector<port::SessionRow>> PostgresStore::all_sessions(std::uint64_t after,
                                                                   std::uint32_t limit) {
-    return reader_->all_sessions(after, limit);
+    return readers_->any()->all_sessions(after, limit);
 }
 
 Result<std::vector<port::SessionHead>> PostgresStore::heads(std::uint64_t after,
                                                             std::uint32_t limit) {
-    return reader_->heads(after, limit);
+    return readers_->any()->heads(after, limit);
 }
 
 Result<std::vector<SessionId>> PostgresStore::completed_until(Time at, std::uint32_t limit) {
-    return reader_->completed_until(at, limit);
+    return readers_->any()->completed_until(at, limit);
 }
 
 Result<std::uint64_t> PostgresStore::session_bytes(SessionId session) {
-    return reader_->session_bytes(session);
+    return readers_->any()->session_bytes(session);
 }
 
-Result<void> PostgresStore::ping() { return reader_->ping(epoch_); }
+Result<void> PostgresStore::ping() { return readers_->any()->ping(epoch_); }
 
 }  // namespace dormouse::store

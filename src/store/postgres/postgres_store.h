@@ -1,8 +1,8 @@
 #pragma once
 // The store on PostgreSQL, which several processes may use at the same time.
 //
-// One connection writes (Writer), another one reads (Reader). So commit() and the queries may run
-// on two threads, as port::Store requires. A batch is one transaction, one round trip and one call
+// One connection writes (Writer), up to four others read (Readers): as many threads may read at the
+// same time, also during a commit. A batch is one transaction, one round trip and one call
 // of a function that the migration created. The tables are in tables.cc, the functions in
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
@@ -22,7 +22,7 @@ namespace dormouse::store {
 
 namespace postgres {
 class Heartbeat;
-class Reader;
+class Readers;
 class Speaker;
 class Writer;
 }  // namespace postgres
@@ -83,6 +83,8 @@ public:
     [[nodiscard]] Result<void> hold(std::string const& why);
     [[nodiscard]] Result<void> end_hold();
     [[nodiscard]] bool shared() const override { return true; }
+    // Four; one of a sole owner, whose connection holds a lock, and of a view.
+    [[nodiscard]] std::size_t readers() const override;
     // While other processes create sessions, use take_numbers().
     [[nodiscard]] std::uint64_t next_session_number() override;
     // Whether another process has taken this one's row: every write fails until join(). May be
@@ -201,7 +203,7 @@ private:
     PostgresStore(Parts parts, PostgresOptions options);
 
     std::unique_ptr<postgres::Writer> writer_;  // null: a view
-    std::unique_ptr<postgres::Reader> reader_;
+    std::unique_ptr<postgres::Readers> readers_;
     std::atomic<Epoch> epoch_;
     std::uint64_t largest_number_;  // when it was opened
     std::vector<std::string> const warnings_;

@@ -85,7 +85,10 @@ constexpr auto reads = in_order<Read>({
     {Read::session,
      SESSION_COLUMNS ", s.head, s.stamp, s.driver FROM sessions s WHERE s.no = $1 AND s.id = $2"},
     {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = $1"},
-    {Read::wake, "SELECT wake_at FROM wakeups WHERE no = $1"},
+    // And the newest event that the row of its newest pause names.
+    {Read::wake,
+     "SELECT (SELECT wake_at FROM wakeups WHERE no = $1), coalesce((SELECT greatest(p.paused,"
+     " p.settled) FROM pending p WHERE p.no = $1 ORDER BY p.call DESC, p.gen DESC LIMIT 1), 0)"},
     // The frames of a session that are needed beside its snapshot: from the one with the snapshot's
     // event on.
     {Read::frames,

@@ -32,6 +32,7 @@ public:
 
     [[nodiscard]] Epoch epoch() const override { return store_->epoch(); }
     [[nodiscard]] bool shared() const override { return store_->shared(); }
+    [[nodiscard]] std::size_t readers() const override { return store_->readers(); }
     [[nodiscard]] std::uint64_t next_session_number() override {
         return store_->next_session_number();
     }

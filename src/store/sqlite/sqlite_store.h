@@ -57,6 +57,7 @@ public:
     [[nodiscard]] std::uint64_t next_session_number() override;
     // The lock on the data directory keeps other processes out.
     [[nodiscard]] bool shared() const override { return false; }
+    [[nodiscard]] std::size_t readers() const override { return 1; }
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
     [[nodiscard]] Result<void> update_messages(

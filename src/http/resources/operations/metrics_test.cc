@@ -73,7 +73,9 @@ struct DirectJournal final : port::Journal {
     void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)> done) override {
         done({});
     }
-    void read(port::Fn<void(port::Store&)>, port::Fn<void()> done) override { done(); }
+    void read(port::ReadKey, port::Fn<void(port::Store&)>, port::Fn<void()> done) override {
+        done();
+    }
 };
 
 struct StillClock final : port::Clock {

@@ -14,7 +14,8 @@ public:
     void commit(std::vector<port::Append>,
                 port::Fn<void(std::vector<port::AppendResult>)>) override {}
     void write(port::Fn<Result<void>(port::Store&)>, port::Fn<void(Result<void>)>) override {}
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+    void read(port::ReadKey /*key*/, port::Fn<void(port::Store&)> work,
+              port::Fn<void()> done) override {
         ++questions;
         pending_.emplace_back(std::move(work), std::move(done));
     }

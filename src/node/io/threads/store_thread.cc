@@ -1,5 +1,8 @@
 #include "io/threads/store_thread.h"
 
+#include "base/check.h"
+
+#include <memory>
 #include <new>
 #include <thread>
 #include <utility>
@@ -62,7 +65,11 @@ struct Commit {
 }  // namespace
 
 StoreThread::StoreThread(port::Store& store, port::Loop& loop)
-    : store_(store), loop_(loop), writer_("store writer"), reader_("store reader") {}
+    : store_(store), loop_(loop), writer_("store writer") {
+    for (std::size_t i = 0; i < store.readers(); ++i)
+        readers_.push_back(std::make_unique<Worker>("store reader"));
+    CHECK(!readers_.empty());
+}
 
 void StoreThread::commit(std::vector<port::Append> appends, Committed done) {
     auto const commit = std::make_shared<Commit>(Commit{std::move(appends), std::move(done)});
@@ -88,19 +95,33 @@ void StoreThread::write(port::Fn<Result<void>(port::Store&)> work,
     if (!writer_.run(job)) answer(fail(Code::store_unavailable, "the store has been closed"));
 }
 
-void StoreThread::read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) {
+void StoreThread::read(port::ReadKey key, port::Fn<void(port::Store&)> work,
+                       port::Fn<void()> done) {
     port::Fn<void()> job = [this, work = std::move(work), done = std::move(done)]() mutable {
         read_from(store_, work);
         // Destroyed before `done` runs, so that the loop releases shared objects last.
         work = nullptr;
         loop_.post(std::move(done));
     };
-    static_cast<void>(reader_.run(job));
+    Worker& reader = *readers_[std::to_underlying(key) % readers_.size()];
+    static_cast<void>(reader.run(job));
+}
+
+void StoreThread::when_read(port::Fn<void()> done) {
+    auto const left = std::make_shared<std::size_t>(readers_.size());
+    auto const last = std::make_shared<port::Fn<void()>>(std::move(done));
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+        read(
+            port::ReadKey{i}, [](port::Store&) {},
+            [left, last] {
+                if (--*left == 0) (*last)();
+            });
+    }
 }
 
 void StoreThread::stop() {
     writer_.stop();
-    reader_.stop();
+    for (auto const& reader : readers_) reader->stop();
 }
 
 }  // namespace dormouse::io

@@ -97,6 +97,38 @@ TEST(StoreThread, SlowCommit_DoesNotDelayReads) {
     EXPECT_NE(store.commit_thread, store.read_thread);
 }
 
+// A store that two threads may read at the same time.
+class WideStore final : public store::MemoryStore {
+public:
+    [[nodiscard]] std::size_t readers() const override { return 2; }
+};
+
+TEST(StoreThread, ReadsOfOneKey_KeepTheirOrder_AndWaitForNoOther) {
+    AsioLoop loop;
+    WideStore store;
+    StoreThread thread(store, loop);
+    std::promise<void> release;
+    std::vector<std::string> order;
+    auto const note = [&order](char const* what) {
+        return [&order, what] { order.emplace_back(what); };
+    };
+    thread.read(
+        port::ReadKey{2}, [&](port::Store&) { release.get_future().wait(); }, note("first"));
+    thread.read(port::ReadKey{2}, [](port::Store&) {}, note("second"));
+    thread.read(
+        port::ReadKey{3}, [](port::Store&) {},
+        [&] {
+            order.emplace_back("other");
+            release.set_value();
+        });
+    thread.when_read([&] {
+        order.emplace_back("all");
+        loop.stop();
+    });
+    loop.run();
+    EXPECT_THAT(order, testing::ElementsAre("other", "first", "second", "all"));
+}
+
 TEST(StoreThread, Stop_FinishesQueuedWork) {
     AsioLoop loop;
     OddStore store;
@@ -121,7 +153,7 @@ TEST(StoreThread, Stopped_RefusesCommits) {
         EXPECT_EQ(results.at(0).error().code, Code::store_unavailable);
         loop.stop();
     });
-    thread.read([](port::Store&) { FAIL(); }, [] { FAIL(); });
+    thread.read(port::ReadKey::common, [](port::Store&) { FAIL(); }, [] { FAIL(); });
     loop.run();
     EXPECT_EQ(store.commits, 0);
 }

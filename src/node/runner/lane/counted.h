@@ -54,8 +54,9 @@ public:
                port::Fn<void(Result<void>)> done) override {
         to_.write(std::move(work), std::move(done));
     }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
-        to_.read(std::move(work), std::move(done));
+    void read(port::ReadKey key, port::Fn<void(port::Store&)> work,
+              port::Fn<void()> done) override {
+        to_.read(key, std::move(work), std::move(done));
     }
 
 private:

@@ -6,6 +6,7 @@
 #include "base/scope.h"
 #include "port/world.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace dormouse::runner {
@@ -19,8 +20,8 @@ public:
         : loop_(loop), journal_(journal), shared_(shared) {}
 
     // Calls `done` with whether `newest` is the session's newest frame: at once if nobody else
-    // appends, else after a query that starts later than this call. One query serves all calls of a
-    // loop iteration.
+    // appends, else after a query that starts later than this call. One query is under way at a
+    // time; it serves all calls that came before it.
     void compare(SessionId session, port::NewestFrame newest, Done done);
 
 private:
@@ -31,11 +32,12 @@ private:
     };
 
     void ask();
+    void answer(std::size_t count, Result<std::vector<port::NewestFrame>> const& stored);
 
     port::Loop& loop_;
     port::Journal& journal_;
     bool const shared_;
-    std::vector<Question> waiting_;
+    std::vector<Question> waiting_;  // those that are asked now come first
     Scope scope_;
 };
 

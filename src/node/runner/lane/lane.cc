@@ -99,7 +99,8 @@ void Lane::load() {
         },
         [self = shared_from_this()](Result<LoadedSession> result) {
             self->loaded(std::move(result));
-        });
+        },
+        port::read_key(id_));
 }
 
 void Lane::unless_exhausted(std::function<void()> const& step) {
@@ -207,14 +208,16 @@ void Lane::look_up_closed() {
         }
         return out;
     };
-    port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(), places](Result<std::vector<Found>> found) {
-                  if (!found) return self->look_again(found.error());
-                  for (std::size_t i = 0; i < places->size(); ++i) {
-                      self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
-                  }
-                  self->decide_batch();
-              });
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), places](Result<std::vector<Found>> found) {
+            if (!found) return self->look_again(found.error());
+            for (std::size_t i = 0; i < places->size(); ++i) {
+                self->inbox_[(*places)[i].first].found = std::move((*found)[i]);
+            }
+            self->decide_batch();
+        },
+        port::read_key(id_));
 }
 
 // Decides the waiting commands, in order, into one append. Commands that came while closed things
@@ -490,6 +493,7 @@ void Lane::forget(Error const& error) {
 
 void Lane::reopen() {
     CHECK(shut_ && leaving_.empty());
+    if (!inbox_.empty() && shared_turns_ > 0) return let_others_append();
     shut_ = false;
     if (!inbox_.empty()) return turn();
     if (state_) {

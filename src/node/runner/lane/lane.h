@@ -88,6 +88,8 @@ public:
     virtual void store_failed(Error const& error) = 0;
     // The store refused an append, because the others took this process for gone.
     virtual void fenced() = 0;
+    // Calls `work` after `delay`, unless the runner ends first.
+    virtual void after(Duration delay, port::Fn<void()> work) = 0;
     // The lane needs a tick at `at`; the scan would cause it a second or two later.
     virtual void wake_soon(SessionId session, Time at) = 0;
     // These records of the lane are durable and part of its state().
@@ -242,6 +244,8 @@ private:
     void write(port::Append append);
     void committed(port::AppendResult durable);
     void decide_again();
+    void load_again();
+    void let_others_append();
     void look_again(Error const& error);
     void drop_memory();
     void drop_lost_effects();
@@ -278,8 +282,14 @@ private:
     static constexpr std::size_t recent_max = 512;  // plus an eighth, so that few appends trim it
     // as weighed by weight_of()
     static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;
-    // So often the same requests are decided again because other appends came first.
-    static constexpr std::uint32_t moved_max = 8;
+    // So often the same requests are decided again because other appends came first; after some of
+    // these attempts the lane waits before the next one.
+    static constexpr std::uint32_t moved_max = 64;
+    static constexpr std::uint32_t moved_at_once = 8;
+    // After so many attempts others append all the time. Then this lane leaves them time before it
+    // decides what waits, so many turns long.
+    static constexpr std::uint32_t contested_from = 2;
+    static constexpr std::uint32_t turns_shared = 32;
 
     SessionId const id_;
     Host& host_;
@@ -295,6 +305,7 @@ private:
     bool abandoned_ = false;               // the host is gone
     std::vector<Decided> leaving_;         // what waits for the append in progress
     std::uint32_t moved_ = 0;              // how often the same requests met a moved head
+    std::uint32_t shared_turns_ = 0;       // before each of these, others get time to append
     std::set<session::EffectId> running_;  // effects started by this process
     // The newest frame that memory had when it was dropped; the store must still have it.
     port::NewestFrame known_{};

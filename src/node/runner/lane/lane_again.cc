@@ -6,6 +6,8 @@
 #include "runner/lane/rows.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace dormouse::runner {
@@ -32,7 +34,42 @@ void Lane::decide_again() {
     }
     keep_waiting(std::move(again));
     drop_memory();
-    load();
+    load_again();
+}
+
+namespace {
+
+// Random, so that processes that append to one session do not keep step.
+Duration between(Duration least, Duration most, Random const& random) {
+    auto const steps = static_cast<std::uint64_t>((most - least).count()) + 1;
+    return least + Duration(static_cast<Duration::rep>((random[0] * 256U + random[1]) % steps));
+}
+
+constexpr Duration load_delay_min{1};
+constexpr Duration load_delay_max{32};
+constexpr Duration share_min{2};  // what another process needs to read a session and to append
+constexpr Duration share_max{6};
+
+}  // namespace
+
+// The longer it has been in vain, the longer it waits.
+void Lane::load_again() {
+    CHECK(shut_ && moved_ > 0);
+    if (moved_ >= contested_from) shared_turns_ = turns_shared;
+    if (moved_ <= moved_at_once) return load();
+    auto const most = std::min(load_delay_max, Duration(2) * (moved_ - moved_at_once));
+    host_.after(between(load_delay_min, most, host_.random()),
+                [self = shared_from_this()] { self->unless_exhausted([&] { self->load(); }); });
+}
+
+// A process whose memory is up to date would always append before those that must read first.
+void Lane::let_others_append() {
+    CHECK(shut_ && shared_turns_ > 0);
+    --shared_turns_;
+    host_.after(between(share_min, share_max, host_.random()), [self = shared_from_this()] {
+        self->shut_ = false;
+        self->turn();
+    });
 }
 
 // What was looked up contradicts memory: another process may have cut the history meanwhile.
@@ -44,7 +81,7 @@ void Lane::look_again(Error const& error) {
     std::erase_if(inbox_, adopts);  // load() adds it
     keep_waiting(std::exchange(inbox_, {}));
     drop_memory();
-    load();
+    load_again();
 }
 
 // Answers that no append carries leave only if memory is what the store holds.

@@ -132,7 +132,8 @@ void Lane::ask_model(Effect const& effect, AskModel const& ask) {
             request.view = *std::move(view);
             fit(self->host_, request);
             self->add_files(std::move(request));
-        });
+        },
+        port::read_key(id_));
 }
 
 void Lane::show(wire::History const& history, port::ModelRequest request) {
@@ -163,7 +164,8 @@ void Lane::add_files(port::ModelRequest request) {
             self->host_.offer(
                 self->id_, request.id,
                 ModelFailure{ask.turn, ask.step, ask.attempt, damage, false, std::nullopt});
-        });
+        },
+        port::read_key(id_));
 }
 
 void Lane::send_request(port::ModelRequest request) {

@@ -98,6 +98,31 @@ TEST(FreshnessTest, SessionsOfOneLoopTurn_AreOneQuery) {
     EXPECT_EQ(journal.reads, 1);
 }
 
+TEST(FreshnessTest, SessionsDuringAQuery_AreTheNextOne) {
+    testing::TestLoop loop;
+    Journal journal(loop);
+    Freshness freshness(loop, journal, true);
+    int answered = 0;
+    auto const compare = [&](std::uint64_t number) {
+        freshness.compare(SessionId::make(number, {}), {}, [&](Result<bool> result) {
+            EXPECT_TRUE(*result);
+            ++answered;
+        });
+    };
+    journal.hold_reads = true;
+    compare(1);
+    loop.run();
+    for (std::uint64_t const number : {2U, 3U, 4U}) {
+        compare(number);
+        loop.run();
+    }
+    EXPECT_EQ(journal.reads, 1);
+    EXPECT_EQ(answered, 0);
+    journal.release_reads();
+    EXPECT_EQ(answered, 4);
+    EXPECT_EQ(journal.reads, 2) << "it began after the others had come";
+}
+
 TEST_F(MovedHead, ReadersAndWatchers_SeeWhatIsStored) {
     (void)create();
     host.store.hold = true;
@@ -156,7 +181,48 @@ TEST_F(MovedHead, EightTimesMoved_IsDecidedAgainEachTime) {
     EXPECT_EQ(stored().title, "mine");
 }
 
-TEST_F(MovedHead, NineTimesMoved_AnswersThatItMayBeRetried) {
+TEST_F(MovedHead, OftenMoved_WaitsAndIsDecidedAgain) {
+    (void)create();
+    host.store.hold = true;
+    tell(Change{"mine", {}, {}, {}});
+    host.loop.run();
+    for (int i = 0; i < 64; ++i) {
+        ASSERT_EQ(ask_elsewhere(Change{"theirs " + std::to_string(i), {}, {}, {}}), "applied");
+        ASSERT_EQ(host.store.held(), 1U) << i;
+        host.store.release();
+        if (i >= 8) {
+            EXPECT_EQ(host.store.held(), 0U) << "it leaves the others time";
+        }
+        host.loop.advance(Duration(32));
+    }
+    EXPECT_EQ(answers, Strings{"applied"});
+    host.store.release();
+    EXPECT_EQ(answers, (Strings{"applied", "applied"}));
+    EXPECT_EQ(stored().title, "mine");
+}
+
+TEST_F(MovedHead, OthersAppendAllTheTime_LeavesThemTimeBetweenItsAppends) {
+    (void)create();
+    host.store.hold = true;
+    tell(Change{"one", {}, {}, {}});
+    host.loop.run();
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(ask_elsewhere(Change{"theirs " + std::to_string(i), {}, {}, {}}), "applied");
+        host.store.release();
+    }
+    tell(Change{"two", {}, {}, {}});
+    tell(Change{"three", {}, {}, {}});
+    host.store.release();
+    EXPECT_EQ(answers, (Strings{"applied", "applied"}));
+    EXPECT_EQ(host.store.held(), 0U) << "what waits is not decided at once";
+    host.loop.advance(Duration(6));
+    ASSERT_EQ(host.store.held(), 1U) << "and in one append";
+    host.store.release();
+    EXPECT_EQ(answers, (Strings{"applied", "applied", "applied", "applied"}));
+    EXPECT_EQ(stored().title, "three");
+}
+
+TEST_F(MovedHead, AlwaysMoved_AnswersThatItMayBeRetried) {
     (void)create();
     host.store.hold = true;
     std::optional<Error> error;
@@ -164,9 +230,10 @@ TEST_F(MovedHead, NineTimesMoved_AnswersThatItMayBeRetried) {
     incoming.command.body = Change{"mine", {}, {}, {}};
     host.lane->receive(std::move(incoming), [&](Result<Answer> answer) { error = answer.error(); });
     host.loop.run();
-    for (int i = 0; i < 9; ++i) {
+    for (int i = 0; i < 65; ++i) {
         ASSERT_EQ(ask_elsewhere(Change{"theirs " + std::to_string(i), {}, {}, {}}), "applied");
         host.store.release();
+        host.loop.advance(Duration(32));
     }
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code, Code::store_unavailable);

@@ -20,12 +20,14 @@ void Lane::ask_turn(Effect const& effect, AskTurn const& ask) {
         return request(wire::model_view(wire::history_of(id_, recent_), effect.id.since));
     auto read = [end = wire::journal_end(*state_), seq = effect.id.since](
                     port::JournalStore& store) { return read_view(store, end, seq); };
-    port::ask(host_.journal(), std::move(read),
-              [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
-                  if (!self->running_.contains(id)) return;
-                  if (!view) return self->forget_effect(id);
-                  request(*std::move(view));
-              });
+    port::ask(
+        host_.journal(), std::move(read),
+        [self = shared_from_this(), id = effect.id, request](Result<ModelView> view) {
+            if (!self->running_.contains(id)) return;
+            if (!view) return self->forget_effect(id);
+            request(*std::move(view));
+        },
+        port::read_key(id_));
 }
 
 }  // namespace dormouse::runner

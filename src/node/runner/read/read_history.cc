@@ -79,7 +79,8 @@ void read_pending(Runner& runner, port::StoreView<port::JournalStore> journal,
                                  done(Snapshot{*std::move(now), std::move(history)});
                              });
         };
-        port::ask(journal, std::move(question), std::move(answered));
+        port::ask(journal, std::move(question), std::move(answered),
+                  port::read_key(pending.session));
     };
     runner.read_lane(pending.session, std::move(looked));
 }

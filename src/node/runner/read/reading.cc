@@ -90,26 +90,6 @@ Result<void> find_earlier(port::JournalStore& store, SessionId session, Seq seq,
     return {};
 }
 
-// A row names the events of its pause. If it names an event beyond the newest one, the journal has
-// lost its end and must not be continued.
-Result<void> check_end(port::JournalStore& store, State const& state) {
-    port::PendingFilter newest;
-    newest.project = state.project;
-    newest.session = state.id;
-    newest.limit = 1;
-    auto rows = store.list_pending(newest);
-    if (!rows) return std::unexpected(std::move(rows.error()));
-    for (port::PendingListed const& one : *rows) {
-        Seq const named = std::max(one.row.paused, one.row.settled);
-        if (named <= state.head) continue;
-        // The session's lane may have appended the event after the journal was read.
-        auto frames = store.page(state.id, named, 1);
-        if (!frames) return std::unexpected(std::move(frames.error()));
-        if (frames->empty()) return std::unexpected(missing(state.id, named));
-    }
-    return {};
-}
-
 Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session) {
     auto loaded = store.load(session);
     if (!loaded) return std::unexpected(std::move(loaded.error()));
@@ -154,8 +134,9 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
         return fail(Code::internal, session.text() + " has no events that can be read.");
     if (auto sound = check_sound(out.state); !sound)
         return std::unexpected(std::move(sound.error()));
-    if (auto whole = check_end(store, out.state); !whole)
-        return std::unexpected(std::move(whole.error()));
+    // A row that names an event beyond the newest one: the journal has lost its end, and must not
+    // be continued.
+    if (loaded->named > out.state.head) return std::unexpected(missing(session, loaded->named));
     out.stamp = loaded->stamp;
     out.wake_known = loaded->wake_known;
     out.wake_at = loaded->wake_at;

@@ -44,6 +44,9 @@ public:
     void fenced() override {
         known_nodes.rejoin([this] { lane->forget_state(); });
     }
+    void after(Duration delay, port::Fn<void()> work) override {
+        loop.after(delay, std::move(work));
+    }
     void wake_soon(SessionId, Time at) override { wakes.push_back(at); }
     void appended(Lane const&, std::vector<wire::RecordPtr> const& records) override {
         for (wire::RecordPtr const& record : records) observed.push_back(record->event.seq);

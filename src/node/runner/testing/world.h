@@ -106,7 +106,8 @@ public:
             done(work(*store));
         });
     }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+    void read(port::ReadKey /*key*/, port::Fn<void(port::Store&)> work,
+              port::Fn<void()> done) override {
         ++reads;
         loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
             if (before_read) before_read();

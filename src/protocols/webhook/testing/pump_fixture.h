@@ -74,7 +74,8 @@ public:
             done(work(store));
         });
     }
-    void read(port::Fn<void(port::Store&)> work, port::Fn<void()> done) override {
+    void read(port::ReadKey /*key*/, port::Fn<void(port::Store&)> work,
+              port::Fn<void()> done) override {
         loop_.post([this, work = std::move(work), done = std::move(done)]() mutable {
             work(store);
             done();

@@ -128,7 +128,8 @@ Result<port::Loaded> Reader::load(SessionId session) {
             loaded.tail.erase(loaded.tail.begin());
     }
     loaded.wake_known = true;
-    if (rows[3].size() > 0) loaded.wake_at = maybe_time(rows[3], 0, 0);
+    loaded.wake_at = maybe_time(rows[3], 0, 0);
+    loaded.named = static_cast<Seq>(rows[3].integer(0, 1));
     loaded.driver = static_cast<Epoch>(rows[0].integer(0, 11));
     return loaded;
 }

@@ -8,7 +8,10 @@
 #include "store/postgres/session.h"
 #include "store/postgres/statements.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +23,21 @@ namespace dormouse::store::postgres {
 class Reader {
 public:
     // `sole`: the session's connection holds the lock of owner.h, which ping() takes again if it
-    // was lost.
-    Reader(Session session, std::int64_t lock, Connection::Wait call_wait, bool sole)
-        : session_(std::move(session)), lock_(lock), call_wait_(call_wait), sole_(sole) {}
+    // was lost. `timeline`: of the database, when others() was last called; 0: never. All readers
+    // of a process share it.
+    Reader(Session session, std::int64_t lock, Connection::Wait call_wait, bool sole,
+           std::atomic<std::int64_t>& timeline)
+        : session_(std::move(session)),
+          lock_(lock),
+          call_wait_(call_wait),
+          timeline_(timeline),
+          sole_(sole) {}
+
+    [[nodiscard]] bool is_connected() { return session_.open() != nullptr; }
+    // Returns whether it is connected now.
+    [[nodiscard]] bool connect(Connection::Wait wait) {
+        return session_.connection(std::min(wait, call_wait_)).has_value();
+    }
 
     // See port::Store.
     [[nodiscard]] Result<port::Loaded> load(SessionId session);
@@ -138,7 +153,7 @@ private:
     Session session_;
     std::int64_t lock_;
     Connection::Wait call_wait_;
-    std::int64_t timeline_ = 0;  // of the database, when others() was last called; 0: never
+    std::atomic<std::int64_t>& timeline_;
     bool sole_;
     bool holds_view_ = false;
     std::uint64_t owned_ = 1;  // the connection that holds the lock, counted as made()

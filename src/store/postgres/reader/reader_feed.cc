@@ -86,7 +86,7 @@ Result<std::uint64_t> Reader::feed_head() {
 // the numbers that a process has read are not places in this feed.
 Result<port::FeedPage> Reader::others(std::uint64_t after, std::size_t max_bytes,
                                       std::int64_t own_slot) {
-    auto const before = timeline_;
+    auto const before = timeline_.load();
     auto page = feed(port::Projects::all(), after, max_bytes, own_slot);
     if (page && before != 0 && timeline_ != before)
         return port::FeedPage{.next = after, .gone = true};

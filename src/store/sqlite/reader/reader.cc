@@ -68,6 +68,13 @@ Result<port::Loaded> Reader::load(SessionId session) {
     if (!wake) return std::unexpected(wake.error());
     loaded.wake_known = true;
     loaded.wake_at = *wake;
+    port::PendingFilter newest{.session = session};
+    newest.project = loaded.row->project;
+    newest.limit = 1;
+    auto const pauses = list_of_session(newest);
+    if (!pauses) return std::unexpected(pauses.error());
+    if (!pauses->empty())
+        loaded.named = std::max(pauses->front().row.paused, pauses->front().row.settled);
     return loaded;
 }
 
