@@ -138,3 +138,18 @@ function(together out target most folder)
   endif()
   set(${out} ${compiled} PARENT_SCOPE)
 endfunction()
+
+# embed_into(<source> <definition> <path> <file>...): <source> embeds the files by .incbin and knows
+# <path> by the definition. ccache does not see such files: their digest stands in the command.
+function(embed_into source definition path)
+  set(digests "")
+  foreach(file ${ARGN})
+    file(SHA256 ${file} digest)
+    string(APPEND digests ${digest})
+  endforeach()
+  string(SHA256 digest "${digests}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+  set_property(SOURCE ${source} PROPERTY COMPILE_DEFINITIONS
+               ${definition}="${PROJECT_SOURCE_DIR}/${path}" DORMOUSE_EMBEDDED=${digest})
+  set_property(SOURCE ${source} PROPERTY OBJECT_DEPENDS ${ARGN})
+endfunction()
