@@ -148,10 +148,11 @@ private:
         for (TaskNo const no : survey_.target.tasks) {
             if (!state_.tasks.contains(no)) continue;
             std::string const id = task_id(state_.id, no);
-            return fail(Code::wrong_state, "The session still has the task " + id +
-                                               ", whose text this is: when it has ended, clear it "
-                                               "first (dormouse tasks --clear " +
-                                               id + ").");
+            std::string text = "The session still has the task " + id;
+            text +=
+                ", whose text this is: when it has ended, clear it first (dormouse tasks --clear ";
+            text += id + ").";
+            return fail(Code::wrong_state, std::move(text));
         }
         if (auto delivered = check_posts(); !delivered) return delivered;
         return check_rules();
