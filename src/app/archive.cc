@@ -195,7 +195,7 @@ Result<std::unique_ptr<archive::Archive>> open_known(std::string const& director
     return std::unexpected(std::move(opened.error()));
 }
 
-// What was encrypted becomes plain only if that is said.
+// Encrypted contents are written as plain files only with --plain.
 Result<void> check_encryption(cli::ArchiveOptions const& options) {
     if (options.key_env.empty() || options.plain || options.dry_run) return {};
     return fail(Code::wrong_state,

@@ -39,7 +39,7 @@ Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& optio
                                false);
 }
 
-// Contents that were there before the key. In a store without such ones, what is plain is forged.
+// Contents stored before the key. In a store without such contents, plain contents are forged.
 Result<std::uint64_t> seal_directory(std::string const& directory, store::Sealer& sealer) {
     if (!sealer.mixed()) return 0;
     if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));

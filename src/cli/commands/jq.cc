@@ -54,7 +54,7 @@ std::vector<std::string> words_of(std::string const& filter, bool compact) {
     return words;
 }
 
-// -1: it cannot fork.
+// Returns -1 if fork fails.
 pid_t run_jq(std::vector<std::string> words, int input, int output) {
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
@@ -130,7 +130,7 @@ Outcome<std::unique_ptr<Jq>> Jq::start(std::string const& filter) {
     return out;
 }
 
-// Signals are for the thread of the command.
+// Only the command's thread handles signals.
 void Jq::show_on_terminal(io::Fd from) {
     sigset_t all;
     sigset_t before;

@@ -163,7 +163,7 @@ private:
         if (has_usage(type)) add_usage(scan);
     }
 
-    // False: it is missing in the form that is looked for.
+    // Returns false if the text does not have the requested form.
     bool add_form(std::string_view full, std::string_view brief, Scan& scan) {
         bool const is_full = form_ == Form::full;
         auto const from = is_full ? full : brief;
@@ -258,7 +258,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// Appends the form that `piece` has not.
+// Appends the other form of `piece`.
 void write_form(Output& out, std::string_view text, Piece const& piece) {
     Scan numbers(text, piece.begin);
     auto from = piece.from;
@@ -320,7 +320,7 @@ void mark_repeated(std::vector<Piece>& pieces) {
     }
 }
 
-// False if the last one refers to a next one.
+// Returns false if the last names refer to next ones, which do not exist.
 bool fill_repeated(std::vector<Piece>& pieces) {
     Piece const* next = nullptr;
     for (std::size_t i = pieces.size(); i-- > 0;) {

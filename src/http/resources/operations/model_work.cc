@@ -44,7 +44,7 @@ std::optional<ModelWork::Open> ModelWork::end(SessionId session) {
     return out;
 }
 
-// What model an external agent asks is not known.
+// The model that an external agent uses is unknown.
 ModelWork::Whom ModelWork::whom(State const& state, bool of_program) const {
     if (of_program) return {"invoke_agent", {}};
     return {"chat", name_of(state.agent)};

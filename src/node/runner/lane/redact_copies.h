@@ -23,7 +23,7 @@ struct CopySearch {
     bool done = false;
 };
 
-// Reads the next piece. Reads the store; blocks.
+// Searches the next piece of the store; blocks.
 [[nodiscard]] Result<CopySearch> search_copies(port::Store& store, CopySearch search);
 
 }  // namespace dormouse::runner

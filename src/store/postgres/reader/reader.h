@@ -34,7 +34,7 @@ public:
           sole_(sole) {}
 
     [[nodiscard]] bool is_connected() { return session_.open() != nullptr; }
-    // Returns whether it is connected now.
+    // Returns whether it is connected.
     [[nodiscard]] bool connect(Connection::Wait wait) {
         return session_.connection(std::min(wait, call_wait_)).has_value();
     }

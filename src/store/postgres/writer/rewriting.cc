@@ -156,7 +156,7 @@ Change handle_device(Stored const& row, Rewriter& rewriter, Parameters cursor) {
     return std::move(cursor.text(changed->p256dh).text(changed->auth));
 }
 
-// The rows of the inner query until they have the bytes, but at least one.
+// Rows of the inner query until their total reaches `bytes`; the last one may exceed it.
 #define WITHIN(order, size, inner, bytes)                                              \
     "SELECT * FROM (SELECT x.*, sum(octet_length(" size ")) OVER (ORDER BY " order     \
     ") - octet_length(" size ") AS before FROM (" inner ") x) y WHERE before < " bytes \
