@@ -526,7 +526,10 @@ class Reaching(Cli):
     def test_verify_offline(self):
         _, session, call = self.asleep()
         self.server.term()
+        database = pathlib.Path(self.server.directory, 'dormouse.db')
+        before = database.read_bytes()
         ended = run('verify', '--data', self.server.directory)
+        self.assertEqual(database.read_bytes(), before, 'it only reads')
         self.assertEqual(ended.returncode, DONE, ended)
         self.assertIn('0 findings', ended.stdout)
         missing = pathlib.Path(self.server.own, 'missing')

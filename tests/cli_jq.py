@@ -4,6 +4,7 @@ that are wrong or begin with a dash; no jq; a command that is killed."""
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -109,6 +110,12 @@ class Filters(Cli):
         self.assertEqual(run('paths', '--jq', '.', '-o', 'yaml').returncode, USAGE)
 
 
+def handles_interrupts(pid):
+    masks = re.findall(r'^Sig(?:Blk|Cgt):\s*([0-9a-f]+)$',
+                       pathlib.Path(f'/proc/{pid}/status').read_text(), re.M)
+    return any(int(mask, 16) >> (signal.SIGINT - 1) & 1 for mask in masks)
+
+
 class Following(Cli):
     def follow(self, *arguments):
         process = subprocess.Popen([BINARY, *arguments, *self.where()], env=environment(),
@@ -143,6 +150,16 @@ class Following(Cli):
         jq = self.jq_of(process)
         process.kill()
         process.wait()
+        for one in jq:
+            wait_for(lambda one=one: ended(one), what='the end of jq')
+
+    def test_interrupt_ends_a_filter_that_does_not_end(self):
+        process = self.follow('watch', '--jq', 'last(range(1e18))')
+        self.asleep()
+        jq = self.jq_of(process)
+        wait_for(lambda: handles_interrupts(process.pid), what='the handler of Ctrl-C')
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), INTERRUPTED)
         for one in jq:
             wait_for(lambda one=one: ended(one), what='the end of jq')
 

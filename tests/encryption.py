@@ -370,6 +370,20 @@ class Rekey(Encrypted):
         self.with_key(KEY_A)
         self.assertEqual(self.said(session), before)
 
+    def test_rekey_that_could_not_rewrite_the_file_continues(self):
+        session = self.worked()
+        before = self.said(session)
+        self.server.finish()
+        blocked = pathlib.Path(self.server.directory) / 'dormouse.db.compact' / 'x'
+        blocked.mkdir(parents=True)
+        self.rekey(KEY_A, status=8)
+        blocked.rmdir()
+        blocked.parent.rmdir()
+        self.rekey(KEY_A)
+        self.assertEqual(files_with(self.server.directory), [])
+        self.with_key(KEY_A)
+        self.assertEqual(self.said(session), before)
+
     def test_rotation_needs_the_old_key_until_rekey(self):
         session = self.worked()
         before = self.said(session)

@@ -239,6 +239,21 @@ class OfMail(Redacting):
         self.remove_rest()
         self.clean()
 
+    def test_forks_of_both_sides_go_at_once_or_nothing_does(self):
+        mail = self.told(SECRET)
+        forks = [self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
+                 for session in (self.alice, self.bob)]
+        before = self.server.messages(self.bob)
+        self.assertProblem(self.redact(self.alice, mailID=mail['id']), 409, 'wrong_state')
+        self.assertEqual(self.server.messages(self.bob), before)
+        done = self.assertStatus(self.redact(self.alice, mailID=mail['id'], forks=True), 200)
+        self.assertEqual({c['sessionID'] for c in done['copies']}, {self.bob, *forks})
+        calls = [part for message in self.server.messages(forks[0]) for part in message['parts']
+                 if part['type'] == 'tool']
+        self.assertNotIn(SECRET, json.dumps(calls))
+        (got,) = [m for m in self.server.messages(forks[1]) if m['source']['type'] == 'mail']
+        self.assertNotIn(SECRET, json.dumps(got))
+
     def test_deleted_sender_has_nothing_more(self):
         self.told(SECRET)
         self.assertStatus(self.server.delete(f'/api/sessions/{self.alice}'), 204)
@@ -296,6 +311,18 @@ class OfForks(Redacting):
         gone = self.assertStatus(self.redact(third, messageID=message, forks=True), 200)
         self.assertNotIn(None, [c['seq'] for c in gone['copies']])
         self.assertNotIn(SECRET, json.dumps(self.server.messages(first)[0]))
+
+    def test_answer_of_a_question_goes_with_the_message_that_asked(self):
+        session = self.server.create('ask Which key?')['id']
+        self.server.prompt(session, f'it is {SECRET}')
+        fork = self.fork(session)
+        (answer,) = [m['id'] for m in self.server.messages(session)
+                     if m['role'] == 'user' and SECRET in json.dumps(m)]
+        done = self.assertStatus(self.redact(session, messageID=answer, forks=True), 200)
+        self.assertIn(fork, {c['sessionID'] for c in done['copies']})
+        tools = [part for message in self.server.messages(fork) for part in message['parts']
+                 if part['type'] == 'tool']
+        self.assertNotIn(SECRET, json.dumps(tools))
 
     def test_message_of_an_import(self):
         part = {'type': 'text', 'text': SECRET}

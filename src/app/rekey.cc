@@ -39,35 +39,42 @@ Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& optio
                                false);
 }
 
-// Contents stored before the key. In a store without such contents, plain contents are forged.
-Result<std::uint64_t> seal_directory(std::string const& directory, store::Sealer& sealer) {
-    if (!sealer.mixed()) return 0;
-    if (auto ready = sealer.prepare(); !ready) return std::unexpected(std::move(ready.error()));
-    store::Resealer resealer(sealer);
-    return store::sqlite::rewrite(directory, resealer);
-}
-
-// The file still has old pages with what was replaced earlier: rewriting it leaves them out.
-Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
-    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db"))
-        return fail(Code::not_found,
-                    "dormouse.db not found in " + options.data + "; set --data DIR");
-    Rekeyed out;
+// Encrypts the contents that were stored before the key, and leaves the old pages of the file out.
+// Until the keys say that nothing is plain, which is later, a repeat does both again.
+Result<std::uint64_t> seal_contents(cli::RekeyOptions const& options) {
+    std::uint64_t contents = 0;
     {
         auto const opened = store::SqliteStore::open(options.data);
         if (!opened) return std::unexpected(opened.error());
         auto const sealer = sealer_for(options, **opened);
         if (!sealer) return std::unexpected(sealer.error());
-        auto const contents = seal_directory(options.data, **sealer);
-        if (!contents) return std::unexpected(contents.error());
-        auto const keys = (*sealer)->rewrap(true);
-        if (!keys) return std::unexpected(keys.error());
-        out = {*keys, *contents};
+        // In a store without plain contents of its own, plain contents are forged.
+        if (!(*sealer)->mixed()) return 0;
+        if (auto ready = (*sealer)->prepare(); !ready)
+            return std::unexpected(std::move(ready.error()));
+        store::Resealer resealer(**sealer);
+        auto const sealed = store::sqlite::rewrite(options.data, resealer);
+        if (!sealed) return sealed;
+        contents = *sealed;
     }
-    if (out.contents == 0) return out;
-    auto const compacted = store::sqlite::rewrite_file(options.data);
-    if (!compacted) return std::unexpected(compacted.error());
-    return out;
+    auto const rewritten = store::sqlite::rewrite_file(options.data);
+    if (!rewritten) return std::unexpected(rewritten.error());
+    return contents;
+}
+
+Result<Rekeyed> rekey_directory(cli::RekeyOptions const& options) {
+    if (!std::filesystem::exists(std::filesystem::path(options.data) / "dormouse.db"))
+        return fail(Code::not_found,
+                    "dormouse.db not found in " + options.data + "; set --data DIR");
+    auto const contents = seal_contents(options);
+    if (!contents) return std::unexpected(contents.error());
+    auto const opened = store::SqliteStore::open(options.data);
+    if (!opened) return std::unexpected(opened.error());
+    auto const sealer = sealer_for(options, **opened);
+    if (!sealer) return std::unexpected(sealer.error());
+    auto const keys = (*sealer)->rewrap(true);
+    if (!keys) return std::unexpected(keys.error());
+    return Rekeyed{*keys, *contents};
 }
 
 Result<std::uint64_t> seal_database(store::PostgresStore& database, store::Sealer& sealer) {

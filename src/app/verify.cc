@@ -9,6 +9,7 @@
 #include "store/files/file_index.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sealed/structure.h"
+#include "store/sqlite/data_directory.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <cstdio>
@@ -109,10 +110,12 @@ Result<runner::VerifyReport> check_database(std::string const& url, std::string 
 }
 
 Result<runner::VerifyReport> check_directory(std::string const& data, std::string const& key_env) {
-    // Opening would create a missing database; verify must only read.
     if (!std::filesystem::exists(std::filesystem::path(data) / "dormouse.db"))
         return fail(Code::not_found, "dormouse.db not found in " + data + "; set --data DIR");
-    return check(store::SqliteStore::open(data), key_env);
+    auto const unused = store::sqlite::DataDirectory::acquire(data);
+    if (!unused) return std::unexpected(unused.error());
+    // Not open(), which migrates the file of an older release.
+    return check(store::SqliteStore::open_view(data), key_env);
 }
 
 Result<void> rebuild_files(std::string const& data) {

@@ -4,7 +4,9 @@
 #include "cli/client/settings.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <array>
@@ -24,6 +26,8 @@ namespace {
 constexpr int not_started = 127;
 constexpr std::size_t line_max = std::size_t{1}
                                  << 20U;  // of a terminal; a longer one is cut in two
+
+constexpr int interrupt_grace_ms = 1'000;
 
 struct Pipe {
     io::Fd read;
@@ -69,6 +73,14 @@ int status_of(pid_t child) {
     int ended = 0;
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+}
+
+// The same after an interrupt: a filter that has not ended after the grace is ended.
+int status_of_interrupted(pid_t child) {
+    io::Fd const ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+    pollfd wait{.fd = ended.get(), .events = POLLIN, .revents = 0};
+    if (!ended.open() || poll(&wait, 1, interrupt_grace_ms) <= 0) ::kill(child, SIGKILL);
+    return status_of(child);
 }
 
 // Without input jq compiles the filter and does not run it.
@@ -141,20 +153,21 @@ void Jq::show_on_terminal(io::Fd from) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-Jq::~Jq() { wait(); }
+Jq::~Jq() { wait(false); }
 
-void Jq::wait() {
+void Jq::wait(bool interrupted) {
     if (pid_ < 0) return;
     std::cout.flush();
     (void)std::fflush(stdout);
     dup2(output_.get(), STDOUT_FILENO);  // the end of jq's input
-    status_ = status_of(std::exchange(pid_, -1));
+    pid_t const child = std::exchange(pid_, -1);
+    status_ = interrupted ? status_of_interrupted(child) : status_of(child);
     if (shown_.joinable()) shown_.join();
     std::cout.clear();
 }
 
 int Jq::end(int exit) {
-    wait();
+    wait(exit == status::interrupted);
     bool const closed = exit == status::unread;
     return exit == status::done || closed ? status_ : exit;
 }

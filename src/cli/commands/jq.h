@@ -28,7 +28,7 @@ public:
 private:
     Jq() = default;
     void show_on_terminal(io::Fd from);
-    void wait();
+    void wait(bool interrupted);
 
     pid_t pid_ = -1;
     int status_ = status::done;  // of jq

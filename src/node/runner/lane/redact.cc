@@ -20,6 +20,11 @@ bool is_gone(Error const& error) {
            error.code == Code::session_gone;
 }
 
+Error too_many_sessions() {
+    return {Code::too_large, "More than " + std::to_string(sessions_max) +
+                                 " sessions have it: delete those that you do not need."};
+}
+
 RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root) {
     RedactionAsk out{.reason = root.reason};
     auto const message = parse_numbered("msg_", copy.item);
@@ -61,6 +66,30 @@ struct Redactor::Job {
     }
     void add(RedactionCopy const& copy) {
         if (!has(copy)) parts.push_back({copy, ask_for(copy, ask)});
+    }
+    // What forks hold of all parts. Ids that imports gave are those of the first session only.
+    [[nodiscard]] CopySearch search_of_forks() const {
+        CopySearch out{session(), parts.front().plan->in_forks, {}, asker.rights.projects};
+        for (Part const& part : parts) {
+            if (&part == &parts.front() || !part.plan) continue;
+            out.known.insert(part.what.session);
+            for (std::string const& id : part.plan->in_forks)
+                if (parse_numbered("msg_", id)) out.ids.push_back(id);
+        }
+        return out;
+    }
+    // What mail or a task says is found by links that a redaction removes. So forks of it go with
+    // it, or never: a later request would not find them.
+    [[nodiscard]] std::optional<Error> forks_left_behind() const {
+        bool const linked = std::ranges::any_of(parts, [](Part const& part) {
+            return part.what.why == "mail" || part.what.why == "task";
+        });
+        if (!linked || ask.forks || copies->found.empty()) return std::nullopt;
+        RedactionCopy const& fork = copies->found.front();
+        return Error{Code::wrong_state,
+                     "A fork holds it, too (" + fork.session.text() + ", " + fork.item +
+                         "), and could not be found afterwards: ask for the forks, too "
+                         "(--forks, or \"forks\": true)."};
     }
     void fail(Error error) { done(std::unexpected(std::move(error))); }
     void finish() {
@@ -115,27 +144,25 @@ void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> p
         for (RedactionCopy const& copy : plan->elsewhere) job->add(copy);
         job->parts[i].plan = std::move(*plan);
     }
-    if (job->parts.size() > sessions_max)
-        return job->fail({Code::too_large, "More than " + std::to_string(sessions_max) +
-                                               " sessions have it: delete those that you do not "
-                                               "need."});
+    if (job->parts.size() > sessions_max) return job->fail(too_many_sessions());
     this->plan(job, i + 1);
 }
 
 // Finds forks, once the sessions are known that certainly have it.
 void Redactor::search(JobPtr const& job) {
-    auto const& ids = job->parts.front().plan->in_forks;
-    if (ids.empty() || (job->copies && job->copies->done)) {
+    if (!job->copies) job->copies = job->search_of_forks();
+    if (job->copies->ids.empty() || job->copies->done) {
         if (job->ask.dry_run) return job->finish();
+        if (auto error = job->forks_left_behind()) return job->fail(*std::move(error));
         return apply(job, job->parts.size());
     }
-    if (!job->copies) job->copies = CopySearch{job->session(), ids, job->asker.rights.projects};
     auto next = [search = std::move(*job->copies)](port::Store& store) {
         return search_copies(store, search);
     };
     port::ask(journal_, std::move(next), scope_.guard([this, job](Result<CopySearch> found) {
         if (!found) return job->fail(std::move(found.error()));
         job->copies = std::move(*found);
+        if (job->copies->found.size() > sessions_max) return job->fail(too_many_sessions());
         std::size_t const known = job->parts.size();
         if (!job->copies->done) return search(job);
         std::erase_if(job->copies->found,

@@ -35,7 +35,7 @@ bool may_name(CopySearch const& search, std::string const& project) {
 
 // The session whose own message it is.
 void take_own(CopySearch& search, SessionId session) {
-    if (session == search.root) return;
+    if (session == search.root || search.known.contains(session)) return;
     for (std::string const& id : search.ids) {
         auto const origin = parse_numbered("msg_", id);
         if (origin && origin->session == session) search.found.push_back({session, "fork", id});

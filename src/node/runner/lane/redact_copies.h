@@ -15,6 +15,7 @@ namespace dormouse::runner {
 struct CopySearch {
     SessionId root;
     std::vector<std::string> ids = {};       // of the messages
+    std::set<SessionId> known = {};          // other sessions whose own messages are known already
     std::vector<std::string> projects = {};  // empty: all; sessions of others are not named
     // Forks of each other: ids that imports give are unique among these only.
     std::set<SessionId> tree = {};

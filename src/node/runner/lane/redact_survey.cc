@@ -113,6 +113,7 @@ void Survey::find_message(Event const& event) {
     if (auto const* e = std::get_if<InputReceived>(&event.body)) {
         found_at(seq, e->turn);
         target.messages.insert(seq);
+        if (e->answers && !target.answer) again_ = true;  // the message that asked comes before it
         target.answer = e->answers;
     } else if (auto const* reply = std::get_if<ModelReplied>(&event.body)) {
         found_at(seq, event.turn);
@@ -140,6 +141,8 @@ void Survey::find_call(Event const& event) {
     if (auto const* reply = std::get_if<ModelReplied>(&event.body)) {
         for (std::size_t i = 0; i < reply->calls.size(); ++i) {
             CallNo const no = reply->first_call + static_cast<CallNo>(i);
+            // In a fork the answer is the outcome of the call that asked.
+            if (target.answer && target.answer->call == no) makers_.insert(event.seq);
             if (!has_call(no)) continue;
             if (no == ask_.call) found_at(0, event.turn);
             turns.insert(event.turn);

@@ -36,6 +36,7 @@ using Change = Result<std::optional<Parameters>>;
 // `select`: rows beyond a cursor, in its order, by size and number; its first columns are the
 // cursor. The parameters of both statements begin with the cursor.
 struct ContentTable {
+    char const* name;
     int numbers;  // of the cursor
     int texts;    // of the cursor, after them
     char const* select;
@@ -164,7 +165,7 @@ Change handle_device(Stored const& row, Rewriter& rewriter, Parameters cursor) {
 #define OF_SESSION " JOIN sessions s ON s.no = t.no "
 
 constexpr std::array rewritten_tables{
-    ContentTable{2, 0,
+    ContentTable{"journal", 2, 0,
                  WITHIN("no, first", "data",
                         "SELECT t.no, t.first, s.id, t.first AS from_event, t.n, t.sum, t.data"
                         " FROM journal t" OF_SESSION
@@ -177,27 +178,27 @@ constexpr std::array rewritten_tables{
                  "  AND head = $2 + (SELECT n FROM changed) - 1",
                  handle_frame},
     ContentTable{
-        1, 0,
+        "snapshots", 1, 0,
         WITHIN("no", "state",
                "SELECT t.no, s.id, t.seq, t.format, t.sum, t.state FROM snapshots t" OF_SESSION
                "WHERE t.no > $1 ORDER BY t.no LIMIT $2",
                "$3"),
         "UPDATE snapshots SET sum = $2, state = $3 WHERE no = $1", handle_snapshot},
-    ContentTable{2, 0,
+    ContentTable{"artifacts", 2, 0,
                  WITHIN("no, seq", "data",
                         "SELECT t.no, t.seq, s.id, t.sum, t.data FROM artifacts t" OF_SESSION
                         "WHERE (t.no, t.seq) > ($1, $2) ORDER BY t.no, t.seq LIMIT $3",
                         "$4"),
                  "UPDATE artifacts SET sum = $3, data = $4 WHERE no = $1 AND seq = $2",
                  handle_artifact},
-    ContentTable{1, 0,
+    ContentTable{"sessions", 1, 0,
                  WITHIN("no", "title",
                         "SELECT no, id, title FROM sessions WHERE no > $1 AND title <> ''"
                         " ORDER BY no LIMIT $2",
                         "$3"),
                  "UPDATE sessions SET title = $2 WHERE no = $1", handle_title},
     ContentTable{
-        3, 0,
+        "posts", 3, 0,
         WITHIN("no, seq, n", "data",
                "SELECT t.no, t.seq, t.n, s.id, t.sum, t.data, t.last_error FROM posts t" OF_SESSION
                "WHERE (t.no, t.seq, t.n) > ($1, $2, $3) ORDER BY t.no, t.seq, t.n"
@@ -206,7 +207,7 @@ constexpr std::array rewritten_tables{
         "UPDATE posts SET sum = $4, data = $5, last_error = $6"
         " WHERE no = $1 AND seq = $2 AND n = $3",
         handle_message},
-    ContentTable{3, 0,
+    ContentTable{"secrets", 3, 0,
                  WITHIN("no, call, gen", "secret",
                         "SELECT t.no, t.call, t.gen, s.id, t.secret FROM secrets t" OF_SESSION
                         "WHERE (t.no, t.call, t.gen) > ($1, $2, $3)"
@@ -215,7 +216,7 @@ constexpr std::array rewritten_tables{
                  "UPDATE secrets SET secret = $4 WHERE no = $1 AND call = $2 AND gen = $3",
                  handle_secret},
     ContentTable{
-        3, 2,
+        "sent", 3, 2,
         WITHIN("no, call, gen, target, ref", "body",
                "SELECT t.no, t.call, t.gen, t.target, t.ref, s.id, t.body FROM sent t" OF_SESSION
                "WHERE (t.no, t.call, t.gen, t.target, t.ref) > ($1, $2, $3, $4, $5)"
@@ -224,18 +225,18 @@ constexpr std::array rewritten_tables{
         "UPDATE sent SET body = $6 WHERE no = $1 AND call = $2 AND gen = $3"
         " AND target = $4 AND ref = $5",
         handle_sent},
-    ContentTable{0, 1,
+    ContentTable{"kept", 0, 1,
                  WITHIN("key", "body",
                         "SELECT key, body FROM kept WHERE key > $1 ORDER BY key LIMIT $2", "$3"),
                  "UPDATE kept SET body = $2 WHERE key = $1", handle_kept},
-    ContentTable{0, 1,
+    ContentTable{"rules", 0, 1,
                  WITHIN("id", "data",
                         "SELECT id, coalesce(no, 0) AS no, sum, data FROM rules WHERE id > $1"
                         " ORDER BY id LIMIT $2",
                         "$3"),
                  "UPDATE rules SET sum = $2, data = $3 WHERE id = $1", handle_rule},
     ContentTable{
-        0, 1,
+        "devices", 0, 1,
         WITHIN("id", "auth",
                "SELECT id, p256dh, auth FROM devices WHERE id > $1 ORDER BY id LIMIT $2", "$3"),
         "UPDATE devices SET p256dh = $2, auth = $3 WHERE id = $1", handle_device},
@@ -310,14 +311,23 @@ Answer<void> Rewriting::write(std::vector<Call> updates) {
         .error = {Code::store_unavailable, "PostgreSQL: a standby did not confirm", {}, 0}});
 }
 
-bool drop_old_versions(Connection& connection) {
-    if (!connection.script("SET statement_timeout TO 0", look_wait)) return false;
-    for (char const* table : {"journal", "snapshots", "artifacts", "sessions", "posts", "secrets",
-                              "sent", "kept", "rules", "devices"}) {
-        auto const done = connection.script(std::string("VACUUM FULL ") + table, vacuum_wait);
+namespace {
+
+bool vacuum_all(Connection& connection) {
+    for (ContentTable const& table : rewritten_tables) {
+        auto const done = connection.script(std::string("VACUUM FULL ") + table.name, vacuum_wait);
         if (!done || connection.warned()) return false;
     }
-    return connection.script("SET statement_timeout TO '10s'", look_wait).has_value();
+    return true;
+}
+
+}  // namespace
+
+bool drop_old_versions(Connection& connection) {
+    if (!connection.script("SET statement_timeout TO 0", look_wait)) return false;
+    bool const dropped = vacuum_all(connection);
+    bool const limited = connection.script("SET statement_timeout TO '10s'", look_wait).has_value();
+    return dropped && limited;
 }
 
 }  // namespace dormouse::store::postgres
