@@ -132,6 +132,16 @@ class Following(Cli):
         wait_for(found, what='jq')
         return found()
 
+    def endless(self):
+        """A command whose jq computes without end, and that jq."""
+        process = self.follow('watch', '--jq', 'last(range(1e18))')
+        self.asleep()
+        return process, self.jq_of(process)
+
+    def expect_ended(self, jq):
+        for one in jq:
+            wait_for(lambda one=one: ended(one), what='the end of jq')
+
     def test_each_object_is_filtered_when_it_comes(self):
         process = self.follow('watch', '--jq', '[.tool, .status] | join(" ")')
         _, _, call = self.asleep()
@@ -141,27 +151,20 @@ class Following(Cli):
         self.assertEqual(process.stdout.readline(), 'deploy completed\n')
         process.send_signal(signal.SIGINT)
         self.assertIn(process.wait(20), (DONE, INTERRUPTED))
-        for one in jq:
-            wait_for(lambda one=one: ended(one), what='the end of jq')
+        self.expect_ended(jq)
 
     def test_jq_does_not_outlive_a_command_that_is_killed(self):
-        process = self.follow('watch', '--jq', 'last(range(1e18))')
-        self.asleep()
-        jq = self.jq_of(process)
+        process, jq = self.endless()
         process.kill()
         process.wait()
-        for one in jq:
-            wait_for(lambda one=one: ended(one), what='the end of jq')
+        self.expect_ended(jq)
 
     def test_interrupt_ends_a_filter_that_does_not_end(self):
-        process = self.follow('watch', '--jq', 'last(range(1e18))')
-        self.asleep()
-        jq = self.jq_of(process)
+        process, jq = self.endless()
         wait_for(lambda: handles_interrupts(process.pid), what='the handler of Ctrl-C')
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(20), INTERRUPTED)
-        for one in jq:
-            wait_for(lambda one=one: ended(one), what='the end of jq')
+        self.expect_ended(jq)
 
     def test_closed_output_ends_both(self):
         process = self.follow('watch', '--jq', '.tool')
@@ -171,8 +174,13 @@ class Following(Cli):
         process.stdout.close()
         self.asleep('deploy B')
         process.wait(20)
-        for one in jq:
-            wait_for(lambda one=one: ended(one), what='the end of jq')
+        self.expect_ended(jq)
+
+
+    def test_longest_filter(self):
+        done = run('sessions', '--jq', '.' + ' ' * 100_000, *self.where())
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn('must be at most 100000 bytes', done.stderr)
 
 
 class OnATerminal(Cli):

@@ -109,6 +109,17 @@ class ToADirectory(Copying):
         checked = run('verify', '--backup', self.to)
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
+    def test_copy_that_holds_is_copied_once_it_is_released(self):
+        self.serve()
+        self.copied()
+        self.server.kill()
+        self.restore()
+        held = self.serve(directory=self.folder / 'restored', to=str(self.folder / 'other'))
+        self.failure(held, 'dormouse release')
+        self.assertEqual(held.post('/api/release').status, 200)
+        self.copied()
+        self.assertIsNone(held.get('/api/doctor')['copy']['why'])
+
     def test_increment_writes_what_changed_and_not_the_database(self):
         server = self.serve()
         server.create('deploy A ' + os.urandom(600_000).hex())

@@ -376,6 +376,23 @@ class OfTasks(Redacting):
         self.assertEqual(self.redact(parent, taskID=task['taskID']).json, done.json)
         self.clean(parent, task['sessionID'])
 
+    def test_forks_of_both_sides_go_at_once_or_nothing_does(self):
+        parent = self.server.create(f'background {SECRET}')['id']
+        self.server.at_rest(parent)
+        (task,) = self.server.items(f'/api/sessions/{parent}/tasks')
+        self.assertStatus(self.server.get(f'/api/tasks/{task["taskID"]}/output?wait=30'), 200)
+        self.server.at_rest(parent)
+        forks = [self.assertStatus(self.server.post(f'/api/sessions/{session}/fork', {}), 201)['id']
+                 for session in (parent, task['sessionID'])]
+        self.clear(task)
+        self.assertProblem(self.redact(parent, taskID=task['taskID']), 409, 'wrong_state')
+        done = self.assertStatus(self.redact(parent, taskID=task['taskID'], forks=True), 200)
+        self.assertEqual({c['sessionID'] for c in done['copies']}, {task['sessionID'], *forks})
+        calls = [part for message in self.server.messages(forks[0]) for part in message['parts']
+                 if part['type'] == 'tool']
+        self.assertNotIn(SECRET, json.dumps(calls))
+        self.assertNotIn(SECRET, json.dumps(self.server.messages(forks[1])))
+
     def test_childs_message_goes_in_the_parent(self):
         parent = self.server.create()['id']
         task = self.ended(parent)
@@ -484,6 +501,18 @@ class CommandLine(Redacting):
         (audited,) = self.server.items('/api/audit?type=redacted')
         self.assertEqual(audited['line']['messageID'], message)
         self.assertEqual(audited['line']['reason'], 'a key')
+
+
+    def test_several_messages_are_removed_or_none(self):
+        session = self.server.create(f'the key is {SECRET}')['id']
+        messages = [m['id'] for m in self.server.messages(session)]
+        refused = self.redact_by_command(session, *messages, f'{messages[0]}9', '--yes')
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(SECRET, json.dumps(self.server.messages(session)[0]))
+        done = self.redact_by_command(session, *messages, '--yes')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(SECRET.encode(), self.answers(session, []))
+        self.assertEqual(len(self.server.items('/api/audit?type=redacted')), len(messages))
 
 
 class Crashes(Redacting):

@@ -196,15 +196,19 @@ Result<std::unique_ptr<archive::Archive>> open_known(std::string const& director
 }
 
 // Encrypted contents are written as plain files only with --plain.
-Result<void> check_encryption(cli::ArchiveOptions const& options) {
-    if (options.key_env.empty() || options.plain || options.dry_run) return {};
+Result<void> check_encryption(cli::ArchiveOptions const& options, PlainStore const& store) {
+    if (!store.encrypted || options.plain || options.dry_run) return {};
     return fail(Code::wrong_state,
                 "the store is encrypted, and the files of an archive are not: nothing was written. "
                 "Pass --plain to write them so, to a disk that you trust as the store's");
 }
 
 Result<Report> run(cli::ArchiveOptions const& options) {
-    if (auto may = check_encryption(options); !may) return std::unexpected(std::move(may.error()));
+    auto const view = open_view(options.data, options.store, options.key_env);
+    if (!view) return std::unexpected(view.error());
+    if (auto may = check_encryption(options, *view); !may)
+        return std::unexpected(std::move(may.error()));
+    port::Store& store = *view->store;
     std::optional<archive::Writer> writer;
     if (!options.dry_run) {
         auto opened = archive::Writer::open(options.directory);
@@ -213,13 +217,11 @@ Result<Report> run(cli::ArchiveOptions const& options) {
     }
     auto known = open_known(options.directory);
     if (!known) return std::unexpected(std::move(known.error()));
-    auto const store = open_view(options.data, options.store, options.key_env);
-    if (!store) return std::unexpected(store.error());
-    auto const groups = groups_of(**store, options);
+    auto const groups = groups_of(store, options);
     if (!groups) return std::unexpected(groups.error());
-    auto const exported = runner::SessionExport::open(**store);
+    auto const exported = runner::SessionExport::open(store);
     if (!exported) return std::unexpected(exported.error());
-    Archiving archiving(**store, *exported, options, *std::move(known));
+    Archiving archiving(store, *exported, options, *std::move(known));
     return archiving.run(writer ? &*writer : nullptr, *groups);
 }
 

@@ -87,10 +87,16 @@ Copies::Copies(CopyPlan plan, config::Config const& config, std::string const& d
 
 void Copies::attach_to(serve::ServingSettings& settings) {
     if (!copier_) return;
-    settings.copy = [this] { return std::optional(copier_->status()); };
+    settings.copy = [this] {
+        auto out = copier_->status();
+        if (!started_)
+            out.why = "nothing is copied while this copy of the directory holds (dormouse release)";
+        return std::optional(std::move(out));
+    };
 }
 
 void Copies::start() {
+    started_ = true;
     if (copier_) copier_->start();
 }
 

@@ -40,6 +40,7 @@ public:
 
 private:
     std::atomic<bool> stop_ = false;
+    bool started_ = false;
     io::SystemEntropy entropy_;
     CopyPlan const plan_;
     std::unique_ptr<backup::Copier> copier_;  // null: nothing is copied

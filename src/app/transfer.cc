@@ -77,7 +77,7 @@ Result<Target> open_database(cli::ImportOptions const& options) {
     auto* const store = opened->get();
     auto readable = decrypted(std::move(opened), options.key_env);
     if (!readable) return std::unexpected(std::move(readable.error()));
-    Target out{*std::move(readable), {}};
+    Target out{std::move(readable->store), {}};
     out.guard.hold = [store] { return store->hold(why_it_holds()); };
     if (options.start) out.guard.hold = started_anyway;
     out.guard.outlive = [](Epoch) {
@@ -96,7 +96,7 @@ Result<Target> open_directory(cli::ImportOptions const& options) {
     auto* const store = opened->get();
     auto readable = decrypted(std::move(opened), options.key_env);
     if (!readable) return std::unexpected(std::move(readable.error()));
-    Target out{*std::move(readable), {}};
+    Target out{std::move(readable->store), {}};
     out.guard.outlive = [store](Epoch epoch) { return store->raise_epoch(epoch); };
     out.guard.hold = [place = options.data]() -> Result<void> {
         if (store::sqlite::is_held(place)) return {};
@@ -203,11 +203,11 @@ std::string user_name() {
 
 int export_sessions(cli::ExportOptions const& options) {
     if (!options.archive.empty()) return export_archived(options);
-    auto const store = open_view(options.data, options.store, options.key_env);
-    if (!store) return complain("export", store.error());
+    auto const view = open_view(options.data, options.store, options.key_env);
+    if (!view) return complain("export", view.error());
     runner::ExportChoice const choice{options.project, options.sessions, release(),
                                       io::SystemClock().now()};
-    auto const report = runner::export_sessions(**store, choice, print_line);
+    auto const report = runner::export_sessions(*view->store, choice, print_line);
     if (!report) return complain("export", report.error());
     if (std::fflush(stdout) != 0) return complain("export", not_written(errno));
     for (std::string const& one : report->left_out)

@@ -11,9 +11,8 @@ Result<void> check_database_flag(std::string const& url) {
     return fail(Code::bad_value, "--store: name a postgres:// URL, or pass --data DIR");
 }
 
-Result<std::shared_ptr<port::Store>> open_view(std::string const& data,
-                                               std::optional<std::string> const& store,
-                                               std::string const& key_env) {
+Result<PlainStore> open_view(std::string const& data, std::optional<std::string> const& store,
+                             std::string const& key_env) {
     if (!store) return decrypted(store::SqliteStore::open_view(data), key_env);
     if (auto right = check_database_flag(*store); !right)
         return std::unexpected(std::move(right.error()));

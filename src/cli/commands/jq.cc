@@ -28,6 +28,7 @@ constexpr std::size_t line_max = std::size_t{1}
                                  << 20U;  // of a terminal; a longer one is cut in two
 
 constexpr int interrupt_grace_ms = 1'000;
+constexpr std::size_t filter_bytes_max = 100'000;  // Linux takes words of at most 128 KiB
 
 struct Pipe {
     io::Fd read;
@@ -123,6 +124,9 @@ void print_escaped(int from, int terminal) {
 }  // namespace
 
 Outcome<std::unique_ptr<Jq>> Jq::start(std::string const& filter) {
+    if (filter.size() > filter_bytes_max)
+        return failure(status::usage, "--jq: the filter must be at most 100000 bytes",
+                       "Put it into a file: dormouse ... --json | jq -f FILE.");
     if (auto const accepted = check(filter); !accepted) return std::unexpected(accepted.error());
     bool const terminal = isatty(STDOUT_FILENO) != 0;
     auto input = new_pipe();

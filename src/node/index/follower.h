@@ -39,7 +39,7 @@ public:
 
     static constexpr Duration gather{50};         // appends that come in this time are one batch
     static constexpr Duration look_every{5'000};  // without a call of appended()
-    // Flushing takes at most one part in so many of the time, on a slow disk too.
+    // A pause of so many times its duration follows a flush, on a slow disk too.
     static constexpr int flush_share = 20;
     static constexpr Duration retry_min{1'000};
     static constexpr Duration retry_max{30'000};

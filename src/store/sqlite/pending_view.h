@@ -1,10 +1,13 @@
 #pragma once
-// A step of migrations(): pending calls for SQL, when frames have a short form (short_form.h).
+// The SQL view of pending calls, a step of migrations(). It reads frames with and without the short
+// form (short_form.h). Files of earlier releases have a view that reads only the latter.
 
 namespace dormouse::store::sqlite {
 
-inline constexpr char const* pending_calls_of_short_forms = R"sql(
-DROP VIEW pending_tool_calls;
+// Columns without stored data are NULL. A call's input is in the model's reply that asked for it:
+// the last reply before the pause that names the call.
+inline constexpr char const* pending_calls = R"sql(
+DROP VIEW IF EXISTS pending_tool_calls;
 CREATE VIEW pending_tool_calls AS
 SELECT
   coalesce(json_extract(opened, opened_at || '[2].pendingID'),

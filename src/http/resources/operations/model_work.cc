@@ -10,13 +10,13 @@ using namespace dormouse::session;
 
 void ModelWork::note(State const& state, Event const& event) {
     if (std::holds_alternative<ModelRequested>(event.body)) {
-        begin(state.id, event.at, false);
+        begin(state.id, event.at, Asked::model);
     } else if (std::holds_alternative<AgentPrompted>(event.body)) {
-        begin(state.id, event.at, true);
+        begin(state.id, event.at, Asked::external_agent);
     } else if (auto const* const model = std::get_if<ModelReplied>(&event.body)) {
-        replied(state, event.at, false, model->usage);
-    } else if (auto const* const program = std::get_if<AgentReplied>(&event.body)) {
-        replied(state, event.at, true, program->usage);
+        replied(state, event.at, Asked::model, model->usage);
+    } else if (auto const* const agent = std::get_if<AgentReplied>(&event.body)) {
+        replied(state, event.at, Asked::external_agent, agent->usage);
     } else if (auto const* const refused = std::get_if<ModelFailed>(&event.body)) {
         ended(state, event.at, refused->error.code);
     } else if (auto const* const gone = std::get_if<AgentDetached>(&event.body)) {
@@ -27,11 +27,11 @@ void ModelWork::note(State const& state, Event const& event) {
 }
 
 // A request that another one follows was lost with the process that made it.
-void ModelWork::begin(SessionId session, Time since, bool of_program) {
+void ModelWork::begin(SessionId session, Time since, Asked asked) {
     (void)end(session);
     if (open_.size() >= open_max) (void)end(order_.front());
     order_.push_back(session);
-    open_.emplace(session, Open{since, of_program, std::prev(order_.end())});
+    open_.emplace(session, Open{since, asked, std::prev(order_.end())});
 }
 
 // nullopt: another process began it.
@@ -45,28 +45,27 @@ std::optional<ModelWork::Open> ModelWork::end(SessionId session) {
 }
 
 // The model that an external agent uses is unknown.
-ModelWork::Whom ModelWork::whom(State const& state, bool of_program) const {
-    if (of_program) return {"invoke_agent", {}};
+ModelWork::Whom ModelWork::whom(State const& state, Asked asked) const {
+    if (asked == Asked::external_agent) return {"invoke_agent", {}};
     return {"chat", name_of(state.agent)};
 }
 
-void ModelWork::replied(State const& state, Time at, bool of_program, Usage const& usage) {
-    Whom const asked = whom(state, of_program);
-    spent(asked, "input", usage.input_tokens);
-    spent(asked, "output", usage.output_tokens);
+void ModelWork::replied(State const& state, Time at, Asked asked, Usage const& usage) {
+    Whom const who = whom(state, asked);
+    spent(who, "input", usage.input_tokens);
+    spent(who, "output", usage.output_tokens);
     ended(state, at, "");
 }
 
 void ModelWork::ended(State const& state, Time at, std::string_view why) {
     auto const open = end(state.id);
     if (!open) return;
-    Whom const asked = whom(state, open->of_program);
+    Whom const who = whom(state, open->asked);
     Duration const took = std::max(Duration(0), at - open->since);
-    seconds_.observe(static_cast<double>(took.count()) / 1'000,
-                     {{"operation", asked.operation},
-                      {"provider", asked.name.provider},
-                      {"request_model", asked.name.model},
-                      {"error_type", why}});
+    seconds_.observe(static_cast<double>(took.count()) / 1'000, {{"operation", who.operation},
+                                                                 {"provider", who.name.provider},
+                                                                 {"request_model", who.name.model},
+                                                                 {"error_type", why}});
 }
 
 // 0: the reply does not say it.

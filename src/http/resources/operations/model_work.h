@@ -7,6 +7,7 @@
 #include "session/state.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -34,9 +35,10 @@ public:
     static constexpr std::size_t open_max = 16'384;  // requests; the oldest is forgotten
 
 private:
+    enum class Asked : std::uint8_t { model, external_agent };
     struct Open {
         Time since{};
-        bool of_program = false;
+        Asked asked = Asked::model;
         std::list<SessionId>::iterator place;
     };
     // The labels of a request.
@@ -45,11 +47,10 @@ private:
         Name name;
     };
 
-    void begin(SessionId session, Time since, bool of_program);
+    void begin(SessionId session, Time since, Asked asked);
     [[nodiscard]] std::optional<Open> end(SessionId session);
-    [[nodiscard]] Whom whom(session::State const& state, bool of_program) const;
-    void replied(session::State const& state, Time at, bool of_program,
-                 session::Usage const& usage);
+    [[nodiscard]] Whom whom(session::State const& state, Asked asked) const;
+    void replied(session::State const& state, Time at, Asked asked, session::Usage const& usage);
     // `why`: empty if it did not fail. Without a request: nothing.
     void ended(session::State const& state, Time at, std::string_view why);
     void spent(Whom const& whom, std::string_view type, std::int64_t tokens);

@@ -15,10 +15,9 @@ template <>
 inline constexpr auto rows<runner::RedactionCopy> = object(
     "RedactionCopy", "Another session that has it.",
     field("sessionID", &runner::RedactionCopy::session),
-    field(
-        "why", [](runner::RedactionCopy const& copy) { return copy.why; },
-        "mail: the other side of it; task: the other side of a task; fork: the beginning of a "
-        "fork, or what was forked."),
+    field("why", &runner::RedactionCopy::why,
+          "mail: the other side of it; task: the other side of a task; fork: the beginning of a "
+          "fork, or what was forked."),
     field(
         "item", [](runner::RedactionCopy const& copy) { return copy.item; }, "Its id there."),
     field(

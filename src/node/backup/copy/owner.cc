@@ -65,7 +65,7 @@ Owner::Owner(std::filesystem::path directory, std::string target, port::Entropy&
       entropy_(entropy),
       start_(random_text(entropy)) {}
 
-Result<std::string> Owner::identity() {
+Result<std::string> Owner::load_or_create_identity() {
     auto const path = directory_ / identity_file;
     auto text = read_file(path, owner_bytes_max);
     if (text && text->ends_with('\n')) text->pop_back();
@@ -81,7 +81,7 @@ Result<std::string> Owner::identity() {
 }
 
 Result<void> Owner::take(Depot& depot, Time now) {
-    auto id = identity();
+    auto id = load_or_create_identity();
     if (!id) return std::unexpected(std::move(id.error()));
     auto const holder = holder_of(depot, target_);
     if (!holder) return std::unexpected(holder.error());

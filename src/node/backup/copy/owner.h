@@ -28,7 +28,7 @@ public:
 private:
     // The identity of the data directory: what is in its file copy.id, which is made if it is
     // missing. Backups and restored directories do not have it.
-    [[nodiscard]] Result<std::string> identity();
+    [[nodiscard]] Result<std::string> load_or_create_identity();
 
     std::filesystem::path const directory_;
     std::string const target_;

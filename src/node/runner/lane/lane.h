@@ -282,12 +282,12 @@ private:
     static constexpr std::size_t recent_max = 512;  // plus an eighth, so that few appends trim it
     // as weighed by weight_of()
     static constexpr std::size_t recent_bytes_max = std::size_t{2} << 20;
-    // So often the same requests are decided again because other appends came first; after some of
-    // these attempts the lane waits before the next one.
+    // Attempts to append the same requests while other processes append first. The first
+    // `moved_at_once` follow each other at once; the lane waits before each later one.
     static constexpr std::uint32_t moved_max = 64;
     static constexpr std::uint32_t moved_at_once = 8;
-    // After so many attempts others append all the time. Then this lane leaves them time before it
-    // decides what waits, so many turns long.
+    // A session is contested after this many attempts. For the next `turns_shared` turns the lane
+    // waits before it appends, because a process that must read first would always come too late.
     static constexpr std::uint32_t contested_from = 2;
     static constexpr std::uint32_t turns_shared = 32;
 
@@ -305,7 +305,7 @@ private:
     bool abandoned_ = false;               // the host is gone
     std::vector<Decided> leaving_;         // what waits for the append in progress
     std::uint32_t moved_ = 0;              // how often the same requests met a moved head
-    std::uint32_t shared_turns_ = 0;       // before each of these, others get time to append
+    std::uint32_t shared_turns_ = 0;       // turns left before which the lane waits
     std::set<session::EffectId> running_;  // effects started by this process
     // The newest frame that memory had when it was dropped; the store must still have it.
     port::NewestFrame known_{};

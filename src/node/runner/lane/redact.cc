@@ -1,5 +1,6 @@
 #include "runner/lane/redact.h"
 
+#include "base/enum_words.h"
 #include "runner/lane/redact_copies.h"
 
 #include <algorithm>
@@ -41,10 +42,13 @@ RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root) {
 struct Redactor::Job {
     // A session and what is removed there.
     struct Part {
-        RedactionCopy what;
+        SessionId session;
+        std::optional<RedactionCopy> copy;  // nullopt: it is what was asked for
         RedactionAsk ask;
         std::optional<RedactionPlan> plan = {};  // nullopt: it does not exist
         int plans = 0;
+
+        [[nodiscard]] bool is_fork() const { return copy && copy->why == CopyKind::fork; }
     };
     RedactionAsk ask;
     Asker asker;
@@ -52,12 +56,13 @@ struct Redactor::Job {
     std::vector<Part> parts;  // the first is what was asked for; it is removed last
     std::optional<CopySearch> copies = {};
 
-    [[nodiscard]] SessionId session() const { return parts.front().what.session; }
+    [[nodiscard]] SessionId session() const { return parts.front().session; }
     [[nodiscard]] bool has(RedactionCopy const& copy) const {
         return std::ranges::any_of(parts, [&](Part const& part) {
-            bool const fork = part.what.why == "fork", both = fork == (copy.why == "fork");
-            bool const same = !fork || part.what.item == copy.item;
-            return part.what.session == copy.session && both && same;
+            if (part.session != copy.session) return false;
+            // A session is the other side of mail or a task once; of forks each message counts.
+            if (copy.why != CopyKind::fork) return !part.is_fork();
+            return part.is_fork() && part.copy->item == copy.item;
         });
     }
     [[nodiscard]] bool may(std::string const& project) const {
@@ -65,14 +70,14 @@ struct Redactor::Job {
         return projects.empty() || std::ranges::find(projects, project) != projects.end();
     }
     void add(RedactionCopy const& copy) {
-        if (!has(copy)) parts.push_back({copy, ask_for(copy, ask)});
+        if (!has(copy)) parts.push_back({copy.session, copy, ask_for(copy, ask)});
     }
     // What forks hold of all parts. Ids that imports gave are those of the first session only.
     [[nodiscard]] CopySearch search_of_forks() const {
         CopySearch out{session(), parts.front().plan->in_forks, {}, asker.rights.projects};
         for (Part const& part : parts) {
-            if (&part == &parts.front() || !part.plan) continue;
-            out.known.insert(part.what.session);
+            if (!part.copy || !part.plan) continue;
+            out.known.insert(part.session);
             for (std::string const& id : part.plan->in_forks)
                 if (parse_numbered("msg_", id)) out.ids.push_back(id);
         }
@@ -81,9 +86,8 @@ struct Redactor::Job {
     // What mail or a task says is found by links that a redaction removes. So forks of it go with
     // it, or never: a later request would not find them.
     [[nodiscard]] std::optional<Error> forks_left_behind() const {
-        bool const linked = std::ranges::any_of(parts, [](Part const& part) {
-            return part.what.why == "mail" || part.what.why == "task";
-        });
+        bool const linked = std::ranges::any_of(
+            parts, [](Part const& part) { return part.copy && !part.is_fork(); });
         if (!linked || ask.forks || copies->found.empty()) return std::nullopt;
         RedactionCopy const& fork = copies->found.front();
         return Error{Code::wrong_state,
@@ -95,8 +99,8 @@ struct Redactor::Job {
     void finish() {
         RedactionReport report = std::move(parts.front().plan->report);
         for (Part const& part : parts) {
-            if (&part == &parts.front() || !part.plan) continue;
-            report.copies.push_back(part.what);
+            if (!part.copy || !part.plan) continue;
+            report.copies.push_back(*part.copy);
             report.copies.back().seq = part.plan->report.seq;
         }
         if (!ask.forks && copies)
@@ -108,7 +112,7 @@ struct Redactor::Job {
 void Redactor::redact(SessionId session, RedactionAsk ask, Asker asker, Done done) {
     asker.idem_key.clear();  // a repeat finds the event
     auto const job = std::make_shared<Job>(Job{ask, std::move(asker), std::move(done), {}});
-    job->parts.push_back({{session, "", ask.item}, std::move(ask)});
+    job->parts.push_back({session, std::nullopt, std::move(ask)});
     plan(job, 0);
 }
 
@@ -122,21 +126,19 @@ void Redactor::plan(JobPtr const& job, std::size_t i) {
 void Redactor::ask_plan(JobPtr const& job, std::size_t i,
                         port::Fn<void(Result<RedactionPlan>)> then) {
     Job::Part const& part = job->parts[i];
-    auto make = [session = part.what.session, ask = part.ask, by = job->asker.by,
-                 now = runner_.now()](port::Store& store) {
-        return plan_redaction(store, session, ask, by, now);
-    };
+    auto make = [session = part.session, ask = part.ask, by = job->asker.by, now = runner_.now()](
+                    port::Store& store) { return plan_redaction(store, session, ask, by, now); };
     port::ask(journal_, std::move(make), scope_.guard(std::move(then)));
 }
 
 void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> plan) {
     if (!plan && (i == 0 || !is_gone(plan.error()))) return job->fail(std::move(plan.error()));
-    bool const fork = job->parts[i].what.why == "fork";
+    Job::Part const& part = job->parts[i];
     if (plan && i > 0 && !job->may(plan->project)) {
-        if (!fork)
+        if (!part.is_fork())
             return job->fail(
                 {Code::forbidden, "A session of another project has it, too (" +
-                                      job->parts[i].what.why +
+                                      std::string(word_of(part.copy->why)) +
                                       "): use a token that may operate both projects."});
         plan = std::unexpected(Error{Code::not_found, ""});
     }
@@ -186,8 +188,7 @@ void Redactor::apply(JobPtr const& job, std::size_t left) {
         if (!answer && !outdated) return job->fail(answer.error());
         again(job, i);
     });
-    runner_.command(part.what.session, *std::move(part.plan->command), job->asker,
-                    std::move(applied));
+    runner_.command(part.session, *std::move(part.plan->command), job->asker, std::move(applied));
 }
 
 // Once it is done, it is planned again: the answer is read from the event.

@@ -6,6 +6,7 @@
 #include "runner/runner.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,10 +25,16 @@ struct RedactionAsk {
     bool forks = false;  // the copies in forks, and in what the session was forked from, go, too
 };
 
+enum class CopyKind : std::uint8_t {
+    mail,  // the other side of it
+    task,  // the other side of a task
+    fork   // the beginning of a fork, or what was forked
+};
+
 // Another session that holds it.
 struct RedactionCopy {
     SessionId session;
-    std::string why;   // "mail", "task" or "fork"
+    CopyKind why = CopyKind::mail;
     std::string item;  // its name there
     Seq seq = 0;       // of the redacted event there; 0: nothing was removed
     friend bool operator==(RedactionCopy const&, RedactionCopy const&) = default;

@@ -38,7 +38,8 @@ void take_own(CopySearch& search, SessionId session) {
     if (session == search.root || search.known.contains(session)) return;
     for (std::string const& id : search.ids) {
         auto const origin = parse_numbered("msg_", id);
-        if (origin && origin->session == session) search.found.push_back({session, "fork", id});
+        if (origin && origin->session == session)
+            search.found.push_back({session, CopyKind::fork, id});
     }
 }
 
@@ -61,7 +62,7 @@ void take(CopySearch& search, SessionId session, Forked const& begin) {
         bool const unique = parse_numbered("msg_", id).has_value();
         if (!unique && !in_tree) continue;
         if (wire::copied_message(begin.messages, id).exists())
-            search.found.push_back({session, "fork", id});
+            search.found.push_back({session, CopyKind::fork, id});
     }
 }
 

@@ -316,13 +316,13 @@ std::vector<RedactionCopy> Survey::elsewhere() const {
     std::vector<RedactionCopy> out;
     for (auto const& [id, holders] : mails_) {
         for (SessionId const& session : holders)
-            if (session != state_.id) out.push_back({session, "mail", text(id)});
+            if (session != state_.id) out.push_back({session, CopyKind::mail, text(id)});
     }
     for (auto const& [task, child] : children_)
-        out.push_back({child, "task", task_id(state_.id, task)});
+        out.push_back({child, CopyKind::task, task_id(state_.id, task)});
     if (of_run_)
-        out.push_back(
-            {state_.parent->session, "task", task_id(state_.parent->session, state_.parent->task)});
+        out.push_back({state_.parent->session, CopyKind::task,
+                       task_id(state_.parent->session, state_.parent->task)});
     return out;
 }
 
