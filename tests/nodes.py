@@ -111,6 +111,28 @@ class Nodes(Database):
         self.assertEqual(self.answers(self.b, made['secret']), 401)
         wait_for(lambda: self.answers(self.a, made['secret']) == 401, SOON_S, 'refused by A')
 
+    def test_audit_has_the_lines_of_all_servers_by_their_time(self):
+        made = []
+        for n, server in enumerate((self.a, self.b, self.a, self.b)):
+            made.append(f't{n}')
+            self.assertEqual(server.post('/api/tokens', {'name': made[-1], 'role': 'read'}).status,
+                             201)
+        for server in (self.a, self.b):
+            page = server.get('/api/audit?type=token_created')
+            self.assertTrue(page['verified'])
+            self.assertIsNone(page['next'])
+            lines = [one['line'].get('name') for one in page['items']]
+            self.assertEqual([name for name in lines if name in made], made[::-1])
+        found, cursor = [], ''
+        while cursor is not None:
+            page = self.a.get('/api/audit?limit=1' + cursor)
+            found += [one['hash'] for one in page['items']]
+            cursor = page['next'] and '&cursor=' + page['next']
+        self.assertEqual(found, [one['hash'] for one in self.a.items('/api/audit?limit=200')])
+        self.assertEqual(len({one['n'] >> 48 for one in self.a.items('/api/audit?limit=200')}), 2)
+        for bad in ('1.', '5.3', '2.2', 'x.1'):
+            self.assertEqual(self.a.get('/api/audit?cursor=' + bad).status, 400, bad)
+
     def test_sign_in_link_works_once(self):
         link = self.a.post('/api/links', {'name': 'alice', 'role': 'answer'})
         code = link['url'].split('#')[1]

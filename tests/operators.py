@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What operators see of the server: the audit, nodes, starts, the effective configuration."""
+import json
 import pathlib
 
 from dormouse import Case, Client, main, run
@@ -82,6 +83,42 @@ class Operators(Case):
         self.assertFalse(page['verified'])
         self.assertEqual([one['n'] for one in page['items'] if not one['verified']], [1])
         self.rename('other', 'first')
+
+    def audit(self, *words):
+        return run('audit', *words, '--server', f'http://127.0.0.1:{self.server.port}',
+                   '--data', self.server.directory)
+
+    def test_command_lists_and_filters(self):
+        session = self.server.create('deploy A')['id']
+        self.server.result(self.server.open_calls(session)[0]['id'], 'live')
+        self.client('read')
+        done = self.audit()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'LINE +WHEN +WHO +WHAT')
+        self.assertIn('token_created', done.stdout)
+        done = self.audit('-s', session, '--type', 'submitted', '--json')
+        (one,) = json.loads(done.stdout)['items']
+        self.assertEqual((one['sessionID'], one['type']), (session, 'submitted'))
+        self.assertIn('no line', self.audit('--by', 'nobody').stdout)
+        self.assertEqual(self.audit('--verify', '--by', 'x').returncode, 2)
+
+    def test_command_verifies_all_pages_and_names_a_changed_line(self):
+        for n in range(210):
+            self.server.post('/api/tokens', {'name': f't{n}', 'role': 'read'})
+        newest = self.get('/api/audit')['items'][0]
+        done = self.audit('--verify')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f'{newest["n"]} lines verified', done.stdout)
+        self.assertIn(newest['hash'], done.stdout)
+        change = """UPDATE audit SET line = replace(line, '"{0}"', '"{1}"')
+            WHERE line LIKE '%"{0}"%'"""
+        self.server.while_down(change.format('t5', 'nobody'))
+        (changed,) = [one['n'] for one in self.server.items('/api/audit?limit=200')
+                      if one['verified'] is False]
+        done = self.audit('--verify')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f'line {changed} ', done.stderr)
+        self.server.while_down(change.format('nobody', 't5'))
 
     def rename(self, old, new):
         """Changes a name in the first line, behind the server's back."""

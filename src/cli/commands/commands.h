@@ -92,6 +92,7 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, TimelineArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, PendingArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, DeliveriesArgs const& args);
+[[nodiscard]] Outcome<int> execute(Context const& context, AuditArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, WatchArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, TasksArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, AgentsArgs const& args);

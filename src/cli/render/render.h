@@ -82,6 +82,8 @@ private:
                                         std::size_t terminal = 0, std::size_t first = 0);
 [[nodiscard]] std::string deliveries_table(json::View items, Time now, Style style,
                                            std::size_t terminal = 0);
+[[nodiscard]] std::string audit_table(json::View items, Time now, Style style,
+                                      std::size_t terminal = 0);
 [[nodiscard]] std::string tasks_table(json::View items, Style style, std::size_t terminal = 0);
 [[nodiscard]] std::string agents_table(json::View items, Style style, std::size_t terminal = 0);
 // Lists the arguments of a tool by its schema: "target, branch?".

@@ -198,6 +198,24 @@ std::string deliveries_table(json::View items, Time now, Style style, std::size_
     return table.empty() ? "nothing was sent\n" : table.text(style, terminal);
 }
 
+std::string audit_table(json::View items, Time now, Style style, std::size_t terminal) {
+    Table table({"LINE",
+                 "WHEN",
+                 {"WHO", Narrow::words},
+                 {"WHAT", Narrow::words},
+                 {"SESSION", Narrow::id},
+                 {"CALL", Narrow::id}});
+    auto const or_dash = [](json::View value) { return value.is_null() ? "-" : plain(value); };
+    items.elements([&](json::View one) {
+        bool const changed = !one["verified"].boolean_or(true);
+        table.add({plain(one["n"]) + (changed ? " CHANGED" : ""), ago(one["at"].integer_or(0), now),
+                   one["by"].is_null() ? "the server" : plain(one["by"]), plain(one["type"]),
+                   or_dash(one["sessionID"]), or_dash(one["pendingID"])},
+                  changed ? Paint::red : Paint::plain);
+    });
+    return table.empty() ? "no line of the audit matches\n" : table.text(style, terminal);
+}
+
 std::string tool_arguments(json::View tool) {
     auto const schema = tool["inputSchema"];
     std::string out;

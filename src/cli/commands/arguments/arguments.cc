@@ -106,7 +106,7 @@ void Grammar::group_commands() {
          "pending watch approve deny answer ask reassign claim cancel rules hook"},
         {"Results from elsewhere", "result error progress trigger listen deliveries"},
         {"Mail between agents", "mail sent inbox release"},
-        {"Look into it", "status timeline explain doctor"},
+        {"Look into it", "status timeline explain doctor audit"},
         {"Servers and who may call", "login context token link"},
         {"Data",
          "backup restore verify retention redact import export archive compact upgrade rekey"},
@@ -208,6 +208,7 @@ void Grammar::add_checks() {
     add("reload", "Apply the changed configuration to the running server", "dormouse reload",
         std::make_shared<ReloadArgs>());
     add_retention();
+    add_audit();
     auto const deliveries = std::make_shared<DeliveriesArgs>();
     auto* const s = add("deliveries", "Outgoing deliveries: webhooks and notifications",
                         "dormouse deliveries --state dead", deliveries);

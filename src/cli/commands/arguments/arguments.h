@@ -250,6 +250,14 @@ struct DeliveriesArgs {
     std::string retry = {};
     std::string forget = {};
 };
+// Lists lines of the audit; with `verify`, compares all of them.
+struct AuditArgs {
+    std::string session = {};
+    std::string by = {};
+    std::string type = {};
+    int limit = 50;
+    bool verify = false;
+};
 // Sends a signed sample of a source's webhook. One of call and body is set, except on a terminal.
 struct TriggerArgs {
     std::string source = {};
@@ -401,15 +409,17 @@ struct BenchArgs {
     int history = 0;                   // bytes of text that each session has before it pauses
 };
 
-using Command = std::variant<
-    ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs, WatchArgs,
-    AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs, AskArgs, ReassignArgs,
-    CancelArgs, MoveArgs, RelocateArgs, DeleteArgs, ForkArgs, ExplainArgs, ArtifactArgs, DoctorArgs,
-    VerifyArgs, ManArgs, CompletionArgs, CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs,
-    BenchArgs, DeliveriesArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs, AliasArgs,
-    AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs, RulesArgs, HookArgs,
-    BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs, CompactArgs, TriggerArgs, ListenArgs,
-    LoginArgs, ContextArgs, DevArgs, ReloadArgs, RedactArgs, UpgradeArgs, ArchiveArgs, RekeyArgs>;
+using Command =
+    std::variant<ServeArgs, DemoArgs, PromptArgs, SessionsArgs, ShowArgs, TailArgs, PendingArgs,
+                 WatchArgs, AgentsArgs, ToolsArgs, SubmitArgs, DecideArgs, ClaimArgs, AnswerArgs,
+                 AskArgs, ReassignArgs, CancelArgs, MoveArgs, RelocateArgs, DeleteArgs, ForkArgs,
+                 ExplainArgs, ArtifactArgs, DoctorArgs, VerifyArgs, ManArgs, CompletionArgs,
+                 CandidatesArgs, ConfigArgs, TokenArgs, LinkArgs, PathsArgs, BenchArgs,
+                 DeliveriesArgs, AuditArgs, TasksArgs, MailArgs, SentArgs, InboxArgs, ReleaseArgs,
+                 AliasArgs, AcpArgs, McpArgs, ImportArgs, RetentionArgs, AttachArgs, TimelineArgs,
+                 RulesArgs, HookArgs, BackupArgs, RestoreArgs, StatusArgs, InitArgs, ExportArgs,
+                 CompactArgs, TriggerArgs, ListenArgs, LoginArgs, ContextArgs, DevArgs, ReloadArgs,
+                 RedactArgs, UpgradeArgs, ArchiveArgs, RekeyArgs>;
 
 struct Invocation {
     Global global;

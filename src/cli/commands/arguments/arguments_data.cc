@@ -111,6 +111,29 @@ void Grammar::add_rekey() {
     add_key_env(*r, args->key_env)->required();
 }
 
+void Grammar::add_audit() {
+    auto const audit = std::make_shared<AuditArgs>();
+    auto* const a = add("audit", "Who did what, newest first; whether a line was changed",
+                        "dormouse audit --by alice --type submitted\n"
+                        "  dormouse audit --verify",
+                        audit);
+    auto* const session =
+        a->add_option("-s,--session", audit->session, "Only of this session")->type_name("SESSION");
+    auto* const by =
+        a->add_option("--by", audit->by, "Only by this token or person")->type_name("NAME");
+    auto* const type =
+        a->add_option("--type", audit->type, "Only of this type, such as submitted, redacted")
+            ->type_name("TYPE");
+    auto* const limit = a->add_option("--limit", audit->limit, "At most this many")
+                            ->type_name("N")
+                            ->check(CLI::Range(1, 200));
+    a->add_flag("--verify", audit->verify, "Verify the chain of all lines instead")
+        ->excludes(session)
+        ->excludes(by)
+        ->excludes(type)
+        ->excludes(limit);
+}
+
 void Grammar::add_retention() {
     auto const retention = std::make_shared<RetentionArgs>();
     auto* const old =

@@ -51,6 +51,7 @@ private:
     void add_life();
     void add_mail();
     void add_checks();
+    void add_audit();
     void add_retention();
     void add_verify();
     void add_backup();

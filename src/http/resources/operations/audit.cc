@@ -1,17 +1,22 @@
 #include "http/resources/operations/facts_fields.h"
 #include "http/resources/operations/handlers.h"
 
+#include "base/check.h"
 #include "base/text/text.h"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 // GET /api/audit: the lines of the audit, newest first, each compared with the hash of the line
-// before it. A filter reads on until a page is full, and stops after a bounded number of lines.
+// before it in its chain. A filter reads on until a page is full, and stops after a bounded number
+// of lines.
 namespace dormouse::http {
 
 namespace {
 
 constexpr std::uint64_t chunk_lines = 500;   // lines in one read
+constexpr std::size_t chains_max = 256;      // writers of a shared database
 constexpr std::uint64_t lines_max = 20'000;  // in one request
 
 struct AuditFilter {
@@ -24,12 +29,12 @@ struct AuditFilter {
 Result<bool> has_line_after(port::AuditStore& store, std::uint64_t number) {
     auto const rows = store.audit(number, 1);
     if (!rows) return std::unexpected(rows.error());
-    return !rows->empty();
+    return !rows->empty() && port::audit_chain(rows->front().n) == port::audit_chain(number);
 }
 
-// The number of the newest line; 0: there is none.
-Result<std::uint64_t> newest_line(port::AuditStore& store) {
-    std::uint64_t low = 0;  // there are lines up to this one
+// The number of the newest line of the chain whose numbers begin after `base`; `base`: it has none.
+Result<std::uint64_t> newest_line(port::AuditStore& store, std::uint64_t base) {
+    std::uint64_t low = base;  // there are lines up to this one
     std::uint64_t step = 1;
     for (;; step *= 2) {
         auto const more = has_line_after(store, low + step - 1);
@@ -79,46 +84,151 @@ bool audit_fits(AuditFilter const& filter, AuditEntry const& one) {
            (filter.type.empty() || one.type == filter.type);
 }
 
-// Adds the lines (after, until) of `rows`, newest first, until the page is full. Returns the number
-// of the last line that it looked at.
-std::uint64_t add_lines(std::vector<port::AuditRow> const& rows, std::uint64_t after,
-                        std::uint64_t until, AuditFilter const& filter, AuditPage& page) {
-    std::uint64_t last = until;
-    for (std::size_t i = rows.size(); i-- > 0;) {
-        port::AuditRow const& row = rows[i];
-        if (row.n <= after || row.n >= until) continue;
-        auto const verified = check_line(row, i > 0 ? &rows[i - 1] : nullptr);
-        auto one = audit_entry(row, verified);
-        ++page.checked;
-        page.verified = page.verified && one && verified.value_or(true);
-        last = row.n;
-        if (one && audit_fits(filter, *one)) page.items.push_back(*std::move(one));
-        if (page.items.size() == filter.limit) return last;
+// A line, with what is known of it without its entry.
+struct AuditLine {
+    std::optional<AuditEntry> entry = {};  // nullopt: the line is not readable
+    std::optional<bool> verified = {};
+};
+
+// One chain, read from its newest line to its oldest.
+class ChainReader {
+public:
+    // `until`: the number after the first line to read.
+    ChainReader(port::AuditStore& store, std::uint64_t until)
+        : store_(store), base_(port::audit_chain(until - 1) << 48), until_(until) {}
+
+    // Reads ahead as needed. False: there are no more lines.
+    [[nodiscard]] Result<bool> ready() {
+        if (line_) return true;
+        if (rows_.empty() || rows_.back().n <= after_) {
+            if (ended_) return false;
+            if (auto const read = read_chunk(); !read) return std::unexpected(read.error());
+            if (rows_.empty()) return false;
+        }
+        auto const before = rows_.size() > 1 ? &rows_[rows_.size() - 2] : nullptr;
+        auto const verified = check_line(rows_.back(), before);
+        line_ = AuditLine{audit_entry(rows_.back(), verified), verified};
+        return true;
     }
-    return last;
+    // REQUIRES: ready. Damaged lines have no time: they come first, and hold up no other.
+    [[nodiscard]] Time at() const {
+        CHECK(line_);
+        return line_->entry ? line_->entry->at : Time::max();
+    }
+    // REQUIRES: ready.
+    [[nodiscard]] AuditLine take() {
+        CHECK(line_);
+        until_ = rows_.back().n;
+        rows_.pop_back();
+        return *std::exchange(line_, std::nullopt);
+    }
+    [[nodiscard]] std::uint64_t until() const { return until_; }
+
+private:
+    // The lines before `until_`, and the line before them, which the oldest is compared with.
+    [[nodiscard]] Result<void> read_chunk() {
+        after_ = until_ - base_ > chunk_lines + 1 ? until_ - chunk_lines - 1 : base_;
+        auto const from = after_ > base_ ? after_ - 1 : base_;
+        if (until_ - 1 == from) {
+            ended_ = true;
+            return {};
+        }
+        auto rows = store_.audit(from, static_cast<std::uint32_t>(until_ - 1 - from));
+        if (!rows) return std::unexpected(rows.error());
+        std::erase_if(*rows, [&](port::AuditRow const& row) { return row.n >= until_; });
+        // Lines before the first one were removed, or there are none.
+        ended_ = rows->empty() || rows->front().n > from + 1 || from == base_;
+        if (ended_) after_ = base_;
+        rows_ = *std::move(rows);
+        return {};
+    }
+
+    port::AuditStore& store_;
+    std::uint64_t base_;  // the numbers of the chain are larger
+    std::uint64_t until_;
+    std::uint64_t after_ = 0;  // of `rows_`, only lines with a larger number are answers
+    bool ended_ = false;       // nothing is before `rows_`
+    std::vector<port::AuditRow> rows_ = {};
+    std::optional<AuditLine> line_ = {};  // of rows_.back()
+};
+
+// The number after the newest line of each chain.
+Result<std::vector<std::uint64_t>> newest_of_each(port::AuditStore& store) {
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t at = 0; out.size() < chains_max;) {
+        auto const rows = store.audit(at, 1);
+        if (!rows) return std::unexpected(rows.error());
+        if (rows->empty()) break;
+        std::uint64_t const chain = port::audit_chain(rows->front().n);
+        // Retention removes the oldest lines: the newest is looked for from the first that is left.
+        auto const newest = newest_line(store, rows->front().n - 1);
+        if (!newest) return std::unexpected(newest.error());
+        out.push_back(*newest + 1);
+        if (chain == chains_max - 1) break;
+        at = port::end_of_chain(*newest);
+    }
+    return out;
 }
 
-// Blocks on reads. `until` 0: from the newest line on.
-Result<AuditPage> read_audit(port::AuditStore& store, std::uint64_t until,
+// The chain with the newest line; nullptr: all are read.
+Result<ChainReader*> newest_reader(std::vector<ChainReader>& chains) {
+    ChainReader* newest = nullptr;
+    for (ChainReader& chain : chains) {
+        auto const ready = chain.ready();
+        if (!ready) return std::unexpected(ready.error());
+        if (*ready && (!newest || chain.at() >= newest->at())) newest = &chain;
+    }
+    return newest;
+}
+
+// The number after the next line of each chain that has more.
+Result<std::optional<std::string>> cursor_of(std::vector<ChainReader>& chains) {
+    std::optional<std::string> out;
+    for (ChainReader& chain : chains) {
+        auto const ready = chain.ready();
+        if (!ready) return std::unexpected(ready.error());
+        if (*ready) out = (out ? *out + "." : "") + std::to_string(chain.until());
+    }
+    return out;
+}
+
+std::optional<std::vector<std::uint64_t>> read_cursor(std::string_view text) {
+    std::vector<std::uint64_t> out;
+    for (auto const part : std::views::split(text, '.')) {
+        auto const number = parse_number(std::string_view(part.begin(), part.end()));
+        if (!number || *number == 0 || out.size() == chains_max) return std::nullopt;
+        bool const again =
+            !out.empty() && port::audit_chain(*number - 1) <= port::audit_chain(out.back() - 1);
+        if (again) return std::nullopt;
+        out.push_back(*number);
+    }
+    return out;
+}
+
+// Blocks on reads. `untils` empty: from the newest lines on.
+Result<AuditPage> read_audit(port::AuditStore& store, std::vector<std::uint64_t> untils,
                              AuditFilter const& filter) {
-    if (until == 0) {
-        auto const head = newest_line(store);
-        if (!head) return std::unexpected(head.error());
-        until = *head + 1;
+    if (untils.empty()) {
+        auto newest = newest_of_each(store);
+        if (!newest) return std::unexpected(newest.error());
+        untils = *std::move(newest);
     }
+    std::vector<ChainReader> chains;
+    for (std::uint64_t const until : untils) chains.emplace_back(store, until);
     AuditPage page;
-    while (until > 1 && page.items.size() < filter.limit && page.checked < lines_max) {
-        auto const after = until > chunk_lines + 1 ? until - chunk_lines - 1 : 0;
-        auto const from = after > 0 ? after - 1 : 0;  // with the line before the first one
-        auto const rows = store.audit(from, static_cast<std::uint32_t>(until - 1 - from));
-        if (!rows) return std::unexpected(rows.error());
-        // The lines of an older part were removed.
-        if (rows->empty() || rows->front().n >= until) return page;
-        bool const oldest = rows->front().n > from + 1;
-        until = add_lines(*rows, after, until, filter, page);
-        if (oldest && until <= rows->front().n) return page;
+    while (page.items.size() < filter.limit && page.checked < lines_max) {
+        auto const chain = newest_reader(chains);
+        if (!chain) return std::unexpected(chain.error());
+        if (!*chain) break;
+        AuditLine line = (*chain)->take();
+        ++page.checked;
+        page.verified = page.verified && line.entry && line.verified.value_or(true);
+        if (line.entry && audit_fits(filter, *line.entry))
+            page.items.push_back(*std::move(line.entry));
     }
-    if (until > 1) page.next = std::to_string(until);
+    auto next = cursor_of(chains);
+    if (!next) return std::unexpected(next.error());
+    page.next = *std::move(next);
     return page;
 }
 
@@ -135,13 +245,12 @@ void get_audit(Api& api, ExchangePtr const& x) {
                              query.number("limit", by_default, 1, most)};
     if (query.error) return x->fail(*query.error);
     auto const cursor = x->request.query_value("cursor");
-    auto const until = cursor ? parse_number(*cursor) : std::optional<std::uint64_t>(0);
-    if (!until || (cursor && *until == 0))
-        return x->fail({Code::bad_cursor, "The cursor does not belong to this list."});
+    auto const untils = cursor ? read_cursor(*cursor) : std::vector<std::uint64_t>{};
+    if (!untils) return x->fail({Code::bad_cursor, "The cursor does not belong to this list."});
     port::ask(
         api.services().journal,
-        [until = *until, filter](port::AuditStore& store) {
-            return read_audit(store, until, filter);
+        [untils = *untils, filter](port::AuditStore& store) {
+            return read_audit(store, untils, filter);
         },
         [x](Result<AuditPage> const& page) {
             page ? x->json(200, object_text(*page)) : x->fail(page.error());
