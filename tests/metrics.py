@@ -169,11 +169,20 @@ id = "ops"
 model = "main"
 """)
 
+    def test_cost_is_counted_by_project(self):
+        for project in ('red', 'blue', 'blue'):
+            session = self.server.create('hello', agent='ops', project=project)['id']
+            self.server.at_rest(session)
+        red, blue = (self.value('dormouse_cost_total', currency='EUR', agent='ops', model='main',
+                                project=project) for project in ('red', 'blue'))
+        self.assertGreater(red, 0)
+        self.assertAlmostEqual(blue, 2 * red)
+
     def test_tokens_and_cost_are_counted_by_agent_and_model(self):
         session = self.server.create('hello', agent='ops')['id']
         self.assertStatus(self.server.prompt(session, 'and again'), 200)
         usage = self.server.at_rest(session)['usage']
-        spent = {'agent': 'ops', 'model': 'main'}
+        spent = {'agent': 'ops', 'project': 'default', 'model': 'main'}
         for kind in ('input', 'output'):
             self.assertGreater(usage[f'{kind}Tokens'], 0)
             self.assertEqual(self.value('dormouse_tokens_total', kind=kind, **spent),

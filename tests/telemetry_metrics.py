@@ -72,7 +72,8 @@ class Metrics(Traced):
             self.assertEqual(attributes(one), {**asked, 'gen_ai.token.type': kind})
             self.assertEqual(one['explicitBounds'], [4 ** n for n in range(14)])
             self.assertEqual(one['sum'], self.value(
-                f'dormouse_tokens_total{{agent="ops",model="main",kind="{kind}"}}'))
+                'dormouse_tokens_total{agent="ops",project="default",model="main",'
+                f'kind="{kind}"}}'))
 
     def test_last_report_is_sent_at_the_end(self):
         self.finish_call(self.begin())

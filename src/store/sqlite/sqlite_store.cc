@@ -48,8 +48,14 @@ Result<Connection> open_writer(std::filesystem::path const& file, SqliteOptions 
                                               .vfs = options.vfs});
     if (!connection) return connection;
     // Checked before anything is written, so that a foreign file stays unchanged.
-    if (auto const version = sqlite::version_of(*connection); !version)
-        return std::unexpected(version.error());
+    auto const version = sqlite::version_of(*connection);
+    if (!version) return std::unexpected(version.error());
+    // A file that is made now can give space back beside its server (compact). It says so in its
+    // first page, which the change to the log writes.
+    if (*version == 0) {
+        if (auto const set = connection->run("PRAGMA auto_vacuum=INCREMENTAL"); !set)
+            return std::unexpected(set.error());
+    }
     if (auto const set = use_log(*connection); !set) return std::unexpected(set.error());
     if (auto const done = sqlite::migrate(*connection, sqlite::migrations()); !done)
         return std::unexpected(done.error());

@@ -52,7 +52,7 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
     Time settled_at{};
     for (wire::RecordPtr const& record : records) {
         Event const& event = record->event;
-        note(state.agent, event);
+        note(state, event);
         model_work_.note(state, event);
         if (settles(event.body)) {
             settled = true;
@@ -65,7 +65,7 @@ void Metrics::appended(State const& state, std::vector<wire::RecordPtr> const& r
     }
 }
 
-void Metrics::note(std::string const& agent, Event const& event) {
+void Metrics::note(State const& state, Event const& event) {
     ++events_[std::string(type_name(event.body))];
     if (auto const* paused = std::get_if<CallPaused>(&event.body)) {
         ++paused_[std::string(session::text(paused->terms->reason))];
@@ -82,18 +82,21 @@ void Metrics::note(std::string const& agent, Event const& event) {
     } else if (auto const* failed = std::get_if<ModelFailed>(&event.body)) {
         ++model_failures_[failed->retry_at ? 1 : 0];
     } else if (auto const* model = std::get_if<ModelReplied>(&event.body)) {
-        spent(agent, model->usage);
+        spent(state, model->usage);
     } else if (auto const* external = std::get_if<AgentReplied>(&event.body)) {
-        spent(agent, external->usage);
+        spent(state, external->usage);
     }
 }
 
-void Metrics::spent(std::string const& agent, Usage const& usage) {
-    auto at = spent_.find(agent);
+void Metrics::spent(State const& state, Usage const& usage) {
+    auto at = spent_.find({state.agent, state.project});
     if (at == spent_.end()) {
-        bool const named = spent_.size() < agents_max;
-        at = named ? spent_.emplace(agent, Spent{model_of(agent), {}}).first
-                   : spent_.try_emplace("other").first;
+        bool const named = spent_.size() < spenders_max;
+        at = named ? spent_
+                         .emplace(std::pair(state.agent, state.project),
+                                  Spent{model_of(state.agent), {}})
+                         .first
+                   : spent_.try_emplace({"other", "other"}).first;
     }
     at->second.usage = sum(at->second.usage, usage);
 }

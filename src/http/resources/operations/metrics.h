@@ -129,8 +129,8 @@ private:
         return out;
     }
 
-    void note(std::string const& agent, session::Event const& event);
-    void spent(std::string const& agent, session::Usage const& usage);
+    void note(session::State const& state, session::Event const& event);
+    void spent(session::State const& state, session::Usage const& usage);
     void settled(session::CallStatus status) { ++settled_[std::string(session::text(status))]; }
     void write_runner(Exposition& out, runner::Runner const& runner) const;
     void write_stored(Exposition& out, Stored const& stored, Time now) const;
@@ -151,8 +151,8 @@ private:
         session::Usage usage;
     };
 
-    // Names of tools, and of agents; further ones count as "other".
-    static constexpr std::size_t tools_max = 100, agents_max = 100;
+    // Names of tools, and pairs of agent and project; further ones count as "other".
+    static constexpr std::size_t tools_max = 100, spenders_max = 200;
     static constexpr std::array<double, 14> latency_bounds{.001, .002, .005, .01, .025, .05, .1,
                                                            .25,  .5,   1,    2.5, 5,    10,  30};
     static constexpr std::array<double, 9> batch_bounds{1, 2, 4, 8, 16, 32, 64, 128, 256};
@@ -169,7 +169,7 @@ private:
     std::array<std::uint64_t, 2> model_failures_{};                       // [1]: will be retried
     std::map<std::pair<std::string, std::string>, std::uint64_t> tools_;  // by tool and outcome
     std::map<std::string, bool> tool_names_;
-    std::map<std::string, Spent> spent_;  // by agent
+    std::map<std::pair<std::string, std::string>, Spent> spent_;  // by agent and project
     std::array<std::uint64_t, words_of<DeliveryEnd>.size()> deliveries_{};
     std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answers_;
     std::uint64_t appends_ = 0;

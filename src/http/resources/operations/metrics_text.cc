@@ -164,7 +164,7 @@ void Metrics::write_usage(Exposition& out) const {
     out.counter(
         "dormouse_tokens_total",
         "Tokens of replies; cached and cache_written ones are input, reasoning ones output");
-    for (auto const& [agent, spent] : spent_) {
+    for (auto const& [who, spent] : spent_) {
         Usage const& usage = spent.usage;
         for (auto const& [kind, count] :
              {std::pair("input", usage.input_tokens), std::pair("output", usage.output_tokens),
@@ -172,13 +172,18 @@ void Metrics::write_usage(Exposition& out) const {
               std::pair("cache_written", usage.cache_written_tokens),
               std::pair("reasoning", usage.reasoning_tokens)})
             out.sample(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)),
-                       {{"agent", agent}, {"model", spent.model}, {"kind", kind}});
+                       {{"agent", who.first},
+                        {"project", who.second},
+                        {"model", spent.model},
+                        {"kind", kind}});
     }
     out.counter("dormouse_cost_total", "Cost of replies, in units of the currency");
-    for (auto const& [agent, spent] : spent_)
+    for (auto const& [who, spent] : spent_)
         for (auto const& [currency, micros] : spent.usage.cost)
-            out.sample(static_cast<double>(micros) / 1e6,
-                       {{"agent", agent}, {"model", spent.model}, {"currency", currency}});
+            out.sample(static_cast<double>(micros) / 1e6, {{"agent", who.first},
+                                                           {"project", who.second},
+                                                           {"model", spent.model},
+                                                           {"currency", currency}});
 }
 
 void Metrics::write_deliveries(Exposition& out, std::optional<Stored> const& stored) const {
