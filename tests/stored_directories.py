@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Data directories that earlier releases wrote (tools/record_directory.py): this release answers as
+they did, continues every session, and keeps what was stored."""
+import contextlib
+import json
+import pathlib
+import shutil
+import sqlite3
+import tempfile
+import unittest
+
+from dormouse import Client, Server, main, run
+from stored import STORE
+
+RECORDED = pathlib.Path(__file__).resolve().parent / 'stored_directories'
+BESIDE = ('token', 'callback.key')
+
+
+def missing(recorded, now, at=''):
+    """Where `now` lacks something of `recorded`: objects may have more members."""
+    if isinstance(recorded, dict) and isinstance(now, dict):
+        return [lack for name, value in recorded.items()
+                for lack in missing(value, now.get(name), f'{at}.{name}')]
+    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
+        return [lack for i, (one, other) in enumerate(zip(recorded, now))
+                for lack in missing(one, other, f'{at}[{i}]')]
+    return [] if recorded == now else [f'{at}: {recorded!r} is now {now!r}']
+
+
+@unittest.skipIf(STORE != 'sqlite', 'the directories hold SQLite files')
+class Directory:
+    """What is the same for each."""
+
+    folder = None
+
+    def setUp(self):
+        self.recorded = json.loads((RECORDED / self.folder / 'answers.json').read_text())
+        self.made = self.recorded['sessions']
+        self.data = pathlib.Path(tempfile.mkdtemp(prefix='dormouse-stored-'))
+        self.addCleanup(shutil.rmtree, self.data, True)
+        self.data.chmod(0o700)
+        with contextlib.closing(sqlite3.connect(self.data / 'dormouse.db')) as file:
+            file.executescript((RECORDED / self.folder / 'dormouse.sql').read_text())
+        for name in BESIDE:
+            (self.data / name).write_bytes((RECORDED / self.folder / name).read_bytes())
+            (self.data / name).chmod(0o600)
+        self.server = Server(directory=self.data, start=False)
+        self.addCleanup(self.server.clean)
+        self.server.ahead = round(self.recorded['now'] - self.server.time() + 60)
+        self.assertGreater(self.server.ahead, 0, 'the clock has reached the recorded time')
+
+    def call_of(self, name):
+        return self.server.open_calls(self.made[name])[0]
+
+    def test_answers_are_those_of_the_earlier_release(self):
+        self.server.start()
+        for path, answer in self.recorded['answers'].items():
+            now = self.server.get(path)
+            self.assertEqual(now.status, 200, path)
+            self.assertEqual(missing(answer, now.json, path), [])
+        reader = Client(self.server.port, self.recorded['reader'])
+        self.addCleanup(reader.close)
+        self.assertEqual(reader.get('/api/projects/default/sessions').status, 200)
+        self.server.finish()
+
+    def test_every_session_continues(self):
+        self.server.start()
+        self.assertEqual(self.server.result(self.call_of('sleeps')['id'], 'B is live').status, 200)
+        self.server.decide(self.call_of('approval'), True)
+        self.assertEqual(
+            self.server.post('/async-tool/result', {'pendingID': self.call_of('question')['id'],
+                                                    'result': {'output': 'red'}}).status, 200)
+        for name in ('sleeps', 'approval', 'question'):
+            self.assertEqual(self.server.at_rest(self.made[name])['activity']['type'], 'idle', name)
+        self.assertIn('B is live', self.server.said(self.made['sleeps']))
+        self.server.advance(31 * 86_400)
+        self.assertEqual(self.server.at_rest(self.made['timer'])['activity']['type'], 'idle')
+        for name in ('done', 'large', 'failed', 'cancelled', 'named', 'writer', 'fork'):
+            self.assertEqual(self.server.prompt(self.made[name], 'hello').status, 200, name)
+        self.server.finish()
+
+    def test_result_that_was_stored_is_whole(self):
+        self.server.start()
+        shown = json.dumps(self.server.messages(self.made['large']))
+        self.assertIn(self.recorded['large'], shown)
+
+    def test_verify_changes_nothing_and_later_finds_nothing(self):
+        file = self.data / 'dormouse.db'
+        before = file.read_bytes()
+        self.assertIn('older release', run('verify', '--data', str(self.data)).stderr)
+        self.assertEqual(file.read_bytes(), before)
+        self.server.start()
+        self.server.term()
+        self.server.verify()
+
+    def test_backup_and_export_of_it_are_whole(self):
+        self.server.start()
+        self.server.term()
+        backup, copy = self.data / 'backup', self.data / 'copy'
+        for words in (('backup', backup, '--data', self.data), ('restore', backup, '--data', copy),
+                      ('verify', '--data', copy)):
+            done = run(*words)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for project in ('default', 'other'):
+            done = run('export', '--data', self.data, '--project', project)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for path, answer in self.recorded['answers'].items():
+                if path.startswith(f'/api/projects/{project}/'):
+                    for session in answer['items']:
+                        self.assertIn(session['id'], done.stdout)
+
+
+class Format20(Directory, unittest.TestCase):
+    folder = 'format-20'
+
+
+class Format21(Directory, unittest.TestCase):
+    folder = 'format-21'
+
+
+if __name__ == '__main__':
+    main()

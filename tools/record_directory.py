@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Records a data directory of an earlier release, with what its server answered, for
+tests/stored_directories.py.
+
+usage: tools/record_directory.py BINARY FOLDER
+
+BINARY is the program of that release. FOLDER gets dormouse.sql (the database as SQL), the files
+beside it, and answers.json. The server's clock is ten years ahead, so that tests of the next years
+can continue from there.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import sqlite3
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'tests'))
+
+AHEAD_S = 10 * 365 * 86_400
+BESIDE = ('token', 'callback.key')
+LARGE = 'a large result of the earlier release; ' * 600  # more than a page of the file
+
+
+def fill(server):
+    """Sessions in many states. Returns their ids by what they are."""
+    made = {}
+    made['done'] = server.create('hello')['id']
+    made['ended'] = server.create('hello again', title='what was ended')['id']
+    server.post(f'/api/sessions/{made["ended"]}/end', {})
+    made['sleeps'] = server.create('deploy A and B', labels={'team': 'red'})['id']
+    server.result(server.open_calls(made['sleeps'])[0]['id'], 'A is live')
+    made['approval'] = server.create('approve A', project='other')['id']
+    made['denied'] = server.create('approve B')['id']
+    server.decide(server.open_calls(made['denied'])[0], False, comment='not today')
+    made['question'] = server.create('ask Which colour? | red | blue')['id']
+    made['timer'] = server.create('wait 30d')['id']
+    made['large'] = server.create('deploy C')['id']
+    server.result(server.open_calls(made['large'])[0]['id'], LARGE)
+    made['failed'] = server.create('fail')['id']
+    made['cancelled'] = server.create('deploy D')['id']
+    server.post(f'/api/sessions/{made["cancelled"]}/cancel', {'reason': 'a mistake'})
+    made['named'] = server.create('hello', alias='receiver')['id']
+    made['writer'] = server.create('tell receiver good morning')['id']
+    made['parent'] = server.create('background deploy E')['id']
+    made['fork'] = server.post(f'/api/sessions/{made["done"]}/fork', {}).json['id']
+    server.prompt(made['fork'], 'hello from the fork')
+    return made
+
+
+def paths(server, made):
+    """What is asked of it: lists, and each session."""
+    out = ['/api/projects/default/sessions?limit=200', '/api/projects/other/sessions',
+           '/async-tool/pending?limit=200', '/api/tokens', '/api/audit?limit=200']
+    for session in made.values():
+        out += [f'/api/sessions/{session}', f'/api/sessions/{session}/messages?limit=200',
+                f'/api/sessions/{session}/turns?limit=200']
+    for name in ('sleeps', 'named', 'parent', 'large'):
+        out.append(f'/api/sessions/{made[name]}/events?limit=200')
+    return out
+
+
+def dump(source, target):
+    """Writes the database as SQL, with the two numbers that SQLite's own dump leaves out."""
+    with contextlib.closing(sqlite3.connect(source)) as file:
+        numbers = [f'PRAGMA {name}={file.execute(f"PRAGMA {name}").fetchone()[0]};'
+                   for name in ('application_id', 'user_version')]
+        target.write_text('\n'.join([*file.iterdump(), *numbers]) + '\n')
+
+
+def main(binary, folder):
+    os.environ['DORMOUSE'] = str(pathlib.Path(binary).resolve())
+    from dormouse import Server, wait_for
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    server = Server(start=False)
+    server.ahead = AHEAD_S
+    try:
+        server.start()
+        made = fill(server)
+        reader = server.post('/api/tokens', {'name': 'reader', 'role': 'read'}).json['secret']
+        for session in made.values():
+            server.at_rest(session)
+        tasks = f'/api/sessions/{made["parent"]}/tasks'
+        wait_for(lambda: server.get(tasks)['items'][0]['status'] == 'running', what='the task')
+        answers = {path: server.get(path).json for path in paths(server, made)}
+        answers[tasks] = server.get(tasks).json
+        recorded = {'now': round(server.time()), 'sessions': made, 'reader': reader,
+                    'large': LARGE}
+        server.term()
+        dump(f'{server.directory}/dormouse.db', folder / 'dormouse.sql')
+        for name in BESIDE:
+            (folder / name).write_bytes(pathlib.Path(server.directory, name).read_bytes())
+        lines = [f'{json.dumps(path)}: {json.dumps(answer)}' for path, answer in answers.items()]
+        (folder / 'answers.json').write_text(
+            json.dumps(recorded)[:-1] + ',\n"answers": {\n' + ',\n'.join(lines) + '}}\n')
+    finally:
+        server.clean()
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
