@@ -99,12 +99,23 @@ class Programs(Contract):
 
 
 class OnePrompt(Programs):
+    def test_trace_context_reaches_the_agent(self):
+        """At the places of `_meta` that the protocol reserves for it."""
+        session = self.create()
+        trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/prompt?wait=20',
+                                           {'text': 'hello'}, traceparent=trace,
+                                           tracestate='a=1'), 200)
+        (prompt,) = self.log('prompt')
+        self.assertEqual(prompt['meta'], {'traceparent': trace, 'tracestate': 'a=1'})
+
     def test_prompt_is_stored_forwarded_and_answered(self):
         session = self.create('hello')
         self.assertEqual(self.text(session), ['hello', 'You said: hello (1 messages)'])
         for message in self.server.messages(session):
             self.assertShape(message, MESSAGE)
         (prompt,) = self.log('prompt')
+        self.assertIsNone(prompt['meta'], 'no trace was asked for')
         now = self.server.session(session)
         self.assertShape(now, SESSION)
         self.assertEqual(now['acpSessionID'], prompt['session'])

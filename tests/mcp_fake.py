@@ -159,6 +159,7 @@ def call(number, params):
     log(f'call {name} {json.dumps(arguments)}')
     if 'traceparent' in params.get('_meta', {}):
         log(f'traceparent {params["_meta"]["traceparent"]}')
+        log(f'tracestate {params["_meta"].get("tracestate")}')
     if name in ASKS or (name == 'sample' and HOW == 'stateless'):
         return ask(number, params)
     if name == 'sample':

@@ -38,7 +38,7 @@ url = "%(service)s/job"
 [[tool]]
 name = "dangerous"
 kind = "command"
-command = ["sh", "-c", "echo \\"$TRACEPARENT\\" > %(folder)s/seen; cat > /dev/null; echo 1"]
+command = ["sh", "-c", "echo $TRACEPARENT $TRACESTATE > %(folder)s/seen; cat >/dev/null; echo 1"]
 [[webhook]]
 url = "%(host_url)s/events"
 secret_env = "S_EVENTS"
@@ -47,6 +47,7 @@ events = ["turn_ended"]
 TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 PARENT = '00f067aa0ba902b7'
 SENT = f'00-{TRACE}-{PARENT}-01'
+STATE = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE'
 PEERS = ROOT / 'tests/traces'
 KINDS = {'invoke_agent': 1, 'execute_tool': 1, 'chat': 3, 'send': 4}
 
@@ -285,7 +286,7 @@ class Propagation(Traced):
     def test_process_gets_the_context_in_its_environment(self):
         self.begin('approve all', traceparent=SENT)
         tool, = self.collector.wait_for_spans('execute_tool dangerous')
-        seen = (self.folder / 'seen').read_text().strip()
+        seen = (self.folder / 'seen').read_text().split()[0]
         self.assertEqual(seen, f'00-{TRACE}-{tool.id}-01')
 
     def test_malformed_context_is_ignored(self):
@@ -296,12 +297,95 @@ class Propagation(Traced):
             span, = self.collector.wait_for_spans('invoke_agent ops')
             self.assertIsNone(span.parent)
 
+    def test_tracestate_is_passed_on_with_the_context(self):
+        session = self.begin(traceparent=SENT, tracestate=STATE)
+        self.assertEqual(self.service.requests[0][1]['tracestate'], STATE)
+        self.finish_call(session)
+        self.assertEqual(self.hook.wait(1)[0]['headers']['tracestate'], STATE)
+        self.collector.wait_for_spans('invoke_agent ops', 2)
+        self.collector.wait_for_spans('send ')
+        self.assertEqual({span.raw['traceState'] for span in self.collector.spans()}, {STATE})
+        received = [event for event in self.server.events(session)
+                    if event['type'] == 'input_received']
+        self.assertEqual(received[0]['data']['tracestate'], STATE)
+        self.begin('approve all', traceparent=SENT, tracestate=STATE)
+        self.assertEqual((self.folder / 'seen').read_text().split()[1], STATE)
+
+    def test_bad_tracestate_is_dropped_alone(self):
+        for wrong in ('', 'x', 'A=1', 'a=1,a=2', 'a=' + 'v' * 511,
+                      ','.join(f'k{n}=v' for n in range(33))):
+            self.service.requests.clear()
+            self.begin(traceparent=SENT, tracestate=wrong)
+            headers = self.service.requests[0][1]
+            self.assertIn(TRACE, headers['traceparent'])
+            self.assertNotIn('tracestate', headers, wrong)
+        self.service.requests.clear()
+        self.begin(tracestate=STATE)
+        self.assertNotIn('tracestate', self.service.requests[0][1], 'it has no traceparent')
+
     def test_sender_that_does_not_sample_is_followed(self):
         self.begin('approve all', traceparent=SENT[:-2] + '00')
         self.begin('hello')
         self.collector.wait_for_spans('invoke_agent ops')
         self.assertFalse([span for span in self.collector.spans() if span.trace == TRACE])
         self.assertRegex((self.folder / 'seen').read_text(), f'^00-{TRACE}-[0-9a-f]+-00')
+
+
+class Messages(Traced):
+    """Sessions that get mail, or are tasks, continue the trace of their sender."""
+
+    def serve(self, collector):
+        self.configured(f'[telemetry]\nendpoint = "{collector}"\n',
+                        OTEL_METRICS_EXPORTER='none')
+
+    def span_of(self, name, session):
+        def found():
+            return [span for span in self.collector.spans(name)
+                    if span.of['gen_ai.conversation.id'] == session]
+        wait_for(found, 30, f'a span {name!r} of {session}')
+        return found()[0]
+
+    def prompted(self, text, **more):
+        session = self.server.create(**more)['id']
+        self.assertStatus(self.server.post(f'/api/sessions/{session}/prompt?wait=20',
+                                           {'text': text}, traceparent=SENT,
+                                           tracestate=STATE), 200)
+        return session
+
+    def test_turn_that_mail_begins_is_a_child_of_its_sender(self):
+        bob = self.server.create(alias='bob')['id']
+        alice = self.prompted('tell bob hello', alias='alice')
+        turn, sent = self.span_of('invoke_agent', alice), self.span_of('send mail', alice)
+        self.assertEqual((turn.trace, sent.trace, sent.parent), (TRACE, TRACE, turn.id))
+        self.assertEqual(sent.of['messaging.destination.name'], bob)
+        read = self.span_of('invoke_agent', bob)
+        self.assertEqual((read.trace, read.parent, read.raw['traceState']),
+                         (TRACE, sent.id, STATE))
+
+    def test_mail_of_a_client_brings_its_context(self):
+        bob = self.server.create(alias='bob')['id']
+        self.assertStatus(self.server.post('/api/mail', {'to': 'bob', 'text': 'hello'},
+                                           traceparent=SENT), 202)
+        read = self.span_of('invoke_agent', bob)
+        self.assertEqual((read.trace, read.parent), (TRACE, PARENT))
+
+    def test_task_is_a_child_of_the_turn_that_began_it(self):
+        parent = self.prompted('background deploy A')
+        task, = self.server.get(f'/api/sessions/{parent}/tasks')['items']
+        child = task['sessionID']
+        turn, sent = self.span_of('invoke_agent', parent), self.span_of('send task', parent)
+        self.assertEqual((sent.parent, sent.of['messaging.message.id']), (turn.id, task['taskID']))
+        run = self.span_of('invoke_agent', child)
+        self.assertEqual((run.trace, run.parent), (TRACE, sent.id))
+        self.server.kill()
+        self.server.start()
+        call, = self.server.open_calls(child)
+        self.assertStatus(self.server.result(call['id'], 'live'), 200)
+        wait_for(lambda: len([span for span in self.collector.spans('invoke_agent')
+                              if span.of['gen_ai.conversation.id'] == child]) == 2,
+                 what='the resumed run')
+        self.assertEqual({span.trace for span in self.collector.spans()
+                          if span.of['gen_ai.conversation.id'] == child}, {TRACE})
 
 
 class Speaker(http.server.BaseHTTPRequestHandler):
@@ -357,14 +441,16 @@ command = {json.dumps(command)}
 ''')
 
     def test_context_reaches_the_model_and_the_mcp_server(self):
-        session = self.begin(traceparent=SENT)
+        session = self.begin(traceparent=SENT, tracestate=STATE)
         self.server.at_rest(session)
         asked, told = self.collector.wait_for_spans('chat ', 2)
         tool, = self.collector.wait_for_spans('execute_tool mcp:s:look')
         self.assertEqual([headers['traceparent'] for headers in self.model.headers],
                          [f'00-{TRACE}-{span.id}-01' for span in (asked, told)])
-        self.assertIn(f'traceparent 00-{TRACE}-{tool.id}-01',
-                      (self.folder / 'log').read_text().splitlines())
+        self.assertEqual({headers['tracestate'] for headers in self.model.headers}, {STATE})
+        log = (self.folder / 'log').read_text().splitlines()
+        self.assertIn(f'traceparent 00-{TRACE}-{tool.id}-01', log)
+        self.assertIn(f'tracestate {STATE}', log)
 
 
 class Unsampled(Traced):

@@ -209,6 +209,8 @@ public:
         std::optional<Time> deadline = {};
         std::optional<Resumed> resumed = {};
         std::stop_token stop = {};
+        std::string traceparent = {};
+        std::string tracestate = {};
     };
     explicit Call(Facts facts) : facts_(std::move(facts)) {}
 
@@ -234,6 +236,10 @@ public:
     [[nodiscard]] std::optional<Time> const& deadline() const { return facts_.deadline; }
     // Requested when the outcome is no longer needed: return soon.
     [[nodiscard]] std::stop_token const& stop() const { return facts_.stop; }
+
+    // The headers of W3C Trace Context for what it asks of others; empty: none.
+    [[nodiscard]] std::string const& traceparent() const { return facts_.traceparent; }
+    [[nodiscard]] std::string const& tracestate() const { return facts_.tracestate; }
 
     // Null on the first run.
     [[nodiscard]] Resumed const* resumed() const {

@@ -71,7 +71,7 @@ public:
           mail_client_(mail_client_of(config_, world.loop)),
           store_warnings_(std::move(opened.warnings)),
           node_(world, std::move(opened),
-                {.runner = runner_options(config_), .tracing = trace_rules(config_)}),
+                {.runner = runner_options(config_, trace_rules(config_))}),
           foreign_(
               servers_of(config_),
               {world.processes, world.http, world.loop, world.clock,
@@ -386,7 +386,7 @@ private:
         node_.exchange_registry(std::move(registry));
         config_ = std::move(next);
         world_.validators.set_limits(validator_limits(config_.limits));
-        node_.runner.apply(runner_options(config_));
+        node_.runner.apply(runner_options(config_, trace_rules(config_)));
         serving_->apply(serving_changes(config_));
         for (config::Problem const& warning : config::warnings(config_))
             out.warnings.push_back(config::line_of(config_.file, warning));

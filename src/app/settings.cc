@@ -85,11 +85,12 @@ runner::Keep keep_of(config::Retention const& retention) {
 
 }  // namespace
 
-runner::Options runner_options(config::Config const& config) {
+runner::Options runner_options(config::Config const& config, session::TraceRules const& tracing) {
     return {.resident_max = config.limits.resident_sessions,
             .resident_bytes = config.limits.resident_bytes,
             .resident_time = config.limits.resident_time,
             .limits = session_limits(config),
+            .tracing = tracing,
             .mail = mail_policies(config),
             .completed_after = config.retention.completed_after,
             .audit_after = config.retention.audit_after};

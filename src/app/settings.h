@@ -15,7 +15,8 @@
 
 namespace dormouse::app {
 
-[[nodiscard]] runner::Options runner_options(config::Config const& config);
+[[nodiscard]] runner::Options runner_options(config::Config const& config,
+                                             session::TraceRules const& tracing);
 // REQUIRES: the address to listen on is valid.
 [[nodiscard]] serve::ServingSettings serving_settings(cli::ServeOptions const& options,
                                                       config::Config const& config,

@@ -227,7 +227,7 @@ void Telemetry::attempted(webhook::Attempt const& attempt) {
                    .attempt = attempt.number,
                    .id = webhook::delivery_text(attempt.key),
                    .target = shown_target(attempt.target),
-                   .trace = std::string(attempt.trace),
+                   .trace = attempt.trace,
                    .start = attempt.begun,
                    .end = clock_.now(),
                    .status = attempt.status,

@@ -325,7 +325,7 @@ def prompt(number, params):
     session = sessions[params['sessionId']]
     whole = '\n'.join(block.get('text', f'[{block["type"]}]') for block in params['prompt'])
     text = wanted(params['prompt'])
-    log('prompt', text=whole, wanted=text, session=session.name)
+    log('prompt', text=whole, wanted=text, session=session.name, meta=params.get('_meta'))
     if text == 'vanish' or (text == 'vanish once' and first_time('vanished')):
         die()
     session.keep('user', whole)

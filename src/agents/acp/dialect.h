@@ -48,8 +48,9 @@ public:
     virtual void set_option(std::string const& session, std::string const& option,
                             Json const& value, Then<void> then) = 0;
     // `then` is called when the turn has ended, however this version reports that.
+    // `trace`: what the agent is to pass on.
     virtual void prompt(std::string const& session, std::vector<Block> const& blocks,
-                        Then<TurnEnd> then) = 0;
+                        session::TraceHeaders const& trace, Then<TurnEnd> then) = 0;
     // Asks the agent to stop. The prompt is answered later.
     virtual void cancel(std::string const& session) = 0;
     // Does nothing if the question is not open any more.

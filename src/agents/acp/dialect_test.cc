@@ -41,7 +41,8 @@ public:
         call("session/resume", with_past ? R"({"replayFrom":{"type":"start"}})" : "{}",
              std::move(then), [session](json::View) { return Opened{session}; });
     }
-    void prompt(std::string const&, std::vector<Block> const& blocks, Then<TurnEnd> then) override {
+    void prompt(std::string const&, std::vector<Block> const& blocks, session::TraceHeaders const&,
+                Then<TurnEnd> then) override {
         end_ = std::move(then);
         json::Writer out;
         out.begin_array();

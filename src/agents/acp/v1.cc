@@ -2,6 +2,7 @@
 
 #include "acp/iso_time.h"
 #include "acp/quirks.h"
+#include "acp/trace_meta.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
 
@@ -516,15 +517,17 @@ void VersionOne::set_option(std::string const& session, std::string const& optio
 }
 
 void VersionOne::prompt(std::string const& session, std::vector<Block> const& blocks,
-                        Then<TurnEnd> then) {
+                        session::TraceHeaders const& trace, Then<TurnEnd> then) {
     json::Writer out;
     out.begin_object().member("sessionId", session).key("prompt").begin_array();
     for (Block const& block : blocks) write_block(out, block);
+    out.end_array();
+    write_trace(out, trace);
     auto ended = [then = std::move(then)](rpc::Peer::Answer answer) mutable {
         if (!answer) return then(std::unexpected(refusal_of(std::move(answer.error()), true)));
         then(read_end(json::View(*answer)));
     };
-    rpc_.call("session/prompt", out.end_array().end_object().json(), std::move(ended));
+    rpc_.call("session/prompt", out.end_object().json(), std::move(ended));
 }
 
 void VersionOne::cancel(std::string const& session) {

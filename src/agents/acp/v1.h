@@ -38,7 +38,7 @@ public:
     void set_option(std::string const& session, std::string const& option, Json const& value,
                     Then<void> then) override;
     void prompt(std::string const& session, std::vector<Block> const& blocks,
-                Then<TurnEnd> then) override;
+                session::TraceHeaders const& trace, Then<TurnEnd> then) override;
     void cancel(std::string const& session) override;
     void answer(std::uint64_t question, Decision decision) override;
     void close_session(std::string const& session, Then<void> then) override;

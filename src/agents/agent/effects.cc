@@ -191,6 +191,7 @@ void AgentEffects::prompt(Agent const& agent, port::ModelRequest request,
                           port::Fn<void(port::Delta)> delta, port::Outcome done) {
     Key const key{request.session, request.id};
     auto const program = agent.program;
+    request.ask.trace = passed_on(surroundings_.tracing, request.session, request.ask);
     // A session has one prompt at a time; an earlier one that was given up has no outcome.
     std::erase_if(prompted_, [&](auto const& one) { return one.first.first == key.first; });
     prompted_[key] = {program, registry_.pin()};
@@ -245,7 +246,7 @@ ToolCall AgentEffects::call_of(Tool const& tool, std::string agent, RunTool cons
     call.state = run.state;
     call.agent = std::move(agent);
     call.turn = run.turn;
-    call.traceparent = traceparent_of(surroundings_.tracing, run);
+    call.trace = passed_on(surroundings_.tracing, run);
     if (surroundings_.callback_url && tool.terms.may_pause_for(PauseReason::tool_result))
         call.callback_url = surroundings_.callback_url(run.pending);
     if (!surroundings_.now) return call;
@@ -300,6 +301,7 @@ void AgentEffects::ask_gate(SessionId session, EffectId id, std::string agent, A
     Gate const* const gate = registry_.gate(ask.gate);
     if (!gate) return done(GateOutcome{ask.call, ask.gate, GateOutcome::Gone{}});
     GateCall call{ask.tool, ask.input, ask.decision, session, ask.call, std::move(agent)};
+    call.trace = passed_on(surroundings_.tracing, session, ask);
     Tool const* const tool = registry_.tool(ask.tool);
     if (!gate->may_block) return done(outcome_of(ask, with_tool(gate->decide(call), tool)));
     auto const decision = std::make_shared<GateDecision>(Deny{"too much work is queued"});

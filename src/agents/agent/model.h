@@ -60,7 +60,7 @@ struct Question {
     std::shared_ptr<ToolDeclarations const> declared;
     SessionId session = {};
     std::string agent = {};
-    std::string traceparent = {};  // of W3C Trace Context; empty: none is passed on
+    session::TraceHeaders trace = {};  // to pass on
 
     [[nodiscard]] ToolDeclarations const& tools() const {
         static ToolDeclarations const none;

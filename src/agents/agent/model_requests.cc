@@ -139,7 +139,7 @@ Question ModelRequests::question_for(Request& request) const {
             registry_.declarations(*request.agent),
             request.key.first,
             request.agent->id,
-            traceparent_of(tracing_, request.key.first, request.ask)};
+            passed_on(tracing_, request.key.first, request.ask)};
 }
 
 void ModelRequests::finish(RequestPtr const& request, ModelOutcome outcome) {

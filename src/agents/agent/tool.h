@@ -34,7 +34,7 @@ struct ToolCall {
     Json state = {};                                   // what that pause stored
     std::string agent = {};
     TurnNo turn = 0;
-    std::string traceparent = {};  // of W3C Trace Context; empty: none is passed on
+    session::TraceHeaders trace = {};  // to pass on
 
     [[nodiscard]] SessionId session_id() const { return pending.session; }
     [[nodiscard]] std::string call_id() const { return "call_" + std::to_string(pending.call); }
@@ -98,6 +98,7 @@ struct GateCall {
     SessionId session = {};
     CallNo call = 0;
     std::string agent = {};
+    session::TraceHeaders trace = {};  // to pass on
 };
 struct Allow {
     std::optional<Json> input = {};  // edited arguments

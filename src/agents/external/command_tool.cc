@@ -26,7 +26,8 @@ std::vector<std::string> environment(CommandTool const& tool, agent::ToolCall co
     add("DORMOUSE_CALL_ID", call.call_id());
     add("DORMOUSE_TOOL", call.tool);
     add("DORMOUSE_ATTEMPT", std::to_string(call.attempt));
-    if (!call.traceparent.empty()) add("TRACEPARENT", call.traceparent);
+    if (!call.trace.parent.empty()) add("TRACEPARENT", call.trace.parent);
+    if (!call.trace.state.empty()) add("TRACESTATE", call.trace.state);
     if (!call.callback_url.empty()) add("DORMOUSE_CALLBACK_URL", call.callback_url);
     if (call.deadline) add("DORMOUSE_DEADLINE", std::to_string(to_ms(*call.deadline)));
     return out;

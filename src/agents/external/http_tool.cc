@@ -40,6 +40,11 @@ void add_defaults(std::vector<port::HttpHeader>& headers, std::string name, std:
     if (!given) headers.push_back({std::move(name), std::move(value)});
 }
 
+void add_trace(port::HttpRequest& request, TraceHeaders const& trace) {
+    if (!trace.parent.empty()) add_defaults(request.headers, "traceparent", trace.parent);
+    if (!trace.state.empty()) add_defaults(request.headers, "tracestate", trace.state);
+}
+
 void sign(port::HttpRequest& request, HttpTool const& tool, std::string const& id, Time now) {
     if (tool.secret.empty()) return;
     std::int64_t const seconds = to_ms(now) / 1000;
@@ -69,7 +74,7 @@ port::HttpRequest request_of(HttpTool const& tool, std::string url, agent::ToolC
     }
     add_defaults(request.headers, "Accept", "application/json");
     request.headers.push_back({"Idempotency-Key", call.idempotency_key()});
-    if (!call.traceparent.empty()) add_defaults(request.headers, "traceparent", call.traceparent);
+    add_trace(request, call.trace);
     sign(request, tool, call.idempotency_key(), now);
     limit_to(request, tool.declared.time_limit);
     request.send_once = tool.declared.crash != CrashPolicy::retry;

@@ -58,16 +58,17 @@ Json initialize_params(bool sampling) {
 }
 
 Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
-               std::string_view traceparent, bool sampling) {
+               session::TraceHeaders const& trace, bool sampling) {
     bool const stateless = era == mcp::Era::stateless;
-    if (!stateless && progress.empty() && traceparent.empty()) return params;
+    if (!stateless && progress.empty() && trace.parent.empty()) return params;
     json::Writer out;
     out.begin_object();
     json::View(params).members(
         [&](std::string_view name, json::View value) { out.member_raw(name, value.raw()); });
     out.key("_meta").begin_object();
     if (!progress.empty()) out.member("progressToken", progress);
-    if (!traceparent.empty()) out.member("traceparent", traceparent);
+    if (!trace.parent.empty()) out.member("traceparent", trace.parent);
+    if (!trace.state.empty()) out.member("tracestate", trace.state);
     if (stateless) {
         out.member(mcp::meta::version, mcp::stateless_version).key(mcp::meta::capabilities);
         write_capabilities(out, sampling);

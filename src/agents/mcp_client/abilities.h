@@ -3,6 +3,7 @@
 
 #include "json/json.h"
 #include "mcp/versions.h"
+#include "session/vocabulary.h"
 
 #include <string>
 #include <string_view>
@@ -31,9 +32,9 @@ inline constexpr std::string_view listen_method = "subscriptions/listen";
 // Parameters of `initialize`.
 [[nodiscard]] Json initialize_params(bool sampling);
 // Adds what the version needs in `_meta`. `progress`: the token of the notifications of progress;
-// empty: none are wanted. `traceparent` may be empty. `sampling`: it is offered. REQUIRES: `params`
+// empty: none are wanted. `trace` may be empty. `sampling`: it is offered. REQUIRES: `params`
 // is an object without `_meta`.
 [[nodiscard]] Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
-                             std::string_view traceparent, bool sampling);
+                             session::TraceHeaders const& trace, bool sampling);
 
 }  // namespace dormouse::mcp_client

@@ -291,7 +291,7 @@ void Calls::send(Number number) {
         {.method = is_library_tool(call.what.tool) ? call.what.tool : "tools/call",
          .params = call.round ? with_input(params, *call.round) : params,
          .progress = std::to_string(number),
-         .traceparent = call.what.traceparent,
+         .trace = call.what.trace,
          .limit = Duration::max()},
         [this, number](rpc::Peer::Answer const& answer) { answered(number, answer); });
     limit(number, settings_.time_limit, &Calls::time_over);

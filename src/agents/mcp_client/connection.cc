@@ -175,7 +175,7 @@ std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
         done(std::move(answer));
     };
     Json const params =
-        with_meta(what.params, abilities_.era, what.progress, what.traceparent, settings_.sampling);
+        with_meta(what.params, abilities_.era, what.progress, what.trace, settings_.sampling);
     *id = std::to_string(peer_->call(what.method, params, std::move(answered)));
     awaited_.insert(*id);
     if (what.limit != Duration::max()) limit(*id, what.limit);

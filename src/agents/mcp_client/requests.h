@@ -13,9 +13,9 @@ namespace dormouse::mcp_client {
 
 struct Ask {
     std::string_view method;
-    Json params;                   // an object without `_meta`
-    std::string progress = {};     // token of its notifications of progress; empty: none
-    std::string traceparent = {};  // `_meta.traceparent`; empty: none
+    Json params;                       // an object without `_meta`
+    std::string progress = {};         // token of its notifications of progress; empty: none
+    session::TraceHeaders trace = {};  // `_meta.traceparent` and `_meta.tracestate`
     // After it there is the answer code_lost in place of the server's. max(): the owner has a limit
     // of its own.
     Duration limit{60'000};

@@ -131,8 +131,9 @@ agent::Model::Stop HttpModel::ask(agent::Question question, port::Fn<void(port::
         asking->closed(failure);
     };
     port::HttpRequest sent = request(protocol_->body(question, asking->names));
-    if (!question.traceparent.empty())
-        sent.headers.push_back({"traceparent", question.traceparent});
+    if (!question.trace.parent.empty())
+        sent.headers.push_back({"traceparent", question.trace.parent});
+    if (!question.trace.state.empty()) sent.headers.push_back({"tracestate", question.trace.state});
     asking->id = http_.start(std::move(sent), std::move(callbacks));
     return [&http = http_, id = asking->id] { http.cancel(id); };
 }

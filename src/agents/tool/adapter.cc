@@ -53,6 +53,8 @@ Call call_of(agent::ToolCall const& call, std::stop_token stop) {
     facts.deadline = call.deadline;
     if (call.decision) facts.resumed = resumed(*call.decision, call.state);
     facts.stop = std::move(stop);
+    facts.traceparent = call.trace.parent;
+    facts.tracestate = call.trace.state;
     return Call(std::move(facts));
 }
 

@@ -480,6 +480,7 @@ private:
         auto const mail = std::ranges::find(state.inbox, seq, &InboxItem::seq);
         FITS(mail != state.inbox.end());
         turn.by = mail->by;
+        turn.trace = mail->trace;
     }
     void abandon_request(OpenTurn& turn) const { session::abandon_request(state, turn); }
 

@@ -8,6 +8,7 @@
 #include "session/limits.h"
 #include "session/outbox_message.h"
 #include "session/standing.h"
+#include "session/tracing.h"
 
 namespace dormouse::session {
 
@@ -428,7 +429,7 @@ struct Command {
     Actor by{};
     std::string idem_key = {};     // hash of principal, path and Idempotency-Key; empty: none
     std::string idem_digest = {};  // digest of the request's body
-    std::string trace = {};        // traceparent of the request; empty: none
+    TraceHeaders trace = {};       // of the request
     Body body;
 };
 
@@ -464,6 +465,7 @@ struct Context {
     // at the moment.
     std::optional<std::uint64_t> next_session = 0;
     MailPolicy mail = {};  // of the session's project
+    TraceRules tracing = {};
     // If not empty: why the agent cannot serve the project of the session or task that this command
     // creates.
     std::string refused = {};

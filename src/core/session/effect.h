@@ -26,7 +26,7 @@ struct AskModel {
     // The agent is an external agent. Outcomes: AgentAttach, AgentNews, AgentAsk; last AgentReply
     // or AgentFailure.
     bool program = false;
-    std::string trace = {};  // InputReceived::trace of the turn
+    TraceHeaders trace = {};  // of the turn's input
     friend bool operator==(AskModel const&, AskModel const&) = default;
 };
 
@@ -38,8 +38,8 @@ struct RunTool {
     Json input;
     std::optional<Submission> decision;  // re-entry: the answer to the tool's own pause
     TurnNo turn = 0;
-    Json state = {};         // re-entry: PauseTerms::state of that pause
-    std::string trace = {};  // InputReceived::trace of the turn
+    Json state = {};          // re-entry: PauseTerms::state of that pause
+    TraceHeaders trace = {};  // of the turn's input
     friend bool operator==(RunTool const&, RunTool const&) = default;
 };
 
@@ -50,6 +50,8 @@ struct AskGate {
     std::string tool;
     Json input;
     std::optional<Submission> decision;  // the answer to the gate's pause
+    TurnNo turn = 0;
+    TraceHeaders trace = {};  // of the turn's input
     friend bool operator==(AskGate const&, AskGate const&) = default;
 };
 

@@ -49,8 +49,8 @@ struct InputReceived {
     std::int64_t typed_at = 0;
     // What the agent replied while no server was running: an array of text parts, or null.
     Json answer = {};
-    TurnNo behind = 0;       // the turn that was open when this input was queued; 0: none
-    std::string trace = {};  // traceparent of the request that brought it; empty: none
+    TurnNo behind = 0;        // the turn that was open when this input was queued; 0: none
+    TraceHeaders trace = {};  // of the request or message that brought it
 };
 
 // A queued input was removed before its turn began.
@@ -169,7 +169,7 @@ struct GateBack {
 struct Submitted {
     Receipt receipt;
     Indirect<Submission> what;
-    std::string trace = {};  // traceparent of the request that brought it; empty: none
+    TraceHeaders trace = {};  // of the request or message that brought it
 };
 
 // One of several required votes (AnswerTerms::need) on a pause.
@@ -339,8 +339,9 @@ struct TaskStarted {
     CallNo call = 0;
     Actor by = {};
     std::string idem = {};
-    std::string mark = {};  // TaskAsk::mark
-    bool fork = false;      // the child begins with a copy of this session's history
+    std::string mark = {};    // TaskAsk::mark
+    bool fork = false;        // the child begins with a copy of this session's history
+    TraceHeaders trace = {};  // that the first run gets, unless it is queued
 };
 
 // A task got a new run, progress, or the end of its run.
@@ -360,6 +361,7 @@ struct TaskChanged {
     Actor by = {};              // who requested the run
     std::string progress = {};  // newest progress that the child reported
     std::string reason = {};    // Cancelled::reason of a cancel
+    TraceHeaders trace = {};    // that the run gets which begins
 };
 
 // This session, a task, reports progress of its current run to its parent.
@@ -385,6 +387,7 @@ struct MailSent {
     Actor by;
     std::string idem;  // digest of the request's Idempotency-Key and body; empty: none
     std::optional<Time> expires = {};
+    TraceHeaders trace = {};  // that the receivers get
 };
 
 // A mail in the inbox. The next request to the model shows it as a user message.

@@ -174,7 +174,8 @@ void promote_gates(State& state, Seq seq) {
         Call& call = call_of(state, *state.to_gate.begin());
         set_phase(state, call, CallPhase::gating);
         call.outstanding_since = seq;
-        AskGate ask{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision};
+        AskGate ask{call.no,       gate_of(call),  call.spec.tool,   call.spec.input,
+                    call.decision, state.turn->no, state.turn->trace};
         add_effect(state, {{seq, call.no}, std::move(ask)});
         set_timer(state, call.no, TimerKind::give_up, state.updated + limits::gate_time_limit);
     }

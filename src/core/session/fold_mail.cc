@@ -71,7 +71,8 @@ void receive_mail(State& state, Event const& event, MailReceived const& e) {
                            e.until.value_or(Time()),
                            {e.mail->conversation, e.mail->hops},
                            by,
-                           e.mail->expires});
+                           e.mail->expires,
+                           e.mail->trace});
     set_mail_timer(state);
     if (!wakes || !state.turn) return;
     raise(state.inbox.back(), *state.turn, event.seq);

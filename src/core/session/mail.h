@@ -47,6 +47,7 @@ struct Mail {
     Actor by = {};
     Time sent = {};
     std::optional<Time> expires = {};  // if no request has read it by then, none will
+    TraceHeaders trace = {};           // the turn that reads it continues this trace
     friend bool operator==(Mail const&, Mail const&) = default;
 };
 

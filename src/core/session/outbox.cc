@@ -34,7 +34,7 @@ struct Sends {
         for (MailTarget const& to : e.to) {
             Mail mail{id,         before.project, before.id, before.alias, to.alias, e.text,
                       e.reply_to, e.conversation, e.hops,    e.wake,       e.by,     at,
-                      e.expires};
+                      e.expires,  e.trace};
             send(to.session, std::move(mail));
         }
     }
@@ -54,7 +54,8 @@ struct Sends {
     void operator()(SessionDeleted const&) const { gone("The session was deleted."); }
     void operator()(TaskStarted const& e) const {
         if (!e.queued)
-            send(e.child, run_of(e.task, 1, e.agent, e.description, e.parts, e.by, e.fork));
+            send(e.child,
+                 run_of(e.task, 1, e.agent, e.description, e.parts, e.by, e.fork, e.trace));
     }
     void operator()(TaskChanged const& e) const {
         Task const& task = before.tasks.at(e.task);
@@ -63,7 +64,7 @@ struct Sends {
             Json const& parts = waited ? task.parts : e.parts;
             Actor const& by = waited ? task.by : e.by;
             send(task.child, run_of(e.task, e.run, task.agent, task.description, parts, by,
-                                    task.fork && e.run == 1));
+                                    task.fork && e.run == 1, e.trace));
         }
         if (e.stops)
             send(task.child, StopRun{e.task, e.run, false, "The run was cancelled.", e.reason});
@@ -77,9 +78,9 @@ struct Sends {
 private:
     [[nodiscard]] StartRun run_of(TaskNo task, std::uint32_t run, std::string const& agent,
                                   std::string const& title, Json const& parts, Actor const& by,
-                                  bool fork) const {
+                                  bool fork, TraceHeaders const& trace) const {
         std::uint32_t const depth = before.parent ? before.parent->depth + 1 : 1;
-        return {task, run, before.project, agent, title, before.cwd, parts, by, depth, fork};
+        return {task, run, before.project, agent, title, before.cwd, parts, by, depth, fork, trace};
     }
 
     void gone(std::string why) const {

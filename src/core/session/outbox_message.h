@@ -28,7 +28,8 @@ struct StartRun {
     Json parts = {};
     Actor by = {};  // who asked the parent
     std::uint32_t depth = 1;
-    bool fork = false;  // the session begins with a copy of its parent's history
+    bool fork = false;        // the session begins with a copy of its parent's history
+    TraceHeaders trace = {};  // that its turn continues
     friend bool operator==(StartRun const&, StartRun const&) = default;
 };
 

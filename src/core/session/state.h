@@ -135,9 +135,9 @@ struct OpenTurn {
     // The longest mail conversation that the turn has read from.
     std::optional<Thread> thread = {};
     ProgramTurn program = {};
-    std::string trace = {};  // InputReceived::trace
-    CallNo budget_call = 0;  // asks whether a budget is raised; 0: none
-    Duration worked{};       // without the time in which all calls wait; see TurnTerms::timed
+    TraceHeaders trace = {};  // of its input
+    CallNo budget_call = 0;   // asks whether a budget is raised; 0: none
+    Duration worked{};        // without the time in which all calls wait; see TurnTerms::timed
     std::vector<BudgetRaise> raised = {};  // budgets of the turn
     friend bool operator==(OpenTurn const&, OpenTurn const&) = default;
 };
@@ -153,7 +153,7 @@ struct LastTurn {
     bool failed = false;
     std::optional<Trouble> error = {};
     std::uint32_t run = 0;
-    std::string trace = {};  // InputReceived::trace
+    TraceHeaders trace = {};  // of its input
     Duration worked{};
     std::vector<BudgetRaise> raised = {};
     friend bool operator==(LastTurn const&, LastTurn const&) = default;
@@ -177,8 +177,8 @@ struct QueuedInput {
     Actor by;
     std::uint32_t run = 0;
     TaskNo task = 0;
-    Json answer = {};        // InputReceived::answer
-    std::string trace = {};  // InputReceived::trace
+    Json answer = {};         // InputReceived::answer
+    TraceHeaders trace = {};  // InputReceived::trace
     friend bool operator==(QueuedInput const&, QueuedInput const&) = default;
 };
 
@@ -192,6 +192,7 @@ struct InboxItem {
     Thread thread;
     Actor by;
     std::optional<Time> expires = {};
+    TraceHeaders trace = {};  // Mail::trace
     // The value of OpenTurn::newest_item that this mail set, and the value before it.
     Seq raised = 0, before = 0;
     friend bool operator==(InboxItem const&, InboxItem const&) = default;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <span>
+#include <vector>
 
 namespace dormouse::session {
 
@@ -55,6 +56,37 @@ bool is_sampled(TraceRules const& rules, TraceId const& trace) {
     return number % TraceRules::all < rules.sampled;
 }
 
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+
+bool is_key_text(std::string_view text, std::size_t most, bool digit_first) {
+    if (text.empty() || text.size() > most) return false;
+    bool const digit = text.front() >= '0' && text.front() <= '9';
+    if (!is_lower(text.front()) && !(digit_first && digit)) return false;
+    return std::ranges::all_of(text, [](char c) {
+        return is_lower(c) || (c >= '0' && c <= '9') ||
+               std::string_view("_-*/").find(c) != std::string_view::npos;
+    });
+}
+
+// "vendor" or "tenant@system"
+bool is_tracestate_key(std::string_view key) {
+    auto const at = key.find('@');
+    if (at == std::string_view::npos) return is_key_text(key, 256, false);
+    return is_key_text(key.substr(0, at), 241, true) && is_key_text(key.substr(at + 1), 14, false);
+}
+
+bool is_tracestate_value(std::string_view value) {
+    if (value.empty() || value.size() > 256 || value.back() == ' ') return false;
+    return std::ranges::all_of(
+        value, [](char c) { return c >= 0x20 && c <= 0x7e && c != ',' && c != '='; });
+}
+
+std::string_view without_space(std::string_view text) {
+    auto const first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 std::string with_span(TraceContext context, SpanId const& span) {
     context.span = span;
     return text(context);
@@ -82,6 +114,34 @@ std::optional<TraceContext> parse_traceparent(std::string_view value) {
 
 std::string text(TraceContext const& context) {
     return "00-" + hex(context.trace) + "-" + hex(context.span) + (context.sampled ? "-01" : "-00");
+}
+
+std::string checked_tracestate(std::string_view value) {
+    if (value.size() > tracestate_bytes_max) return {};
+    std::string out;
+    std::vector<std::string_view> keys;
+    for (std::size_t from = 0; from <= value.size();) {
+        std::size_t const end = std::min(value.find(',', from), value.size());
+        std::string_view const member = without_space(value.substr(from, end - from));
+        from = end + 1;
+        if (member.empty()) continue;
+        auto const equals = member.find('=');
+        if (equals == std::string_view::npos) return {};
+        std::string_view const key = member.substr(0, equals);
+        bool const is_new = std::ranges::find(keys, key) == keys.end();
+        if (!is_new || keys.size() == tracestate_members_max || !is_tracestate_key(key) ||
+            !is_tracestate_value(member.substr(equals + 1)))
+            return {};
+        keys.push_back(key);
+        out += (out.empty() ? "" : ",") + std::string(member);
+    }
+    return out;
+}
+
+TraceHeaders read_trace(std::string_view parent, std::string_view state) {
+    auto const context = parse_traceparent(parent);
+    if (!context) return {};
+    return {text(*context), checked_tracestate(state)};
 }
 
 TraceContext trace_of_turn(TraceRules const& rules, SessionId const& session, TurnNo turn,
@@ -115,17 +175,29 @@ SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n, std::uin
     return derived<SpanId>("delivery", from, {event, n, attempt});
 }
 
-std::string traceparent_of(TraceRules const& rules, SessionId const& session, AskModel const& ask) {
-    if (!rules.on) return ask.trace;
-    return with_span(trace_of_turn(rules, session, ask.turn, ask.trace),
+SpanId sent_span(SessionId const& from, Seq event) {
+    return derived<SpanId>("sent", from, {event});
+}
+
+TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, TurnNo turn,
+                       TraceHeaders const& received, SpanId const& span) {
+    if (!rules.on) return received;
+    return {with_span(trace_of_turn(rules, session, turn, received.parent), span), received.state};
+}
+
+TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, AskModel const& ask) {
+    return passed_on(rules, session, ask.turn, ask.trace,
                      model_span(session, ask.turn, ask.step, ask.attempt));
 }
 
-std::string traceparent_of(TraceRules const& rules, RunTool const& run) {
-    if (!rules.on) return run.trace;
+TraceHeaders passed_on(TraceRules const& rules, RunTool const& run) {
     SessionId const& session = run.pending.session;
-    return with_span(trace_of_turn(rules, session, run.turn, run.trace),
+    return passed_on(rules, session, run.turn, run.trace,
                      tool_span(session, run.pending.call, run.pending.generation, run.attempt));
+}
+
+TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, AskGate const& ask) {
+    return passed_on(rules, session, ask.turn, ask.trace, turn_span(session, ask.turn));
 }
 
 }  // namespace dormouse::session

@@ -29,6 +29,15 @@ struct TraceContext {
 // "00-<trace>-<span>-01"
 [[nodiscard]] std::string text(TraceContext const& context);
 
+// Of a tracestate header (W3C Trace Context, level 1).
+inline constexpr std::size_t tracestate_bytes_max = 512;
+inline constexpr std::size_t tracestate_members_max = 32;
+// Its members without the space around them and without empty ones; empty: it is malformed or too
+// long, and is to be ignored.
+[[nodiscard]] std::string checked_tracestate(std::string_view value);
+// The headers of a request, checked. `state` counts only with a valid `parent`.
+[[nodiscard]] TraceHeaders read_trace(std::string_view parent, std::string_view state);
+
 // What is traced.
 struct TraceRules {
     static constexpr std::uint32_t all = 1'000'000;
@@ -39,7 +48,7 @@ struct TraceRules {
     friend bool operator==(TraceRules const&, TraceRules const&) = default;
 };
 
-// The context of a turn whose input came with `received` (InputReceived::trace; may be empty).
+// The context of a turn whose input came with `received` (TraceHeaders::parent; may be empty).
 [[nodiscard]] TraceContext trace_of_turn(TraceRules const& rules, SessionId const& session,
                                          TurnNo turn, std::string_view received);
 
@@ -55,9 +64,18 @@ struct TraceRules {
 [[nodiscard]] SpanId delivery_span(SessionId const& from, Seq event, std::uint32_t n,
                                    std::uint32_t attempt);
 
-// The traceparent for the model or tool that the effect asks; empty: none.
-[[nodiscard]] std::string traceparent_of(TraceRules const& rules, SessionId const& session,
-                                         AskModel const& ask);
-[[nodiscard]] std::string traceparent_of(TraceRules const& rules, RunTool const& run);
+// Of the event that sends mail, or begins a run of a task.
+[[nodiscard]] SpanId sent_span(SessionId const& from, Seq event);
+
+// What the turn passes on, from this span of it. With the rules off: what it received.
+[[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, SessionId const& session, TurnNo turn,
+                                     TraceHeaders const& received, SpanId const& span);
+// For the model, tool or gate that the effect asks. A gate has no span of its own: it gets the
+// turn's first one.
+[[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, SessionId const& session,
+                                     AskModel const& ask);
+[[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, RunTool const& run);
+[[nodiscard]] TraceHeaders passed_on(TraceRules const& rules, SessionId const& session,
+                                     AskGate const& ask);
 
 }  // namespace dormouse::session

@@ -43,6 +43,13 @@ enum class Lifecycle : std::uint8_t { none, active, paused, completed, error, de
 // No agent may have this name.
 inline constexpr std::string_view no_agent = "none";
 
+// What a request or message said about its trace (W3C Trace Context).
+struct TraceHeaders {
+    std::string parent = {};  // a valid traceparent; empty: none
+    std::string state = {};   // a valid tracestate; empty: none
+    friend bool operator==(TraceHeaders const&, TraceHeaders const&) = default;
+};
+
 // The parent of a session that is a task.
 struct Parent {
     SessionId session;

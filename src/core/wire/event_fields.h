@@ -74,14 +74,14 @@ inline constexpr auto rows<SessionCreated> = std::tuple(
     maybe("node", &SessionCreated::node));
 
 template <>
-inline constexpr auto rows<InputReceived> = std::tuple(
-    own_message, field("turn", &InputReceived::turn), field("parts", &InputReceived::parts),
-    field("source", &InputReceived::source), maybe("when", &InputReceived::when),
-    field("by", &InputReceived::by), maybe("answers", &InputReceived::answers),
-    maybe("idem", &InputReceived::idem), maybe("run", &InputReceived::run),
-    maybe<TaskForm>("taskID", &InputReceived::task), maybe("typedAt", &InputReceived::typed_at),
-    maybe("answer", &InputReceived::answer), maybe("behind", &InputReceived::behind),
-    maybe("traceparent", &InputReceived::trace));
+inline constexpr auto rows<InputReceived> =
+    std::tuple(own_message, field("turn", &InputReceived::turn),
+               field("parts", &InputReceived::parts), field("source", &InputReceived::source),
+               maybe("when", &InputReceived::when), field("by", &InputReceived::by),
+               maybe("answers", &InputReceived::answers), maybe("idem", &InputReceived::idem),
+               maybe("run", &InputReceived::run), maybe<TaskForm>("taskID", &InputReceived::task),
+               maybe("typedAt", &InputReceived::typed_at), maybe("answer", &InputReceived::answer),
+               maybe("behind", &InputReceived::behind), Inline(&InputReceived::trace));
 
 template <>
 inline constexpr auto rows<InputDropped> =
@@ -176,7 +176,7 @@ inline constexpr auto rows<GateBack> =
 
 template <>
 inline constexpr auto rows<Submitted> =
-    std::tuple(ReceiptRow(), Inline(&Submitted::what), maybe("traceparent", &Submitted::trace),
+    std::tuple(ReceiptRow(), Inline(&Submitted::what), Inline(&Submitted::trace),
                Derived([](Submitted& e) { e.what->digest = e.receipt.digest; }));
 
 template <>
@@ -268,13 +268,14 @@ inline constexpr auto rows<ArtifactEmitted> = std::tuple(
     field("digest", &ArtifactEmitted::digest), maybe<CallForm>("callID", &ArtifactEmitted::call));
 
 template <>
-inline constexpr auto rows<TaskStarted> = std::tuple(
-    field<TaskForm>("taskID", &TaskStarted::task), field("sessionID", &TaskStarted::child),
-    field("agentID", &TaskStarted::agent), field("description", &TaskStarted::description),
-    field("parts", &TaskStarted::parts), maybe("queued", &TaskStarted::queued),
-    maybe("notify", &TaskStarted::notify), maybe<CallForm>("callID", &TaskStarted::call),
-    field("by", &TaskStarted::by), maybe("idem", &TaskStarted::idem),
-    maybe("mark", &TaskStarted::mark), maybe("fork", &TaskStarted::fork));
+inline constexpr auto rows<TaskStarted> =
+    std::tuple(field<TaskForm>("taskID", &TaskStarted::task),
+               field("sessionID", &TaskStarted::child), field("agentID", &TaskStarted::agent),
+               field("description", &TaskStarted::description), field("parts", &TaskStarted::parts),
+               maybe("queued", &TaskStarted::queued), maybe("notify", &TaskStarted::notify),
+               maybe<CallForm>("callID", &TaskStarted::call), field("by", &TaskStarted::by),
+               maybe("idem", &TaskStarted::idem), maybe("mark", &TaskStarted::mark),
+               maybe("fork", &TaskStarted::fork), Inline(&TaskStarted::trace));
 
 template <>
 inline constexpr auto rows<TaskChanged> = std::tuple(
@@ -285,7 +286,8 @@ inline constexpr auto rows<TaskChanged> = std::tuple(
     maybe("stops", &TaskChanged::stops), maybe("gone", &TaskChanged::gone),
     maybe("notify", &TaskChanged::notify), maybe("result", &TaskChanged::result),
     maybe("error", &TaskChanged::error), maybe("idem", &TaskChanged::idem),
-    maybe("progress", &TaskChanged::progress), maybe("reason", &TaskChanged::reason));
+    maybe("progress", &TaskChanged::progress), maybe("reason", &TaskChanged::reason),
+    Inline(&TaskChanged::trace));
 
 template <>
 inline constexpr auto rows<RunReported> =
@@ -333,7 +335,7 @@ inline constexpr auto rows<MailSent> = std::tuple(
     OwnId{"mailID", "mail_"}, field("to", &MailSent::to), field("text", &MailSent::text),
     maybe("replyTo", &MailSent::reply_to), SentConversationRow(), maybe("hops", &MailSent::hops),
     maybe("wake", &MailSent::wake), field("by", &MailSent::by), maybe("idem", &MailSent::idem),
-    maybe("expires", &MailSent::expires));
+    maybe("expires", &MailSent::expires), Inline(&MailSent::trace));
 template <>
 inline constexpr auto rows<MailExpired> = std::tuple(field("numbers", &MailExpired::numbers));
 template <>

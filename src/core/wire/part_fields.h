@@ -223,12 +223,16 @@ struct ConversationRow {
 };
 
 template <>
+inline constexpr auto rows<TraceHeaders> = std::tuple(maybe("traceparent", &TraceHeaders::parent),
+                                                      maybe("tracestate", &TraceHeaders::state));
+
+template <>
 inline constexpr auto rows<Mail> = std::tuple(
     field("mailID", &Mail::id), field("projectID", &Mail::project), maybe("from", &Mail::from),
     maybe("fromAlias", &Mail::from_alias), maybe("toAlias", &Mail::to_alias),
     field("text", &Mail::text), maybe("replyTo", &Mail::reply_to), ConversationRow(),
     maybe("hops", &Mail::hops), maybe("wake", &Mail::wake), field("by", &Mail::by),
-    field("sent", &Mail::sent), maybe("expires", &Mail::expires));
+    field("sent", &Mail::sent), maybe("expires", &Mail::expires), Inline(&Mail::trace));
 
 template <>
 inline constexpr auto rows<News> =

@@ -12,12 +12,12 @@ struct SaidForm : Form<Json> {
 };
 
 template <>
-inline constexpr auto rows<StartRun> =
-    std::tuple(field("task", &StartRun::task), field("run", &StartRun::run),
-               field("projectID", &StartRun::project), field("agentID", &StartRun::agent),
-               field("title", &StartRun::title), field("cwd", &StartRun::cwd),
-               field("parts", &StartRun::parts), field("by", &StartRun::by),
-               maybe("depth", &StartRun::depth, 1), maybe("fork", &StartRun::fork));
+inline constexpr auto rows<StartRun> = std::tuple(
+    field("task", &StartRun::task), field("run", &StartRun::run),
+    field("projectID", &StartRun::project), field("agentID", &StartRun::agent),
+    field("title", &StartRun::title), field("cwd", &StartRun::cwd),
+    field("parts", &StartRun::parts), field("by", &StartRun::by),
+    maybe("depth", &StartRun::depth, 1), maybe("fork", &StartRun::fork), Inline(&StartRun::trace));
 template <>
 inline constexpr auto rows<StopRun> = std::tuple(
     field("task", &StopRun::task), field("run", &StopRun::run), field("ends", &StopRun::ends),

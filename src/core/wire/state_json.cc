@@ -123,6 +123,23 @@ template <class Map> struct NumberedForm {
 template <>
 struct Form<HistoryBase> : Cells<HistoryBase, 4, &HistoryBase::through, &HistoryBase::turn,
                                  &HistoryBase::call, &HistoryBase::messages> {};
+// Earlier releases wrote the first one alone, as text.
+template <> struct Form<TraceHeaders> {
+    static void write(json::Writer& out, TraceHeaders const& trace, FieldContext const&) {
+        if (trace.state.empty()) {
+            out.value(trace.parent);
+        } else {
+            out.begin_array().value(trace.parent).value(trace.state).end_array();
+        }
+    }
+    [[nodiscard]] static std::optional<TraceHeaders> read(json::View view, FieldContext const&) {
+        if (view.kind() != json::Kind::array) return TraceHeaders{view.string_or("")};
+        std::vector<std::string> both;
+        view.elements([&](json::View one) { both.push_back(one.string_or("")); });
+        FITS(both.size() == 2);
+        return TraceHeaders{both[0], both[1]};
+    }
+};
 template <>
 struct Form<QueuedInput> : Cells<QueuedInput, 4, &QueuedInput::seq, &QueuedInput::turn,
                                  &QueuedInput::source, &QueuedInput::by, &QueuedInput::run,
@@ -240,7 +257,7 @@ inline constexpr auto rows<OpenTurn> = std::tuple(
     maybe("finish", &OpenTurn::finish), maybe("thread", &OpenTurn::thread),
     field("terms", &OpenTurn::terms), field("usage", &OpenTurn::usage),
     maybe("request", &OpenTurn::request), maybe("retry", &OpenTurn::retry),
-    maybe("program", &OpenTurn::program), maybe("traceparent", &OpenTurn::trace),
+    maybe("program", &OpenTurn::program), Inline(&OpenTurn::trace),
     maybe("budgetCall", &OpenTurn::budget_call), maybe("worked", &OpenTurn::worked),
     maybe("raised", &OpenTurn::raised), field<StepsForm>("openSteps", &OpenTurn::open_steps));
 
@@ -250,8 +267,8 @@ inline constexpr auto rows<LastTurn> = std::tuple(
     field("by", &LastTurn::by), field("step", &LastTurn::step),
     field("attempt", &LastTurn::attempt), field("run", &LastTurn::run),
     field("failed", &LastTurn::failed), field("usage", &LastTurn::usage),
-    maybe("error", &LastTurn::error), maybe("traceparent", &LastTurn::trace),
-    maybe("worked", &LastTurn::worked), maybe("raised", &LastTurn::raised));
+    maybe("error", &LastTurn::error), Inline(&LastTurn::trace), maybe("worked", &LastTurn::worked),
+    maybe("raised", &LastTurn::raised));
 template <>
 inline constexpr auto rows<EndedTurn> =
     std::tuple(field("no", &EndedTurn::no), field("since", &EndedTurn::since),
@@ -275,7 +292,7 @@ inline constexpr auto rows<InboxItem> =
                maybe("expires", &InboxItem::expires), maybe("raised", &InboxItem::raised),
                only([](InboxItem const& item) { return item.raised != 0; },
                     field("before", &InboxItem::before)),
-               Inline(&InboxItem::thread));
+               Inline(&InboxItem::thread), Inline(&InboxItem::trace));
 
 struct StateParentRow {
     static void write(json::Writer& out, State const& from, FieldContext const&) {
@@ -327,11 +344,16 @@ Effect effect_of(Call const& call, State const& state) {
     EffectId const id{call.outstanding_since, call.no};
     if (call.phase == CallPhase::running) {
         TurnNo const turn = state.turn ? state.turn->no : 0;
-        std::string const trace = state.turn ? state.turn->trace : "";
+        TraceHeaders const trace = state.turn ? state.turn->trace : TraceHeaders();
         return {id, RunTool{call.pending, call.attempt, call.spec.tool, call.spec.input,
                             call.resumed, turn, call.kept, trace}};
     }
-    return {id, AskGate{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision}};
+    AskGate ask{call.no, gate_of(call), call.spec.tool, call.spec.input, call.decision};
+    if (state.turn) {
+        ask.turn = state.turn->no;
+        ask.trace = state.turn->trace;
+    }
+    return {id, std::move(ask)};
 }
 
 void restore_turn(State& state, OpenTurn const& turn) {

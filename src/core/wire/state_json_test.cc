@@ -61,7 +61,11 @@ TEST(StateJson, Snapshot_HasClaimProgressQueueAndLabels) {
     (void)given.prompt("later", PromptMode::queue);
     (void)given.when(Change{"Ship\n\"it\"", "ops-1", Json::trusted(R"({"team":"a"})"), {}});
     EXPECT_TRUE(given.call(1).claim);
-    EXPECT_EQ(given.state.queue.size(), 1U);
+    ASSERT_EQ(given.state.queue.size(), 1U);
+    expect_same_after_a_round_trip(given);
+    given.state.queue[0].trace = {"00-1-2-01", ""};
+    expect_same_after_a_round_trip(given);
+    given.state.queue[0].trace.state = "a=1";
     expect_same_after_a_round_trip(given);
 }
 

@@ -107,8 +107,7 @@ std::string digest_of(Json const& body) {
 
 runner::Asker Exchange::asker() const {
     runner::Asker asker{by, {}, {}, rights_of(capability ? nullptr : principal.get())};
-    if (auto const trace = session::parse_traceparent(request.header("traceparent")))
-        asker.trace = session::text(*trace);
+    asker.trace = session::read_trace(request.header("traceparent"), request.joined("tracestate"));
     std::string_view key = request.header("idempotency-key");
     if (key.size() >= 2 && key.front() == '"' && key.back() == '"')
         key = key.substr(1, key.size() - 2);

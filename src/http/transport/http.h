@@ -37,6 +37,8 @@ struct HttpRequest {
 
     [[nodiscard]] std::string_view header(
         std::string_view lower_case_name) const;  // empty when absent
+    // The values of all headers of this name, joined by commas.
+    [[nodiscard]] std::string joined(std::string_view lower_case_name) const;
     [[nodiscard]] std::optional<std::string_view> query_value(std::string_view name) const;
 };
 

@@ -28,7 +28,7 @@ struct Asker {
         {};  // 32 hex digits of SHA-256(principal, method, path, Idempotency-Key); empty: none
     std::string idem_digest = {};  // of the request's body
     Rights rights = {};
-    std::string trace = {};  // a valid traceparent of the request; empty: none
+    session::TraceHeaders trace = {};  // of the request, checked
 };
 
 struct Created {
@@ -47,6 +47,7 @@ struct Options {
     Duration resident_time{10'000};
     Duration scan_every{1'000};
     session::Limits limits = {};
+    session::TraceRules tracing = {};
     std::vector<port::RuleRow> rules = {};  // as stored
     struct MailOfProject {
         session::MailPolicy policy = {};
@@ -224,6 +225,7 @@ private:
     [[nodiscard]] Random random() override { return world_.entropy.random(); }
     [[nodiscard]] port::Nodes const& nodes() const override { return world_.nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return options_.limits; }
+    [[nodiscard]] session::TraceRules tracing() const override { return options_.tracing; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const& project) const override {
         auto const found = options_.mail.find(project);
         return found == options_.mail.end() ? session::MailPolicy() : found->second.policy;

@@ -62,6 +62,8 @@ Call call_of(agent::GateCall const& call) {
     facts.tool = call.tool;
     facts.input = call.input;
     facts.agent = call.agent;
+    facts.traceparent = call.trace.parent;
+    facts.tracestate = call.trace.state;
     if (call.decision) facts.resumed = resumed(*call.decision);
     return Call(std::move(facts));
 }

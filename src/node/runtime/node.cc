@@ -35,7 +35,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
               {[this](PendingId const& pending) {
                    return attached ? attached->callback_url(pending) : std::string();
                },
-               [this] { return world.clock.now(); }, settings.tracing}),
+               [this] { return world.clock.now(); }, settings.runner.tracing}),
       shared(shared_store ? std::make_unique<Shared>(*this) : nullptr),
       nodes(shared ? static_cast<port::Nodes&>(shared->nodes) : owner),
       runner({world.loop, world.clock, world.entropy, journal, nodes, counted_effects, effects,

@@ -71,7 +71,6 @@ public:
         runner::Options runner = {};  // except what comes from the store and from what is attached
         // Receives provisional text of replies; empty: only what is attached does.
         std::function<void(SessionId, port::Delta const&)> text = {};
-        session::TraceRules tracing = {};
     };
 
     // `world` outlives this. Throws std::system_error if a thread cannot be started.

@@ -25,6 +25,7 @@ void write_links(json::Writer& out, std::vector<Link> const& links) {
     out.key("links").begin_array();
     for (Link const& link : links) {
         out.begin_object().member("traceId", hex(link.trace)).member("spanId", hex(link.span));
+        if (!link.state.empty()) out.member("traceState", link.state);
         out.key("attributes").begin_array();
         write_attribute(out, "dormouse.link", std::string(link.relation));
         out.end_array().end_object();
@@ -37,6 +38,7 @@ void write_links(json::Writer& out, std::vector<Link> const& links) {
 std::string span_json(Span const& span) {
     json::Writer out;
     out.begin_object().member("traceId", hex(span.trace)).member("spanId", hex(span.id));
+    if (!span.state.empty()) out.member("traceState", span.state);
     if (span.parent != SpanId{}) out.member("parentSpanId", hex(span.parent));
     out.member("name", span.name).member("kind", static_cast<int>(span.kind));
     out.member("startTimeUnixNano", nanoseconds(span.start));

@@ -30,6 +30,7 @@ struct Link {
     TraceId trace{};
     SpanId span{};
     std::string_view relation;
+    std::string state = {};  // tracestate
     friend bool operator==(Link const&, Link const&) = default;
 };
 
@@ -45,6 +46,7 @@ struct Span {
     std::vector<Link> links = {};
     std::optional<std::string> error = {};  // error.type; nullopt: it succeeded
     std::string why = {};                   // the status's message
+    std::string state = {};                 // tracestate
     friend bool operator==(Span const&, Span const&) = default;
 };
 

@@ -66,7 +66,7 @@ void Tracer::ended(Delivery const& delivery) {
 bool Tracer::is_sampled(SessionFacts const& facts, TurnNo turn) const {
     auto const received = facts.received.find(turn);
     return trace_of_turn(options_.rules, facts.session, turn,
-                         received == facts.received.end() ? "" : received->second)
+                         received == facts.received.end() ? "" : received->second.parent)
         .sampled;
 }
 

@@ -140,9 +140,48 @@ struct TurnSpans::Applier {
 
     void operator()(Submitted const& e) const {
         settle(e.receipt.pending.call, "");
-        if (auto const sender = parse_traceparent(e.trace))
-            self.add_cause({sender->trace, sender->span, "outcome"});
+        self.add_cause(e.trace, "outcome");
     }
+    // The turn that a mail begins is a child of its sender's span; mail that a turn reads later is
+    // linked.
+    void operator()(MailReceived const& e) const { self.add_cause(e.mail->trace, "mail"); }
+
+    // Sending is instant: the receiver takes it when it can.
+    void operator()(MailSent const& e) const {
+        if (e.to.empty() || !is_ours(e.trace)) return;
+        Span span = sent("mail");
+        std::string const first = e.to.front().session.text();
+        span.attributes.push_back({"messaging.destination.name", first});
+        span.attributes.push_back(
+            {"messaging.message.id", text(MailId{self.facts_.session, event.seq})});
+        if (e.to.size() > 1)
+            span.attributes.push_back(
+                {"messaging.batch.message_count", static_cast<std::int64_t>(e.to.size())});
+        out.push_back(std::move(span));
+    }
+    void operator()(TaskStarted const& e) const { begin_run(e.task, e.trace); }
+    void operator()(TaskChanged const& e) const { begin_run(e.task, e.trace); }
+    void begin_run(TaskNo task, TraceHeaders const& trace) const {
+        if (!is_ours(trace)) return;
+        Span span = sent("task");
+        span.attributes.push_back(
+            {"messaging.message.id", numbered_id("tsk_", self.facts_.session, task)});
+        out.push_back(std::move(span));
+    }
+    [[nodiscard]] bool is_ours(TraceHeaders const& trace) const {
+        auto const context = parse_traceparent(trace.parent);
+        return context && context->span == sent_span(self.facts_.session, event.seq);
+    }
+    [[nodiscard]] Span sent(std::string const& what) const {
+        SpanId const parent = turn().part ? turn().part->id : turn().last_part;
+        Work const work{sent_span(self.facts_.session, event.seq), parent, event.at};
+        Span span = self.span_of(work, "send " + what, SpanKind::producer, event.at);
+        span.attributes.push_back({"messaging.system", "dormouse"});
+        span.attributes.push_back({"messaging.operation.name", "send"});
+        span.attributes.push_back({"messaging.operation.type", "send"});
+        return span;
+    }
+
     void operator()(Expired const& e) const { settle(e.receipt.pending.call, "expired"); }
     void operator()(Cancelled const& e) const { settle(e.call, "cancelled"); }
     void settle(CallNo no, std::string_view error) const {
@@ -194,10 +233,15 @@ void TurnSpans::apply(Event const& event, std::vector<Span>& out) {
 
 void TurnSpans::join(TurnNo turn, Event const& event) { begin(event, turn, true); }
 
+TraceHeaders TurnSpans::received(TurnNo turn) const {
+    auto const found = facts_.received.find(turn);
+    return found == facts_.received.end() ? TraceHeaders() : found->second;
+}
+
 void TurnSpans::begin(Event const& event, TurnNo turn, bool again) {
-    auto const received = facts_.received.find(turn);
-    turn_ = Turn{turn, trace_of_turn(options_->rules, facts_.session, turn,
-                                     received == facts_.received.end() ? "" : received->second)};
+    TraceHeaders sender = received(turn);
+    turn_ = Turn{turn, trace_of_turn(options_->rules, facts_.session, turn, sender.parent),
+                 std::move(sender.state)};
     SpanId const first = session::turn_span(facts_.session, turn);
     if (again) turn_->causes.push_back({turn_->context.trace, first, "turn"});
     turn_->parts = 1;
@@ -215,14 +259,20 @@ void TurnSpans::resume(Event const& event) {
     for (Link const& cause : std::exchange(turn_->causes, {})) turn_->part->links.push_back(cause);
 }
 
+void TurnSpans::add_cause(TraceHeaders const& sender, std::string_view relation) {
+    if (auto const context = parse_traceparent(sender.parent))
+        add_cause({context->trace, context->span, relation, sender.state});
+}
+
 void TurnSpans::add_cause(Link link) {
     auto& links = turn_->part ? turn_->part->links : turn_->causes;
-    if (links.size() < links_max) links.push_back(link);
+    if (links.size() < links_max) links.push_back(std::move(link));
 }
 
 Span TurnSpans::span_of(Work const& work, std::string name, SpanKind kind, Time end) const {
     Span out{turn_->context.trace, work.id, work.parent, std::move(name), kind, work.start, end};
     out.links = work.links;
+    out.state = turn_->state;
     out.attributes = {{"gen_ai.conversation.id", facts_.session.text()},
                       {"dormouse.turn.id", turn_id(facts_.session, turn_->no)}};
     return out;
@@ -296,7 +346,7 @@ void TurnSpans::end_run(CallNo no, Time end, std::string_view error, std::vector
 }
 
 std::optional<Span> span_of(Delivery const& delivery) {
-    auto const context = parse_traceparent(delivery.trace);
+    auto const context = parse_traceparent(delivery.trace.parent);
     if (!context || !context->sampled) return std::nullopt;
     Span out{context->trace,
              delivery_span(delivery.session, delivery.event, delivery.n, delivery.attempt),
@@ -305,6 +355,7 @@ std::optional<Span> span_of(Delivery const& delivery) {
              SpanKind::producer,
              delivery.start,
              delivery.end};
+    out.state = delivery.trace.state;
     out.attributes = {{"messaging.system", "webhook"},
                       {"messaging.operation.name", "send"},
                       {"messaging.operation.type", "send"},

@@ -29,12 +29,12 @@ struct SpanOptions {
     std::function<ModelName(std::string const& agent)> model_of = {};  // may be empty
 };
 
-// What the spans of a session say about it. `received`: InputReceived::trace by turn.
+// What the spans of a session say about it. `received`: by turn.
 struct SessionFacts {
     SessionId session;
     std::string project = {};
     std::string agent = {};
-    std::map<TurnNo, std::string> received = {};
+    std::map<TurnNo, session::TraceHeaders> received = {};
 };
 // Knows the open turn and the last one.
 [[nodiscard]] SessionFacts facts_of(session::State const& state);
@@ -75,6 +75,7 @@ private:
     struct Turn {
         TurnNo no = 0;
         session::TraceContext context;
+        std::string state = {};         // tracestate
         std::optional<Work> part = {};  // nullopt: it is paused
         std::uint32_t parts = 0;
         SpanId last_part{};
@@ -86,8 +87,10 @@ private:
     };
     struct Applier;
 
+    [[nodiscard]] session::TraceHeaders received(TurnNo turn) const;
     void begin(session::Event const& event, TurnNo turn, bool again);
     void resume(session::Event const& event);
+    void add_cause(session::TraceHeaders const& sender, std::string_view relation);
     void add_cause(Link link);
     [[nodiscard]] Span span_of(Work const& work, std::string name, SpanKind kind, Time end) const;
     [[nodiscard]] Span request_span(session::Event const& event) const;
@@ -108,9 +111,9 @@ struct Delivery {
     Seq event = 0;
     std::uint32_t n = 0;
     std::uint32_t attempt = 1;
-    std::string id;      // the same in all attempts
-    std::string target;  // without what could be a secret
-    std::string trace;   // the traceparent that it was stored with
+    std::string id;               // the same in all attempts
+    std::string target;           // without what could be a secret
+    session::TraceHeaders trace;  // that it was stored with
     Time start{};
     Time end{};
     int status = 0;  // of HTTP; 0: none

@@ -45,7 +45,7 @@ public:
     Story& outcome(std::string trace = {}) {
         Submitted settled{};
         settled.receipt.pending = pending(1);
-        settled.trace = std::move(trace);
+        settled.trace.parent = std::move(trace);
         return add(std::move(settled), Activity::busy);
     }
     Story& end() { return add(TurnEnded{.turn = 1}, Activity::idle); }
@@ -130,7 +130,7 @@ TEST_F(TurnSpansTest, ReadAgainAtAnyEvent_GivesTheSameSpans) {
 }
 
 TEST_F(TurnSpansTest, ReceivedContext_IsTheParent) {
-    facts.received[1] = sent;
+    facts.received[1] = {std::string(sent), "a=1"};
     auto const context = parse_traceparent(sent);
     for (Span const& span : spans(paused_once().events)) EXPECT_EQ(span.trace, context->trace);
     EXPECT_EQ(named(spans(paused_once().events), "invoke_agent ops", 0).parent, context->span);
@@ -142,6 +142,39 @@ TEST_F(TurnSpansTest, ContextOfAnOutcome_IsLinked) {
     story.begin().ask(1).call(1).pause().outcome(std::string(sent)).ask(2).answer(2).end();
     auto const second = named(spans(story.events), "invoke_agent ops", 1);
     EXPECT_EQ(linked(second, "outcome"), parse_traceparent(sent)->span);
+}
+
+TEST_F(TurnSpansTest, Tracestate_IsOfEachSpan) {
+    facts.received[1] = {std::string(sent), "a=1"};
+    for (Span const& span : spans(paused_once().events)) EXPECT_EQ(span.state, "a=1");
+}
+
+TEST_F(TurnSpansTest, MailReadByTheTurn_IsLinked) {
+    Mail mail;
+    mail.trace.parent = sent;
+    Story story;
+    story.begin().ask(1).add(MailReceived{.mail = mail}).answer(1).end();
+    EXPECT_EQ(linked(named(spans(story.events), "invoke_agent ops"), "mail"),
+              parse_traceparent(sent)->span);
+}
+
+TEST_F(TurnSpansTest, SentMailAndBegunTask_AreSpansOfTheTurn) {
+    auto const from = [](Seq seq) {
+        return passed_on({.on = true}, id, 1, {}, sent_span(id, seq));
+    };
+    Story story;
+    story.begin().ask(1);
+    story.add(MailSent{.to = {{SessionId::make(8, {})}}, .trace = from(3)});
+    story.add(TaskStarted{.task = 2, .trace = from(4)});
+    story.add(MailSent{.to = {{SessionId::make(8, {})}}, .trace = {std::string(sent), ""}});
+    auto const all = spans(story.answer(1).end().events);
+    auto const mail = named(all, "send mail");
+    EXPECT_EQ(mail.id, sent_span(id, 3));
+    EXPECT_EQ(mail.parent, turn_span(id, 1));
+    EXPECT_EQ(mail.kind, SpanKind::producer);
+    EXPECT_TRUE(has(mail, {"messaging.system", "dormouse"}));
+    EXPECT_EQ(named(all, "send task").id, sent_span(id, 4));
+    EXPECT_EQ(std::ranges::count(all, "send mail", &Span::name), 1) << "a client's own context";
 }
 
 TEST_F(TurnSpansTest, NotSampled_GivesNothing) {
@@ -209,9 +242,9 @@ TEST_F(TurnSpansTest, JoinedInTheMiddle_LinksToTheTurn) {
 TEST(SpanOfDelivery, Attempt_IsAChildOfTheTurn) {
     Delivery delivery{.session = id, .event = 3, .n = 1'000, .attempt = 2, .target = "https://a"};
     EXPECT_FALSE(span_of(delivery));
-    delivery.trace = std::string(sent.substr(0, sent.size() - 1)) + "0";
+    delivery.trace.parent = std::string(sent.substr(0, sent.size() - 1)) + "0";
     EXPECT_FALSE(span_of(delivery));
-    delivery.trace = sent;
+    delivery.trace.parent = sent;
     delivery.status = 503;
     auto const span = span_of(delivery);
     ASSERT_TRUE(span);

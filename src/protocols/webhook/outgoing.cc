@@ -264,14 +264,11 @@ private:
         return PauseReason::elicitation;
     }
     // The turn may have ended with the record.
-    [[nodiscard]] std::string trace() const {
+    [[nodiscard]] TraceHeaders trace() const {
         if (!state_.turn && !state_.last_turn) return {};
         TurnNo const turn = state_.turn ? state_.turn->no : state_.last_turn->no;
-        std::string const& received = state_.turn ? state_.turn->trace : state_.last_turn->trace;
-        if (!outgoing_.tracing.on) return received;
-        TraceContext context = trace_of_turn(outgoing_.tracing, state_.id, turn, received);
-        context.span = turn_span(state_.id, turn);
-        return session::text(context);
+        TraceHeaders const& received = state_.turn ? state_.turn->trace : state_.last_turn->trace;
+        return passed_on(outgoing_.tracing, state_.id, turn, received, turn_span(state_.id, turn));
     }
     void put(std::string target, Letter letter) {
         letter.trace = trace();
@@ -314,7 +311,8 @@ std::string write_letter(Letter const& letter) {
     out.begin_object().member("kind", kind_words[static_cast<std::size_t>(letter.kind)]);
     if (letter.pending) out.member("pendingID", letter.pending->text());
     if (!letter.tool.empty()) out.member("tool", letter.tool);
-    if (!letter.trace.empty()) out.member("traceparent", letter.trace);
+    if (!letter.trace.parent.empty()) out.member("traceparent", letter.trace.parent);
+    if (!letter.trace.state.empty()) out.member("tracestate", letter.trace.state);
     return out.end_object().take() + "\n" + letter.body;
 }
 
@@ -331,7 +329,7 @@ std::optional<Letter> read_letter(std::string_view text) {
     out.kind = static_cast<Letter::Kind>(kind - std::begin(kind_words));
     out.pending = PendingId::parse(view["pendingID"].string_or(""));
     out.tool = view["tool"].string_or("");
-    out.trace = view["traceparent"].string_or("");
+    out.trace = {view["traceparent"].string_or(""), view["tracestate"].string_or("")};
     out.body = text.substr(end + 1);
     return out;
 }

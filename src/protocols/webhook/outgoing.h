@@ -59,8 +59,7 @@ struct Letter {
     std::optional<PendingId> pending = {};  // only for `call`: its secret signs the body
     std::string tool = {};  // only for `call`: its secret is used if the call has none
     std::string body = {};
-    // The traceparent of the turn, which the delivery belongs to; empty: none.
-    std::string trace = {};
+    session::TraceHeaders trace = {};  // of the turn, which the delivery belongs to
 };
 [[nodiscard]] std::string write_letter(Letter const& letter);
 // nullopt: written by a newer release.

@@ -58,8 +58,8 @@ port::HttpRequest request_of(std::string const& url, std::string body, bool publ
 // A context that was only received is passed on unchanged.
 std::string traceparent_of(Letter const& letter, bool traced, OutboxKey const& key,
                            std::uint32_t attempt) {
-    auto context = session::parse_traceparent(letter.trace);
-    if (!context || !traced) return letter.trace;
+    auto context = session::parse_traceparent(letter.trace.parent);
+    if (!context || !traced) return letter.trace.parent;
     context->span = session::delivery_span(key.from, key.seq, key.n, attempt);
     return session::text(*context);
 }
@@ -354,6 +354,8 @@ void Pump::send(OutboxKey const& key, std::string const& url, std::string const&
     auto const trace =
         traceparent_of(work.letter, options_.outgoing.tracing.on, key, work.row.attempts + 1);
     if (!trace.empty()) request.headers.push_back({"traceparent", trace});
+    if (!work.letter.trace.state.empty())
+        request.headers.push_back({"tracestate", work.letter.trace.state});
     if (!secret.empty()) {
         request.headers.push_back(
             {"webhook-signature", standard_signature(secret, id, seconds, request.body)});

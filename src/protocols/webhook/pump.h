@@ -43,7 +43,7 @@ struct Attempt {
     port::OutboxKey key;
     std::uint32_t number = 1;
     std::string_view target;
-    std::string_view trace;  // Letter::trace
+    session::TraceHeaders trace;  // Letter::trace
     Time begun{};
     int status = 0;        // of HTTP; 0: no response, or another protocol
     std::string_view why;  // why it failed; empty: it was accepted

@@ -56,7 +56,7 @@ void Driver::send_prompt() {
     terms.go_on = terms.sure || (context.again && !missed) || !context.turn.permissions.empty();
     replay_.clear();
     dialect_->prompt(acp_session_,
-                     prompt_blocks(request, terms, marker + std::to_string(ask.attempt)),
+                     prompt_blocks(request, terms, marker + std::to_string(ask.attempt)), ask.trace,
                      [this](Dialect::Answer<TurnEnd> const& end) { on_answer(end); });
 }
 

@@ -95,6 +95,20 @@ std::unexpected<Error> wrong_state(State const& state, std::string_view move) {
                 object_json("from", from, "move", move));
 }
 
+TraceHeaders trace_of_sent(Decider const& d) {
+    if (!d.command.trace.parent.empty()) return d.command.trace;
+    State const& state = d.state;
+    TraceRules const& rules = d.context.tracing;
+    if (auto const& turn = state.turn)
+        return passed_on(rules, state.id, turn->no, turn->trace,
+                         sent_span(state.id, state.head + 1));
+    bool const asked = std::holds_alternative<TaskAsk>(d.command.body) ||
+                       std::holds_alternative<SendMail>(d.command.body);
+    if (asked || !state.last_turn) return {};
+    LastTurn const& last = *state.last_turn;
+    return passed_on(rules, state.id, last.no, last.trace, turn_span(state.id, last.no));
+}
+
 namespace {
 
 // The command can be decided on a state without a session.

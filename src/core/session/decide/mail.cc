@@ -71,7 +71,8 @@ void notify_parent(Decider& d, Mail const& mail) {
                     mail.wake,
                     {},
                     {},
-                    mail.expires});
+                    mail.expires,
+                    mail.trace});
 }
 
 Result<Answer> take(Decider& d, Mail mail) {
@@ -157,6 +158,7 @@ Result<Answer> handle(Decider& d, SendMail const& c) {
     if (auto error = refuse(c)) return std::unexpected(std::move(*error));
     MailSent sent{c.to, c.text, c.reply_to, {}, 0, c.wake, d.command.by, d.idem()};
     sent.expires = expiry(d, c.ttl);
+    sent.trace = trace_of_sent(d);
     sent.conversation = {state.id, state.head + 1};
     if (state.turn && state.turn->thread) {
         sent.conversation = state.turn->thread->conversation;
@@ -174,6 +176,7 @@ Result<Answer> handle(Decider& d, TakeMail const& c) {
     mail.id = {d.state.id, d.state.head + 1};
     mail.conversation = mail.id;
     mail.by = d.command.by;
+    mail.trace = d.command.trace;
     mail.sent = d.at;
     mail.expires = expiry(d, c.ttl);
     return take(d, std::move(mail));

@@ -26,8 +26,10 @@ Result<Answer> begin_run(Decider& d, Deliver const& c, StartRun const& run) {
     } else if (state.lifecycle == Lifecycle::completed || state.lifecycle == Lifecycle::error) {
         return wrong_state(state, "prompt");
     }
-    d.emit(InputReceived{
-        state.turns + 1, InputSource::task, PromptMode::queue, run.parts, run.by, {}, {}, run.run});
+    InputReceived input{
+        state.turns + 1, InputSource::task, PromptMode::queue, run.parts, run.by, {}, {}, run.run};
+    input.trace = run.trace;
+    d.emit(std::move(input));
     return done(d);
 }
 

@@ -80,8 +80,11 @@ void begin_waiting(Decider& d) {
             if (task.queued != 0 && (!next || task.queued < next->queued)) next = &task;
         }
         if (!next || running >= limits::tasks_running_max) return;
-        d.emit(TaskChanged{
-            .task = next->no, .status = next->status, .run = next->run, .begins = true});
+        d.emit(TaskChanged{.task = next->no,
+                           .status = next->status,
+                           .run = next->run,
+                           .begins = true,
+                           .trace = trace_of_sent(d)});
     }
 }
 

@@ -131,6 +131,7 @@ Replied start(Decider& d, TaskAsk const& ask, CallNo call) {
     started.by = asker(d);
     started.idem = d.idem();
     started.mark = ask.mark;
+    if (!started.queued) started.trace = trace_of_sent(d);
     TaskNo const no = started.task;
     d.emit(std::move(started));
     return Reply{.task = no, .text = task_id(state.id, no), .wait = own};
@@ -196,6 +197,7 @@ Replied resume(Decider& d, TaskAsk const& ask) {
     changed.notify = !ask.block;
     changed.idem = d.idem();
     changed.by = asker(d);
+    if (at_once) changed.trace = trace_of_sent(d);
     d.emit(std::move(changed));
     return Reply{.task = task.no,
                  .text = name_of(d, task) + " is resumed. " + begins_text(at_once),

@@ -47,6 +47,17 @@ protected:
     std::uint64_t sent_ = 0;
 };
 
+TEST_F(MailTest, Trace_OfTheMail_IsThatOfTheTurnItBegins) {
+    idle_after_a_turn();
+    Mail sent = mail("hello");
+    sent.trace = {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1"};
+    (void)receive(sent);
+    EXPECT_EQ(given.turn().trace, sent.trace);
+    (void)given.reply();
+    (void)receive("another");
+    EXPECT_EQ(given.turn().trace, TraceHeaders{});
+}
+
 TEST_F(MailTest, E1_IdleReceiver_WakesWithTheMail) {
     idle_after_a_turn();
     Decision const decision = receive("what is the answer?");

@@ -78,20 +78,70 @@ TEST(TraceOfTurn, Share_IsSampled) {
     EXPECT_NEAR(sampled(TraceRules::all / 4), 1'000, 200);
 }
 
-TEST(TraceparentOf, Off_ReceivedIsPassedOnUnchanged) {
+TEST(PassedOn, Off_ReceivedIsPassedOnUnchanged) {
     AskModel ask{.turn = 1, .step = 1, .attempt = 1};
-    EXPECT_EQ(traceparent_of({}, session_number(1), ask), "");
-    ask.trace = sent;
-    EXPECT_EQ(traceparent_of({}, session_number(1), ask), sent);
+    EXPECT_EQ(passed_on({}, session_number(1), ask), TraceHeaders{});
+    ask.trace = {std::string(sent), "a=1"};
+    EXPECT_EQ(passed_on({}, session_number(1), ask), ask.trace);
 }
 
-TEST(TraceparentOf, On_NamesTheSpanOfTheRun) {
+TEST(PassedOn, On_NamesTheSpanOfTheRun) {
     RunTool run{.pending = {session_number(1), 3, 2, {}}, .attempt = 4, .turn = 1};
-    run.trace = sent;
-    auto const context = parse_traceparent(traceparent_of({.on = true}, run));
+    run.trace = {std::string(sent), "a=1"};
+    auto const headers = passed_on({.on = true}, run);
+    auto const context = parse_traceparent(headers.parent);
     ASSERT_TRUE(context);
     EXPECT_EQ(context->trace, parse_traceparent(sent)->trace);
     EXPECT_EQ(context->span, tool_span(session_number(1), 3, 2, 4));
+    EXPECT_EQ(headers.state, "a=1");
+}
+
+TEST(PassedOn, Gate_GetsTheFirstSpanOfTheTurn) {
+    AskGate ask{.call = 1, .gate = "g", .turn = 5};
+    auto const context = parse_traceparent(passed_on({.on = true}, session_number(1), ask).parent);
+    ASSERT_TRUE(context);
+    EXPECT_EQ(context->span, turn_span(session_number(1), 5));
+}
+
+std::string members(int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += (i == 0 ? "k" : ",k") + std::to_string(i) + "=v";
+    return out;
+}
+
+TEST(Tracestate, Valid_IsKeptWithoutSpaceAndEmptyMembers) {
+    EXPECT_EQ(checked_tracestate("congo=t61rcWkgMzE,rojo=00f067aa0ba902b7"),
+              "congo=t61rcWkgMzE,rojo=00f067aa0ba902b7");
+    EXPECT_EQ(checked_tracestate(" a=1 ,, \tb=x y\t,"), "a=1,b=x y");
+    EXPECT_EQ(checked_tracestate("0tenant@sys=1,a_-*/9=!~"), "0tenant@sys=1,a_-*/9=!~");
+    EXPECT_EQ(checked_tracestate(members(32)), members(32));
+    EXPECT_EQ(checked_tracestate("a=" + std::string(256, 'v')).size(), 258U);
+}
+
+TEST(Tracestate, Malformed_IsDropped) {
+    for (std::string const& wrong :
+         {std::string("a"), std::string("=1"), std::string("A=1"), std::string("a="),
+          std::string("a=1=2"), std::string("1a=1"), std::string("a@=1"), std::string("@a=1"),
+          std::string("a@1=1"), std::string("a b=1"), std::string("a=1,a=2"), std::string("a=\x7f"),
+          std::string("a=\n"), "a=" + std::string(257, 'v'), "t@" + std::string(15, 's') + "=1",
+          members(33),
+          "a=" + std::string(200, 'v') + ",b=" + std::string(200, 'v') +
+              ",c=" + std::string(110, 'v')})
+        EXPECT_EQ(checked_tracestate(wrong), "") << wrong;
+}
+
+TEST(Tracestate, AnyBytes_AreDroppedOrReadAlike) {
+    rc::check([](std::string const& bytes) {
+        std::string const once = checked_tracestate(bytes);
+        RC_ASSERT(checked_tracestate(once) == once);
+    });
+}
+
+TEST(ReadTrace, BadState_LeavesTheParent) {
+    std::string const parent(sent);
+    EXPECT_EQ(read_trace(parent, "a=1"), (TraceHeaders{parent, "a=1"}));
+    EXPECT_EQ(read_trace(parent, "A"), (TraceHeaders{parent, ""}));
+    EXPECT_EQ(read_trace("malformed", "a=1"), TraceHeaders{});
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ Time at(std::int64_t ms) { return from_ms(1'795'290'000'000 + ms); }
 PendingId pending(Generation generation = 2) { return {id(), 9, generation, {7, 7, 7}}; }
 Actor const by{ActorType::webhook, "ci:main"};  // a name may contain colons
 Json const value = Json::trusted(R"({"n":1e6,"s":"\u000a"})");
-std::string const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+TraceHeaders const trace{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1,b=\"2\""};
 
 Event event(Event::Body body, TurnNo turn = 3) {
     Event out;
@@ -196,9 +196,9 @@ void add_reasons(AddEvent const& add) {
 
 void add_tasks_and_mail(AddEvent const& add) {
     add(TaskStarted{3, id(), "demo", "look \"it\" up", value, true, true, 9, by, "k.d", "mark",
-                    true});
+                    true, trace});
     add(TaskChanged{3, TaskStatus::resumed, 4, value, true, true, true, true, true, value, "broken",
-                    "k.d", by, "half way", "not needed"});
+                    "k.d", by, "half way", "not needed", trace});
     add(TaskCleared{3, "cleared"});
     MailTarget const bob{id(), "bob"};
     MailId const earlier{id(), 5};
@@ -210,10 +210,11 @@ void add_tasks_and_mail(AddEvent const& add) {
                  Wake::never,
                  by,
                  "k.d",
-                 at(60'000)});
+                 at(60'000),
+                 trace});
     add(MailSent{{bob}, "hi", std::nullopt, {id(), 43}, 0, Wake::standard, by, "", std::nullopt});
-    Mail const mail{{id(), 41}, "default", id(),         "ann", "bob", "hi", earlier,
-                    earlier,    3,         Wake::always, by,    at(7), at(9)};
+    Mail const mail{{id(), 41}, "default", id(),         "ann", "bob", "hi",  earlier,
+                    earlier,    3,         Wake::always, by,    at(7), at(9), trace};
     add(MailReceived{mail, 12, MailHold::minute, at(60'000), "k.d"});
     Mail const plain_mail{{id(), 43}, "default",  {}, {}, {}, "hi",
                           {},         {id(), 43}, 0,  {}, by, at(7)};

@@ -69,6 +69,7 @@ public:
     virtual void take_sessions(std::uint64_t count) = 0;
     [[nodiscard]] virtual port::Nodes const& nodes() const = 0;
     [[nodiscard]] virtual session::Limits const& limits() const = 0;
+    [[nodiscard]] virtual session::TraceRules tracing() const = 0;
     [[nodiscard]] virtual session::MailPolicy mail_policy(std::string const& project) const = 0;
     // Whether sessions of project `from` may send mail to those of project `to`.
     [[nodiscard]] virtual bool may_mail(std::string const& from, std::string const& to) const = 0;

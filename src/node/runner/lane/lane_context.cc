@@ -73,6 +73,7 @@ Context Lane::context_of(Request& request) const {
     std::uint64_t const number = host_.next_session();
     out.next_session = number == 0 ? std::nullopt : std::optional(number);
     out.mail = mail_policy(command);
+    out.tracing = host_.tracing();
     out.refused = refusal(command);
     out.roles = request.incoming.rights.roles;
     out.found = found_for(command, std::move(request.found));

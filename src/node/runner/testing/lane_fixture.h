@@ -15,6 +15,7 @@ public:
     [[nodiscard]] Random random() override { return entropy.random(); }
     [[nodiscard]] port::Nodes const& nodes() const override { return known_nodes; }
     [[nodiscard]] session::Limits const& limits() const override { return allowed; }
+    [[nodiscard]] session::TraceRules tracing() const override { return {}; }
     [[nodiscard]] session::MailPolicy mail_policy(std::string const&) const override { return {}; }
     [[nodiscard]] bool may_mail(std::string const&, std::string const&) const override {
         return false;
