@@ -291,6 +291,7 @@ DOCTOR = {
     'held': bool,
     'lookedAt': int,
     'next': maybe(an_id('ses_')),
+    'cut': list,
     'store': maybe(str),
     'nodes': list,
     'others': list,

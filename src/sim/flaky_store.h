@@ -59,6 +59,10 @@ public:
                                                                   std::uint32_t calls) override {
         return ask([&] { return store_.waiting_sessions(after, calls); });
     }
+    [[nodiscard]] Result<std::vector<SessionId>> sessions_in_error(std::string const& project,
+                                                                   std::uint32_t limit) override {
+        return ask([&] { return store_.sessions_in_error(project, limit); });
+    }
     [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
                                                       std::uint32_t limit) override {
         return ask([&] { return store_.count_waiting(project, limit); });

@@ -320,11 +320,20 @@ TEST_F(Commands, Doctor_ReadsEveryPageAndSaysWhatItOmits) {
                    R"({"ok":false,"unreadable":[{"sessionID":"s","why":"w","next":"n"}],)"
                    R"("counts":{"unreadable":5},"next":"ses_2"})");
     server_.answer("GET /api/doctor?cursor=ses_2", 200, R"({"ok":true,"next":null})");
-    EXPECT_EQ(run({"doctor"}), status::failed);
+    EXPECT_EQ(run({"doctor", "--all"}), status::failed);
     EXPECT_NE(out_.str().find("5 unreadable\n  s: w\n    next: n\n  and 4 more\n"),
               std::string::npos)
         << out_.str();
     EXPECT_EQ(out_.str().find("ok:"), std::string::npos) << out_.str();
+}
+
+TEST_F(Commands, Doctor_CutAnswer_SaysHowToLookAtTheRest) {
+    server_.answer("GET /api/doctor", 200,
+                   R"({"ok":true,"lookedAt":1000,"cut":["blocked","inDoubt"],"next":"ses_2"})");
+    EXPECT_EQ(run({"doctor"}), status::done);
+    EXPECT_EQ(out_.str(),
+              "not all was looked at\n  1000 sessions were read; there may be more in: blocked, "
+              "inDoubt\n    next: dormouse doctor --all\n");
 }
 
 TEST_F(Commands, Show_PrintsASessionWithItsMessages) {

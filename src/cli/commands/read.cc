@@ -424,6 +424,7 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
     auto client = context.connect();
     if (!client) return std::unexpected(client.error());
     std::optional<bool> before;
+    std::string unread;
     for (std::string path = "/api/doctor"; !path.empty();) {
         auto const reply = client->get(path);
         if (!reply) return std::unexpected(reply.error());
@@ -431,8 +432,10 @@ Outcome<int> execute(Context const& context, DoctorArgs const& args) {
         context.show(reply->body, doctor_text(report, wall_clock(), context.style, before));
         before = before.value_or(true) && report["ok"].boolean_or(false);
         auto const next = report["next"].string_or("");
-        path = next.empty() ? "" : "/api/doctor?cursor=" + percent_encode(next);
+        path = next.empty() || !args.all ? "" : "/api/doctor?cursor=" + percent_encode(next);
+        unread = cut_text(report, context.style);
     }
+    if (!context.global.json) context.out << unread;
     if (!context.global.json) context.out << failed_turns(context, *client);
     auto const found = args.check || args.repair ? read_all(context, *client, !args.repair)
                                                  : Outcome<std::size_t>(0);

@@ -99,6 +99,8 @@ private:
 // Formats the answer of explain: who settled which call, when, and which step used it.
 [[nodiscard]] std::string explain_text(json::View answer, Time now, Style style);
 [[nodiscard]] std::string repair_text(json::View report, Style style);
+// Says for which members of the report not all was looked at; empty: all was.
+[[nodiscard]] std::string cut_text(json::View report, Style style);
 // `before`: whether the earlier pages reported no problem; nullopt: this is the first page.
 [[nodiscard]] std::string doctor_text(json::View report, Time now, Style style,
                                       std::optional<bool> before = {});

@@ -80,6 +80,9 @@ std::string queues_text(json::View queues, Time now) {
     auto const next = queues["nextWakeAt"].integer_or(0);
     if (next > to_ms(now)) out += "; the next one wakes " + ahead(next, now);
     out += "\n";
+    if (auto const oldest = queues["oldestWaitingAt"].integer())
+        out += "waiting   " + counted(queues["waiting"].integer_or(0), "call") +
+               "; the oldest one since " + ago(*oldest, now) + "\n";
     queues["models"].elements([&](json::View model) {
         out += "model     " + shown_text(model["model"]) + ": " +
                counted(model["running"].integer_or(0), "request") + " on the way, " +
@@ -120,8 +123,8 @@ std::string mcp_servers_text(json::View servers) {
 
 std::string doctor_text(json::View report, Time now, Style style, std::optional<bool> before) {
     bool const last = report["next"].string_or("").empty();
-    bool const ok = last && report["ok"].boolean_or(false) && before.value_or(true);
-    auto out = ok ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
+    bool const ok = report["ok"].boolean_or(false) && before.value_or(true);
+    auto out = ok && last ? style(Paint::green, "ok: no session is stuck") + "\n" : std::string();
     if (report["held"].boolean_or(false))
         out += style(Paint::yellow, "held") +
                "\n  this is a restored copy: nothing is started\n    next: dormouse release\n";
@@ -146,6 +149,18 @@ std::string doctor_text(json::View report, Time now, Style style, std::optional<
            export_text("traces", report["traces"], "span", now) +
            export_text("metrics", report["metrics"], "report", now) +
            copy_text(report["copy"], now) + queues_text(report["queues"], now);
+}
+
+std::string cut_text(json::View report, Style style) {
+    std::string names;
+    report["cut"].elements(
+        [&](json::View one) { names += (names.empty() ? "" : ", ") + shown_text(one); });
+    if (names.empty()) return {};
+    auto out = style(Paint::yellow, "not all was looked at") + "\n  " +
+               std::to_string(report["lookedAt"].integer_or(0)) +
+               " sessions were read; there may be more in: " + names + "\n";
+    if (!report["next"].string_or("").empty()) out += "    next: dormouse doctor --all\n";
+    return out;
 }
 
 std::string repair_text(json::View report, Style style) {

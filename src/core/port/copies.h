@@ -17,6 +17,8 @@ struct CopyStatus {
     std::uint64_t objects = 0;           // written by this process
     std::uint64_t bases = 0;             // whole copies, begun by this process
     std::uint64_t failures = 0;          // attempts that failed
+    std::uint64_t asked = 0;             // requests to copy now
+    std::uint64_t answered = 0;          // those after which an attempt has ended
     Duration took{0};                    // the newest increment
     std::string why = {};                // of the newest attempt, if it failed
     std::optional<Time> failing_since = {};

@@ -105,6 +105,10 @@ public:
     // `calls` of these calls, from after the session `after`. For doctor.
     [[nodiscard]] virtual Result<std::vector<SessionId>> waiting_sessions(
         std::optional<SessionId> after, std::uint32_t calls) = 0;
+    // Sessions of the project whose status is "error", at most `limit`, on which alone the cost
+    // depends, in an order of the store. For doctor.
+    [[nodiscard]] virtual Result<std::vector<SessionId>> sessions_in_error(
+        std::string const& project, std::uint32_t limit) = 0;
     // The project of a session, even if it was deleted.
     [[nodiscard]] virtual Result<std::optional<std::string>> project_of(SessionId session) = 0;
 };

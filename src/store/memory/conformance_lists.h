@@ -423,6 +423,28 @@ TEST_P(StoreConformance, SessionCounts_AreOfTheProjectAndBounded) {
               (port::SessionCounts{1, 1, 0, 0, 0, 0, 0}));
 }
 
+TEST_P(StoreConformance, SessionsInError_AreThoseOfTheProject) {
+    EXPECT_TRUE(store().sessions_in_error("acme", 10).value().empty());
+    for (std::uint64_t number = 1; number < 7; ++number) {
+        auto one = create(number, number == 6 ? "other" : "acme");
+        one.row->status = number == 1 ? "active" : number == 2 ? "completed" : "error";
+        commit_one(one);
+    }
+    auto const found = [this](std::uint32_t limit) {
+        auto const all = store().sessions_in_error("acme", limit).value();
+        return std::set(all.begin(), all.end());
+    };
+    EXPECT_EQ(found(10), (std::set{session(3), session(4), session(5)}));
+    EXPECT_EQ(found(2).size(), 2U);
+    auto again = append(3, 1);
+    again.row = create(3, "acme").row;
+    commit_one(again);
+    auto gone = append(4, 1);
+    gone.erase = true;
+    commit_one(gone);
+    EXPECT_EQ(found(10), (std::set{session(5)}));
+}
+
 TEST_P(StoreConformance, SessionCounts_FollowTheTurnsOfTheRows) {
     using port::TurnState;
     auto const counts = [this](std::uint32_t most) {

@@ -2,6 +2,8 @@
 #include "store/memory/memory_rows.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 namespace dormouse::store {
 
@@ -14,6 +16,12 @@ bool matches(PendingRow const& row, port::PendingFilter const& filter) {
         filter.statuses.empty() || std::ranges::count(filter.statuses, row.status) > 0;
     bool const named = filter.external_ref.empty() || filter.external_ref == row.external_ref;
     return status && named && (filter.tool.empty() || filter.tool == row.tool);
+}
+
+std::uint32_t waiting_in(MemoryDisk::Session const& session) {
+    return static_cast<std::uint32_t>(std::ranges::count_if(session.pending, [](auto const& entry) {
+        return entry.second.status == port::PendingStatus::waiting;
+    }));
 }
 
 }  // namespace
@@ -35,18 +43,41 @@ Result<std::vector<port::Due>> MemoryStore::due(Time until, std::optional<port::
     return found;
 }
 
+void MemoryStore::list(std::uint64_t number, MemoryDisk::Session const& session) {
+    port::SessionRow const& row = session.row;
+    auto const put = [place = MemoryDisk::Place(row.project, number)](
+                         std::set<MemoryDisk::Place>& list, bool belongs) {
+        belongs ? (void)list.insert(place) : (void)list.erase(place);
+    };
+    put(disk_->open, row.status != "deleted");
+    put(disk_->waiting, std::ranges::any_of(session.pending, [](auto const& entry) {
+            return entry.second.status == port::PendingStatus::waiting;
+        }));
+    put(disk_->failing, row.status == "error");
+}
+
+Result<std::vector<SessionId>> MemoryStore::sessions_in_error(std::string const& project,
+                                                              std::uint32_t limit) {
+    std::scoped_lock const lock(disk_->mutex);
+    std::vector<SessionId> found;
+    for (auto place = disk_->failing.lower_bound({project, 0});
+         place != disk_->failing.end() && place->first == project && found.size() < limit; ++place)
+        found.push_back(disk_->sessions.at(place->second).row.id);
+    return found;
+}
+
 Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<SessionId> after,
                                                              std::uint32_t calls) {
     std::scoped_lock const lock(disk_->mutex);
+    auto const last = after ? disk_->sessions.find(after->number()) : disk_->sessions.end();
+    auto place = last == disk_->sessions.end()
+                     ? disk_->waiting.begin()
+                     : disk_->waiting.upper_bound({last->second.row.project, last->first});
     std::vector<SessionId> found;
-    for (auto const& [number, session] : disk_->sessions) {
-        if (after && number <= after->number()) continue;
-        for (auto const& [key, row] : session.pending) {
-            if (row.status != port::PendingStatus::waiting) continue;
-            if (calls-- == 0) return found;
-            SessionId const& id = session.row.id;
-            if (found.empty() || found.back() != id) found.push_back(id);
-        }
+    for (; place != disk_->waiting.end() && calls > 0; ++place) {
+        auto const& session = disk_->sessions.at(place->second);
+        calls -= std::min(calls, waiting_in(session));
+        found.push_back(session.row.id);
     }
     return found;
 }
@@ -54,20 +85,17 @@ Result<std::vector<SessionId>> MemoryStore::waiting_sessions(std::optional<Sessi
 Result<std::uint64_t> MemoryStore::count_waiting(std::string const& project, std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::uint64_t count = 0;
-    for (auto const& [number, session] : disk_->sessions) {
-        if (session.row.project != project) continue;
-        for (auto const& [key, row] : session.pending) {
-            if (row.status == port::PendingStatus::waiting && count < limit) ++count;
-        }
-    }
-    return count;
+    for (auto place = disk_->waiting.lower_bound({project, 0});
+         place != disk_->waiting.end() && place->first == project && count < limit; ++place)
+        count += waiting_in(disk_->sessions.at(place->second));
+    return std::min<std::uint64_t>(count, limit);
 }
 
 Result<port::OpenPending> MemoryStore::open_pending(std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     port::OpenPending found;
-    for (auto const& [number, session] : disk_->sessions) {
-        for (auto const& [key, row] : session.pending) {
+    for (auto const& [project, number] : disk_->waiting) {
+        for (auto const& [key, row] : disk_->sessions.at(number).pending) {
             if (row.status != port::PendingStatus::waiting) continue;
             if (found.count == limit) return found;
             ++found.count;
@@ -88,12 +116,11 @@ Result<std::vector<port::SessionRow>> MemoryStore::sessions(std::string const& p
                                                             std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
     std::vector<port::SessionRow> rows;
-    for (auto entry = disk_->sessions.rbegin(); entry != disk_->sessions.rend(); ++entry) {
-        if (rows.size() >= limit) break;
-        auto const& [number, session] = *entry;
-        if (before != 0 && number >= before) continue;
-        if (session.row.project == project && session.row.status != "deleted")
-            rows.push_back(session.row);
+    auto const last = before == 0 ? std::numeric_limits<std::uint64_t>::max() : before - 1;
+    auto place = disk_->open.upper_bound({project, last});
+    while (place != disk_->open.begin() && rows.size() < limit) {
+        if ((--place)->first != project) break;
+        rows.push_back(disk_->sessions.at(place->second).row);
     }
     return rows;
 }
@@ -112,13 +139,13 @@ Result<std::vector<port::SessionRow>> MemoryStore::all_sessions(std::uint64_t af
 Result<std::vector<std::string>> MemoryStore::projects(std::string const& after,
                                                        std::uint32_t limit) {
     std::scoped_lock const lock(disk_->mutex);
-    std::set<std::string> names;
-    for (auto const& [number, session] : disk_->sessions) {
-        if (session.row.status != "deleted") names.insert(session.row.project);
-    }
     std::vector<std::string> found;
-    for (auto name = names.upper_bound(after); name != names.end() && found.size() < limit; ++name)
-        found.push_back(*name);
+    auto const next = [&](std::string const& name) {
+        return disk_->open.upper_bound({name, std::numeric_limits<std::uint64_t>::max()});
+    };
+    for (auto place = next(after); place != disk_->open.end() && found.size() < limit;
+         place = next(place->first))
+        found.push_back(place->first);
     return found;
 }
 

@@ -201,6 +201,7 @@ Stamp MemoryStore::apply(Append const& append) {
         session.secrets.insert_or_assign({row.call, row.generation}, row.secret);
     if (append.snapshot) session.snapshot = append.snapshot;
     if (append.rewrite) rewrite(session, *append.rewrite);
+    list(number, session);
     return session.stamp;
 }
 
@@ -259,6 +260,7 @@ void MemoryStore::erase(std::uint64_t number, MemoryDisk::Session& session) {
     session = {};
     session.row = std::move(row);
     session.erased = true;
+    list(number, session);
 }
 
 Result<port::Loaded> MemoryStore::load(SessionId id) {

@@ -42,8 +42,12 @@ struct MemoryDisk {
     std::mutex mutex;  // protects everything below
     std::map<port::OutboxKey, port::OutboxRow> posts;
     Epoch epoch = 0;
-    std::set<Epoch> nodes;                      // of the processes that are not gone
-    std::map<std::uint64_t, Session> sessions;  // by number
+    std::set<Epoch> nodes;                                // of the processes that are not gone
+    std::map<std::uint64_t, Session> sessions;            // by number
+    using Place = std::pair<std::string, std::uint64_t>;  // project, session
+    std::set<Place> open;                                 // not deleted
+    std::set<Place> waiting;                              // with a waiting call
+    std::set<Place> failing;                              // whose status is error
     // Sessions that are due, by time: with a wake_at, or at time 0 with a driver.
     std::set<std::pair<Time, std::uint64_t>> wakeups;
     std::map<Bits128, std::uint64_t> created;  // create_key -> session
@@ -111,6 +115,8 @@ public:
                                                                  std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter) override;
+    [[nodiscard]] Result<std::vector<SessionId>> sessions_in_error(std::string const& project,
+                                                                   std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
                                                                   std::uint32_t calls) override;
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
@@ -173,6 +179,8 @@ private:
     void drive(std::uint64_t number, MemoryDisk::Session& session, port::Append const& append);
     [[nodiscard]] bool may_drive(port::Append const& append) const;
     [[nodiscard]] bool may_take(port::Append const& append) const;
+    // Puts the session into the lists where it belongs.
+    void list(std::uint64_t number, MemoryDisk::Session const& session);
     void erase(std::uint64_t number, MemoryDisk::Session& session);
     static void cut(MemoryDisk::Session& session, port::BaseRow const& base);
     void rewrite(MemoryDisk::Session& session, port::Rewrite const& rewrite);

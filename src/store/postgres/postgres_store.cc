@@ -368,6 +368,11 @@ Result<std::uint64_t> PostgresStore::count_waiting(std::string const& project,
     return readers_->any()->count_waiting(project, limit);
 }
 
+Result<std::vector<SessionId>> PostgresStore::sessions_in_error(std::string const& project,
+                                                                std::uint32_t limit) {
+    return readers_->any()->sessions_in_error(project, limit);
+}
+
 Result<std::vector<SessionId>> PostgresStore::waiting_sessions(std::optional<SessionId> after,
                                                                std::uint32_t calls) {
     return readers_->any()->waiting_sessions(after, calls);

@@ -154,6 +154,8 @@ public:
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override;
     [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
                                                       std::uint32_t limit) override;
+    [[nodiscard]] Result<std::vector<SessionId>> sessions_in_error(std::string const& project,
+                                                                   std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
                                                                   std::uint32_t calls) override;
     [[nodiscard]] Result<std::optional<std::string>> project_of(SessionId session) override;

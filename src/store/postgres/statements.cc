@@ -202,6 +202,9 @@ constexpr auto reads = in_order<Read>({
      "SELECT s.id FROM pending p JOIN sessions s ON s.no = p.no"
      " WHERE (p.project, p.no) > (coalesce((SELECT project FROM sessions WHERE no = $1), ''), $1)"
      " AND p.status = 0 ORDER BY p.project, p.no LIMIT $2"},
+    {Read::sessions_in_error,
+     "SELECT id FROM sessions WHERE project = $1 AND status <> 'active' AND status <> 'deleted'"
+     " AND status = 'error' LIMIT $2"},
     {Read::pending_rows, PENDING_COLUMNS " FROM pending p WHERE p.no = $1 ORDER BY p.call, p.gen"},
     {Read::key_rows, "SELECT key, seq FROM keys WHERE no = $1 ORDER BY key"},
     {Read::newest,

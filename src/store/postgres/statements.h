@@ -63,6 +63,7 @@ enum class Read : std::uint8_t {
     open_pending,
     count_waiting,
     waiting_sessions,
+    sessions_in_error,
     pending_rows,
     key_rows,
     newest,

@@ -100,6 +100,10 @@ public:
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit) override {
         return store_->open_pending(limit);
     }
+    [[nodiscard]] Result<std::vector<SessionId>> sessions_in_error(std::string const& project,
+                                                                   std::uint32_t limit) override {
+        return store_->sessions_in_error(project, limit);
+    }
     [[nodiscard]] Result<std::uint64_t> count_waiting(std::string const& project,
                                                       std::uint32_t limit) override {
         return store_->count_waiting(project, limit);

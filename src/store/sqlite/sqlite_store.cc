@@ -214,6 +214,11 @@ Result<std::vector<SessionId>> SqliteStore::waiting_sessions(std::optional<Sessi
     return unless_exhausted([&] { return reader_->waiting_sessions(after, calls); });
 }
 
+Result<std::vector<SessionId>> SqliteStore::sessions_in_error(std::string const& project,
+                                                              std::uint32_t limit) {
+    return unless_exhausted([&] { return reader_->sessions_in_error(project, limit); });
+}
+
 Result<std::uint64_t> SqliteStore::count_waiting(std::string const& project, std::uint32_t limit) {
     return unless_exhausted([&] { return reader_->count_waiting(project, limit); });
 }

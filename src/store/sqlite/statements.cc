@@ -224,6 +224,10 @@ constexpr auto reads = in_order<Read>({
     {Read::count_by_status,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND status <> 'active' AND status <> 'deleted' AND status = ?3 LIMIT ?2"},
+    {Read::sessions_in_error,
+     "SELECT id FROM sessions INDEXED BY sessions_by_status WHERE project = (SELECT id FROM names "
+     "WHERE name = ?1) AND status <> 'active' AND status <> 'deleted' AND status = 'error'"
+     " ORDER BY no LIMIT ?2"},
     {Read::count_by_turn,
      "SELECT 1 FROM sessions INDEXED BY sessions_by_turn WHERE project = (SELECT id FROM names "
      "WHERE name = ?1) AND turn > 0 AND turn = ?3 LIMIT ?2"},

@@ -107,6 +107,7 @@ enum class Read : std::uint8_t {
     next_project,
     count_sessions,
     count_by_status,
+    sessions_in_error,
     count_by_turn,
     count_at_work,
     next_waiting,

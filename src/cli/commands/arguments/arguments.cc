@@ -203,6 +203,9 @@ void Grammar::add_checks() {
     auto const doctor = std::make_shared<DoctorArgs>();
     auto* const d =
         add("doctor", "Prove that no session is stuck", "dormouse doctor --repair", doctor);
+    d->add_flag(
+        "--all", doctor->all,
+        "Look at all sessions in which a call waits, or with outstanding work, not at 1,000");
     d->add_flag("--check", doctor->check, "Also compare the rows derived from journals with them");
     d->add_flag("--repair", doctor->repair, "The same, and rebuild rows that differ");
     add("reload", "Apply the changed configuration to the running server", "dormouse reload",

@@ -229,6 +229,7 @@ struct ArtifactArgs {
 };
 struct DoctorArgs {
     bool repair = false;
+    bool all = false;
     bool check = false;
 };
 // Deletes sessions that completed long ago.
@@ -286,6 +287,7 @@ struct VerifyArgs {
 struct BackupArgs {
     std::string target = {};  // "-": standard output
     std::string key = {};
+    bool now = false;  // in place of a target: the server's continuous copy
 };
 struct RestoreArgs {
     std::string backup = {};

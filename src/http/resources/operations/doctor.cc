@@ -2,59 +2,32 @@
 
 #include "http/resources/mcp/sign_in.h"
 #include "http/resources/operations/concerns.h"
+#include "http/resources/operations/doctor_checks.h"
 #include "http/resources/operations/doctor_fields.h"
 #include "http/resources/operations/metrics.h"
 #include "http/resources/placed.h"
 #include "port/foreign_sign_in.h"
-#include "runner/lane/rows.h"
-#include "runner/read/reading.h"
 #include "wire/post_json.h"
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
-// GET /api/doctor: what does not continue by itself, and what to do about it. Reads the sessions in
-// which a call waits, then the others with outstanding work, a few at a time, so that other reads
-// run in between. Does not read sessions that only sleep: they lose nothing until they are used.
+// GET /api/doctor: what does not continue by itself, and what to do about it. Reads sessions in
+// which a call waits, then others with outstanding work, a few at a time, so that other reads run
+// in between, and a limited number of them: what it costs does not depend on how many there are.
+// Does not read sessions that only sleep: they lose nothing until they are used.
 namespace dormouse::http {
 
 using namespace dormouse::session;
 
 namespace {
 
-// Work that is overdue by more than this, and that nothing drives, is stuck (P5).
-constexpr Duration overdue{10'000};
 constexpr Duration lately{24LL * 3'600'000};  // failed turns are shown for so long
 constexpr std::size_t agents_max = 20;
-constexpr std::size_t parked_max = 1'000;
-constexpr std::uint32_t due_max = 100'000;
-constexpr std::uint32_t step = 64;          // calls, then times, in one read
-constexpr std::uint64_t most = 100'000;     // and in one request
-constexpr std::uint32_t page_rows = 2'000;  // rows of sessions in one read
-constexpr std::uint32_t pages_max = 50;
-
-// What an open call of a sleeping session needs to continue: a gate, or its own tool.
-struct Need {
-    SessionId session;
-    std::string gate;
-    std::string tool;
-};
-
-// A session with outstanding work that continues only on one node.
-struct Placed {
-    SessionId session;
-    std::string node;
-};
-
-// Findings in sessions in which a call waits.
-struct Waiting {
-    std::vector<SessionId> sessions = {};  // those that were read
-    std::vector<Need> needs = {};
-    std::vector<Finding> in_doubt = {};
-    std::vector<Finding> orphaned = {};    // the parent is gone and never reads the outcome
-    std::vector<Finding> unreadable = {};  // the session cannot be read and never continues
-    std::vector<Placed> placed = {};
-};
+constexpr std::uint32_t step = 64;        // calls, then times, in one read
+constexpr std::uint64_t most = 100'000;   // and in one request
+constexpr std::uint64_t unasked = 1'000;  // ... that does not say how many
 
 struct Doctor {
     Api& api;
@@ -69,57 +42,10 @@ struct Doctor {
     bool first = false;  // this is the first answer, which has the concerns
     std::uint64_t outstanding = 0;
     std::optional<Time> next_wake = {};
+    port::OpenPending waiting = {};
+    std::set<std::string> cut = {};  // members of the answer for which not all was looked at
 };
 using DoctorPtr = std::shared_ptr<Doctor>;
-
-// Findings that do not come from waiting calls.
-struct Overdue {
-    std::vector<port::Due> due;
-    std::optional<Time> next;
-    std::vector<port::OutboxRow> mail;  // needs a person to continue
-    std::uint64_t given_up = 0;         // deliveries
-    Metrics::Disk disk = {};
-    std::optional<Time> backup = {};
-};
-
-std::optional<Need> need_of(State const& state, Call const& call) {
-    if (call.phase != CallPhase::waiting || !call.pause) return std::nullopt;
-    if (call.pause->by_gate && call.gates_passed < call.spec.terms.gates.size())
-        return Need{state.id, gate_of(call), {}};
-    if (call.pause->terms.continuation != Continuation::reentry) return std::nullopt;
-    return Need{state.id, {}, call.spec.tool};
-}
-
-void find_doubt(State const& state, Waiting& out) {
-    for (auto const& [no, call] : state.calls) {
-        if (!call.in_doubt || call.phase == CallPhase::running) continue;
-        PendingId const asked = call.question ? call.question->pending : call.pending;
-        out.in_doubt.push_back(
-            {state.id, asked, "it is unknown what the tool '" + call.spec.tool + "' did",
-             call.question
-                 ? "say it: dormouse approve " + asked.text() +
-                       " --content '{\"action\": \"run_again\"}', or succeeded, or give_up"
-                 : "check whether it was done, and submit its result: dormouse result " +
-                       asked.text() + " TEXT"});
-    }
-}
-
-// When a parent ends, its children end soon; one that still runs long after was missed.
-Result<void> find_orphan(port::JournalStore& store, State const& state, Time now, Waiting& out) {
-    if (!state.parent) return {};
-    auto const parent = store.load(state.parent->session);
-    if (!parent)
-        return parent.error().code == Code::internal ? Result<void>()
-                                                     : std::unexpected(parent.error());
-    auto const& row = parent->row;
-    bool const there = row && row->status != "deleted" && row->status != "completed";
-    if (there || (row && row->updated + overdue > now)) return {};
-    out.orphaned.push_back({state.id,
-                            {},
-                            "its parent " + state.parent->session.text() + " has ended",
-                            "end it: dormouse end " + state.id.text()});
-    return {};
-}
 
 constexpr std::string_view by_time_prefix = "due_";
 
@@ -147,117 +73,6 @@ bool read_cursor(std::string_view text, Doctor& d) {
     if (error != std::errc() || stop != text.data() + end || !session) return false;
     d.after_time = port::Due{from_ms(ms), *session};
     return true;
-}
-
-Finding unreadable(SessionId session, Error const& error) {
-    return {session,
-            {},
-            "it cannot be read: " + error.detail,
-            "restore a backup, or delete the session; dormouse doctor --check names what is "
-            "damaged"};
-}
-
-// Returns true if the error is temporary and says nothing about the session.
-bool is_passing(Error const& error) {
-    return error.code == Code::store_unavailable || error.code == Code::overloaded;
-}
-
-// Sessions with outstanding work, also in the future.
-struct AtWork {
-    std::optional<port::Due> last = {};  // the last one that was read; nullopt: none
-    std::uint64_t read = 0;
-    std::vector<Finding> unreadable = {};
-    std::vector<Finding> orphaned = {};
-    std::vector<Placed> placed = {};
-};
-
-bool waits(std::vector<port::PendingRow> const& calls) {
-    return std::ranges::find(calls, port::PendingStatus::waiting, &port::PendingRow::status) !=
-           calls.end();
-}
-
-// Blocks on reads. Skips sessions in which a call waits: those have been read already.
-Result<AtWork> check_effects(port::JournalStore& store, std::optional<port::Due> const& after,
-                             std::uint32_t times, Time now) {
-    auto const due = store.due(Time::max(), after, times);
-    if (!due) return std::unexpected(due.error());
-    AtWork out;
-    Waiting found;
-    for (port::Due const& one : *due) {
-        auto const calls = store.pending_rows(one.session);
-        if (!calls) return std::unexpected(calls.error());
-        out.last = one;
-        if (waits(*calls)) continue;
-        ++out.read;
-        auto const loaded = runner::read_session(store, one.session);
-        if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
-        if (!loaded) {
-            out.unreadable.push_back(unreadable(one.session, loaded.error()));
-        } else if (auto const done = find_orphan(store, loaded->state, now, found); !done) {
-            return std::unexpected(done.error());
-        } else if (!loaded->state.node.empty()) {
-            out.placed.push_back({one.session, loaded->state.node});
-        }
-    }
-    out.orphaned = std::move(found.orphaned);
-    return out;
-}
-
-// Blocks on reads.
-Result<Waiting> check_waiting(port::Store& store, std::optional<SessionId> const& after,
-                              std::uint32_t calls, Time now) {
-    auto sessions = store.waiting_sessions(after, calls);
-    if (!sessions) return std::unexpected(std::move(sessions.error()));
-    Waiting out;
-    for (SessionId const& session : *sessions) {
-        auto const loaded = runner::read_session(store, session);
-        if (!loaded && is_passing(loaded.error())) return std::unexpected(loaded.error());
-        if (!loaded) {
-            out.unreadable.push_back(unreadable(session, loaded.error()));
-            continue;
-        }
-        for (auto const& [no, call] : loaded->state.calls) {
-            if (auto need = need_of(loaded->state, call)) out.needs.push_back(*std::move(need));
-        }
-        find_doubt(loaded->state, out);
-        if (!loaded->state.node.empty()) out.placed.push_back({session, loaded->state.node});
-        if (auto const done = find_orphan(store, loaded->state, now, out); !done)
-            return std::unexpected(done.error());
-    }
-    out.sessions = *std::move(sessions);
-    return out;
-}
-
-// Drops unreadable sessions: check_effects() reports them, and they must not count twice.
-Result<void> drop_unreadable(port::JournalStore& store, Time now, std::vector<port::Due>& due) {
-    std::size_t read = 0;
-    std::optional<Error> failed;
-    std::erase_if(due, [&](port::Due const& one) {
-        bool const stuck = to_ms(one.at) != 0 && one.at + overdue < now;
-        if (failed || !stuck || ++read > Findings::shown_max) return false;
-        auto const loaded = runner::read_session(store, one.session);
-        bool const busy = !loaded && is_passing(loaded.error());
-        if (busy) failed = loaded.error();
-        return !loaded && !busy;
-    });
-    if (failed) return std::unexpected(*failed);
-    return {};
-}
-
-Result<Overdue> check_times(port::Store& store, Time now, std::string const& directory) {
-    auto due = store.due(now, std::nullopt, due_max);
-    if (!due) return std::unexpected(std::move(due.error()));
-    if (auto done = drop_unreadable(store, now, *due); !done)
-        return std::unexpected(std::move(done.error()));
-    auto next = store.next_due();
-    if (!next) return std::unexpected(std::move(next.error()));
-    auto mail = store.due_messages(std::string(runner::quarantined_kind), Time::max(), parked_max);
-    if (!mail) return std::unexpected(std::move(mail.error()));
-    auto given_up = store.count_given_up(now + Duration(1), parked_max);
-    if (!given_up) return std::unexpected(std::move(given_up.error()));
-    return Overdue{
-        std::move(*due),       *next, std::move(*mail), *given_up, Metrics::disk_of(directory),
-        last_backup(directory)};
 }
 
 void add_quarantined_mail(Findings& blocked, port::OutboxRow const& row) {
@@ -305,9 +120,15 @@ void add_waiting_for_nodes(Doctor& d, std::vector<Placed> const& placed) {
 void add_overdue(Doctor& d, Overdue const& found) {
     runner::Runner const& runner = d.api.services().runner;
     Time const now = runner.now();
+    d.outstanding = found.at_work;
+    d.waiting = found.waiting;
+    if (found.at_work == counted_max) d.cut.insert("outstanding");
+    if (found.waiting.count == counted_max) d.cut.insert("waiting");
+    if (found.due.size() == overdue_max) d.cut.insert("stuck");
+    if (found.mail.size() == parked_max) d.cut.insert("blocked");
     for (port::Due const& one : found.due) {
         // In a copy that holds, nothing moves on purpose.
-        bool const is_late = !runner.held() && to_ms(one.at) != 0 && one.at + overdue < now;
+        bool const is_late = !runner.held() && one.at + overdue < now;
         if (!is_late || runner.attends(one.session, now - overdue)) {
             ++d.outstanding;
             continue;
@@ -429,6 +250,12 @@ std::optional<FormatFacts> format_of(Api const& api) {
     return FormatFacts{api.store_format(), api.known_format()};
 }
 
+std::vector<std::string> cut_of(Doctor const& d, bool at_end) {
+    std::set<std::string> cut = d.cut;
+    if (!at_end) cut.insert({"blocked", "inDoubt", "orphaned", "unreadable"});
+    return {cut.begin(), cut.end()};
+}
+
 void answer_doctor(Doctor const& d, bool at_end) {
     runner::Runner const& runner = d.api.services().runner;
     std::string const& store = d.api.services().metrics.store_name();
@@ -443,7 +270,9 @@ void answer_doctor(Doctor const& d, bool at_end) {
                   .others = d.api.others(),
                   .format = format_of(d.api),
                   .held = runner.held(),
+                  .cut = cut_of(d, at_end),
                   .outstanding = d.outstanding,
+                  .waiting = d.waiting,
                   .next_wake = d.next_wake,
                   .concerns = d.first ? concerns_of(d.facts, runner.now()) : std::vector<Concern>(),
                   .models = d.api.services().metrics.models(),
@@ -505,33 +334,29 @@ void check_next_waiting(DoctorPtr const& d) {
     });
 }
 
-// Finds sessions in error, which a person must let continue. Reads rows only, no journal.
-void find_errors(DoctorPtr const& d, std::uint64_t after, std::uint32_t pages) {
-    if (d->x->responder->gone()) return;
-    if (pages == 0) return check_next_waiting(d);
-    auto question = [after](port::MaintenanceStore& store) {
-        return store.all_sessions(after, page_rows);
-    };
-    port::ask(d->api.services().journal, std::move(question),
-              [d, pages](Result<std::vector<port::SessionRow>> rows) {
-                  if (!rows) return d->x->fail(rows.error());
-                  for (port::SessionRow const& row : *rows) {
-                      add_missing_agent(*d, row);
-                      if (row.status != "error") continue;
-                      std::string next = "read why: dormouse show " + row.id.text();
-                      next += "; try again: dormouse retry " + row.id.text();
-                      d->found.blocked.add({row.id, {}, "its status is error", std::move(next)});
-                  }
-                  if (rows->size() < page_rows) return check_next_waiting(d);
-                  find_errors(d, rows->back().id.number(), pages - 1);
-              });
+// Finds sessions in error, which a person must let continue, and missing agents. Reads rows only,
+// no journal.
+void find_by_project(DoctorPtr const& d) {
+    port::ask(d->api.services().journal, check_projects, [d](Result<ByProject> found) {
+        if (!found) return d->x->fail(found.error());
+        for (port::SessionRow const& row : found->newest) add_missing_agent(*d, row);
+        for (SessionId const& session : found->in_error) {
+            std::string next = "read why: dormouse show " + session.text();
+            next += "; try again: dormouse retry " + session.text();
+            d->found.blocked.add({session, {}, "its status is error", std::move(next)});
+        }
+        if (found->errors_cut) d->cut.insert("blocked");
+        if (found->newest_cut) d->cut.insert("concerns");
+        check_next_waiting(d);
+    });
 }
 
 }  // namespace
 
 void get_doctor(Api& api, ExchangePtr const& x) {
     Query query{x->request};
-    auto const d = std::make_shared<Doctor>(Doctor{api, x, query.number("calls", most, 1, most)});
+    auto const d =
+        std::make_shared<Doctor>(Doctor{api, x, query.number("calls", unasked, 1, most)});
     if (auto const cursor = x->request.query_value("cursor")) {
         if (!read_cursor(*cursor, *d) && !query.error)
             query.error = Error{Code::bad_cursor, "The cursor is invalid; begin without one."};
@@ -545,7 +370,7 @@ void get_doctor(Api& api, ExchangePtr const& x) {
         if (!found) return d->x->fail(found.error());
         add_overdue(*d, *found);
         add_facts(*d, *found);
-        find_errors(d, 0, pages_max);
+        find_by_project(d);
     });
 }
 

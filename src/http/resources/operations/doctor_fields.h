@@ -153,7 +153,20 @@ inline constexpr auto rows<port::CopyStatus> =
            field("copiedAt", &port::CopyStatus::copied_at,
                  "The copy has everything that was stored by then, in milliseconds since the Unix "
                  "epoch; null: this process has not completed one yet."),
-           field("feed", &port::CopyStatus::feed, "The newest position of the feed in it."));
+           field("feed", &port::CopyStatus::feed, "The newest position of the feed in it."),
+           field("answered", &port::CopyStatus::answered,
+                 "The number of the newest `POST /api/copy` after which an attempt has ended. If "
+                 "`ok`, the copy has everything that was acknowledged before that request."));
+
+// A request to copy at once.
+struct CopyAsked {
+    std::uint64_t number = 0;
+};
+template <>
+inline constexpr auto rows<CopyAsked> =
+    object("CopyAsked", "A request to copy at once.",
+           field("number", &CopyAsked::number,
+                 "Done once `copy.answered` of GET /api/doctor has reached it."));
 
 struct DoctorAnswer {
     Ref<FoundByKind> found;
@@ -164,7 +177,9 @@ struct DoctorAnswer {
     std::vector<port::NodeRow> others = {};
     std::optional<FormatFacts> format = {};
     bool held = false;
+    std::vector<std::string> cut = {};
     std::uint64_t outstanding = 0;
+    port::OpenPending waiting = {};
     std::optional<Time> next_wake = {};
     std::vector<Concern> concerns = {};
     std::vector<port::ModelLoad> models = {};
@@ -216,6 +231,9 @@ inline constexpr auto rows<DoctorAnswer> = object(
            field("notAsking", counted<&FoundByKind::not_asking>)),
     field("lookedAt", &DoctorAnswer::looked_at, "Sessions that were read for this answer."),
     field("next", &DoctorAnswer::next, "The cursor for the rest; null: all were read."),
+    field("cut", &DoctorAnswer::cut,
+          "Members of this answer that do not say all, because a limit was reached: blocked, "
+          "concerns, inDoubt, orphaned, outstanding, stuck, unreadable or waiting."),
     field("store", &DoctorAnswer::store,
           "sqlite, memory, or the database without user and password; null: unknown."),
     field("nodes", &DoctorAnswer::nodes),
@@ -231,7 +249,14 @@ inline constexpr auto rows<DoctorAnswer> = object(
           "The continuous copy of the data directory; null: none is configured."),
     field("held", &DoctorAnswer::held,
           "The store is a restored copy that holds: nothing is started until it is released."),
-    nested("queues", "", field("outstanding", &DoctorAnswer::outstanding, "Sessions at work."),
+    nested("queues", "",
+           field("outstanding", &DoctorAnswer::outstanding, "Sessions at work, up to 11,000."),
+           field(
+               "waiting", [](DoctorAnswer const& all) { return all.waiting.count; },
+               "Calls that wait, up to 10,000."),
+           field(
+               "oldestWaitingAt", [](DoctorAnswer const& all) { return all.waiting.oldest; },
+               "When the oldest of these began to wait."),
            field("nextWakeAt", &DoctorAnswer::next_wake),
            field("models", &DoctorAnswer::models,
                  "Requests to each model: running, and waiting for its concurrency limit.")));

@@ -109,6 +109,15 @@ Result<std::uint64_t> Reader::count_waiting(std::string const& project, std::uin
     return number(call);
 }
 
+Result<std::vector<SessionId>> Reader::sessions_in_error(std::string const& project,
+                                                         std::uint32_t limit) {
+    Call call{sql(Read::sessions_in_error)};
+    call.parameters.text(project).integer(limit);
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    return read_all(*rows, [&](int row) { return session_id(rows->text(row, 0)); });
+}
+
 Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId> after,
                                                         std::uint32_t calls) {
     Call call{sql(Read::waiting_sessions)};

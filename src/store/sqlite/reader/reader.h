@@ -56,6 +56,8 @@ public:
                                                                std::uint32_t limit);
     [[nodiscard]] Result<std::vector<port::PendingListed>> list_pending(
         port::PendingFilter const& filter);
+    [[nodiscard]] Result<std::vector<SessionId>> sessions_in_error(std::string const& project,
+                                                                   std::uint32_t limit);
     [[nodiscard]] Result<std::vector<SessionId>> waiting_sessions(std::optional<SessionId> after,
                                                                   std::uint32_t calls);
     [[nodiscard]] Result<port::OpenPending> open_pending(std::uint32_t limit);

@@ -215,6 +215,13 @@ Result<std::vector<SessionId>> Reader::waiting_sessions(std::optional<SessionId>
     }
 }
 
+Result<std::vector<SessionId>> Reader::sessions_in_error(std::string const& project,
+                                                         std::uint32_t limit) {
+    auto rows = query(Read::sessions_in_error);
+    rows.bind(project).bind(std::int64_t{limit});
+    return listed(rows, [this](Query const& row) { return session_id(row.text(0)); });
+}
+
 Result<std::vector<PendingListed>> Reader::list_pending(PendingFilter const& filter) {
     Transaction const transaction(*this);
     if (!transaction.begun()) return std::unexpected(transaction.begun().error());
