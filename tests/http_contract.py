@@ -82,6 +82,7 @@ ROUTES = [
     ('POST', '/api/doctor/repair'),
     ('POST', '/api/release'),
     ('POST', '/api/import'),
+    ('POST', '/api/copy'),
     ('POST', '/api/reload'),
     ('GET', '/api/audit'),
     ('GET', '/api/nodes'),

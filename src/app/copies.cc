@@ -93,6 +93,11 @@ void Copies::attach_to(serve::ServingSettings& settings) {
             out.why = "nothing is copied while this copy of the directory holds (dormouse release)";
         return std::optional(std::move(out));
     };
+    settings.copy_now = [this]() -> Result<std::uint64_t> {
+        if (started_) return copier_->copy_now();
+        return fail(Code::wrong_state,
+                    "Nothing is copied while this copy of the directory holds: dormouse release");
+    };
 }
 
 void Copies::start() {

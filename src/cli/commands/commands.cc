@@ -153,6 +153,9 @@ Outcome<int> execute(Context const& context, VerifyArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, BackupArgs const& args) {
+    if (args.now) return copy_now(context);
+    if (args.target.empty())
+        return failure(status::usage, "backup: name a DIR (or -, for an archive), or --now");
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.backup({.data = *std::move(directory),

@@ -117,6 +117,8 @@ struct Found {
 [[nodiscard]] Outcome<int> execute(Context const& context, RedactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, VerifyArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, BackupArgs const& args);
+// backup --now
+[[nodiscard]] Outcome<int> copy_now(Context const& context);
 [[nodiscard]] Outcome<int> execute(Context const& context, RestoreArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, CompactArgs const& args);
 [[nodiscard]] Outcome<int> execute(Context const& context, UpgradeArgs const& args);

@@ -98,6 +98,8 @@ struct Services {
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // Of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
+    // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
+    std::function<Result<std::uint64_t>()> copy_now = {};
     // Releases a restored copy that holds. Empty: it cannot be released here.
     std::function<void(port::Fn<void(Result<void>)> done)> release = {};
     // Reloads the configuration. Empty: there is none.

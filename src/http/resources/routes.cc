@@ -253,6 +253,7 @@ std::vector<Route> server_routes() {
         {"POST", {"api", "doctor", "repair"}, plain, post_repair, "", admin_server},
         {"POST", {"api", "release"}, plain, post_release, "", admin_server},
         {"POST", {"api", "import"}, whole_sessions, post_import, "", admin_server},
+        {"POST", {"api", "copy"}, plain, post_copy, "", admin_server},
         {"POST", {"api", "reload"}, plain, post_reload, "", admin_server},
         {"GET", {"api", "audit"}, plain, get_audit, "session by type limit cursor", admin_server},
         {"GET", {"api", "nodes"}, plain, get_nodes, "", operate_server},

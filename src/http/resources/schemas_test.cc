@@ -318,7 +318,8 @@ TEST_F(Schemas, EachObject_Described_NamesEachMemberOnce) {
     describe<MailAnswer, InboxMail, Inbox, ReleaseAnswer, SentMail, MailState>();
     describe<port::AgentEntry, ToolEntry, RepairAnswer, ProjectEntry>();
     describe<RedactionAnswer>();
-    describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport, WholeSessions>();
+    describe<DoctorAnswer, Explanation, RetentionAnswer, CutAnswer, ReloadReport, WholeSessions,
+             CopyAsked>();
     describe<Start, NodeEntry, AuditEntry, AuditPage>();
     for (Request const* request : all_requests()) describe(*request);
     describe_more<InboxSource>();

@@ -139,6 +139,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .speechless = [&node = node_] { return node.channel_failure(); },
             .exports = settings.exports,
             .copy = settings.copy,
+            .copy_now = settings.copy_now,
             .release = [this](auto done) { release(std::move(done)); },
             .reload = settings.reload};
 }

@@ -59,6 +59,8 @@ struct ServingSettings {
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // Of the continuous copy; nullopt: there is none. May be empty.
     std::function<std::optional<port::CopyStatus>()> copy = {};
+    // Asks for an attempt to copy at once (CopyStatus::asked). Empty: nothing is copied.
+    std::function<Result<std::uint64_t>()> copy_now = {};
     // Called on the loop with what this process has appended, and the state after it. May be empty.
     std::function<void(session::State const&, std::vector<wire::RecordPtr> const&)> recorded = {};
     // Called on the loop when HTTP has ended; calls `then`. May be empty.

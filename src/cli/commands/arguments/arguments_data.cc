@@ -45,18 +45,26 @@ void Grammar::add_verify() {
 
 void Grammar::add_backup() {
     auto const backup = std::make_shared<BackupArgs>();
-    auto* const b =
-        add("backup", "Back up a data directory, also while its server runs",
-            "dormouse backup /backup/dormouse\n  dormouse backup - > dormouse.tar", backup);
-    b->add_option(
-         "target", backup->target,
-         "Directory, to which only what changed since its last backup is written; - writes "
-         "a tar archive to standard output")
-        ->type_name("DIR")
-        ->required();
-    b->add_option("--key", backup->key,
-                  "Encrypt with the key in this file: 64 hexadecimal digits (openssl rand -hex 32)")
-        ->type_name("FILE");
+    auto* const b = add("backup", "Back up a data directory, also while its server runs",
+                        "dormouse backup /backup/dormouse\n  dormouse backup - > dormouse.tar\n"
+                        "  dormouse backup --now",
+                        backup);
+    auto* const target =
+        b->add_option(
+             "target", backup->target,
+             "Directory, to which only what changed since its last backup is written; - writes "
+             "a tar archive to standard output")
+            ->type_name("DIR");
+    auto* const key =
+        b->add_option(
+             "--key", backup->key,
+             "Encrypt with the key in this file: 64 hexadecimal digits (openssl rand -hex 32)")
+            ->type_name("FILE");
+    b->add_flag("--now", backup->now,
+                "Let the server bring its continuous copy ([backup]) up to date, and wait until it "
+                "has everything that was acknowledged before")
+        ->excludes(target)
+        ->excludes(key);
 
     auto const restore = std::make_shared<RestoreArgs>();
     auto* const r = add("restore", "Write a backup into an empty data directory",

@@ -31,6 +31,8 @@ void get_config(Api& api, ExchangePtr const& x);
 void post_release(Api& api, ExchangePtr const& x);
 // import_sessions.cc
 void post_import(Api& api, ExchangePtr const& x);
+// copy_now.cc
+void post_copy(Api& api, ExchangePtr const& x);
 // reload.cc
 void post_reload(Api& api, ExchangePtr const& x);
 // repair.cc

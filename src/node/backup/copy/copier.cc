@@ -68,34 +68,58 @@ bool Copier::ending() const {
     return ending_;
 }
 
-bool Copier::wait(Duration limit) {
+void Copier::wait(Duration limit) {
     std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, limit, [this] { return ending_; });
-    return !ending_;
+    wake_.wait_for(lock, limit, [this] { return ending_ || status_.asked > status_.answered; });
+}
+
+std::uint64_t Copier::copy_now() {
+    std::uint64_t number = 0;
+    {
+        std::scoped_lock const lock(mutex_);
+        number = ++status_.asked;
+    }
+    wake_.notify_all();
+    return number;
 }
 
 void Copier::run() {
     Duration retry = retry_min;
+    bool well = false;
     for (bool more = true; more;) {
         more = !ending();  // the last round begins after the end of all writes
         auto const begun = std::chrono::steady_clock::now();
-        auto const before = status().objects;
+        auto const before = status();
         auto const done = copy_or_fail();
+        well = done.has_value();
         note(done, before,
              std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begun));
-        if (more) std::ignore = wait(done ? options_.interval : retry);
+        if (more) wait(done ? options_.interval : retry);
         retry = done ? retry_min : std::min(retry * 2, retry_max);
     }
+    if (well) leave_resumption();
     changes_.close();
     depot_.reset();
 }
 
-void Copier::note(Result<void> const& done, std::uint64_t before, Duration took) {
+void Copier::leave_resumption() const {
+    bool const usable = whole_ && !pending_ && generation_.complete && !record_.overflows();
+    if (!usable) return;
+    // Without it the next process begins a generation.
+    std::ignore = save_resumption(options_.directory, {.key_id = options_.sealing.key_id(),
+                                                       .start = owner_.start(),
+                                                       .generation = generation_,
+                                                       .newest = newest_,
+                                                       .record = record_});
+}
+
+void Copier::note(Result<void> const& done, port::CopyStatus const& before, Duration took) {
     std::scoped_lock const lock(mutex_);
+    status_.answered = before.asked;
     if (done) {
         status_.why.clear();
         status_.failing_since.reset();
-        if (status_.objects != before) status_.took = took;
+        if (status_.objects != before.objects) status_.took = took;
         return;
     }
     status_.why = done.error().detail;
@@ -109,12 +133,16 @@ Result<void> Copier::copy_or_fail() {
         return copy_once();
     } catch (std::bad_alloc const&) {
         changes_.change_all();
+        record_.clear();
         return fail(Code::overloaded, "There is not enough memory for a piece of the copy.");
     }
 }
 
 Result<void> Copier::copy_once() {
     if (auto ready = open(); !ready) return ready;
+    if (generation_.id.empty()) {
+        if (auto resumed = resume(); !resumed) return resumed;
+    }
     bool const old = clock_.now() >= generation_.begun + options_.base_every;
     if (generation_.id.empty() || (old && !pending_ && generation_.complete)) {
         if (auto begun = begin_generation(); !begun) return begun;
@@ -135,15 +163,63 @@ Result<void> Copier::open() {
     return {};
 }
 
-Result<void> Copier::begin_generation() {
+Result<CopyIndex> Copier::read_index() {
     auto const text = depot_->get(copy_index_name, copy_index_max);
-    CopyIndex index{.key_id = options_.sealing.key_id()};
-    if (!text && text.error().code != Code::not_found) return std::unexpected(text.error());
-    if (text) {
-        auto read = read_copy_index(*text, options_.sealing);
-        if (!read) return std::unexpected(std::move(read.error()));
-        index = *std::move(read);
+    if (text) return read_copy_index(*text, options_.sealing);
+    if (text.error().code != Code::not_found) return std::unexpected(text.error());
+    return CopyIndex{.key_id = options_.sealing.key_id()};
+}
+
+// The file stays until its use is decided: a depot may be gone for a while.
+Result<void> Copier::resume() {
+    auto left = load_resumption(options_.directory);
+    bool const ours = left && left->key_id == options_.sealing.key_id() && !left->start.empty() &&
+                      left->start == owner_.previous();
+    if (ours) {
+        auto index = read_index();
+        if (!index) return std::unexpected(std::move(index.error()));
+        auto const known =
+            std::ranges::find(index->generations, left->generation.id, &Generation::id);
+        bool const listed = known != index->generations.end() && known->complete && !known->leaving;
+        auto const same = listed ? ends_as(*left) : Result<bool>(false);
+        if (!same) return std::unexpected(same.error());
+        if (*same) {
+            index_ = *std::move(index);
+            generation_ = std::move(left->generation);
+            newest_ = left->newest;
+            record_ = std::move(left->record);
+            comparing_ = whole_ = true;
+        }
     }
+    drop_resumption(options_.directory);
+    return {};
+}
+
+Result<bool> Copier::ends_as(Resumption const& left) {
+    auto const is_missing = [](auto const& object) {
+        return !object && object.error().code == Code::not_found;
+    };
+    auto const name = newest_name(left.generation.id);
+    auto const stored = depot_->get(name, copy_index_max);
+    if (is_missing(stored)) return false;
+    if (!stored) return std::unexpected(stored.error());
+    auto const text = options_.sealing.open(*stored, name);
+    auto const newest = text ? read_newest(*text, name) : Result<Newest>(fail(Code::internal, ""));
+    bool const same =
+        newest && newest->sequence == left.newest.sequence && newest->digest == left.newest.digest;
+    if (!same) return false;
+    auto const last = piece_name(left.generation.id, newest->sequence);
+    auto const piece = depot_->get(last, piece_bytes_max);
+    if (is_missing(piece)) return false;
+    if (!piece) return std::unexpected(piece.error());
+    auto const bytes = options_.sealing.open(*piece, last);
+    return bytes && sha256(*bytes) == left.newest.digest;
+}
+
+Result<void> Copier::begin_generation() {
+    auto read = read_index();
+    if (!read) return std::unexpected(std::move(read.error()));
+    CopyIndex index = *std::move(read);
     if (index.generations.size() >= generations_max)
         return fail(Code::store_full, "the copy has too many generations: choose another place");
     Time const now = clock_.now();
@@ -153,7 +229,8 @@ Result<void> Copier::begin_generation() {
     if (auto written = write_index(); !written) return written;
     generation_ = std::move(fresh);
     newest_ = {};
-    files_.clear();
+    record_.clear();
+    comparing_ = whole_ = false;
     changes_.change_all();
     std::scoped_lock const lock(mutex_);
     ++status_.bases;
@@ -171,7 +248,8 @@ Result<void> Copier::copy_pieces() {
     for (;;) {
         if (ending() && std::chrono::steady_clock::now() - begun > end_limit)
             return fail(Code::draining, "The server stopped before the copy was complete.");
-        if (!pending_) {
+        bool const earlier = pending_.has_value();  // its cut is of an earlier attempt
+        if (!earlier) {
             Time const now = clock_.now();
             auto const made = make_piece();
             if (!made) return std::unexpected(made.error());
@@ -180,7 +258,8 @@ Result<void> Copier::copy_pieces() {
         bool const complete = pending_->complete;
         Time const time = pending_->time;
         if (auto put = put_piece(); !put) return put;
-        if (complete) return completed(time);
+        if (!complete) continue;
+        if (auto done = completed(time); !done || !earlier) return done;
     }
 }
 
@@ -190,11 +269,23 @@ Result<std::vector<KeyFile>> Copier::changed_files() {
         auto bytes = read_file(options_.directory / name, key_file_bytes_max);
         if (!bytes && bytes.error().code == Code::not_found) continue;
         if (!bytes) return std::unexpected(std::move(bytes.error()));
-        auto const known = files_.find(name);
-        if (known == files_.end() || known->second != *bytes)
+        auto const known = record_.files.find(name);
+        if (known == record_.files.end() || known->second != sha256(*bytes))
             out.push_back({name, *std::move(bytes)});
     }
     return out;
+}
+
+// While pages are compared: the next ones that differ.
+Result<store::sqlite::Cut> Copier::next_cut() {
+    for (;;) {
+        auto cut = changes_.cut(piece_pages);
+        if (!cut || !comparing_) return cut;
+        record_.drop_known(*cut);
+        comparing_ = !cut->complete;
+        if (!cut->pages.empty() || cut->complete) return cut;
+        if (ending()) return fail(Code::draining, "The server stopped before it had compared all.");
+    }
 }
 
 Result<bool> Copier::make_piece() {
@@ -206,10 +297,15 @@ Result<bool> Copier::make_piece() {
     auto files = changed_files();
     if (!files) return std::unexpected(std::move(files.error()));
     piece.files = *std::move(files);
-    auto cut = changes_.cut(piece_pages);
+    auto cut = next_cut();
     if (!cut) return std::unexpected(std::move(cut.error()));
-    if (cut->pages.empty() && piece.files.empty() && newest_.sequence > 0) return false;
+    if (cut->pages.empty() && piece.files.empty() && whole_) return false;
+    if (record_.page_bytes() != 0 && record_.page_bytes() != cut->page_bytes) {
+        if (auto begun = begin_generation(); !begun) return std::unexpected(begun.error());
+        return make_piece();
+    }
     piece.cut = *std::move(cut);
+    record_.add(piece.cut);
     std::string const bytes = piece_bytes(piece);
     piece.cut.content = std::string();
     std::string const name = piece_name(piece.generation, piece.sequence);
@@ -219,7 +315,7 @@ Result<bool> Copier::make_piece() {
                        .time = piece.time,
                        .feed = piece.cut.feed,
                        .complete = piece.cut.complete};
-    for (KeyFile& file : piece.files) files_[file.name] = std::move(file.content);
+    for (KeyFile const& file : piece.files) record_.files[file.name] = sha256(file.content);
     return true;
 }
 
@@ -231,6 +327,7 @@ Result<void> Copier::put_piece() {
     auto const newest = options_.sealing.seal(newest_text(pending_->newest), name, entropy_);
     if (auto put = depot_->put(name, newest); !put) return put;
     newest_ = pending_->newest;
+    whole_ = pending_->complete;
     std::scoped_lock const lock(mutex_);
     ++status_.objects;
     status_.bytes += pending_->bytes.size();

@@ -1,12 +1,13 @@
 #pragma once
 // Copies a data directory continuously, on a thread of its own, while the server works. It holds
 // one piece (16 MiB, and three more forms of it while it is made) in memory, and never a state of
-// the database while it writes to the depot: what changes meanwhile is copied next. A generation
-// belongs to one process, which sees every change; so nothing has to be remembered, or believed,
-// from before a start.
+// the database while it writes to the depot: what changes meanwhile is copied next. A process sees
+// every change while it works. Of what was before its start it believes nothing: it compares every
+// page with the digests of the copy's newest state (page_record.h), or begins a generation.
 
 #include "backup/copy/depot.h"
 #include "backup/copy/owner.h"
+#include "backup/copy/page_record.h"
 #include "backup/copy/piece.h"
 #include "port/copies.h"
 #include "port/world.h"
@@ -42,6 +43,10 @@ public:
     void start();
     // Copies what is left and ends. The depot's `stop` limits how long it takes.
     void end();
+    // Any thread. Returns the number of this request. Once CopyStatus::answered has reached it, an
+    // attempt has ended that began after it: if that works, everything that was stored before the
+    // request is in the copy.
+    [[nodiscard]] std::uint64_t copy_now();
     // Any thread.
     [[nodiscard]] port::CopyStatus status() const;
 
@@ -56,13 +61,20 @@ private:
     };
 
     void run();
-    [[nodiscard]] bool wait(Duration limit);  // false: it ends
-    // `before`: the objects that had been written before the round.
-    void note(Result<void> const& done, std::uint64_t before, Duration took);
+    void wait(Duration limit);
+    // `before`: as it was before the round.
+    void note(Result<void> const& done, port::CopyStatus const& before, Duration took);
     [[nodiscard]] Result<void> copy_or_fail();
     [[nodiscard]] Result<void> copy_once();
     [[nodiscard]] Result<void> open();
     [[nodiscard]] Result<void> begin_generation();
+    [[nodiscard]] Result<CopyIndex> read_index();
+    // Continues the generation of an earlier process, if that is safe.
+    [[nodiscard]] Result<void> resume();
+    // Whether the copy ends as the earlier process left it.
+    [[nodiscard]] Result<bool> ends_as(Resumption const& left);
+    void leave_resumption() const;
+    [[nodiscard]] Result<store::sqlite::Cut> next_cut();
     [[nodiscard]] Result<void> copy_pieces();
     // False: nothing has changed.
     [[nodiscard]] Result<bool> make_piece();
@@ -86,7 +98,9 @@ private:
     CopyIndex index_;
     Generation generation_;  // its id is empty: none has begun
     Newest newest_;
-    std::map<std::string, std::string> files_;  // as they were copied
+    PageRecord record_;
+    bool comparing_ = false;  // the pages that have not been cut yet with those of the record
+    bool whole_ = false;      // the newest piece completes a state
     std::optional<Pending> pending_;
 
     mutable std::mutex mutex_;

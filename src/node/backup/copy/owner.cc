@@ -92,6 +92,7 @@ Result<void> Owner::take(Depot& depot, Time now) {
                         ": name a place of its own for each server. If that one never copies there "
                         "again, remove " +
                         owner_name + " there");
+    if (*holder && (*holder)->start != start_) previous_ = (*holder)->start;
     return depot.put(owner_name, holder_text({*std::move(id), start_, now}));
 }
 

@@ -24,6 +24,10 @@ public:
     // To be called before something is written. Errors: wrong_state: another process has taken it,
     // with a copy of this data directory; those of the depot.
     [[nodiscard]] Result<void> check(Depot& depot) const;
+    // The start of a server that this one is, and of the one that had the place before; empty:
+    // none.
+    [[nodiscard]] std::string const& start() const { return start_; }
+    [[nodiscard]] std::string const& previous() const { return previous_; }
 
 private:
     // The identity of the data directory: what is in its file copy.id, which is made if it is
@@ -34,6 +38,7 @@ private:
     std::string const target_;
     port::Entropy& entropy_;
     std::string const start_;  // random, of this process
+    std::string previous_;
 };
 
 }  // namespace dormouse::backup
