@@ -58,15 +58,15 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
     } else {
-        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = body;
-        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
     }
 }
 
 // Number of fields of each event, in the order of EventChoice.
 constexpr auto field_counts = std::to_array<std::size_t>(
-    {10, 13, 3, 5, 4, 7, 4, 3,  7,  4, 3, 4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4, 4,
-     1,  1,  5, 2, 0, 1, 2, 12, 15, 2, 9, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3, 10});
+    {10, 13, 3, 5, 4, 7, 4, 3,  7,  4, 3,  4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4, 4,
+     1,  1,  5, 2, 0, 1, 2, 13, 16, 2, 10, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3, 10});
 static_assert(field_counts.size() == std::variant_size_v<EventChoice>);
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
