@@ -1,5 +1,7 @@
 #include "store/postgres/address.h"
 
+#include "base/text/text.h"
+
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -61,6 +63,29 @@ std::string value_of(Options const& options, std::string_view name) {
     return {};
 }
 
+// Several hosts have a list of ports; an empty one is the default.
+bool are_ports(std::string_view text) {
+    while (!text.empty()) {
+        auto const end = std::min(text.find(','), text.size());
+        auto const one = text.substr(0, end);
+        auto const number = parse_number(one);
+        if (!one.empty() && (!number || *number < 1 || *number > 65'535)) return false;
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return true;
+}
+
+// Whether libpq takes a part of the password for something else, because a character in it is not
+// percent-encoded: '/' ends the authority, and the first '@' the password.
+bool is_torn(std::string const& url, Options const& options) {
+    auto const begin = url.find("://") + 3;
+    auto const path = std::min(url.find('/', begin), url.size());
+    auto const query = std::min(url.find('?', path), url.size());
+    bool const in_path = std::string_view(url).substr(path, query - path).contains('@');
+    return in_path || value_of(options, "host").contains('@') ||
+           !are_ports(value_of(options, "port"));
+}
+
 }  // namespace
 
 Result<Address> parse_address(std::string const& url) {
@@ -70,10 +95,15 @@ Result<Address> parse_address(std::string const& url) {
         url.find(std::string("?") + std::string(our_parameter)) != std::string::npos ||
         url.find(std::string("&") + std::string(our_parameter)) != std::string::npos;
     auto const schema = take_schema(out.url);
-    if (!ours || url.size() > url_max || url.contains('\0') || !options_of(out.url))
+    auto const options = options_of(out.url);
+    if (!ours || url.size() > url_max || url.contains('\0') || !options)
         return fail(Code::bad_value,
                     "The URL of the store is invalid: expected "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME, at most 4096 bytes.");
+    if (is_torn(out.url, options))
+        return fail(Code::bad_value,
+                    "The URL of the store is invalid: write / as %2F and @ as %40 in its user and "
+                    "password, and a port as a number from 1 to 65535.");
     if (!asked) return out;
     if (!is_name(schema))
         return fail(Code::bad_value,

@@ -102,6 +102,18 @@ std::optional<std::int64_t> Rows::maybe_integer(int row, int column) const {
 
 void Connection::Finish::operator()(pg_conn* connection) const { PQfinish(connection); }
 
+namespace {
+
+// libpq quotes an option's value that it does not understand, which may be part of a password.
+void hide_value(std::string& text, std::string_view before) {
+    auto const at = text.find(before);
+    if (at == std::string::npos) return;
+    auto const begin = at + before.size();
+    text.replace(begin, std::min(text.find('"', begin), text.size()) - begin, "***");
+}
+
+}  // namespace
+
 // libpq's messages name host, database and user. A password is removed, should one ever occur.
 std::string Connection::message() const {
     std::string text = PQerrorMessage(connection_.get());
@@ -109,6 +121,8 @@ std::string Connection::message() const {
     std::string const secret = password == nullptr ? "" : password;
     for (std::size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != std::string::npos;)
         text.replace(at, secret.size(), "***");
+    hide_value(text, " value \"");
+    hide_value(text, " value: \"");
     while (text.ends_with('\n')) text.pop_back();
     std::ranges::replace(text, '\n', ' ');
     return text;

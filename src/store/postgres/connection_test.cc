@@ -36,6 +36,23 @@ TEST(PostgresAddress, InvalidUrl_IsRefusedWithoutItsPassword) {
     }
 }
 
+TEST(PostgresAddress, UnescapedPassword_IsRefusedWithoutAnyPartOfIt) {
+    for (char const* const url :
+         {"postgres://u:geheim/x@127.0.0.1:5432/d", "postgres://u:12/geheim@127.0.0.1:5432/d",
+          "postgres://u:geheim@x@127.0.0.1:5432/d", "postgres://u:x@geheim@127.0.0.1/d",
+          "postgres://geheim/u@127.0.0.1/d", "postgres://u:x/geheim@h/d?schema=a",
+          "postgres://h:geheim/d", "postgres://h:70000/d", "postgres://u:geheim%zz@h/d"}) {
+        auto const address = parse_address(url);
+        ASSERT_FALSE(address) << url;
+        EXPECT_EQ(address.error().code, Code::bad_value);
+        EXPECT_THAT(address.error().detail, Not(HasSubstr("geheim")));
+    }
+    for (char const* const url :
+         {"postgres://u:a%2Fb%40c@127.0.0.1:5432/d", "postgres://h1:1,h2:2/d", "postgres://h1,h2/d",
+          "postgres:///d?host=h1,h2&port=,2", "postgres://u:a?b#c@h/d?user=a@b"})
+        EXPECT_TRUE(parse_address(url)) << url;
+}
+
 TEST(PostgresAddress, Shown_HasNeitherUserNorPassword) {
     auto const text = [](std::string const& url) { return shown(parse_address(url).value()); };
     EXPECT_EQ(text("postgres://ann:geheim@db.example.org:5433/work?schema=ops&sslmode=require"),
