@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t checked_max = 10'000;
 constexpr std::uint32_t deleted_max = 1'000;  // by one request
 constexpr std::size_t shown_max = 100;
+// How far the clock of another server on the same store may be ahead.
+constexpr Duration clocks_differ{1'000};
 constexpr std::size_t batch_size = 64;  // other work runs in between
 
 struct Retention : RetentionAnswer {
@@ -136,7 +138,9 @@ void post_retention(Api& api, ExchangePtr const& x) {
     if (body.error()) return x->fail(*body.error());
     if (!r->until) return trim_audit(r);
     std::uint32_t const most_now = r->dry_run ? checked_max : deleted_max;
-    auto question = [until = *r->until, most_now](port::MaintenanceStore& store) {
+    // With an age of 0, also those that another server has completed just now.
+    Time const until = *r->until == now ? now + clocks_differ : *r->until;
+    auto question = [until, most_now](port::MaintenanceStore& store) {
         return store.completed_until(until, most_now + 1);
     };
     port::ask(api.services().journal, std::move(question),
