@@ -85,6 +85,7 @@ struct Services {
     std::vector<std::string> webhook_hosts = {};   // see webhook::url_policy()
     std::optional<webhook::PushSender> push = {};  // nullopt: nothing is sent to devices
     ServerFacts facts = {};
+    bool shared = false;                               // several processes can use the store
     std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
     // The indexes beside the store. Empty: there are none.

@@ -47,9 +47,10 @@ std::vector<PendingId> Changes::since(port::Projects const& projects, Time since
 namespace {
 
 constexpr std::uint64_t feed_rows_max = 4'096;
+constexpr unsigned writer_bits = 8;
 constexpr std::size_t feed_page_bytes = std::size_t{1} << 20;
 // Appends of two sessions may be stored in another order than they were decided in.
-constexpr Duration disorder_max{5'000};
+constexpr Duration disorder_max = append_takes_at_most;
 
 // Follows the times of the appends in a feed.
 class FeedTimes {
@@ -69,34 +70,70 @@ private:
     bool stepped_back_ = false;
 };
 
+// Empty of a deleted session and of a damaged append, which other readers report.
+std::vector<wire::RecordPtr> records_of(port::FeedRow const& row) {
+    if (row.deleted) return {};
+    auto records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
+    return records ? *std::move(records) : std::vector<wire::RecordPtr>();
+}
+
+void collect(std::vector<wire::RecordPtr> const& records, std::set<PendingId>& found) {
+    for (wire::RecordPtr const& record : records) {
+        auto const touched = wire::touched(record->event);
+        found.insert(touched.begin(), touched.end());
+    }
+}
+
 }  // namespace
 
 Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
-                                               port::Projects const& projects, Time since) {
+                                               port::Projects const& projects, Time since,
+                                               FeedNumbers numbers) {
     auto const head = store.feed_head();
     if (!head) return std::unexpected(head.error());
     std::set<PendingId> found;
     FeedTimes times(since);
-    std::uint64_t next = *head > feed_rows_max ? *head - feed_rows_max : 0;
+    auto const span = feed_rows_max << (numbers == FeedNumbers::dense ? 0 : writer_bits);
+    std::uint64_t next = *head > span ? *head - span : 0;
     for (bool more = true; more;) {
         auto const page = store.feed(projects, next, feed_page_bytes);
         if (!page) return std::unexpected(page.error());
         if (page->gone) break;
         for (port::FeedRow const& row : page->rows) {
-            if (row.deleted) continue;
-            // Skips damaged appends; other readers report them.
-            auto const records = wire::unpack(row.session, row.frame.first, row.frame.bytes);
-            if (!records || records->empty()) continue;
-            if (!times.is_behind(records->front()->event.at)) continue;
-            for (wire::RecordPtr const& record : *records) {
-                auto const touched = wire::touched(record->event);
-                found.insert(touched.begin(), touched.end());
-            }
+            auto const records = records_of(row);
+            if (records.empty() || !times.is_behind(records.front()->event.at)) continue;
+            collect(records, found);
         }
         more = page->more && page->next > next;
         next = page->next;
     }
     return std::vector<PendingId>(found.begin(), found.end());
+}
+
+Result<ChangedAfter> changed_after(port::FeedStore& store, port::Projects const& projects,
+                                   std::uint64_t place) {
+    ChangedAfter out;
+    std::set<PendingId> found;
+    std::optional<Time> first;
+    std::uint64_t rows = 0;
+    for (bool more = true; more;) {
+        auto const page = store.feed(projects, place, feed_page_bytes);
+        if (!page) return std::unexpected(page.error());
+        if (page->gone) return ChangedAfter{.since = Time{}};
+        for (port::FeedRow const& row : page->rows) {
+            auto const records = records_of(row);
+            if (!records.empty()) first = first.value_or(records.front()->event.at);
+            collect(records, found);
+        }
+        rows += page->rows.size();
+        more = page->more && page->next > place;
+        place = page->next;
+        if (!more || rows < feed_rows_max) continue;
+        out.since = first.value_or(Time{}) - disorder_max;
+        break;
+    }
+    out.calls.assign(found.begin(), found.end());
+    return out;
 }
 
 std::uint64_t Changes::watch(port::Projects projects, std::optional<SessionId> session,

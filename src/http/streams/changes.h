@@ -9,12 +9,36 @@
 #include "runner/lane/lane.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace dormouse::http {
+
+// What `changedSince` continues from; clients repeat the number and read nothing in it. Of a store
+// that one process uses it is a time in ms. Of one that several use it is a place in the feed,
+// above all times: a change reaches memory at another time in each process, but all read the same
+// feed.
+class AsOf {
+public:
+    static constexpr std::uint64_t most = std::uint64_t{1} << 53;
+
+    explicit AsOf(std::uint64_t number) : number_(number) {}
+    explicit AsOf(Time time) : number_(static_cast<std::uint64_t>(to_ms(time))) {}
+    [[nodiscard]] static AsOf place(std::uint64_t feed) { return AsOf(first_place + feed); }
+
+    [[nodiscard]] bool is_place() const { return number_ >= first_place; }
+    [[nodiscard]] std::uint64_t feed() const { return number_ - first_place; }
+    [[nodiscard]] Time time() const { return from_ms(static_cast<std::int64_t>(number_)); }
+    [[nodiscard]] std::uint64_t number() const { return number_; }
+
+private:
+    static constexpr std::uint64_t first_place = most / 2;
+    std::uint64_t number_;
+};
 
 class Changes {
 public:
@@ -29,6 +53,15 @@ public:
     // has not reached `since`: another process returned it, by another clock.
     [[nodiscard]] bool remembers(Time since) const {
         return since > forgotten_until_ && since <= newest_;
+    }
+    // Everything up to `feed` can be read. Returns the place for the next query: the largest such
+    // place, because a writer that is in a call can hide what could be read before.
+    [[nodiscard]] std::uint64_t place(std::uint64_t feed) {
+        return place_ = std::max(place_, feed);
+    }
+    // Whether something was noted at `since` or later.
+    [[nodiscard]] bool noted(Time since) const {
+        return !changes_.empty() && changes_.back().seen >= since;
     }
     // Returns the pending calls of the projects that changed at `since` or later, each once, newest
     // first.
@@ -57,16 +90,34 @@ private:
     std::deque<Change> changes_;  // oldest first, also by `seen`
     Time forgotten_until_{};
     Time newest_{};
+    std::uint64_t place_ = 0;
     std::map<std::uint64_t, Watcher> watchers_;
     std::uint64_t next_watcher_ = 0;
 };
+
+// An event's time is earlier than the moment it becomes visible, by at most this.
+inline constexpr Duration append_takes_at_most{5'000};
+
+// How a store numbers its feed: each append by one more, or with the writer in the low 8 bits.
+enum class FeedNumbers : std::uint8_t { dense, with_writer };
 
 // Returns the pending calls that changed after `since`, read from the newest appends in the store,
 // for a time that an earlier process returned. In the order of the feed, an append counts as later
 // when it or one before it has a time that is not before `since`, or when the clock has stepped
 // back before it, because its time then says nothing. May return too many, never too few. Blocks.
-[[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(port::FeedStore& store,
-                                                             port::Projects const& projects,
-                                                             Time since);
+[[nodiscard]] Result<std::vector<PendingId>> changed_in_feed(
+    port::FeedStore& store, port::Projects const& projects, Time since,
+    FeedNumbers numbers = FeedNumbers::dense);
+
+struct ChangedAfter {
+    std::vector<PendingId> calls = {};
+    // Set if the feed does not have everything after the place, or has too much of it: calls that
+    // changed since this time count, too.
+    std::optional<Time> since = {};
+};
+// Returns the pending calls that changed after a place in the feed. Blocks.
+[[nodiscard]] Result<ChangedAfter> changed_after(port::FeedStore& store,
+                                                 port::Projects const& projects,
+                                                 std::uint64_t place);
 
 }  // namespace dormouse::http

@@ -4,6 +4,7 @@
 #include "store/memory/memory_store.h"
 
 #include <array>
+#include <set>
 
 // Tests what pollers receive while the wall clock steps back.
 namespace dormouse::http {
@@ -107,6 +108,31 @@ TEST_F(ChangesTest, RestartWithoutStep_ReturnsOnlyLaterChanges) {
     loop.advance(Duration(10));
     EXPECT_EQ(poll(since), Pendings{second});
     EXPECT_NE(poll(since), Pendings{first});
+}
+
+TEST_F(ChangesTest, AfterAPlace_EveryLaterChangeWhateverTheClockSays) {
+    PendingId const first = waiting();
+    PendingId const second = waiting();
+    auto const place = journal.store->feed_head().value();
+    EXPECT_TRUE(changed_after(*journal.store, "default", place)->calls.empty());
+    step(-std::chrono::hours(1));
+    progress(second);
+    auto const found = changed_after(*journal.store, "default", place).value();
+    EXPECT_EQ(found.calls, Pendings{second});
+    EXPECT_EQ(found.since, std::nullopt);
+    EXPECT_TRUE(changed_after(*journal.store, "other", place)->calls.empty());
+    auto const all = changed_after(*journal.store, "default", 0).value();
+    EXPECT_EQ(std::set(all.calls.begin(), all.calls.end()), (std::set{first, second}));
+}
+
+TEST(AsOfTest, Place_IsAboveAllTimes) {
+    AsOf const place = AsOf::place(7);
+    EXPECT_TRUE(place.is_place());
+    EXPECT_EQ(place.feed(), 7U);
+    EXPECT_LT(place.number(), AsOf::most);
+    EXPECT_FALSE(AsOf(Time(std::chrono::hours(1'000'000))).is_place());
+    EXPECT_FALSE(AsOf(std::uint64_t{1} << 50).is_place());
+    EXPECT_EQ(AsOf(place.number()).feed(), 7U);
 }
 
 TEST_F(ChangesTest, SessionWatcher_OtherSessions_DoNotWakeIt) {

@@ -132,6 +132,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .webhook_hosts = lower_cased(settings.webhooks.allowed),
             .push = settings.push,
             .facts = facts_of(settings),
+            .shared = node_.store->shared(),
             .oidc = oidc_of(settings),
             .foreign_sign_ins = settings.foreign_sign_ins,
             .indexes = settings.indexes,

@@ -54,7 +54,8 @@ struct Filter {
     std::string tool, reason, external_ref;
     std::size_t limit = 50;
     std::optional<PendingId> cursor;
-    std::optional<Time> changed_since;
+    std::optional<AsOf> changed_since;
+    Time begun{};  // by the clock of Changes
     Duration wait{};
     Time until{};  // end of `wait`
 
@@ -95,13 +96,13 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     filter.limit = query.number("limit", 50, 1, 200);
     filter.wait = query.wait();
     filter.until = api.services().runner.now() + filter.wait;
+    filter.begun = api.changes().as_of(api.services().runner.now());
     filter.projects = projects_of(*x);
     filter.tool = x->request.query_value("tool").value_or("");
     filter.external_ref = x->request.query_value("externalRef").value_or("");
     filter.reason = x->request.query_value("reason").value_or("");
     if (x->request.query_value("changedSince")) {
-        auto const ms = query.number("changedSince", 0, 0, std::uint64_t{1} << 53);
-        filter.changed_since = from_ms(static_cast<std::int64_t>(ms));
+        filter.changed_since = AsOf(query.number("changedSince", 0, 0, AsOf::most));
     }
     if (!filter.reason.empty() && !parse<PauseReason>(filter.reason)) {
         query.error = bad_value("?reason", "must be " + one_of(words_of<PauseReason>));
@@ -120,18 +121,26 @@ std::optional<Filter> read_filter(Api& api, ExchangePtr const& x) {
     return filter;
 }
 
-// An event's time is earlier than the moment it becomes visible, by at most this.
-constexpr Duration append_takes_at_most{5'000};
-
 struct Page {
     std::vector<std::string> items;
     std::optional<std::string> next;
 };
 
-// `as_of`: every later change has a time that is not before it, so that changedSince finds it.
-void answer_list(ExchangePtr const& x, Page const& page, Time as_of) {
+// `as_of`: with it, changedSince finds every later change.
+void answer_list(ExchangePtr const& x, Page const& page, AsOf as_of) {
     x->json(200, list_text(page.items, page.next),
-            {{"Dormouse-As-Of", std::to_string(to_ms(as_of))}});
+            {{"Dormouse-As-Of", std::to_string(as_of.number())}});
+}
+
+// Passes the present to `then`, before anything of the answer is read.
+void with_as_of(Api& api, ExchangePtr const& x, port::Fn<void(AsOf)> then) {
+    if (!api.services().shared) return then(AsOf(api.changes().as_of(api.services().runner.now())));
+    port::ask(
+        api.services().journal, [](port::FeedStore& store) { return store.feed_head(); },
+        [&api, x, then = std::move(then)](Result<std::uint64_t> const& head) mutable {
+            if (!head) return x->fail(head.error());
+            then(AsOf::place(api.changes().place(*head)));
+        });
 }
 
 // Returns true if there is nothing yet and the request may still wait.
@@ -145,41 +154,79 @@ bool waits_on(Api& api, ExchangePtr const& x, Filter const& filter, Page const& 
 // journal say.
 struct Known {
     using Place = std::tuple<std::uint64_t, CallNo, Generation>;
-    bool all = false;  // no other call has changed
-    std::set<Place> places = {};
+    std::optional<Time> since = Time{};  // calls that changed since then count, too; else no others
+    std::vector<PendingId> calls = {};
+    std::set<Place> places = {};  // of `calls`
 
     void add(std::vector<PendingId> const& pendings) {
+        calls.insert(calls.end(), pendings.begin(), pendings.end());
         for (PendingId const& p : pendings)
             places.emplace(p.session.number(), p.call, p.generation);
     }
-    [[nodiscard]] bool takes(wire::PauseView const& pause, Time since) const {
+    [[nodiscard]] bool takes(wire::PauseView const& pause) const {
         PendingId const& p = pause.pending;
         if (places.contains({p.session.number(), p.call, p.generation})) return true;
-        return !all && pause.changed >= since - append_takes_at_most;
+        return since && pause.changed >= *since;
     }
 };
 
-// Passes what is known of the projects to `done`. If an earlier process returned `since`, reads the
-// feed.
-void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects, Time since,
-                  port::Fn<void(Known)> done) {
-    Known known;
-    if (api.changes().remembers(since)) {
-        known.all = true;
-        known.add(api.changes().since(projects, since));
-        return done(std::move(known));
-    }
-    if (since == Time{}) return done(std::move(known));  // everything
-    auto question = [projects, since](port::FeedStore& store) {
-        return changed_in_feed(store, projects, since);
+using KnownFn = port::Fn<void(Known)>;
+
+// While another process is in a call, the feed ends before what this one has noted since.
+void changes_after_place(Api& api, ExchangePtr const& x, port::Projects const& projects,
+                         Filter const& filter, KnownFn done) {
+    Known known{.since = std::nullopt};
+    known.add(api.changes().since(projects, filter.begun + Duration(1)));
+    auto question = [projects, place = filter.changed_since->feed()](port::FeedStore& store) {
+        return changed_after(store, projects, place);
     };
     port::ask(api.services().journal, std::move(question),
               [x, known = std::move(known),
-               done = std::move(done)](Result<std::vector<PendingId>> found) mutable {
+               done = std::move(done)](Result<ChangedAfter> const& found) mutable {
                   if (!found) return x->fail(found.error());
-                  known.add(*found);
+                  known.since = found->since;
+                  known.add(found->calls);
                   done(std::move(known));
               });
+}
+
+// Passes what is known of the projects to `done`. What is given by another process, or an earlier
+// one, is looked up in the feed.
+void find_changes(Api& api, ExchangePtr const& x, port::Projects const& projects,
+                  Filter const& filter, KnownFn done) {
+    bool const shared = api.services().shared;
+    AsOf const as_of = *filter.changed_since;
+    if (as_of.number() == 0) return done({});  // everything
+    if (as_of.is_place() && !shared) return done({});
+    if (as_of.is_place()) return changes_after_place(api, x, projects, filter, std::move(done));
+    Time const since = as_of.time();
+    if (!shared && api.changes().remembers(since)) {
+        Known known{.since = std::nullopt};
+        known.add(api.changes().since(projects, since));
+        return done(std::move(known));
+    }
+    auto const numbers = shared ? FeedNumbers::with_writer : FeedNumbers::dense;
+    auto question = [projects, since, numbers](port::FeedStore& store) {
+        return changed_in_feed(store, projects, since, numbers);
+    };
+    port::ask(
+        api.services().journal, std::move(question),
+        [x, since, done = std::move(done)](Result<std::vector<PendingId>> const& found) mutable {
+            if (!found) return x->fail(found.error());
+            Known known{.since = since - append_takes_at_most};
+            known.add(*found);
+            done(std::move(known));
+        });
+}
+
+// How long a request waits before it looks again. What this process noted a moment ago may still be
+// hidden in the feed, and nothing wakes the request for it.
+Time wait_end(Api& api, Filter const& filter) {
+    constexpr Duration look_again{200};
+    Time const now = api.services().runner.now();
+    bool const by_place = filter.changed_since && filter.changed_since->is_place();
+    bool const hidden = by_place && api.changes().noted(now - append_takes_at_most);
+    return hidden ? std::min(filter.until, now + look_again) : filter.until;
 }
 
 // Returns the page, newest first.
@@ -193,7 +240,7 @@ Page page_of_session(ExchangePtr const& x, Snapshot const& snapshot, Filter cons
             auto const place = std::pair(pause->pending.call, pause->pending.generation);
             if (filter.cursor && place >= std::pair(filter.cursor->call, filter.cursor->generation))
                 continue;
-            if (filter.changed_since && !known.takes(*pause, *filter.changed_since)) continue;
+            if (filter.changed_since && !known.takes(*pause)) continue;
             if (!filter.takes(*pause, call->second.spec.tool, now)) continue;
             if (page.items.size() == filter.limit) break;
             page.items.push_back(shown(x, snapshot, *pause, now));
@@ -206,12 +253,12 @@ Page page_of_session(ExchangePtr const& x, Snapshot const& snapshot, Filter cons
 void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter);
 
 void answer_page(Api& api, ExchangePtr const& x, Snapshot const& snapshot, Filter const& filter,
-                 Known const& known, Time as_of) {
+                 Known const& known, AsOf as_of) {
     SessionId const session = snapshot.lane->id();
     Page const page = page_of_session(x, snapshot, filter, known, api.services().runner.now());
     bool const waits = filter.changed_since && waits_on(api, x, filter, page);
     if (!waits) return answer_list(x, page, as_of);
-    wait_for_change(api, {}, session, filter.until, x,
+    wait_for_change(api, {}, session, wait_end(api, filter), x,
                     [&api, x, session, filter] { answer_session(api, x, session, filter); });
 }
 
@@ -221,10 +268,11 @@ void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter c
 void answer_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
     if (filter.changed_since) return changes_of_session(api, x, session, filter);
     if (!filter.takes_open_only()) return rows_of_session(api, x, session, filter);
-    Time const as_of = api.changes().as_of(api.services().runner.now());
-    read_open_calls(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
-        if (!snapshot) return x->fail(snapshot.error());
-        answer_page(api, x, *snapshot, filter, {}, as_of);
+    with_as_of(api, x, [&api, x, session, filter](AsOf as_of) {
+        read_open_calls(api, session, [&api, x, filter, as_of](Result<Snapshot> snapshot) {
+            if (!snapshot) return x->fail(snapshot.error());
+            answer_page(api, x, *snapshot, filter, {}, as_of);
+        });
     });
 }
 
@@ -244,7 +292,7 @@ struct Gather {
     Api& api;
     ExchangePtr x;
     Filter filter;
-    Time as_of{};
+    AsOf as_of;
     std::optional<SessionId> session = {};  // set if all places are in this session
     std::vector<PendingId> places = {};     // nonces are ignored
     Known known = {};
@@ -260,8 +308,7 @@ void gather_from(Gather& g, Snapshot const& snapshot, PendingId const& place) {
     if (call == snapshot.history.calls().end()) return;
     for (wire::PauseView const& pause : call->second.pauses) {
         bool const mine = pause.pending.generation == place.generation;
-        bool const new_enough =
-            !g.filter.changed_since || g.known.takes(pause, *g.filter.changed_since);
+        bool const new_enough = !g.filter.changed_since || g.known.takes(pause);
         if (!mine || !new_enough || !g.filter.takes(pause, call->second.spec.tool, now)) continue;
         g.page.items.push_back(shown(g.x, snapshot, pause, now));
     }
@@ -305,7 +352,8 @@ void gather(std::shared_ptr<Gather> const& g) {
         bool const has_waited = g->session && !g->filter.changed_since;
         if (has_waited || !waits_on(g->api, g->x, g->filter, g->page))
             return answer_list(g->x, g->page, g->as_of);
-        return wait_for_change(g->api, g->filter.projects, g->session, g->filter.until, g->x, [g] {
+        auto const until = wait_end(g->api, g->filter);
+        return wait_for_change(g->api, g->filter.projects, g->session, until, g->x, [g] {
             if (g->session) return changes_of_session(g->api, g->x, *g->session, g->filter);
             list_of_project(g->api, g->x, g->filter);
         });
@@ -374,55 +422,54 @@ void gather_rows(std::shared_ptr<Gather> const& g) {
 }
 
 void list_of_project(Api& api, ExchangePtr const& x, Filter const& filter) {
-    Time const as_of = api.changes().as_of(api.services().runner.now());
-    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
-    if (!filter.changed_since) return gather_rows(g);
-    find_changes(api, x, filter.projects, *filter.changed_since, [g](Known known) {
-        g->known = std::move(known);
-        if (!g->known.all) return gather_rows(g);
-        g->places = g->api.changes().since(g->filter.projects, *g->filter.changed_since);
-        start_gather(g);
+    with_as_of(api, x, [&api, x, filter](AsOf as_of) {
+        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of});
+        if (!filter.changed_since) return gather_rows(g);
+        find_changes(api, x, filter.projects, filter, [g](Known known) {
+            g->known = std::move(known);
+            if (g->known.since) return gather_rows(g);
+            g->places = g->known.calls;
+            start_gather(g);
+        });
     });
 }
 
 // Includes settled calls: their rows say where they are.
 void rows_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
-    Time const as_of = api.changes().as_of(api.services().runner.now());
-    auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
-    api.services().runner.read_lane(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
-        if (!lane) return g->x->fail(lane.error());
-        g->filter.projects = (*lane)->state().project;
-        gather_rows(g);
+    with_as_of(api, x, [&api, x, session, filter](AsOf as_of) {
+        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+        api.services().runner.read_lane(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return g->x->fail(lane.error());
+            g->filter.projects = (*lane)->state().project;
+            gather_rows(g);
+        });
     });
 }
 
-// Reads the changed calls one by one; for a time of an earlier process reads the whole history.
-void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
-    Time const as_of = api.changes().as_of(api.services().runner.now());
-    auto use = [&api, x, session, filter, as_of](std::string const& project, Known known) {
-        if (!known.all) {
-            auto answer = [&api, x, filter, as_of, known](Result<Snapshot> snapshot) {
-                if (!snapshot) return x->fail(snapshot.error());
-                answer_page(api, x, *snapshot, filter, known, as_of);
-            };
-            return read_history(api, session, std::move(answer));
-        }
-        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
-        g->places = api.changes().since(project, *filter.changed_since);
-        std::erase_if(g->places, [&](PendingId const& p) { return p.session != session; });
-        g->known = std::move(known);
-        start_gather(g);
-    };
-    api.services().runner.read_lane(
-        session, [&api, x, since = *filter.changed_since,
-                  use = std::move(use)](Result<std::shared_ptr<runner::Lane>> lane) mutable {
-            if (!lane) return x->fail(lane.error());
-            std::string const project = (*lane)->state().project;
-            find_changes(api, x, project, since,
-                         [project, use = std::move(use)](Known known) mutable {
-                             use(project, std::move(known));
-                         });
+// Reads the changed calls one by one; the whole history if others may have changed.
+void read_changes(std::shared_ptr<Gather> const& g, Known known) {
+    SessionId const session = *g->session;
+    if (known.since) {
+        return read_history(g->api, session, [g, known = std::move(known)](auto snapshot) {
+            if (!snapshot) return g->x->fail(snapshot.error());
+            answer_page(g->api, g->x, *snapshot, g->filter, known, g->as_of);
         });
+    }
+    g->places = known.calls;
+    std::erase_if(g->places, [&](PendingId const& p) { return p.session != session; });
+    g->known = std::move(known);
+    start_gather(g);
+}
+
+void changes_of_session(Api& api, ExchangePtr const& x, SessionId session, Filter const& filter) {
+    with_as_of(api, x, [&api, x, session, filter](AsOf as_of) {
+        auto const g = std::make_shared<Gather>(Gather{api, x, filter, as_of, session});
+        api.services().runner.read_lane(session, [g](Result<std::shared_ptr<runner::Lane>> lane) {
+            if (!lane) return g->x->fail(lane.error());
+            find_changes(g->api, g->x, (*lane)->state().project, g->filter,
+                         [g](Known known) { read_changes(g, std::move(known)); });
+        });
+    });
 }
 
 }  // namespace
