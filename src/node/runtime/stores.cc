@@ -49,9 +49,10 @@ Result<void> refuse_different(port::SharedStore& store, port::SharedStore::Self 
                               std::optional<Time>& at_boot) {
     auto const first = different(store, self, at_boot);
     if (!first) return std::unexpected(first.error());
-    for (int second = 0; !first->empty() && second < watch_s; ++second) {
+    auto now = first;
+    for (int second = 0; !now->empty() && second < watch_s; ++second) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        auto const now = different(store, self, at_boot);
+        now = different(store, self, at_boot);
         if (!now) return std::unexpected(now.error());
         for (auto const& [epoch, row] : *now) {
             auto const before = first->find(epoch);
