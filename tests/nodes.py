@@ -106,7 +106,7 @@ class Nodes(Database):
     def test_token_of_one_is_valid_and_revoked_on_the_other(self):
         made = self.a.post('/api/tokens', {'name': 'ci', 'role': 'answer'})
         self.assertEqual(made.status, 201, made)
-        wait_for(lambda: self.answers(self.b, made['secret']) == 200, SOON_S, 'the token on B')
+        self.assertEqual(self.answers(self.b, made['secret']), 200, 'at once')
         self.assertEqual(self.b.delete('/api/tokens/' + made['token']['id']).status, 204)
         self.assertEqual(self.answers(self.b, made['secret']), 401)
         wait_for(lambda: self.answers(self.a, made['secret']) == 401, SOON_S, 'refused by A')
@@ -133,6 +133,50 @@ class Nodes(Database):
         for bad in ('1.', '5.3', '2.2', 'x.1'):
             self.assertEqual(self.a.get('/api/audit?cursor=' + bad).status, 400, bad)
 
+    def test_new_token_and_cookie_are_valid_on_the_other_at_once(self):
+        for n in range(5):
+            made = self.a.post('/api/tokens', {'name': f'ci{n}', 'role': 'operate'})
+            client = Client(self.b.port, made['secret'])
+            self.addCleanup(client.close)
+            session = client.post('/api/projects/default/sessions', {'agentID': 'demo'})
+            self.assertEqual(session.status, 201, session)
+        code = self.a.post('/api/links', {'name': 'alice', 'role': 'answer'})['url'].split('#')[1]
+        browser = Client(self.b.port, None)
+        self.addCleanup(browser.close)
+        self.assertEqual(browser.post('/sign-in/link', {'code': code}).status, 200)
+        signed_in = browser.post('/sign-in', {'code': code})
+        self.assertEqual(signed_in.status, 200, signed_in)
+        cookie = signed_in.headers['Set-Cookie'].split(';')[0]
+        listed = Client(self.a.port, None)
+        self.addCleanup(listed.close)
+        self.assertEqual(listed.get('/api/pending', Cookie=cookie).status, 200)
+
+    def test_unknown_tokens_are_refused(self):
+        statuses = {self.answers(self.b, f'dmt_unknown{n}') for n in range(30)}
+        self.assertLessEqual(statuses, {401, 429})
+        self.assertIn(401, statuses)
+
+    def test_changes_followed_on_both_servers_are_all_seen(self):
+        session = self.a.create('deploy A')['id']
+        call, = self.a.open_calls(session)
+        self.b.get('/api/pending')
+
+        def changed(server, since):
+            answer = server.get(f'/api/pending?changedSince={since}')
+            ids = [one['id'] for one in answer['items']]
+            return call['id'] in ids, answer.headers['Dormouse-As-Of']
+
+        for n in range(10):
+            _, since = changed(self.b, 0)
+            done = self.a.post(
+                '/async-tool/progress', {'pendingID': call['id'], 'payload': n, 'key': str(n)}
+            )
+            self.assertEqual(done.status, 200, done)
+            seen, later = changed(self.b, since)
+            wait_for(lambda: seen or changed(self.a, later)[0], SOON_S, f'progress {n} at A')
+            for server in (self.a, self.b):
+                wait_for(lambda: changed(server, since)[0], SOON_S, f'progress {n} again')
+
     def test_sign_in_link_works_once(self):
         link = self.a.post('/api/links', {'name': 'alice', 'role': 'answer'})
         code = link['url'].split('#')[1]
@@ -140,7 +184,7 @@ class Nodes(Database):
             client = Client(server.port, None)
             self.addCleanup(client.close)
             return client.post('/sign-in', {'code': code}).status
-        wait_for(lambda: spend(self.b) == 200, SOON_S, 'the link on B')
+        self.assertEqual(spend(self.b), 200)
         self.assertIn(spend(self.a), (401, 409))
         self.assertEqual(spend(self.b), 401)
 

@@ -141,10 +141,25 @@ PrincipalPtr Gate::principal(HttpRequest const& head) const {
     return tokens_.find("cookie", read_cookie(head, session_cookie));
 }
 
+std::optional<Gate::Unknown> Gate::unknown(HttpRequest const& head) const {
+    bool const with_cookie = head.header("authorization").empty();
+    Unknown out{with_cookie ? "cookie" : "token",
+                std::string(with_cookie ? read_cookie(head, session_cookie) : bearer(head))};
+    bool const probe = head.path == "/healthz" || head.path == "/readyz";
+    if (probe || out.secret.empty() || out.secret.starts_with(Capabilities::prefix) ||
+        tokens_.find(out.kind, out.secret))
+        return std::nullopt;
+    return out;
+}
+
 std::string Gate::form_token(HttpRequest const& head, PendingId const& pending) const {
     PrincipalPtr const who = principal(head);
     if (!who || !who->is_cookie()) return {};
     return hex(hmac_sha256(read_cookie(head, session_cookie), "answer " + pending.text()));
+}
+
+bool Gate::failed_too_often(HttpRequest const& head) const {
+    return failures_.spent(network_of(head.peer_address));
 }
 
 Error Gate::failed_auth(HttpRequest const& head) {

@@ -66,6 +66,14 @@ public:
     // Returns the secret that a form of the server's own pages must contain. It is made from the
     // secret of the cookie, so other sites cannot know it. Empty: the request has no cookie.
     [[nodiscard]] std::string form_token(HttpRequest const& head, PendingId const& pending) const;
+    // The token or cookie of the request, if it has one that is not valid here.
+    struct Unknown {
+        std::string kind;
+        std::string secret;
+    };
+    [[nodiscard]] std::optional<Unknown> unknown(HttpRequest const& head) const;
+    // Whether too many requests without a valid token came from its address in this second.
+    [[nodiscard]] bool failed_too_often(HttpRequest const& head) const;
     // Counts a request without a valid token, by address, and returns its error.
     [[nodiscard]] Error failed_auth(HttpRequest const& head);
     // Called before a signature is checked. Refuses an address that sent too many bad signatures in

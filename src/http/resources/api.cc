@@ -194,9 +194,22 @@ void Api::heard(port::Beat const& beat, Epoch self) {
     if (left) webhooks_->read_kept();
 }
 
-std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
+// Whether it needs no token.
+bool Api::is_open(HttpRequest const& head) const {
     bool const reads = head.method == "GET" || head.method == "HEAD";
-    bool const open = reads && (web_page_.has(head.path) || is_mcp_metadata(head.path));
+    return reads && (web_page_.has(head.path) || is_mcp_metadata(head.path));
+}
+
+std::optional<HttpReply> Api::refuse(HttpRequest const& head) {
+    // handle() looks its token up, and refuses it then if nobody has made it.
+    if (shared_access_->is_unsure(head)) {
+        auto const error = services_.gate.refuse(head, true);
+        return error ? std::optional(problem(*error, head)) : std::nullopt;
+    }
+    return refuse_asker(head, is_open(head));
+}
+
+std::optional<HttpReply> Api::refuse_asker(HttpRequest const& head, bool open) {
     auto error = services_.gate.refuse(head, open);
     if (!error) return has_body(head) ? refuse_before_body(head) : std::nullopt;
     auto reply = problem_reply(*error, head);
@@ -249,6 +262,26 @@ std::size_t Api::body_limit(std::string_view method, std::string_view path) cons
 }
 
 void Api::handle(HttpRequest request, std::shared_ptr<Responder> responder) {
+    auto const unknown = services_.find_token ? services_.gate.unknown(request) : std::nullopt;
+    if (!unknown) return handle_known(std::move(request), std::move(responder));
+    if (!shared_access_->is_unsure(request))
+        return handle_unknown(std::move(request), std::move(responder));
+    auto const kept = std::make_shared<HttpRequest>(std::move(request));
+    shared_access_->look_up(unknown->kind, unknown->secret,
+                            [this, kept, responder](Result<void> const& done) {
+                                if (!done) return responder->reply(problem(done.error(), *kept));
+                                handle_unknown(std::move(*kept), responder);
+                            });
+}
+
+// refuse() may have let it pass because its token was to be looked up.
+void Api::handle_unknown(HttpRequest request, std::shared_ptr<Responder> responder) {
+    if (auto const refused = refuse_asker(request, is_open(request)))
+        return responder->reply(*refused);
+    handle_known(std::move(request), std::move(responder));
+}
+
+void Api::handle_known(HttpRequest request, std::shared_ptr<Responder> responder) {
     auto exchange = std::make_shared<Exchange>();
     exchange->request = std::move(request);
     auto const observed =

@@ -88,6 +88,9 @@ struct Services {
     bool shared = false;                               // several processes can use the store
     std::shared_ptr<OidcSettings const> oidc = {};     // null: no sign-in with a provider
     port::ForeignSignIns* foreign_sign_ins = nullptr;  // to MCP servers; null: there are none
+    // The token, link or cookie with this digest in a store that several processes use. Blocks.
+    // Empty: no other process makes any.
+    std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     // The indexes beside the store. Empty: there are none.
     std::function<std::vector<port::IndexStatus>()> indexes = {};
     // Says something to the other processes that use the store. Empty: there are none.
@@ -215,6 +218,10 @@ private:
     void route(ExchangePtr const& exchange, Observed& observed);
     void read_body(ExchangePtr const& x, port::Fn<void()> then);
     // Returns null when there is no such route.
+    void handle_known(HttpRequest request, std::shared_ptr<Responder> responder);
+    void handle_unknown(HttpRequest request, std::shared_ptr<Responder> responder);
+    [[nodiscard]] bool is_open(HttpRequest const& head) const;
+    [[nodiscard]] std::optional<HttpReply> refuse_asker(HttpRequest const& head, bool open);
     [[nodiscard]] Route const* find(std::string_view method,
                                     std::vector<std::string> const& segments) const;
     [[nodiscard]] HttpReply without_route(Exchange const& exchange, Observed& observed) const;

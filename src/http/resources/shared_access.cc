@@ -9,6 +9,9 @@ namespace dormouse::http {
 namespace {
 
 constexpr Duration read_again_after{100};
+constexpr Duration ask_again_after{10};
+constexpr Duration missing_holds{1'000};
+constexpr std::size_t missing_max = 10'000;
 
 }  // namespace
 
@@ -17,11 +20,12 @@ void SharedAccess::heard(std::uint64_t changes) {
 }
 
 std::shared_ptr<void> SharedAccess::changing() {
-    ++begun_;
-    return running_;
+    ++own_->begun;
+    return {own_.get(), [own = own_](void*) { ++own->ended; }};
 }
 
 void SharedAccess::read() {
+    again_ = reading_;
     if (std::exchange(reading_, true)) return;
     auto question = [](port::Store& store) -> Result<Access> {
         auto tokens = store.tokens();
@@ -32,21 +36,87 @@ void SharedAccess::read() {
         if (!rules) return std::unexpected(std::move(rules.error()));
         return Access{*std::move(tokens), *std::move(devices), *std::move(rules)};
     };
-    port::ask(services_.journal, std::move(question),
-              scope_.guard(
-                  [this, begun = begun_](Result<Access> const& access) { take(begun, access); }));
+    port::ask(
+        services_.journal, std::move(question),
+        scope_.guard([this, own = *own_](Result<Access> const& access) { take(own, access); }));
+}
+
+void SharedAccess::read_later() {
+    services_.loop.after(read_again_after, scope_.guard([this] { read(); }));
 }
 
 // What this process changed while the store was read may be missing in the answer, or be in it
-// although it is gone.
-void SharedAccess::take(std::uint64_t begun, Result<Access> const& access) {
+// although it is gone. That includes a change that was under way when the store was asked.
+void SharedAccess::take(Changes const& before, Result<Access> const& access) {
     reading_ = false;
-    if (!access || begun != begun_ || running_.use_count() > 1)
-        return services_.loop.after(read_again_after, scope_.guard([this] { read(); }));
+    if (!access || before.begun != before.ended || before != *own_) return read_later();
     services_.gate.tokens().replace_stored(access->tokens);
     services_.gate.devices().replace(access->devices);
     services_.runner.rules().replace(access->rules);
     changed_();
+    if (std::exchange(again_, false)) read();
+}
+
+bool SharedAccess::was_missing(Sha256 const& digest) const {
+    auto const at = missing_.find(digest);
+    return at != missing_.end() && services_.clock.monotonic() < at->second + missing_holds;
+}
+
+void SharedAccess::note_missing(Sha256 const& digest) {
+    Duration const now = services_.clock.monotonic();
+    if (missing_.size() >= missing_max)
+        std::erase_if(missing_, [&](auto const& one) { return now >= one.second + missing_holds; });
+    if (missing_.size() < missing_max) missing_.insert_or_assign(digest, now);
+}
+
+bool SharedAccess::is_unsure(HttpRequest const& head) const {
+    if (!services_.find_token || services_.gate.failed_too_often(head)) return false;
+    auto const unknown = services_.gate.unknown(head);
+    return unknown && !was_missing(sha256(unknown->secret));
+}
+
+void SharedAccess::look_up(std::string const& kind, std::string_view secret, Done done) {
+    auto const digest = sha256(secret);
+    bool const known = services_.gate.tokens().find(kind, secret) != nullptr;
+    if (!services_.find_token || known || was_missing(digest)) return done({});
+    auto& waiting = looking_up_[digest];
+    waiting.push_back(std::move(done));
+    if (waiting.size() == 1) ask_for(digest);
+}
+
+void SharedAccess::ask_for(Sha256 const& digest) {
+    auto question = [digest, find = services_.find_token](port::Store& /*store*/) {
+        return find(digest);
+    };
+    port::ask(
+        services_.journal, std::move(question),
+        scope_.guard([this, digest, own = *own_](Result<std::optional<port::TokenRow>> const& row) {
+            found(digest, own, row);
+        }));
+}
+
+// What this process may have removed meanwhile is asked for again. What another one has is removed
+// when all are read again.
+void SharedAccess::found(Sha256 const& digest, Changes const& before,
+                         Result<std::optional<port::TokenRow>> const& row) {
+    if (!row) return end_look_up(digest, std::unexpected(row.error()));
+    bool const changed = before.begun != before.ended || before != *own_;
+    if (*row && changed)
+        return services_.loop.after(ask_again_after,
+                                    scope_.guard([this, digest] { ask_for(digest); }));
+    if (*row) {
+        services_.gate.tokens().add(**row);
+        read_later();
+    } else {
+        note_missing(digest);
+    }
+    end_look_up(digest, {});
+}
+
+void SharedAccess::end_look_up(Sha256 const& digest, Result<void> const& result) {
+    auto waiting = looking_up_.extract(digest);
+    if (waiting.empty()) return;
+    for (Done const& done : waiting.mapped()) done(result);
 }
 
 }  // namespace dormouse::http

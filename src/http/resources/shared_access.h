@@ -3,16 +3,21 @@
 // process keeps them in memory; the store counts their changes. On the loop.
 
 #include "base/scope.h"
+#include "base/sha256.h"
 #include "port/store_rows.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::http {
 
+struct HttpRequest;
 struct Services;
 
 class SharedAccess {
@@ -27,21 +32,46 @@ public:
     // count.
     [[nodiscard]] std::shared_ptr<void> changing();
 
+    // Whether the request has a token or cookie that this process does not know and that another
+    // one may have made a moment ago: look_up() finds out. False while its address has sent too
+    // many bad ones.
+    [[nodiscard]] bool is_unsure(HttpRequest const& head) const;
+    // For a secret of this kind (port::TokenRow::kind). `done` is called when the secret
+    // is known, or nobody has made it; the error: the store did not answer.
+    void look_up(std::string const& kind, std::string_view secret,
+                 std::function<void(Result<void>)> done);
+
 private:
+    // How many changes by this process have begun and ended.
+    struct Changes {
+        std::uint64_t begun = 0;
+        std::uint64_t ended = 0;
+        friend bool operator==(Changes const&, Changes const&) = default;
+    };
     struct Access {
         std::vector<port::TokenRow> tokens;
         std::vector<port::DeviceRow> devices;
         std::vector<port::RuleRow> rules;
     };
+    using Done = std::function<void(Result<void>)>;
+    [[nodiscard]] bool was_missing(Sha256 const& digest) const;
+    void note_missing(Sha256 const& digest);
+    void ask_for(Sha256 const& digest);
+    void found(Sha256 const& digest, Changes const& before,
+               Result<std::optional<port::TokenRow>> const& row);
+    void end_look_up(Sha256 const& digest, Result<void> const& result);
     void read();
-    void take(std::uint64_t begun, Result<Access> const& access);
+    void read_later();
+    void take(Changes const& before, Result<Access> const& access);
 
     Services& services_;
     std::function<void()> const changed_;
     std::optional<std::uint64_t> heard_ = {};
     bool reading_ = false;
-    std::uint64_t begun_ = 0;  // changes by this process
-    std::shared_ptr<int> const running_ = std::make_shared<int>(0);
+    bool again_ = false;  // there were changes while it was being read
+    std::shared_ptr<Changes> const own_ = std::make_shared<Changes>();
+    std::map<Sha256, std::vector<Done>> looking_up_;  // who waits for an answer of the store
+    std::map<Sha256, Duration> missing_;              // when the store did not have it
     Scope scope_;
 };
 

@@ -28,6 +28,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
       world(following(outside, opened.clock_at_boot)),
       threads(std::move(settings.threads)),
       store(std::move(opened.store)),
+      find_token(std::move(opened.find_token)),
       shared_store(opened.shared),
       channel(std::move(opened.channel)),
       described{std::move(opened.node), std::move(opened.config)},

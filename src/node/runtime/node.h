@@ -172,6 +172,8 @@ public:
     std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
     SharedNodes::Description const described;      // see OpenedStore
     agent::Registry registry;                      // filled before the runner starts
+    // See OpenedStore.
+    std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> const find_token;
     io::ThreadWorkers workers{threads, world.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
     io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values

@@ -153,6 +153,7 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
                     .node = options.node,
                     .clock_at_boot = at_boot,
                     .warnings = std::move(warnings)};
+    if (shared) out.find_token = [store](Sha256 const& digest) { return store->token_of(digest); };
     if (*held) out.release = [store] { return store->end_hold(); };
     if (auto done = protect(out, *std::move(sealer)); !done)
         return std::unexpected(std::move(done.error()));

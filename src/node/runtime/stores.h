@@ -49,6 +49,8 @@ struct OpenedStore {
     // Of a shared database: what its clock showed when io::boot_time() was 0.
     std::optional<Time> clock_at_boot = {};
     std::vector<std::string> warnings = {};  // for the administrator
+    // Of a shared database: the token, link or cookie with this digest. Any thread; blocks.
+    std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> find_token = {};
     // Not empty: the store is a restored copy that holds. Ends that for later starts; blocks.
     std::function<Result<void>()> release = {};
 };

@@ -135,6 +135,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .shared = node_.store->shared(),
             .oidc = oidc_of(settings),
             .foreign_sign_ins = settings.foreign_sign_ins,
+            .find_token = node_.find_token,
             .indexes = settings.indexes,
             .say = saying(),
             .speechless = [&node = node_] { return node.channel_failure(); },

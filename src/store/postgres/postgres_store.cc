@@ -426,6 +426,10 @@ Result<std::vector<port::KeptRow>> PostgresStore::kept(std::uint32_t limit) {
     return readers_->any()->kept(limit);
 }
 
+Result<std::optional<port::TokenRow>> PostgresStore::token_of(Sha256 const& digest) {
+    return readers_->any()->token_of(digest);
+}
+
 Result<std::vector<port::TokenRow>> PostgresStore::tokens() { return readers_->any()->tokens(); }
 
 Result<std::vector<port::DeviceRow>> PostgresStore::devices() { return readers_->any()->devices(); }

@@ -178,6 +178,8 @@ public:
     [[nodiscard]] Result<std::optional<Bits128>> delivered(Bits128 const& key) override;
     [[nodiscard]] Result<std::vector<port::KeptRow>> kept(std::uint32_t limit) override;
     [[nodiscard]] Result<std::vector<port::TokenRow>> tokens() override;
+    // The one whose secret has this digest. Called by the reader.
+    [[nodiscard]] Result<std::optional<port::TokenRow>> token_of(Sha256 const& digest);
     [[nodiscard]] Result<std::vector<port::DeviceRow>> devices() override;
     [[nodiscard]] Result<std::vector<port::DataKeyRow>> data_keys() override;
     [[nodiscard]] Result<void> put_data_keys(std::span<port::DataKeyRow const> rows) override;

@@ -280,6 +280,9 @@ constexpr auto reads = in_order<Read>({
     {Read::tokens,
      "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
      " ORDER BY id"},
+    {Read::token_of,
+     "SELECT id, kind, name, role, projects, agents, secret, created, expires FROM tokens"
+     " WHERE secret = $1"},
     {Read::devices,
      "SELECT id, token, person, role, label, endpoint, p256dh, auth, created FROM devices"
      " ORDER BY id"},

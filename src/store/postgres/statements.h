@@ -84,6 +84,7 @@ enum class Read : std::uint8_t {
     delivered,
     kept,
     tokens,
+    token_of,
     devices,
     data_keys,
     rules,

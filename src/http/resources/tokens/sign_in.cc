@@ -2,6 +2,7 @@
 #include "http/objects/card_page.h"
 #include "http/objects/html.h"
 #include "http/objects/plain_files.h"
+#include "http/resources/shared_access.h"
 #include "http/resources/tokens/handlers.h"
 #include "http/resources/tokens/mail_links.h"
 #include "http/resources/tokens/oidc_sign_in.h"
@@ -229,17 +230,23 @@ void answer_signed_in(ExchangePtr const& x, SignIn const& asked, Minted const& m
 
 namespace {
 
-// The link of a code. nullptr: there is none, and `error` says so.
-PrincipalPtr find_link(Api& api, ExchangePtr const& x, std::string const& code, Error& error) {
-    Gate& gate = api.services().gate;
-    PrincipalPtr link = gate.tokens().find("link", code);
-    if (link) return link;
-    error = gate.failed_auth(x->request);
-    if (error.code == Code::unauthenticated)
-        error.detail =
-            "This sign-in link was used before, or it has expired. Ask the person who sent it for "
-            "a new one.";
-    return nullptr;
+// Passes the link of a code, or the error that says that there is none. Another process may have
+// made it a moment ago.
+void find_link(Api& api, ExchangePtr const& x, std::string const& code,
+               std::function<void(Result<PrincipalPtr>)> done) {
+    auto use = [&api, x, code, done](Result<void> const& looked) {
+        if (!looked) return done(std::unexpected(looked.error()));
+        Gate& gate = api.services().gate;
+        if (PrincipalPtr link = gate.tokens().find("link", code)) return done(std::move(link));
+        Error error = gate.failed_auth(x->request);
+        if (error.code == Code::unauthenticated)
+            error.detail =
+                "This sign-in link was used before, or it has expired. Ask the person who sent it "
+                "for a new one.";
+        done(std::unexpected(std::move(error)));
+    };
+    if (code.empty() || api.services().gate.failed_too_often(x->request)) return use({});
+    api.shared_access().look_up("link", code, std::move(use));
 }
 
 }  // namespace
@@ -248,31 +255,37 @@ void describe_link(Api& api, ExchangePtr const& x) {
     Body body(json::View(x->body), link_request);
     std::string const code = body.required_string("code");
     if (body.error()) return x->fail(*body.error());
-    Error error;
-    PrincipalPtr const link = find_link(api, x, code, error);
-    if (!link) return x->fail(error);
-    x->json(200, object_text(LinkAbout{*link, cookie_life}), {{"Cache-Control", "no-store"}});
+    find_link(api, x, code, [x](Result<PrincipalPtr> const& link) {
+        if (!link) return x->fail(link.error());
+        x->json(200, object_text(LinkAbout{**link, cookie_life}), {{"Cache-Control", "no-store"}});
+    });
 }
+
+namespace {
+
+void use_link(Api& api, ExchangePtr const& x, SignIn const& asked, Principal const& link) {
+    if (!asked.confirmed)
+        return x->responder->reply(
+            confirm_page(link, x, asked.code, asked.next, api.services().runner.now()));
+    Minted minted = cookie_of(api, link.row);
+    session::Actor const by{session::ActorType::token, link.row.name};
+    change_tokens(api, {"signed_in", by}, {.put = minted.row, .drop = link.row.id},
+                  [x, minted, asked](Result<void> done) {
+                      if (!done) return x->fail(done.error());
+                      answer_signed_in(x, asked, minted);
+                  });
+}
+
+}  // namespace
 
 void sign_in(Api& api, ExchangePtr const& x) {
     auto const asked = read_sign_in(x);
     if (!asked) return;
-    Error error;
-    PrincipalPtr const link = find_link(api, x, asked->code, error);
-    if (!link) {
-        if (!asked->form) return x->fail(error);
-        return x->responder->reply(sign_in_page(api, x, asked->next, error));
-    }
-    if (!asked->confirmed)
-        return x->responder->reply(
-            confirm_page(*link, x, asked->code, asked->next, api.services().runner.now()));
-    Minted minted = cookie_of(api, link->row);
-    session::Actor const by{session::ActorType::token, link->row.name};
-    change_tokens(api, {"signed_in", by}, {.put = minted.row, .drop = link->row.id},
-                  [x, minted, asked = *asked](Result<void> done) {
-                      if (!done) return x->fail(done.error());
-                      answer_signed_in(x, asked, minted);
-                  });
+    find_link(api, x, asked->code, [&api, x, asked = *asked](Result<PrincipalPtr> const& link) {
+        if (link) return use_link(api, x, asked, **link);
+        if (!asked.form) return x->fail(link.error());
+        x->responder->reply(sign_in_page(api, x, asked.next, link.error()));
+    });
 }
 
 namespace {

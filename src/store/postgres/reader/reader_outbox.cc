@@ -96,22 +96,39 @@ Result<std::vector<port::KeptRow>> Reader::kept(std::uint32_t limit) {
     });
 }
 
+namespace {
+
+Result<port::TokenRow> token_row(Rows const& rows, int row) {
+    auto const secret = digest_of(rows.text(row, 6));
+    if (!secret) return damaged("token " + std::string(rows.text(row, 0)));
+    return port::TokenRow{.id = std::string(rows.text(row, 0)),
+                          .kind = std::string(rows.text(row, 1)),
+                          .name = std::string(rows.text(row, 2)),
+                          .role = std::string(rows.text(row, 3)),
+                          .projects = names_of(rows.text(row, 4)),
+                          .agents = names_of(rows.text(row, 5)),
+                          .secret = *secret,
+                          .created = from_ms(rows.integer(row, 7)),
+                          .expires = maybe_time(rows, row, 8)};
+}
+
+}  // namespace
+
 Result<std::vector<port::TokenRow>> Reader::tokens() {
     auto const rows = ask(Call{sql(Read::tokens)});
     if (!rows) return std::unexpected(rows.error());
-    return read_all(*rows, [&](int row) -> Result<port::TokenRow> {
-        auto const secret = digest_of(rows->text(row, 6));
-        if (!secret) return damaged("token " + std::string(rows->text(row, 0)));
-        return port::TokenRow{.id = std::string(rows->text(row, 0)),
-                              .kind = std::string(rows->text(row, 1)),
-                              .name = std::string(rows->text(row, 2)),
-                              .role = std::string(rows->text(row, 3)),
-                              .projects = names_of(rows->text(row, 4)),
-                              .agents = names_of(rows->text(row, 5)),
-                              .secret = *secret,
-                              .created = from_ms(rows->integer(row, 7)),
-                              .expires = maybe_time(*rows, row, 8)};
-    });
+    return read_all(*rows, [&](int row) { return token_row(*rows, row); });
+}
+
+Result<std::optional<port::TokenRow>> Reader::token_of(Sha256 const& digest) {
+    Call call{sql(Read::token_of)};
+    call.parameters.bytes(std::string(digest.begin(), digest.end()));
+    auto const rows = ask(call);
+    if (!rows) return std::unexpected(rows.error());
+    if (rows->size() == 0) return std::nullopt;
+    auto row = token_row(*rows, 0);
+    if (!row) return std::unexpected(row.error());
+    return *std::move(row);
 }
 
 Result<std::vector<port::DeviceRow>> Reader::devices() {
