@@ -98,6 +98,8 @@ struct Services {
     // Why this process does not hear those others at once; empty: it does, or there are none. May
     // be empty.
     std::function<std::string()> speechless = {};
+    // Why the store takes no writes, although it can be read; nullopt: it does. May be empty.
+    std::function<std::optional<Error>()> unwritable = {};
     // Of the export of traces; nullopt: there is none. May be empty.
     std::function<std::optional<port::ExportStatus>()> exports = {};
     // Of the continuous copy; nullopt: there is none. May be empty.
@@ -216,12 +218,12 @@ private:
     void keep_stream(PrincipalPtr const& principal, std::shared_ptr<EventStream> const& stream);
     void log_cut(SessionId session, runner::CutReport const& cut);
     void route(ExchangePtr const& exchange, Observed& observed);
-    void read_body(ExchangePtr const& x, port::Fn<void()> then);
-    // Returns null when there is no such route.
     void handle_known(HttpRequest request, std::shared_ptr<Responder> responder);
     void handle_unknown(HttpRequest request, std::shared_ptr<Responder> responder);
     [[nodiscard]] bool is_open(HttpRequest const& head) const;
     [[nodiscard]] std::optional<HttpReply> refuse_asker(HttpRequest const& head, bool open);
+    void read_body(ExchangePtr const& x, port::Fn<void()> then);
+    // Returns null when there is no such route.
     [[nodiscard]] Route const* find(std::string_view method,
                                     std::vector<std::string> const& segments) const;
     [[nodiscard]] HttpReply without_route(Exchange const& exchange, Observed& observed) const;

@@ -106,6 +106,10 @@ public:
     void say(std::string_view text);
     // Why this process does not hear at once what others say; empty: it does.
     [[nodiscard]] std::string channel_failure() const { return channel ? channel->failure() : ""; }
+    // Why the store takes no heartbeats and so no other writes; nullopt: it does, as far as known.
+    [[nodiscard]] std::optional<Error> unwritable() const {
+        return shared ? shared->nodes.refusal() : std::nullopt;
+    }
     // The processes that share the store; null: this one uses it alone.
     [[nodiscard]] SharedNodes* shared_nodes() { return shared ? &shared->nodes : nullptr; }
 
@@ -168,12 +172,12 @@ public:
     io::ToolThreads threads;
     std::stop_source ending;  // asks models and tools to stop when the node ends
     std::unique_ptr<port::Store> const store;
+    // See OpenedStore.
+    std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> const find_token;
     port::SharedStore* const shared_store;  // the same store; null: this process uses it alone
     std::unique_ptr<port::Channel> const channel;  // null: `shared_store` is the channel
     SharedNodes::Description const described;      // see OpenedStore
     agent::Registry registry;                      // filled before the runner starts
-    // See OpenedStore.
-    std::function<Result<std::optional<port::TokenRow>>(Sha256 const&)> const find_token;
     io::ThreadWorkers workers{threads, world.loop};
     io::ToolThreads body_threads{{.threads = 1, .name = "body"}};
     io::ThreadWorkers bodies{body_threads, world.loop};  // for work on large values

@@ -68,6 +68,8 @@ void SharedNodes::took(Result<std::vector<std::string>> const& said, Duration si
 // An answer that took longer than the gap between heartbeats says nothing about the others: the
 // next one begins to watch them again.
 void SharedNodes::answered(Epoch epoch, Duration sent, Result<Heard> heard) {
+    refused_ = heard ? 0 : refused_ + 1;
+    refusal_ = heard ? std::nullopt : std::optional(heard.error());
     if (!heard) return;
     port::Beat const& beat = heard->beat;
     listener_.measured(store_clock_.measured(heard->sent, heard->received, beat.clock));

@@ -12,6 +12,7 @@
 #include "runtime/sole_owner.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,10 @@ public:
     [[nodiscard]] bool held() const override { return held_; }
     void rejoin(port::Fn<void()> done) override;
 
+    // Why the store refuses heartbeats; nullopt: the newest or the one before was taken.
+    [[nodiscard]] std::optional<Error> refusal() const {
+        return refused_ > 1 ? refusal_ : std::nullopt;
+    }
     // At the newest heartbeat, by epoch.
     [[nodiscard]] std::vector<port::NodeRow> const& table() const { return table_; }
     [[nodiscard]] std::uint64_t removed() const { return removed_; }  // processes, by this one
@@ -108,6 +113,8 @@ private:
     runner::Membership members_;
     runner::StoreClock store_clock_;
     std::vector<port::NodeRow> table_;
+    std::optional<Error> refusal_ = {};
+    unsigned refused_ = 0;  // heartbeats, one after the other
     std::uint64_t removed_ = 0;
     std::uint64_t fenced_ = 0;
     bool held_ = false;

@@ -114,6 +114,19 @@ TEST_F(SharedNodesTest, ClockOfTheStore_IsMeasuredAtEachHeartbeat) {
                                      from_ms(1'800'000'004'000) - first}));
 }
 
+TEST_F(SharedNodesTest, TwoRefusedHeartbeats_StoreIsUnwritable) {
+    start();
+    store.away = true;
+    pass(1);
+    EXPECT_FALSE(nodes.refusal()) << "one may be lost";
+    pass(1);
+    ASSERT_TRUE(nodes.refusal());
+    EXPECT_EQ(nodes.refusal()->detail, "away");
+    store.away = false;
+    pass(1);
+    EXPECT_FALSE(nodes.refusal());
+}
+
 TEST_F(SharedNodesTest, ChangeByAnother_BringsTheNextHeartbeatAtOnce) {
     start();
     EXPECT_EQ(heard, 1);

@@ -139,6 +139,7 @@ http::Services Serving::services(ServingSettings const& settings) {
             .indexes = settings.indexes,
             .say = saying(),
             .speechless = [&node = node_] { return node.channel_failure(); },
+            .unwritable = [&node = node_] { return node.unwritable(); },
             .exports = settings.exports,
             .copy = settings.copy,
             .copy_now = settings.copy_now,

@@ -291,7 +291,11 @@ constexpr auto reads = in_order<Read>({
      "SELECT r.id, r.no, s.id, r.uses, r.used, r.sum, r.data FROM rules r LEFT JOIN sessions s"
      " ON s.no = r.no ORDER BY r.id"},
     {Read::audit, "SELECT n, line, hash FROM audit WHERE n > $1 ORDER BY n LIMIT $2"},
-    {Read::ping, "SELECT value FROM meta WHERE name = 'format'"},
+    // A reader's own transactions are read-only.
+    {Read::ping,
+     "SELECT value, (pg_is_in_recovery() OR (SELECT reset_val = 'on' FROM pg_settings"
+     "   WHERE name = 'default_transaction_read_only'))::int::bigint"
+     " FROM meta WHERE name = 'format'"},
     {Read::node, "SELECT name FROM nodes WHERE epoch = $1"},
 });
 

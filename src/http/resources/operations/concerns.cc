@@ -101,6 +101,13 @@ void add_backup(ConcernFacts const& facts, Time now, Concerns& out) {
         out.push_back({"backup", "there was never a backup of this data directory", next});
 }
 
+void add_unwritable(ConcernFacts const& facts, Concerns& out) {
+    if (facts.unwritable.empty()) return;
+    out.push_back({"store", "the store takes no writes: " + facts.unwritable,
+                   "free space on its disk, or make the database writable: the server continues by "
+                   "itself"});
+}
+
 void add_signal(ConcernFacts const& facts, Concerns& out) {
     if (facts.speechless.empty()) return;
     out.push_back({"signal",
@@ -142,6 +149,7 @@ std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     add_disk(facts, out);
     add_process(facts, out);
     add_backup(facts, now, out);
+    add_unwritable(facts, out);
     add_signal(facts, out);
     add_upgrade(facts, out);
     return out;

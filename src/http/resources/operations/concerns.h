@@ -12,8 +12,8 @@
 namespace dormouse::http {
 
 struct Concern {
-    // agents, backup, clock, deliveries, disk, files, key, public_url, signal, turns,
-    // upgrade
+    // agents, backup, clock, deliveries, disk, files, key, public_url, signal, store,
+    // turns, upgrade
     std::string about;
     std::string why;
     std::string next;
@@ -46,6 +46,7 @@ struct ConcernFacts {
     std::optional<Time> backup = {};
     Time first_start{};
     std::optional<Upgrade> upgrade = {};
+    std::string unwritable = {};  // why the store takes no writes; empty: it does
     std::string speechless = {};  // why the servers cannot tell each other; empty: they can
 };
 

@@ -107,6 +107,13 @@ TEST(Concerns, WaitingUpgrade_NamesTheOlderServers) {
     EXPECT_THAT(concerns_of(facts, noon)[0].next, HasSubstr("this server"));
 }
 
+TEST(Concerns, StoreThatTakesNoWrites_IsNamed) {
+    auto facts = healthy();
+    facts.unwritable = "cannot execute UPDATE in a read-only transaction";
+    EXPECT_THAT(about(facts), ElementsAre("store"));
+    EXPECT_THAT(concerns_of(facts, noon)[0].why, HasSubstr("read-only"));
+}
+
 TEST(Concerns, ServersThatCannotTellEachOther_AreNamed) {
     auto facts = healthy();
     facts.speechless = "redis://h:1/0: Connection refused";

@@ -193,6 +193,8 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.backed_up_here = found.disk.database.has_value();
     facts.backup = found.backup;
     facts.upgrade = upgrade_of(d.api);
+    auto const refusal = services.unwritable ? services.unwritable() : std::nullopt;
+    if (refusal) facts.unwritable = refusal->detail;
     if (services.speechless) facts.speechless = services.speechless();
     facts.first_start = services.facts.starts.empty() ? now : services.facts.starts.front().started;
 }

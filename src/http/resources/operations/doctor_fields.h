@@ -66,8 +66,8 @@ template <>
 inline constexpr auto rows<Concern> = object(
     "", "",
     field("about", &Concern::about,
-          "agents, backup, clock, deliveries, disk, files, key, public_url, signal, turns or "
-          "upgrade."),
+          "agents, backup, clock, deliveries, disk, files, key, public_url, signal, store, turns "
+          "or upgrade."),
     field("why", &Concern::why), field("next", &Concern::next, "What to do."));
 
 struct FoundByKind {

@@ -31,7 +31,8 @@ void Readiness::ask_store() {
 void Readiness::answered(Result<void> const& answer) {
     asking_ = false;
     answered_at_ = answer ? std::optional(services_.runner.now()) : std::nullopt;
-    answer_all(answer);
+    auto const refusal = services_.unwritable ? services_.unwritable() : std::nullopt;
+    answer_all(answer && refusal ? std::unexpected(*refusal) : answer);
 }
 
 void Readiness::run_out_of_time() {

@@ -64,6 +64,25 @@ TEST_F(ApiTest, Ready_StoreSilent_AnsweredByItsLastAnswer) {
     EXPECT_EQ(last(), 503);
 }
 
+TEST_F(ApiTest, Ready_StoreTakesNoWrites_NotReadyUntilItDoes) {
+    std::optional<Error> refusal;
+    Services services{loop, journal, catalogue, *runner, gate, metrics, log, entropy, clock};
+    services.unwritable = [&] { return refusal; };
+    Readiness readiness(services);
+    auto const status = [&] {
+        auto const x = std::make_shared<Exchange>();
+        x->responder = std::make_shared<FakeResponder>(replies);
+        readiness.answer(x);
+        loop.run();
+        return replies.back().status;
+    };
+    EXPECT_EQ(status(), 200);
+    refusal = Error{Code::store_unavailable, "read-only"};
+    EXPECT_EQ(status(), 503);
+    refusal.reset();
+    EXPECT_EQ(status(), 200);
+}
+
 TEST_F(ApiTest, ApiEnded_RequestWaits_NothingRuns) {
     std::string const session = create();
     (void)send("POST", prompt_path(session), R"({"text":"please"})");

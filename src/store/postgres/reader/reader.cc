@@ -324,6 +324,10 @@ Result<void> Reader::ping(Epoch epoch) {
     auto const rows = ask(calls);
     if (!rows) return std::unexpected(rows.error());
     if ((*rows)[0].size() == 0) return damaged("the format is missing");
+    if ((*rows)[0].integer(0, 1) != 0)
+        return fail(Code::store_unavailable,
+                    "The database takes no writes: it is a standby, or "
+                    "default_transaction_read_only is on.");
     if ((*rows)[1].size() == 0)
         return fail(Code::wrong_state, "Another process has taken over the store.");
     if (!sole_ || owned_ == session_.made() || session_.open() == nullptr) return {};
