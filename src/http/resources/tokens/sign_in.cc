@@ -233,7 +233,7 @@ namespace {
 // Passes the link of a code, or the error that says that there is none. Another process may have
 // made it a moment ago.
 void find_link(Api& api, ExchangePtr const& x, std::string const& code,
-               std::function<void(Result<PrincipalPtr>)> done) {
+               std::function<void(Result<PrincipalPtr>)> const& done) {
     auto use = [&api, x, code, done](Result<void> const& looked) {
         if (!looked) return done(std::unexpected(looked.error()));
         Gate& gate = api.services().gate;
