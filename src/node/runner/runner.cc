@@ -23,6 +23,7 @@ Runner::Runner(World world, Options options, Observer& observer)
       clock_(world.clock),
       writer_(world.loop, world.journal),
       freshness_(world.loop, world.journal, !world.nodes.alone()),
+      loads_(world.loop, world.journal, !world.nodes.alone()),
       rules_(std::exchange(options_.rules, {})),
       numbers_(world.loop, options_.numbers, options_.fetch_numbers),
       observer_(observer),
@@ -181,6 +182,12 @@ void Runner::appended_elsewhere(SessionId session) {
     if (resident == lanes_.end() || draining_ || failed_) return;
     if (resident->second->may_sleep()) return resident->second->forget_state();
     resident->second->receive(make(Tick{}, {}), [](Result<Answer> const& /*answer*/) {});
+}
+
+void Runner::appended_elsewhere(port::FeedRow const& row) {
+    auto const resident = lanes_.find(row.session);
+    bool const known = resident != lanes_.end() && !row.deleted && resident->second->has(row.frame);
+    if (!known) appended_elsewhere(row.session);
 }
 
 std::optional<Bits128> Runner::creation_key(std::string const& project, Asker const& asker) {

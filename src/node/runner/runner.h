@@ -162,6 +162,8 @@ public:
     // Another process has appended to this session: what memory holds of it is outdated. Its
     // watchers are woken, and what is outstanding continues if this process drives it.
     void appended_elsewhere(SessionId session);
+    // The same, unless memory has this append already: it may have been read with a later one.
+    void appended_elsewhere(port::FeedRow const& row);
     // As appended_elsewhere(), of any session that memory holds.
     void forget_memory();
     // A session of this number will be imported: no new one gets it.
@@ -240,6 +242,7 @@ private:
     [[nodiscard]] port::Journal& journal() override { return world_.journal; }
     [[nodiscard]] JournalWriter& writer() override { return writer_; }
     [[nodiscard]] Freshness& freshness() override { return freshness_; }
+    [[nodiscard]] Loads& loads() override { return loads_; }
     [[nodiscard]] port::Effects& effects() override { return world_.effects; }
     [[nodiscard]] port::AgentTerms const& agents() const override { return world_.agents; }
     void offer(SessionId session, session::EffectId id, session::Command::Body outcome) override;
@@ -321,6 +324,7 @@ private:
     GuardedClock clock_;
     JournalWriter writer_;
     Freshness freshness_;
+    Loads loads_;
     std::unordered_map<SessionId, std::shared_ptr<Lane>> lanes_;
     IdleLanes idle_;
     // Unloaded sessions that the scan finds but that wait for a gate that is not configured.

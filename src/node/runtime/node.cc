@@ -127,7 +127,7 @@ void Node::say(std::string_view text) {
 }
 
 void Node::appended_elsewhere(port::FeedRow const& row) {
-    runner.appended_elsewhere(row.session);
+    runner.appended_elsewhere(row);
     if (attached) attached->appended_elsewhere(row);
 }
 

@@ -174,6 +174,51 @@ TEST_P(StoreConformance, Snapshot_ShortensTheTail) {
         << "the journal stays complete";
 }
 
+// Also sessions that are larger than what a store reads of several at once.
+TEST_P(StoreConformance, LoadEach_IsLoadOfEach) {
+    commit_one(create(1, "acme"));
+    commit_one(create(2, "acme", 3));
+    auto second = append(2, 3, 2);
+    second.snapshot = port::SnapshotRow{.seq = 5, .format = 7, .state = std::string("\0state", 6)};
+    second.pending = {pause(1)};
+    second.wake_at = at(5);
+    commit_one(second);
+    commit_one(append(2, 5));
+    commit_one(create(4, "acme"));
+    for (Seq after = 1; after < 100; ++after) commit_one(append(4, after));
+    auto large = create(5, "acme");
+    large.frame.bytes.append(100'000, ' ');
+    commit_one(large);
+    auto covered = create(6, "acme");
+    covered.snapshot = port::SnapshotRow{.seq = 1, .format = 7, .state = std::string(100'000, 's')};
+    commit_one(covered);
+    auto end = append(1, 1);
+    end.erase = true;
+    commit_one(end);
+    SessionId const other = SessionId::make(2, {});
+    std::array const asked{session(5), session(2), session(3), other,
+                           session(1), session(4), session(6), session(2)};
+    auto const found = port::load_each(store(), asked);
+    ASSERT_EQ(found.size(), asked.size());
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        EXPECT_EQ(describe(found[i].value()), describe(store().load(asked[i]).value())) << i;
+    EXPECT_FALSE(found[2]->row) << "it never existed";
+    EXPECT_FALSE(found[3]->row) << "another session has its number";
+    EXPECT_EQ(found[5]->tail.size(), 100U);
+    EXPECT_TRUE(port::load_each(store(), {}).empty());
+}
+
+TEST_P(StoreConformance, LoadEach_BaseReplacesTheOldestFrames) {
+    commit_one(create(1, "acme", 3));
+    auto cut = append(1, 3);
+    cut.base = port::BaseRow{{1, 3, "[what stays]"}, 2, 0, "", {}};
+    commit_one(cut);
+    std::array const asked{session(1)};
+    auto const found = port::load_each(store(), asked);
+    EXPECT_EQ(describe(found[0].value()), describe(store().load(session(1)).value()));
+    EXPECT_FALSE(found[0]->tail.empty());
+}
+
 TEST_P(StoreConformance, Page_BeginsWithTheEventsFrameAndEndsAtItsSize) {
     commit_one(create(1, "acme", 3));
     for (Seq after = 3; after < 12; after += 3) commit_one(append(1, after, 3));

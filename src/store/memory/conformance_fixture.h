@@ -1,6 +1,7 @@
 #pragma once
 // The store under test, and short functions to write appends and to describe results.
 
+#include "port/many_loads.h"
 #include "port/store.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dormouse::store {
@@ -98,6 +100,20 @@ inline std::string describe(port::SessionRow const& row) {
     return row.id.text() + "|" + row.project + "|" + row.agent + "|" + row.alias + "|" + row.title +
            "|" + row.status + "|" + std::to_string(to_ms(row.created)) + "|" +
            std::to_string(to_ms(row.updated)) + "|" + std::to_string(static_cast<int>(row.turn));
+}
+
+inline std::string describe(port::Loaded const& loaded) {
+    std::string out = loaded.row ? describe(*loaded.row) : "none";
+    if (loaded.snapshot)
+        out += ";" + std::to_string(loaded.snapshot->seq) + "," +
+               std::to_string(loaded.snapshot->format) + "," + loaded.snapshot->state;
+    for (port::Frame const& frame : loaded.tail)
+        out += ";" + std::to_string(frame.first) + "," + std::to_string(frame.count) + "," +
+               frame.bytes;
+    return out + ";" + std::to_string(std::to_underlying(loaded.stamp)) + "," +
+           std::to_string(loaded.named) + "," + std::to_string(loaded.wake_known) + "," +
+           std::to_string(loaded.wake_at ? to_ms(*loaded.wake_at) : -1) + "," +
+           std::to_string(loaded.driver);
 }
 
 inline std::string describe(port::PendingRow const& row) {

@@ -22,7 +22,7 @@ bool may_read_all(std::string const& table) {
 // Lists that put together what several indexes, or several parts of one, have in order.
 bool merges(Read name) {
     return name == Read::due || name == Read::pending_open || name == Read::pending_any ||
-           name == Read::pending_by_ref;
+           name == Read::pending_by_ref || name == Read::load || name == Read::frames;
 }
 
 int parameters_of(std::string const& text) {

@@ -275,6 +275,10 @@ Result<port::Loaded> PostgresStore::load(SessionId session) {
     return readers_->any()->load(session);
 }
 
+std::vector<Result<port::Loaded>> PostgresStore::load_each(std::span<SessionId const> sessions) {
+    return readers_->any()->load_each(sessions);
+}
+
 Result<std::vector<port::NewestFrame>> PostgresStore::newest(std::span<SessionId const> sessions) {
     return readers_->any()->newest(sessions);
 }

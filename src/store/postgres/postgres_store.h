@@ -7,6 +7,7 @@
 // append_function.cc and writer_functions.cc, the queries in statements.cc.
 
 #include "port/data_keys.h"
+#include "port/many_loads.h"
 #include "port/rewriter.h"
 #include "port/shared_store.h"
 #include "port/store.h"
@@ -46,6 +47,7 @@ struct PostgresOptions {
 
 class PostgresStore final : public port::Store,
                             public port::SharedStore,
+                            public port::ManyLoads,
                             public port::DataKeyStore {
 public:
     // Creates or migrates the schema and registers this process. Errors: bad_value (the URL),
@@ -118,6 +120,8 @@ public:
     [[nodiscard]] Result<void> drop_rule(port::RuleDrop const& drop) override;
 
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] std::vector<Result<port::Loaded>> load_each(
+        std::span<SessionId const> sessions) override;
     [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
         std::span<SessionId const> sessions) override;
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,

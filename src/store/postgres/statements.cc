@@ -84,17 +84,25 @@ constexpr auto writes = in_order<Write>({
 constexpr auto reads = in_order<Read>({
     {Read::session,
      SESSION_COLUMNS ", s.head, s.stamp, s.driver FROM sessions s WHERE s.no = $1 AND s.id = $2"},
-    {Read::snapshot, "SELECT seq, format, sum, state FROM snapshots WHERE no = $1"},
-    // And the newest event that the row of its newest pause names.
-    {Read::wake,
-     "SELECT (SELECT wake_at FROM wakeups WHERE no = $1), coalesce((SELECT greatest(p.paused,"
-     " p.settled) FROM pending p WHERE p.no = $1 ORDER BY p.call DESC, p.gen DESC LIMIT 1), 0)"},
-    // The frames of a session that are needed beside its snapshot: from the one with the snapshot's
-    // event on.
+    // For each session also when it is due, the newest event that the row of its newest pause
+    // names, and its snapshot, without a state of more than $3 bytes.
+    {Read::load, SESSION_COLUMNS
+     ", s.head, s.stamp, s.driver, (SELECT w.wake_at FROM wakeups w WHERE w.no = s.no),"
+     " coalesce((SELECT greatest(p.paused, p.settled) FROM pending p WHERE p.no = s.no"
+     "   ORDER BY p.call DESC, p.gen DESC LIMIT 1), 0), y.seq, y.format, y.sum,"
+     " CASE WHEN octet_length(y.state) <= $3::bigint THEN y.state END"
+     " FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY a(no, id, place)"
+     " LEFT JOIN sessions s ON s.no = a.no AND s.id = a.id"
+     " LEFT JOIN snapshots y ON y.no = s.no ORDER BY a.place"},
+    // For each session $3 of the frames that are needed beside its snapshot, from the one with the
+    // snapshot's event on; without those of more than $2 bytes.
     {Read::frames,
-     "SELECT j.first, j.n, j.sum, j.data FROM journal j WHERE j.no = $1 AND j.first >="
-     " coalesce((SELECT max(x.first) FROM journal x WHERE x.no = $1 AND x.first <="
-     "   (SELECT y.seq FROM snapshots y WHERE y.no = $1)), 0) ORDER BY j.first"},
+     "SELECT a.place, f.first, f.n, f.sum, CASE WHEN octet_length(f.data) <= $2::bigint"
+     " THEN f.data END FROM unnest($1::bigint[]) WITH ORDINALITY a(no, place) CROSS JOIN LATERAL"
+     " (SELECT j.first, j.n, j.sum, j.data FROM journal j WHERE j.no = a.no AND j.first >="
+     "   coalesce((SELECT max(x.first) FROM journal x WHERE x.no = a.no AND x.first <="
+     "     (SELECT y.seq FROM snapshots y WHERE y.no = a.no)), 0)"
+     "   ORDER BY j.first LIMIT $3::bigint) f ORDER BY a.place, f.first"},
     // Frames from the one with event $2 on, until $3 bytes or $4 frames are reached.
     {Read::page,
      "SELECT first, n, sum, data FROM (SELECT j.*, sum(octet_length(j.data)) OVER (ORDER BY"

@@ -36,8 +36,7 @@ enum class Write : std::uint8_t {
 
 enum class Read : std::uint8_t {
     session,
-    snapshot,
-    wake,
+    load,
     frames,
     page,
     lookup,

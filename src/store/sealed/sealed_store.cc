@@ -101,6 +101,14 @@ Result<port::Loaded> SealedStore::load(SessionId session) {
                   [this](port::Loaded& loaded) { return contents_.open(loaded); });
 }
 
+std::vector<Result<port::Loaded>> SealedStore::load_each(std::span<SessionId const> sessions) {
+    auto out = port::load_each(*store_, sessions);
+    for (Result<port::Loaded>& one : out)
+        one =
+            opened(std::move(one), [this](port::Loaded& loaded) { return contents_.open(loaded); });
+    return out;
+}
+
 Result<std::vector<port::Frame>> SealedStore::page(SessionId session, Seq from,
                                                    std::size_t max_bytes) {
     return opened(store_->page(session, from, max_bytes), [&](std::vector<port::Frame>& frames) {

@@ -2,6 +2,7 @@
 // A store whose contents are encrypted: in front of any other one, to which it passes all calls.
 // Threads and errors as port::Store has them.
 
+#include "port/many_loads.h"
 #include "port/shared_store.h"
 #include "port/store.h"
 #include "port/stored_stamp.h"
@@ -18,7 +19,7 @@
 
 namespace dormouse::store {
 
-class SealedStore final : public port::Store, public port::OtherForm {
+class SealedStore final : public port::Store, public port::OtherForm, public port::ManyLoads {
 public:
     // `shared`: the same store, if other processes use it too; else null.
     SealedStore(std::shared_ptr<port::Store> store, port::SharedStore* shared,
@@ -39,6 +40,8 @@ public:
     [[nodiscard]] std::vector<port::AppendResult> commit(
         std::span<port::Append const> appends) override;
     [[nodiscard]] Result<port::Loaded> load(SessionId session) override;
+    [[nodiscard]] std::vector<Result<port::Loaded>> load_each(
+        std::span<SessionId const> sessions) override;
     [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
         std::span<SessionId const> sessions) override {
         return store_->newest(sessions);

@@ -86,21 +86,14 @@ bool Lane::repairs() const {
 
 void Lane::load() {
     CHECK(shut_);
-    bool const rebuilt = repairs();
-    port::ask(
-        host_.journal(),
-        [id = id_, rebuilt, known = known_](port::JournalStore& store) {
-            auto read = rebuilt ? read_again(store, id) : read_session(store, id);
-            if (!read || known.head == 0) return read;
-            auto const there = holds(store, read->state, known);
-            if (!there) read = std::unexpected(there.error());
-            if (there) read->lost = !*there;
-            return read;
-        },
-        [self = shared_from_this()](Result<LoadedSession> result) {
-            self->loaded(std::move(result));
-        },
-        port::read_key(id_));
+    auto use = [self = shared_from_this()](Result<LoadedSession> result) {
+        self->loaded(std::move(result));
+    };
+    if (!repairs()) return host_.loads().read({id_, known_}, std::move(use));
+    auto rebuild = [id = id_, known = known_](port::JournalStore& store) {
+        return compared(store, read_again(store, id), known);
+    };
+    port::ask(host_.journal(), std::move(rebuild), std::move(use), port::read_key(id_));
 }
 
 void Lane::unless_exhausted(std::function<void()> const& step) {

@@ -14,6 +14,7 @@
 #include "port/nodes.h"
 #include "runner/lane/freshness.h"
 #include "runner/lane/journal_writer.h"
+#include "runner/lane/loads.h"
 #include "runner/lane/snapshot_plan.h"
 #include "runner/read/reading.h"
 #include "runner/rules.h"
@@ -78,6 +79,7 @@ public:
     [[nodiscard]] virtual port::Journal& journal() = 0;
     [[nodiscard]] virtual JournalWriter& writer() = 0;
     [[nodiscard]] virtual Freshness& freshness() = 0;
+    [[nodiscard]] virtual Loads& loads() = 0;
     [[nodiscard]] virtual port::Effects& effects() = 0;
     [[nodiscard]] virtual port::AgentTerms const& agents() const = 0;
     // Gives an effect's outcome to the session's lane, which may be a new object by now.
@@ -144,6 +146,8 @@ public:
         return *state_;
     }
     [[nodiscard]] bool loaded() const { return state_.has_value(); }
+    // Whether what memory holds comes after this frame of the session, or ends with it.
+    [[nodiscard]] bool has(port::Frame const& frame) const;
     // The newest records, oldest first; all records if recent_from_start(), which REQUIRES what
     // state() does.
     [[nodiscard]] std::vector<wire::RecordPtr> const& recent() const { return recent_; }

@@ -84,6 +84,14 @@ void Lane::look_again(Error const& error) {
     load_again();
 }
 
+// By numbers and stamp: frames of others are heard of in any order, and more than once.
+bool Lane::has(port::Frame const& frame) const {
+    if (!state_ || frame.count == 0) return false;
+    Seq const last = frame.first + frame.count - 1;
+    return newest_.head > last ||
+           (newest_.head == last && newest_.stamp == port::stamp_of(id_, frame));
+}
+
 // Answers that no append carries leave only if memory is what the store holds.
 void Lane::compare() {
     CHECK(shut_ && state_ && fresh_.empty());

@@ -1,6 +1,7 @@
 #include "runner/read/reading.h"
 
 #include "base/trace.h"
+#include "port/many_loads.h"
 #include "port/stored_stamp.h"
 #include "runner/lane/memory_short.h"
 #include "runner/repair/unreadable.h"
@@ -90,8 +91,8 @@ Result<void> find_earlier(port::JournalStore& store, SessionId session, Seq seq,
     return {};
 }
 
-Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session) {
-    auto loaded = store.load(session);
+Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session,
+                                   Result<port::Loaded> loaded) {
     if (!loaded) return std::unexpected(std::move(loaded.error()));
     LoadedSession out;
     out.state.id = session;
@@ -149,8 +150,49 @@ Result<LoadedSession> fold_session(port::JournalStore& store, SessionId session)
 
 Result<LoadedSession> read_session(port::JournalStore& store, SessionId session) {
     trace();
-    auto read = unless_memory_is_short([&] { return fold_session(store, session); });
+    auto read =
+        unless_memory_is_short([&] { return fold_session(store, session, store.load(session)); });
     if (!read) return std::unexpected(unreadable(session, std::move(read.error())));
+    return read;
+}
+
+namespace {
+
+Result<std::vector<Result<port::Loaded>>> load_all(port::JournalStore& store,
+                                                   std::span<KnownSession const> sessions) {
+    std::vector<SessionId> ids;
+    for (KnownSession const& session : sessions) ids.push_back(session.id);
+    return port::load_each(store, ids);
+}
+
+Result<LoadedSession> read_loaded(port::JournalStore& store, KnownSession const& session,
+                                  Result<port::Loaded> loaded) {
+    auto read =
+        unless_memory_is_short([&] { return fold_session(store, session.id, std::move(loaded)); });
+    if (!read) return std::unexpected(unreadable(session.id, std::move(read.error())));
+    return compared(store, std::move(read), session.known);
+}
+
+}  // namespace
+
+std::vector<Result<LoadedSession>> read_sessions(port::JournalStore& store,
+                                                 std::span<KnownSession const> sessions) {
+    trace();
+    auto loaded = unless_memory_is_short([&] { return load_all(store, sessions); });
+    if (!loaded) return {sessions.size(), std::unexpected(loaded.error())};
+    std::vector<Result<LoadedSession>> out;
+    for (std::size_t i = 0; i < sessions.size(); ++i)
+        out.push_back(read_loaded(store, sessions[i], std::move((*loaded)[i])));
+    return out;
+}
+
+Result<LoadedSession> compared(port::JournalStore& store, Result<LoadedSession> read,
+                               port::NewestFrame const& known) {
+    if (!read || known.head == 0) return read;
+    if (port::NewestFrame{read->state.head, read->stamp} == known) return read;
+    auto const there = holds(store, read->state, known);
+    if (!there) return std::unexpected(there.error());
+    read->lost = !*there;
     return read;
 }
 

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct LoadedSession {
     std::optional<Time> wake_at;
     std::optional<port::TurnState> turn = {};  // of the session's row; nullopt: not known
     Epoch driver = 0;                          // 0: none
-    bool lost = false;                         // Lane::load sets it: not holds()
+    bool lost = false;                         // see KnownSession
     // All rows, rebuilt from the journal; set by read_again.
     struct Rows {
         std::vector<port::PendingRow> pending;
@@ -42,6 +43,18 @@ struct LoadedSession {
 [[nodiscard]] Result<bool> holds(port::JournalStore& store, session::State const& now,
                                  port::NewestFrame const& frame);
 [[nodiscard]] Result<LoadedSession> read_session(port::JournalStore& store, SessionId session);
+// A session, and its newest frame when it was in memory; head 0: it was not. LoadedSession::lost
+// says that the store does not hold that frame.
+struct KnownSession {
+    SessionId id;
+    port::NewestFrame known = {};
+};
+// Reads them in order, by port::load_each().
+[[nodiscard]] std::vector<Result<LoadedSession>> read_sessions(
+    port::JournalStore& store, std::span<KnownSession const> sessions);
+// Sets LoadedSession::lost.
+[[nodiscard]] Result<LoadedSession> compared(port::JournalStore& store, Result<LoadedSession> read,
+                                             port::NewestFrame const& known);
 // Reads the journal only, no snapshot and no rows.
 [[nodiscard]] Result<LoadedSession> read_again(port::JournalStore& store, SessionId session);
 

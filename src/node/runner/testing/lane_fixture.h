@@ -30,6 +30,7 @@ public:
     [[nodiscard]] port::Journal& journal() override { return store; }
     [[nodiscard]] JournalWriter& writer() override { return append_writer; }
     [[nodiscard]] Freshness& freshness() override { return comparing; }
+    [[nodiscard]] Loads& loads() override { return loading; }
     [[nodiscard]] port::Effects& effects() override { return work; }
     [[nodiscard]] port::AgentTerms const& agents() const override { return work; }
     void offer(SessionId, session::EffectId id, session::Command::Body outcome) override {
@@ -70,6 +71,7 @@ public:
     TestNodes<Journal> known_nodes{loop, store};
     JournalWriter append_writer{loop, store};
     Freshness comparing{loop, store, Journal::shared};
+    Loads loading{loop, store, Journal::shared};
     TestEffects work;
     session::Limits allowed;
     SubmissionCheck::World checked_by;

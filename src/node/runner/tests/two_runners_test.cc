@@ -316,6 +316,55 @@ TEST_F(TwoRunners, AppendedElsewhere_NobodyWatches_IsReadWhenNeeded) {
     EXPECT_EQ(resident.lock()->state().head, stored().head);
 }
 
+// What another process appended is heard of late, and again.
+TEST_F(TwoRunners, AppendedElsewhere_MemoryHasIt_StaysInMemory) {
+    begin({job()});
+    std::weak_ptr<Lane> resident;
+    auto const stays = [&](port::FeedRow const& row) {
+        b.runner->read_lane(session, [&](auto const& found) { resident = found.value(); });
+        loop.run();
+        b.runner->appended_elsewhere(row);
+        loop.run();
+        return resident.lock() && resident.lock()->loaded();
+    };
+    auto const frames = b.journal.store->page(session, 1, SIZE_MAX).value();
+    ASSERT_GT(frames.size(), 1U);
+    port::FeedRow row{.n = 1, .session = session, .project = "default", .frame = frames.back()};
+    EXPECT_TRUE(stays(row)) << "the newest";
+    row.frame = frames.front();
+    EXPECT_TRUE(stays(row)) << "an earlier one";
+
+    row.frame = frames.back();
+    row.frame.bytes += " ";
+    EXPECT_FALSE(stays(row)) << "another one in the place of the newest";
+    row.frame = frames.back();
+    row.frame.first += row.frame.count;
+    EXPECT_FALSE(stays(row)) << "the next one";
+    row.frame.first += 100;
+    EXPECT_FALSE(stays(row)) << "one after a gap";
+    row.frame = {.first = frames.front().first, .count = 0, .bytes = ""};
+    EXPECT_FALSE(stays(row)) << "one that cannot be read";
+    row.frame.count = 1;
+    row.deleted = true;
+    EXPECT_FALSE(stays(row)) << "the session was deleted";
+}
+
+TEST_F(TwoRunners, AppendedElsewhere_WhileMemoryIsRead_IsComparedWithTheStore) {
+    begin({job()});
+    Seq seen = 0;
+    b.journal.hold_reads = true;
+    b.runner->read_lane(session, [&](auto const& found) { seen = found.value()->state().head; });
+    loop.run();
+    a.effects.finish(PauseTerms());
+    loop.run();
+    auto const frames = b.journal.store->page(session, stored().head, SIZE_MAX).value();
+    b.runner->appended_elsewhere(
+        {.n = 1, .session = session, .project = "default", .frame = frames.back()});
+    b.journal.release_reads();
+    loop.run();
+    EXPECT_EQ(seen, stored().head);
+}
+
 TEST_F(TwoRunners, AppendedElsewhere_DriverContinuesAtOnce) {
     begin({job(), plain()});
     PendingId const pending = a.effects.ran.front().run.pending;

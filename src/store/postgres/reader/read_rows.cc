@@ -78,10 +78,10 @@ Result<port::Frame> frame_of(SessionId session, Rows const& rows, int row, int c
     return frame;
 }
 
-Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows) {
+Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows, FrameRows which) {
     std::vector<port::Frame> out;
-    for (int row = 0; row < rows.size(); ++row) {
-        auto frame = frame_of(session, rows, row, 0);
+    for (int row = which.from; row < which.to; ++row) {
+        auto frame = frame_of(session, rows, row, which.column);
         if (!frame) return std::unexpected(std::move(frame.error()));
         auto const expected = out.empty() ? frame->first : out.back().first + out.back().count;
         if (frame->first != expected)

@@ -28,9 +28,15 @@ namespace dormouse::store::postgres {
 // Reads first, n, sum and data.
 [[nodiscard]] Result<port::Frame> frame_of(SessionId session, Rows const& rows, int row,
                                            int column);
-// Reads frames that follow each other, the first of which has event `from` or is the journal's
-// first.
-[[nodiscard]] Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows);
+// Rows from `from` on, up to `to`, and the first column of a frame in them.
+struct FrameRows {
+    int from;
+    int to;
+    int column;
+};
+// Reads frames that follow each other.
+[[nodiscard]] Result<std::vector<port::Frame>> frames_of(SessionId session, Rows const& rows,
+                                                         FrameRows which);
 
 [[nodiscard]] inline std::optional<Time> maybe_time(Rows const& rows, int row, int column) {
     auto const ms = rows.maybe_integer(row, column);

@@ -71,68 +71,7 @@ Call of_pause(Read name, SessionId session, CallNo number, Generation generation
     return call;
 }
 
-Result<std::optional<port::SnapshotRow>> snapshot_of(SessionId session, Rows const& rows) {
-    if (rows.size() == 0) return std::nullopt;
-    port::SnapshotRow out{.seq = static_cast<Seq>(rows.integer(0, 0)),
-                          .format = static_cast<std::uint32_t>(rows.integer(0, 1)),
-                          .state = std::string(rows.text(0, 3))};
-    if (checksum(key_of(session.number(), out.seq), out.format, out.state) != rows.integer(0, 2))
-        return damaged("snapshot of " + session.text() + " after event " + std::to_string(out.seq));
-    return out;
-}
-
-// A journal that does not end with the session's newest frame has lost events.
-Result<void> check_tail(SessionId session, port::Loaded const& loaded, Rows const& known,
-                        bool first_is_base) {
-    auto const& tail = loaded.tail;
-    auto const head = static_cast<Seq>(known.integer(0, 9));
-    if (tail.empty()) {
-        if (head == 0 && loaded.row->status == "deleted") return {};
-        return damaged(session.text() + " has no events");
-    }
-    auto const last = tail.back().first + tail.back().count - 1;
-    if (last != head || static_cast<std::int64_t>(loaded.stamp) != known.integer(0, 10))
-        return damaged(session.text() + ", event " + std::to_string(last + 1) + " is missing");
-    bool const whole = loaded.snapshot || tail.front().first == 1 || first_is_base;
-    if (!whole) return damaged(session.text() + ", event 1 is missing");
-    return {};
-}
-
 }  // namespace
-
-Result<port::Loaded> Reader::load(SessionId session) {
-    auto const found =
-        ask_of(session, {of_session(Read::snapshot, session), of_session(Read::frames, session),
-                         of_session(Read::wake, session)});
-    if (!found) return std::unexpected(found.error());
-    port::Loaded loaded;
-    if (!*found) return loaded;
-    auto const& rows = **found;
-    auto row = session_row(rows[0], 0);
-    if (!row) return std::unexpected(std::move(row.error()));
-    loaded.row = std::move(*row);
-    auto snapshot = snapshot_of(session, rows[1]);
-    if (!snapshot) return std::unexpected(std::move(snapshot.error()));
-    loaded.snapshot = std::move(*snapshot);
-    auto frames = frames_of(session, rows[2]);
-    if (!frames) return std::unexpected(std::move(frames.error()));
-    loaded.tail = std::move(*frames);
-    if (!loaded.tail.empty()) loaded.stamp = port::stamp_of(session, loaded.tail.back());
-    bool const base = rows[2].size() > 0 && rows[2].integer(0, 1) < 0;
-    if (auto whole = check_tail(session, loaded, rows[0], base); !whole)
-        return std::unexpected(std::move(whole.error()));
-    // The frame that ends with the snapshot's event was read for its stamp.
-    if (loaded.snapshot && !loaded.tail.empty()) {
-        auto const& first = loaded.tail.front();
-        if (first.first + first.count == loaded.snapshot->seq + 1)
-            loaded.tail.erase(loaded.tail.begin());
-    }
-    loaded.wake_known = true;
-    loaded.wake_at = maybe_time(rows[3], 0, 0);
-    loaded.named = static_cast<Seq>(rows[3].integer(0, 1));
-    loaded.driver = static_cast<Epoch>(rows[0].integer(0, 11));
-    return loaded;
-}
 
 Result<std::vector<port::NewestFrame>> Reader::newest(std::span<SessionId const> sessions) {
     std::vector<std::int64_t> numbers;
@@ -163,11 +102,12 @@ Result<std::vector<Frame>> Reader::page(SessionId session, Seq from, std::size_t
         auto const rows = ask_of(session, {std::move(call)});
         if (!rows) return std::unexpected(rows.error());
         if (!*rows) return out;
-        auto frames = frames_of(session, (**rows)[1]);
+        auto const& found = (**rows)[1];
+        auto frames = frames_of(session, found, {0, found.size(), 0});
         if (!frames) return std::unexpected(std::move(frames.error()));
         bool const whole = static_cast<std::int64_t>(frames->size()) < page_frames_max;
         // Only a cut journal begins with a later event.
-        bool const cut = out.empty() && !frames->empty() && (**rows)[1].integer(0, 1) < 0;
+        bool const cut = out.empty() && !frames->empty() && found.integer(0, 1) < 0;
         if (!frames->empty() && !cut && frames->front().first > std::max<Seq>(from, 1))
             return damaged(session.text() + ", event " + std::to_string(from) + " is missing");
         for (auto& frame : *frames) {

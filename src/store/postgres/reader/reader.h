@@ -41,6 +41,7 @@ public:
 
     // See port::Store.
     [[nodiscard]] Result<port::Loaded> load(SessionId session);
+    [[nodiscard]] std::vector<Result<port::Loaded>> load_each(std::span<SessionId const> sessions);
     [[nodiscard]] Result<std::vector<port::NewestFrame>> newest(
         std::span<SessionId const> sessions);
     [[nodiscard]] Result<std::vector<port::Frame>> page(SessionId session, Seq from,

@@ -1,0 +1,24 @@
+#pragma once
+// Loading several sessions for the price of one.
+
+#include "port/store.h"
+
+#include <span>
+#include <vector>
+
+namespace dormouse::port {
+
+// Implemented by a store that is asked over a network.
+class ManyLoads {
+public:
+    virtual ~ManyLoads() = default;
+    // As load() of each session, in order. Each is as it was at one moment; each fails alone.
+    [[nodiscard]] virtual std::vector<Result<Loaded>> load_each(
+        std::span<SessionId const> sessions) = 0;
+};
+
+// By ManyLoads, if the store has it.
+[[nodiscard]] std::vector<Result<Loaded>> load_each(JournalStore& store,
+                                                    std::span<SessionId const> sessions);
+
+}  // namespace dormouse::port
