@@ -1,5 +1,5 @@
 // The transaction of a batch, as one function: the server never waits for the client while it holds
-// a lock.
+// a lock. append_function_8.cc replaces it.
 #include "store/postgres/schema.h"
 
 namespace dormouse::store::postgres {

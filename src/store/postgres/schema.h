@@ -1,8 +1,7 @@
 #pragma once
 // The SQL that creates our schema, one text for each migration (tables.cc, append_function.cc,
 // writer_functions.cc, views.cc, nodes.cc, day_sums.cc,
-// identity.cc, rewrites.cc, versions.cc,
-// data_keys.cc).
+// identity.cc, rewrites.cc, versions.cc, data_keys.cc, append_function_8.cc).
 
 #include <span>
 
@@ -19,6 +18,7 @@ extern char const* const identity_4;
 extern char const* const rewrites_5;
 extern char const* const versions_6;
 extern char const* const data_keys_7;
+extern char const* const append_function_8;
 
 // Each is one transaction, run with the schema as the search path.
 [[nodiscard]] std::span<char const* const> migrations();

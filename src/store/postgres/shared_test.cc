@@ -55,6 +55,50 @@ TEST_F(SharedStores, Append_AfterTheOthersAppend_IsMoved) {
     EXPECT_TRUE(results[1]);
 }
 
+// One call writes what each of its appends asks for.
+TEST_F(SharedStores, Batch_HasAppendsOfAllKinds_EachHasItsResult) {
+    auto const first = create(1, "acme");
+    write(*a_, first);
+    for (std::uint64_t const number : {2, 3, 4}) write(*a_, create(number, "acme"));
+    auto const driver_only = [&](std::uint64_t number, Seq after) {
+        auto out = append(number, after);
+        out.frame = {.first = after + 1, .count = 0, .bytes = ""};
+        out.epoch = a_->epoch();
+        out.drive = port::Drive::keep;
+        return out;
+    };
+    auto end = append(3, 1);
+    end.erase = true;
+    auto rebuilt = append(4, 1);
+    rebuilt.rows_rebuilt = true;
+    rebuilt.pending = {pause(1)};
+    auto named = create(5, "acme");
+    named.row->alias = "ops";
+    named.claims_alias = true;
+    named.create_key = Bits128{7};
+    std::vector<Append> const batch{driver_only(1, 1), driver_only(2, 9), end, rebuilt, named,
+                                    create(6, "acme")};
+    auto const results = a_->commit(batch);
+    EXPECT_EQ(results[0], port::stamp_of(session(1), first.frame)) << "the newest frame stays";
+    EXPECT_TRUE(moved(results[1]));
+    EXPECT_EQ(results[2], port::Stamp::none);
+    for (std::size_t const i : {3, 4, 5}) EXPECT_TRUE(results[i]) << i;
+    EXPECT_EQ(b_->load(session(1)).value().driver, a_->epoch());
+    EXPECT_EQ(b_->load(session(3)).value().row->status, "deleted");
+    EXPECT_TRUE(b_->pending(session(4), 1, 1).value());
+    EXPECT_EQ(b_->find_created(Bits128{7}).value(), session(5));
+    EXPECT_EQ(b_->feed(port::Projects::all(), 0, 1'000'000).value().rows.size(), 7U);
+    auto again = create(7, "acme");
+    again.create_key = Bits128{7};
+    auto same = create(8, "acme");
+    same.row->alias = "ops";
+    same.claims_alias = true;
+    auto const refused = b_->commit(std::vector{again, same, append(6, 1)});
+    EXPECT_EQ(code(refused[0]), Code::conflict);
+    EXPECT_FALSE(refused[1]);
+    EXPECT_TRUE(refused[2]);
+}
+
 // As after a failover that lost the newest commits: the same head is reached with other events.
 TEST_F(SharedStores, Append_OnALostFrame_IsMoved) {
     auto const first = create(1, "acme");
