@@ -172,4 +172,11 @@ std::optional<Address> parse_address(std::string_view host) {
     return ipv4_address(bytes_of(*number));
 }
 
+bool is_loopback(std::string_view host) {
+    if (host == "localhost") return true;
+    auto const address = parse_address(host);
+    return address && (within(*address, v4(127, 0, 0, 0, 8)) ||
+                       within(*address, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128}));
+}
+
 }  // namespace dormouse

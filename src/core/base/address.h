@@ -19,5 +19,8 @@ using Address = std::array<std::uint8_t, 16>;
 // The address of a URL's host, in any numeric notation that resolvers accept: 127.0.0.1, 0x7f.1,
 // 017700000001, 2130706433, [::1]. nullopt: a name.
 [[nodiscard]] std::optional<Address> parse_address(std::string_view host);
+// Whether a URL's host is this machine: "localhost", or an address in 127.0.0.0/8 or ::1. A name
+// that only begins like one of them is not.
+[[nodiscard]] bool is_loopback(std::string_view host);
 
 }  // namespace dormouse

@@ -1,4 +1,5 @@
 #include "base/media.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -15,11 +16,7 @@ constexpr std::size_t type_bytes_max = 127;
 
 // RFC 9110, 5.6.2.
 bool is_token(std::string_view text) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return letter || (c >= '0' && c <= '9') || others.contains(c);
-    });
+    return !text.empty() && is_made_of(text, "!#$%&'*+-.^_`|~");
 }
 
 std::string_view without_spaces(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "base/url.h"
 
 #include "base/address.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -10,12 +11,7 @@ namespace dormouse {
 
 namespace {
 
-bool is_name(std::string_view host) {
-    return !host.empty() && std::ranges::all_of(host, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '.' || c == '-' || c == '_';
-    });
-}
+bool is_name(std::string_view host) { return !host.empty() && is_made_of(host, ".-_"); }
 
 bool is_ipv6(std::string_view host) {
     return host.ends_with(']') && host.contains(':') && !host.contains('%') && parse_address(host);
@@ -45,10 +41,7 @@ std::string Url::authority() const { return port ? host + ":" + std::to_string(*
 
 std::string Url::origin() const { return (secure ? "https://" : "http://") + authority(); }
 
-bool Url::is_loopback() const {
-    if (host == "localhost" || host == "[::1]") return true;
-    return host.starts_with("127.") && parse_address(host);
-}
+bool Url::is_loopback() const { return dormouse::is_loopback(host); }
 
 std::expected<Url, std::string_view> parse_url(std::string_view text) {
     using Wrong = std::unexpected<std::string_view>;
@@ -70,6 +63,17 @@ std::expected<Url, std::string_view> parse_url(std::string_view text) {
     return out;
 }
 
+std::optional<UrlParts> split_url(std::string_view text) {
+    std::size_t const end = text.find(':');
+    if (end == std::string_view::npos || !text.substr(end).starts_with("://")) return std::nullopt;
+    std::string_view const scheme = text.substr(0, end);
+    if (scheme.empty() || !is_letter(scheme.front()) || !is_made_of(scheme, "+-."))
+        return std::nullopt;
+    text.remove_prefix(end + 3);
+    std::size_t const target = std::min(text.find_first_of("/?#"), text.size());
+    return UrlParts{scheme, text.substr(0, target), text.substr(target)};
+}
+
 std::string_view wrong_url(std::string_view text) {
     auto const url = parse_url(text);
     return url ? std::string_view() : url.error();
@@ -88,21 +92,19 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
         return std::nullopt;
     }
     if (host == "localhost") host = "127.0.0.1";
-    return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port),
-                         host.starts_with("127.") || host == "::1"};
+    return ListenAddress{std::string(host), static_cast<std::uint16_t>(*port), is_loopback(host)};
 }
 
 bool is_unreserved(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-std::string percent_encode(std::string_view text) {
+std::string percent_encode(std::string_view text, std::string_view keep) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
     for (char const c : text) {
         auto const byte = static_cast<unsigned char>(c);
-        if (is_unreserved(c)) {
+        if (is_unreserved(c) || keep.contains(c)) {
             out += c;
         } else {
             out += {'%', digits[byte >> 4U], digits[byte & 15U]};

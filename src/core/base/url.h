@@ -31,10 +31,19 @@ struct Url {
 // The error of parse_url(); empty: none.
 [[nodiscard]] std::string_view wrong_url(std::string_view text);
 
+// "SCHEME://AUTHORITY" and the rest, of any scheme; what they contain is not checked.
+struct UrlParts {
+    std::string_view scheme;     // as written
+    std::string_view authority;  // user, host and port; may be empty
+    std::string_view target;     // path, query and fragment; may be empty
+};
+// nullopt: `text` does not begin with a scheme (RFC 3986, 3.1) and "://".
+[[nodiscard]] std::optional<UrlParts> split_url(std::string_view text);
+
 // RFC 3986, unreserved: letters, digits and - . _ ~
 [[nodiscard]] bool is_unreserved(char c);
-// Encodes a path segment or query value: every reserved byte becomes %XX.
-[[nodiscard]] std::string percent_encode(std::string_view text);
+// Encodes a path segment or query value: every reserved byte that is not in `keep` becomes %XX.
+[[nodiscard]] std::string percent_encode(std::string_view text, std::string_view keep = {});
 
 // '+' means a space in queries and forms (URL Standard, application/x-www-form-urlencoded) and
 // itself in paths.

@@ -99,17 +99,33 @@ TEST(Url, Parts_AreNormalAndTheTargetIsAsWritten) {
 }
 
 TEST(Url, Loopback_IsThisMachineByAddressOrByName) {
-    for (char const* const url : {"http://localhost:1", "http://127.0.0.1", "http://127.1.2.3/x",
-                                  "http://[::1]:1/", "http://LOCALHOST"})
+    for (char const* const url :
+         {"http://localhost:1", "http://127.0.0.1", "http://127.1.2.3/x", "http://[::1]:1/",
+          "http://LOCALHOST", "http://0x7f.1", "http://[0:0::1]", "http://[::ffff:127.0.0.1]"})
         EXPECT_TRUE(parse_url(url)->is_loopback()) << url;
-    for (char const* const url : {"http://127.0.0.1.example.org", "http://128.0.0.1",
-                                  "http://[::2]", "http://localhost.example.org"})
+    for (char const* const url :
+         {"http://127.0.0.1.example.org", "http://128.0.0.1", "http://[::2]",
+          "http://localhost.example.org", "http://127.example.org", "http://[::]", "http://[1::1]"})
         EXPECT_FALSE(parse_url(url)->is_loopback()) << url;
+}
+
+TEST(UrlParts, AnyScheme_IsSplit) {
+    auto const parts = split_url("redis+unix://ann:a@b@host:1/x://y?z#f");
+    ASSERT_TRUE(parts);
+    EXPECT_EQ(parts->scheme, "redis+unix");
+    EXPECT_EQ(parts->authority, "ann:a@b@host:1");
+    EXPECT_EQ(parts->target, "/x://y?z#f");
+    EXPECT_EQ(split_url("http://x?q")->target, "?q");
+    EXPECT_EQ(split_url("s3://")->authority, "");
+    for (std::string_view const text :
+         {"", "://x", "/a://b", "http:/x", "http:x://y", "1a://x", "a b://x", "x", "+a://x"})
+        EXPECT_FALSE(split_url(text)) << text;
 }
 
 TEST(Percent, Encode_ReservedBytes_AreEscaped) {
     EXPECT_EQ(percent_encode("a b/c?d&ü"), "a%20b%2Fc%3Fd%26%C3%BC");
     EXPECT_EQ(percent_encode("ses_A-z.9~"), "ses_A-z.9~");
+    EXPECT_EQ(percent_encode("/a b?", "/"), "/a%20b%3F");
 }
 
 TEST(Percent, Decode_EveryByte_IsWhatWasEncoded) {
@@ -132,6 +148,7 @@ TEST(ListenAddress, HostAndPort_AreRead) {
     EXPECT_EQ(parse_listen_address("localhost:8080"), (Address{"127.0.0.1", 8080, true}));
     EXPECT_EQ(parse_listen_address("0.0.0.0:80"), (Address{"0.0.0.0", 80, false}));
     EXPECT_EQ(parse_listen_address("127.0.0.1:3676"), (Address{"127.0.0.1", 3676, true}));
+    EXPECT_EQ(parse_listen_address("127.example.org:80"), (Address{"127.example.org", 80, false}));
     for (std::string_view const wrong :
          {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80", "[]:1",
           "[127.0.0.1:80", "[127.0.0.1]:80", "http://127.0.0.1:80", "[::1%lo]:80", "a b:80"})

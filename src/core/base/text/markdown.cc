@@ -1,5 +1,7 @@
 #include "base/text/markdown.h"
 
+#include "base/text/chars.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,12 +14,8 @@ using Edge = Piece::Edge;
 constexpr std::size_t text_max = 16'384;
 constexpr std::size_t lists_max = 8;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Between words: allowed next to the outside of a mark.
-bool is_outside(char c) {
-    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    return !letter && !is_digit(c) && static_cast<unsigned char>(c) < 0x80;
-}
+bool is_outside(char c) { return !is_letter_or_digit(c) && static_cast<unsigned char>(c) < 0x80; }
 
 // Parses the marks within one line.
 class Line {

@@ -1,6 +1,7 @@
 #include "base/text/text.h"
 
 #include "base/text/append.h"
+#include "base/text/chars.h"
 #include "base/text/utf8.h"
 
 #include <utf8proc.h>
@@ -68,8 +69,6 @@ void write_base64url(char* out, std::uint8_t const* in, std::size_t size) {
 // Longer text is not a misspelling of our names. Bounds the work for text from outside.
 constexpr std::size_t word_max = 64;
 
-char lower(char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 // Number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`, ignoring
 // case. REQUIRES: both at most word_max long.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -83,10 +82,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t i = 1; i <= a.size(); ++i) {
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            bool const same = lower(a[i - 1]) == lower(b[j - 1]);
+            bool const same = lower_case(a[i - 1]) == lower_case(b[j - 1]);
             row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0u : 1u)});
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1])) {
+            if (i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
+                lower_case(a[i - 2]) == lower_case(b[j - 1])) {
                 row[j] = std::min(row[j], before[j - 2] + 1);
             }
         }
@@ -171,20 +170,14 @@ std::optional<Bits128> parse_base64url_128(std::string_view text) {
     return (bits & 0xF) == 0 ? std::optional(bytes) : std::nullopt;
 }
 
-namespace {
-
-char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-}  // namespace
-
 std::string lower_case(std::string_view text) {
     std::string out(text);
-    for (char& c : out) c = lower_letter(c);
+    for (char& c : out) c = lower_case(c);
     return out;
 }
 
 bool is_lower_case_of(std::string_view lower, std::string_view text) {
-    return std::ranges::equal(lower, text, {}, {}, [](char c) { return lower_letter(c); });
+    return std::ranges::equal(lower, text, {}, {}, [](char c) { return lower_case(c); });
 }
 
 void append_number(std::string& text, std::uint64_t number) {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/text/append.h"
+#include "base/text/chars.h"
 #include "base/text/utf8.h"
 
 #include <gtest/gtest.h>
@@ -182,6 +183,58 @@ TEST(Utf8, Cut_KeepsCharactersWhole) {
     EXPECT_EQ(cut_utf8("\xE2\x82\xAC", 2), "");
     EXPECT_EQ(cut_utf8("\x80\x80\x80", 2), "") << "what is no UTF-8 ends, too";
     EXPECT_EQ(cut_utf8("", 0), "");
+}
+
+TEST(Utf8, Tail_KeepsCharactersWhole) {
+    EXPECT_EQ(tail_utf8("abc", 3), "abc");
+    EXPECT_EQ(tail_utf8("abc", 2), "bc");
+    EXPECT_EQ(tail_utf8("a\xE2\x82\xACz", 3), "z");
+    EXPECT_EQ(tail_utf8("a\xE2\x82\xACz", 4), "\xE2\x82\xACz");
+    EXPECT_EQ(tail_utf8("\xE2\x82\xAC", 2), "");
+    EXPECT_EQ(tail_utf8("\x80\x80\x80", 2), "") << "what is no UTF-8 ends, too";
+    EXPECT_EQ(tail_utf8("abc", 0), "");
+}
+
+TEST(Utf8, Piece_HasAtLeastOneCharacter) {
+    EXPECT_EQ(piece_utf8("abc", 2), "ab");
+    EXPECT_EQ(piece_utf8("a\xE2\x82\xACz", 3), "a");
+    EXPECT_EQ(piece_utf8("\xE2\x82\xACz", 2), "\xE2\x82\xAC");
+    EXPECT_EQ(piece_utf8("abc", 0), "a");
+    EXPECT_EQ(piece_utf8("\x80\x80\x80", 2), "\x80\x80\x80") << "what is no UTF-8 ends, too";
+    EXPECT_EQ(piece_utf8("", 1), "");
+}
+
+TEST(Utf8, Count_IsOfCharacters) {
+    EXPECT_EQ(count_utf8("a\xE2\x82\xACz"), 3U);
+    EXPECT_EQ(count_utf8(""), 0U);
+}
+
+TEST(Chars, EveryByte_HasTheClassOfItsAsciiCharacter) {
+    constexpr std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    constexpr std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
+    for (int byte = 0; byte < 256; ++byte) {
+        char const c = static_cast<char>(byte);
+        EXPECT_EQ(is_digit(c), std::string_view("0123456789").contains(c)) << byte;
+        EXPECT_EQ(is_hex_digit(c), std::string_view("0123456789abcdefABCDEF").contains(c)) << byte;
+        EXPECT_EQ(is_upper_letter(c), upper.contains(c)) << byte;
+        EXPECT_EQ(is_lower_letter(c), lower.contains(c)) << byte;
+        EXPECT_EQ(is_letter(c), upper.contains(c) || lower.contains(c)) << byte;
+        EXPECT_EQ(is_letter_or_digit(c), is_letter(c) || is_digit(c)) << byte;
+        auto const at = upper.find(c);
+        EXPECT_EQ(lower_case(c), at == upper.npos ? c : lower[at]) << byte;
+    }
+}
+
+TEST(Chars, MadeOf_LettersDigitsAndMore) {
+    EXPECT_TRUE(is_made_of("aZ09", ""));
+    EXPECT_TRUE(is_made_of("a-b_c", "_-"));
+    EXPECT_FALSE(is_made_of("a-b.c", "_-"));
+    EXPECT_FALSE(is_made_of("\xC3\xBC", "_-"));
+    EXPECT_TRUE(is_made_of("", ""));
+    for (std::string_view const name : {"A", "_", "PATH", "a1_"})
+        EXPECT_TRUE(is_variable_name(name)) << name;
+    for (std::string_view const name : {"", "1A", "A-B", "A=B", "\xC3\xBC"})
+        EXPECT_FALSE(is_variable_name(name)) << name;
 }
 
 }  // namespace

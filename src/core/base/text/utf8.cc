@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 
+#include <algorithm>
+
 namespace dormouse {
 
 namespace {
@@ -28,6 +30,9 @@ Lead lead(std::uint8_t byte) {
     std::uint8_t const high = byte == 0xF4 ? 0x8F : 0xBF;
     return {4, low, high, static_cast<std::uint8_t>(byte & 0x07)};
 }
+
+// Whether the byte is one of a character, but not its first one.
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
 }  // namespace
 
@@ -89,10 +94,29 @@ std::string repaired_utf8(std::string text) {
     return out.append(text, copied);
 }
 
+std::size_t count_utf8(std::string_view text) {
+    return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues));
+}
+
 std::string_view cut_utf8(std::string_view text, std::size_t bytes) {
     if (text.size() <= bytes) return text;
-    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;
+    while (bytes > 0 && continues(text[bytes])) --bytes;
     return text.substr(0, bytes);
+}
+
+std::string_view tail_utf8(std::string_view text, std::size_t bytes) {
+    if (text.size() <= bytes) return text;
+    std::size_t begin = text.size() - bytes;
+    while (begin < text.size() && continues(text[begin])) ++begin;
+    return text.substr(begin);
+}
+
+std::string_view piece_utf8(std::string_view text, std::size_t bytes) {
+    auto const piece = cut_utf8(text, bytes);
+    if (!piece.empty() || text.empty()) return piece;
+    std::size_t end = 1;
+    while (end < text.size() && continues(text[end])) ++end;
+    return text.substr(0, end);
 }
 
 }  // namespace dormouse

@@ -24,6 +24,12 @@ void append_utf8(std::string& out, char32_t code);
 
 // The longest prefix of at most `bytes` bytes that does not split a character.
 [[nodiscard]] std::string_view cut_utf8(std::string_view text, std::size_t bytes);
+// The longest suffix of at most `bytes` bytes that does not split a character.
+[[nodiscard]] std::string_view tail_utf8(std::string_view text, std::size_t bytes);
+// As cut_utf8(), but at least one character: to take a text apart. Empty only for an empty text.
+[[nodiscard]] std::string_view piece_utf8(std::string_view text, std::size_t bytes);
+// Number of characters of well-formed text.
+[[nodiscard]] std::size_t count_utf8(std::string_view text);
 
 // Replaces each ill-formed sequence by U+FFFD.
 [[nodiscard]] std::string repaired_utf8(std::string text);
