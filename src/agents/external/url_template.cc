@@ -1,5 +1,6 @@
 #include "external/url_template.h"
 
+#include "base/text/chars.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -19,17 +20,12 @@ std::unexpected<Error> malformed(std::string_view url, std::string_view what) {
     return fail(Code::bad_value, "url \"" + std::string(url) + "\": " + std::string(what));
 }
 
-bool in_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-}
-
 bool is_plain(char c) { return c > ' ' && c < 0x7F && c != '{' && c != '}' && c != '"'; }
 
 // Returns scheme, host and port.
 std::string_view origin_of(std::string_view url) {
-    auto const scheme = url.find("://");
-    return scheme == url.npos ? url : url.substr(0, url.find_first_of("/?#", scheme + 3));
+    auto const parts = split_url(url);
+    return parts ? url.substr(0, url.size() - parts->target.size()) : url;
 }
 
 Result<std::string> text_of(json::View value, std::string const& name) {
@@ -78,8 +74,7 @@ std::string UrlTemplate::add(std::string_view text, bool path, bool of_poll) {
             return of_poll ? "only {input.NAME} and {call.NAME} are allowed in braces"
                            : "only {input.NAME} is allowed in braces";
         std::string_view const name = rest.substr(begin, close - begin);
-        if (!std::ranges::all_of(name, in_name))
-            return "a NAME must consist of letters, digits, _ and -";
+        if (!is_made_of(name, "_-")) return "a NAME must consist of letters, digits, _ and -";
         if (calls && std::ranges::find(call_names, name) == call_names.end())
             return "{call.NAME} must be externalRef, pendingID, callID or sessionID";
         text = rest.substr(close + 1);

@@ -103,11 +103,10 @@ Outcome<int> revoke(Context const& context, Client& client, std::string const& w
     return status::done;
 }
 
-bool is_loopback_url(std::string_view url) {
-    auto const begin = url.find("://");
-    if (begin == std::string_view::npos) return false;
-    std::string_view const host = url.substr(begin + 3);
-    return host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");
+// Whether only this machine can open the link, which may have a fragment.
+bool is_loopback_link(std::string_view url) {
+    auto const parsed = dormouse::parse_url(url.substr(0, url.find('#')));
+    return parsed && parsed->is_loopback();
 }
 
 }  // namespace
@@ -138,7 +137,7 @@ Outcome<int> execute(Context const& context, LinkArgs const& args) {
     std::string const url = json::View(reply->body)["url"].string_or("");
     if (args.qr) {
         context.err << qr_code(url);
-        if (is_loopback_url(url))
+        if (is_loopback_link(url))
             context.err << "Another device cannot open this address. Set public_url of [server] "
                            "to one that it can reach.\n";
         context.err << std::flush;

@@ -104,6 +104,22 @@ TEST_F(Commands, Prompt_PrintsItsTurnAndEndsWithIt) {
     EXPECT_EQ(server_.body_of("POST /api/sessions/" + session + "/prompt"), R"({"text":"hi"})");
 }
 
+TEST_F(Commands, LinkOfThisMachine_QrCode_SaysThatOthersCannotOpenIt) {
+    constexpr std::string_view warning = "Another device cannot open this address.";
+    for (auto const& [address, local] : {std::pair<std::string, bool>{"http://localhost:1", true},
+                                         {"http://127.0.0.1:1", true},
+                                         {"http://[::1]:1", true},
+                                         {"http://localhost.example.org", false},
+                                         {"http://127.0.0.1.example.org", false},
+                                         {"https://dm.example.org", false}}) {
+        server_.always("POST /api/links", 201,
+                       R"({"url":")" + address + R"(/sign-in#dml_A","expires":0})");
+        EXPECT_EQ(run({"link", "bob", "--qr"}), status::done) << err_.str();
+        EXPECT_EQ(err_.str().contains(warning), local) << address;
+        EXPECT_EQ(out_.str(), address + "/sign-in#dml_A\n");
+    }
+}
+
 TEST_F(Commands, Prompt_SessionSleeps_SaysHowToSettle) {
     server_.answer("POST /api/sessions/" + session + "/prompt", 202,
                    R"({"turnID":"trn_1","messageID":"m","seq":2})");

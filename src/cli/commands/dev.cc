@@ -8,6 +8,7 @@
 #include "cli/render/story.h"
 
 #include "base/text/text.h"
+#include "base/url.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -110,8 +111,7 @@ Outcome<void> Dev::start() {
     if (!client) return std::unexpected(client.error());
     client_.emplace(*std::move(client));
     // The address stays the same from now on.
-    if (auto const at = server_->url().find("://"); at != std::string::npos)
-        listen_ = server_->url().substr(at + 3);
+    if (auto const url = dormouse::parse_url(server_->url())) listen_ = url->authority();
     auto const from = after_ == "now" ? "&after=now" : "";
     events_.emplace(
         client_->open(std::string("/api/events?project=*") + from, after_ == "now" ? "" : after_));

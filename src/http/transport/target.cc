@@ -1,5 +1,6 @@
 #include "http/transport/target.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -77,29 +78,20 @@ Result<void> read_query(std::string_view query, HttpRequest& request) {
 // Returns what follows the authority of an absolute target ("http://host:1/x" → "/x"), which
 // proxies may send.
 Result<std::string_view> strip_authority(std::string_view target, std::string_view host) {
-    auto const scheme_end = target.find("://");
-    auto const scheme = target.substr(0, std::min(scheme_end, target.size()));
     namespace beast = boost::beast;
-    if (scheme_end == std::string_view::npos ||
-        !(beast::iequals(scheme, "http") || beast::iequals(scheme, "https"))) {
+    auto const url = split_url(target);
+    if (!url || !(beast::iequals(url->scheme, "http") || beast::iequals(url->scheme, "https")))
         return bad_target("the request target must begin with '/'");
-    }
-    target.remove_prefix(scheme_end + 3);
-    auto const end = std::min(target.find_first_of("/?"), target.size());
-    if (host.empty() || !beast::iequals(target.substr(0, end), host)) {
+    if (host.empty() || !beast::iequals(url->authority, host))
         return bad_target("the request target names another host than the Host header");
-    }
-    return target.substr(end);
+    return url->target;
 }
 
 }  // namespace
 
 bool valid_host(std::string_view host) {
     if (host.empty() || host.size() > 300) return false;
-    return std::ranges::all_of(host, [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               c == '.' || c == '-' || c == '_' || c == ':' || c == '[' || c == ']';
-    });
+    return is_made_of(host, ".-_:[]");
 }
 
 Result<void> read_target(std::string_view target, std::string_view host, HttpRequest& request) {

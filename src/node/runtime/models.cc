@@ -2,6 +2,7 @@
 
 #include <dormouse/turn.h>
 
+#include "base/url.h"
 #include "json/json.h"
 #include "model/http_model.h"
 #include "model/providers/anthropic.h"
@@ -282,9 +283,8 @@ Model http_model(std::string_view base_url, std::string name, std::string key,
     while (options.base_url.ends_with('/')) options.base_url.pop_back();
     plan->make = [name = std::move(name), key = std::move(key), options = std::move(options),
                   more...](runtime::Means const& means) -> Result<std::shared_ptr<agent::Model>> {
-        bool const web =
-            options.base_url.starts_with("https://") || options.base_url.starts_with("http://");
-        if (!web) return fail(Code::bad_value, "base_url must begin with https:// or http://");
+        if (auto const why = wrong_url(options.base_url); !why.empty())
+            return fail(Code::bad_value, "base_url " + std::string(why));
         model::RequestSettings settings{name, options.max_output_tokens, options.extra};
         model::HttpModelOptions out;
         out.id = name;

@@ -1,5 +1,6 @@
 #include "runtime/stores.h"
 
+#include "base/url.h"
 #include "io/clock.h"
 #include "runner/store_clock.h"
 #include "store/memory/memory_store.h"
@@ -164,7 +165,7 @@ Result<OpenedStore> open_database(StoreChoice const& choice) {
 
 Result<OpenedStore> open_store(StoreChoice const& choice) {
     if (is_database(choice.place)) return open_database(choice);
-    if (choice.place.contains("://"))
+    if (split_url(choice.place))
         return fail(Code::bad_value,
                     "There is no such store: name a directory, :memory: or "
                     "postgres://USER@HOST:PORT/DATABASE?schema=NAME.");

@@ -1,8 +1,8 @@
 #include "telemetry/collector.h"
 
 #include "base/check.h"
+#include "base/url.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,13 +16,12 @@ constexpr std::size_t why_max = 300;
 
 }  // namespace
 
-std::string shown_endpoint(std::string url) {
-    url.resize(std::min(url.find('?'), url.size()));
-    auto const scheme = url.find("://");
-    auto const at = url.find('@');
-    if (scheme != std::string::npos && at != std::string::npos)
-        url.erase(scheme + 3, at - scheme - 2);
-    return url;
+std::string shown_endpoint(std::string_view url) {
+    auto const parts = split_url(url);
+    if (!parts) return {};
+    auto const host = parts->authority.substr(parts->authority.rfind('@') + 1);
+    auto const path = parts->target.substr(0, parts->target.find_first_of("?#"));
+    return std::string(parts->scheme).append("://").append(host).append(path);
 }
 
 std::string CollectorReply::refusal() const {

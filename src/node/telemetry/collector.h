@@ -11,8 +11,8 @@
 
 namespace dormouse::telemetry {
 
-// For people: without user, password and query.
-[[nodiscard]] std::string shown_endpoint(std::string url);
+// For people: without user, password and query. Empty: `url` is none.
+[[nodiscard]] std::string shown_endpoint(std::string_view url);
 
 struct CollectorReply {
     port::HttpHead head = {};  // status 0: none came

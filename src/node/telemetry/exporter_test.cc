@@ -63,6 +63,13 @@ protected:
                       {.url = "http://user:secret@collector/v1/traces?key=1", .spans_max = 1'000}};
 };
 
+TEST(Endpoint, Shown_HasNoUserNoPasswordAndNoQuery) {
+    EXPECT_EQ(shown_endpoint("https://ann:p@ss@collector:1/v1?key=1"), "https://collector:1/v1");
+    EXPECT_EQ(shown_endpoint("http://collector/a@b/traces#c"), "http://collector/a@b/traces");
+    EXPECT_EQ(shown_endpoint("http://collector"), "http://collector");
+    EXPECT_EQ(shown_endpoint("collector?key=1"), "");
+}
+
 TEST_F(ExporterTest, Spans_AreSentTogether) {
     add(3);
     EXPECT_EQ(http.started, 0U);

@@ -2,6 +2,7 @@
 
 #include "base/media.h"
 #include "base/text/text.h"
+#include "base/url.h"
 #include "json/json.h"
 #include "session/limits.h"
 
@@ -17,7 +18,6 @@ using namespace dormouse::session;
 namespace {
 
 constexpr std::size_t alt_bytes_max = 4'096;
-constexpr std::size_t url_bytes_max = 2'048;
 
 Error too_large(std::string detail, std::string_view limit, std::size_t max) {
     json::Writer extra;
@@ -26,12 +26,13 @@ Error too_large(std::string detail, std::string_view limit, std::size_t max) {
 }
 
 bool is_url(std::string_view text) {
-    bool const web = text.starts_with("https://") || text.starts_with("http://");
+    auto const url = split_url(text);
+    bool const web = url && (url->scheme == "https" || url->scheme == "http");
     for (char const c : text) {
         auto const byte = static_cast<unsigned char>(c);
         if (byte <= 0x20 || byte == 0x7f) return false;
     }
-    return web && text.size() > std::string_view("https://").size() && text.size() <= url_bytes_max;
+    return web && !url->authority.empty() && text.size() <= url_bytes_max;
 }
 
 bool is_image(std::string_view mime) {

@@ -2,6 +2,7 @@
 
 #include "base/address.h"
 #include "base/check.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "io/http/http_transfers.h"
 
@@ -24,11 +25,7 @@ namespace {
 constexpr std::size_t head_max = 64U << 10U;
 
 bool is_token(std::string_view text) {
-    auto const fits = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-               std::string_view("!#$%&'*+-.^_`|~").contains(c);
-    };
-    return !text.empty() && std::ranges::all_of(text, fits);
+    return !text.empty() && is_made_of(text, "!#$%&'*+-.^_`|~");
 }
 
 bool one_line(std::string_view text) {
@@ -64,12 +61,6 @@ std::string host_of(std::string const& url) {
         return {};
     std::unique_ptr<char, decltype(&curl_free)> const owned(host, curl_free);
     return host;
-}
-
-bool is_loopback(std::string_view host) {
-    in_addr address{};
-    bool const v4 = ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
-    return host == "localhost" || host == "[::1]" || (v4 && (ntohl(address.s_addr) >> 24U) == 127);
 }
 
 Kind kind_of(CURLcode code) {
