@@ -1,6 +1,8 @@
 #include "agent/demo.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 #include "json/json.h"
 
 #include <algorithm>
@@ -23,10 +25,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 bool is_target(std::string_view word) {
-    auto const fits = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
-    };
-    return !word.empty() && word.size() <= 64 && std::ranges::all_of(word, fits);
+    return !word.empty() && word.size() <= 64 && is_made_of(word, "_.-");
 }
 
 Json object(std::vector<std::pair<std::string_view, std::string_view>> const& members) {
@@ -136,11 +135,6 @@ std::string line_for(ViewCall const& call) {
     return line + ": " + plain(json::View(call.output));
 }
 
-std::size_t characters(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 std::int64_t tokens(std::size_t characters) {
     return static_cast<std::int64_t>((characters + 3) / 4);
 }
@@ -148,10 +142,10 @@ std::int64_t tokens(std::size_t characters) {
 std::size_t size_of(ModelView const& view) {
     std::size_t size = 0;
     for (ViewMessage const& message : view.messages) {
-        size += characters(text_of(message.parts));
+        size += count_utf8(text_of(message.parts));
         for (ViewCall const& call : message.calls) {
-            size += characters(call.input.text()) +
-                    characters(call.error ? call.error_text : call.output.text());
+            size += count_utf8(call.input.text()) +
+                    count_utf8(call.error ? call.error_text : call.output.text());
         }
     }
     return size;
@@ -211,10 +205,10 @@ Reply DemoModel::reply(ModelView const& view) const {
         if (reply.calls.empty())
             reply.text += (reply.text.empty() ? "" : "\n") + ("You said: " + *news.message);
     }
-    std::size_t text = characters(reply.text);
+    std::size_t text = count_utf8(reply.text);
     for (std::size_t i = 0; i < reply.calls.size(); ++i) {
         reply.calls[i].id = "demo_" + std::to_string(i);
-        text += characters(reply.calls[i].tool) + characters(reply.calls[i].input.text());
+        text += count_utf8(reply.calls[i].tool) + count_utf8(reply.calls[i].input.text());
     }
     reply.usage = {tokens(size_of(view)), tokens(text), 0};
     return reply;

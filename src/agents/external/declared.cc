@@ -1,6 +1,7 @@
 #include "external/declared.h"
 
 #include "base/text/cut.h"
+#include "base/text/utf8.h"
 #include "base/url.h"
 #include "json/json.h"
 #include "session/limits.h"
@@ -14,8 +15,6 @@ namespace {
 // A tool enforces its own time limit; the core's is longer, for a tool that fails to.
 constexpr Duration slack{10'000};
 constexpr std::size_t text_max = 4'096;
-
-bool inside_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 std::unexpected<Error> wrong(std::string_view member, std::string_view what) {
     return fail(Code::bad_value, std::string(member) + " " + std::string(what));
@@ -107,9 +106,7 @@ Result<PauseTerms> read_pause(Declared const& declared, json::View answer) {
 std::string tail(std::string_view text, std::size_t bytes) {
     text = trimmed(text);
     if (text.size() <= bytes) return std::string(text);
-    text.remove_prefix(text.size() - bytes);
-    while (!text.empty() && inside_character(text.front())) text.remove_prefix(1);
-    return "…" + std::string(text);
+    return "…" + std::string(tail_utf8(text, bytes));
 }
 
 std::string head(std::string_view text, std::size_t bytes) {

@@ -1,5 +1,7 @@
 #include "runtime/models.h"
 
+#include "base/text/utf8.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -49,20 +51,6 @@ bool wait(Duration time, std::stop_token const& stop) {
     return !stop.stop_requested();
 }
 
-// At most `bytes` from `at` on, in whole characters; at least one character.
-std::string piece_of(std::string const& text, std::size_t at, std::size_t bytes) {
-    auto const inside = [&](std::size_t i) {
-        return i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80;
-    };
-    std::size_t end = std::min(text.size(), at + bytes);
-    while (end > at && inside(end)) --end;
-    if (end == at) {
-        end = at + 1;
-        while (inside(end)) ++end;
-    }
-    return text.substr(at, end - at);
-}
-
 std::unexpected<Error> passing() {
     return fail(Code::overloaded, "as the script says, this attempt fails");
 }
@@ -71,16 +59,16 @@ Result<ModelAnswer> play(Turn turn, std::function<void(std::string)> const& say,
                          std::stop_token const& stop) {
     if (!wait(turn.delay, stop)) return passing();
     if (turn.refusal) return fail(Code::bad_value, *turn.refusal);
-    std::string const& text = turn.answer.text;
+    std::string_view text = turn.answer.text;
     std::size_t const bytes = turn.piece_bytes == 0 ? text.size() : turn.piece_bytes;
     bool const shown = turn.piece_bytes > 0 || turn.breaks_after;
     std::size_t pieces = 0;
-    for (std::size_t at = 0; shown && at < text.size(); ++pieces) {
+    for (; shown && !text.empty(); ++pieces) {
         if (turn.breaks_after && pieces >= *turn.breaks_after) return passing();
         if (!wait(turn.pause, stop)) return passing();
-        std::string piece = piece_of(text, at, bytes);
-        at += piece.size();
-        say(std::move(piece));
+        auto const piece = piece_utf8(text, bytes);
+        text.remove_prefix(piece.size());
+        say(std::string(piece));
     }
     if (turn.breaks_after) return passing();
     return std::move(turn.answer);

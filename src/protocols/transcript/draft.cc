@@ -1,5 +1,7 @@
 #include "transcript/draft.h"
 
+#include "base/text/cut.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,13 +12,8 @@ namespace {
 
 constexpr std::size_t title_bytes_max = 80;
 
-// The first line of a text, not cut inside of a character.
 std::string first_line(std::string_view text) {
-    text = text.substr(0, text.find('\n'));
-    if (text.size() <= title_bytes_max) return std::string(text);
-    std::size_t end = title_bytes_max;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-    return std::string(text.substr(0, end)) + "…";
+    return cut_with_mark(text.substr(0, text.find('\n')), title_bytes_max);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "acp/client/client_terminals.h"
 
 #include "acp/client/client_files.h"
+#include "base/text/chars.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,15 +26,6 @@ void write_end(json::Writer& out, port::ProcessEnd const& end) {
     } else {
         out.member_null("exitCode").member("signal", std::to_string(end.status));
     }
-}
-
-// Returns whether a shell accepts `name` as the name of a variable.
-bool is_variable(std::string_view name) {
-    auto const fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    };
-    return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, fits);
 }
 
 Json no_result() { return Json::trusted("{}"); }
@@ -94,7 +87,7 @@ Result<port::ProcessSpec> ClientTerminals::spec_of(json::View params,
         std::string const name = variable["name"].string_or("");
         std::string const value = variable["value"].string_or("");
         size += name.size() + value.size();
-        if (!is_variable(name)) odd = "The name of a variable is invalid: \"" + name + "\".";
+        if (!is_variable_name(name)) odd = "The name of a variable is invalid: \"" + name + "\".";
         set_variable(out.environment, name, value);
     });
     if (!odd.empty()) return fail(Code::bad_value, odd);
@@ -141,11 +134,8 @@ void ClientTerminals::on_output(std::string const& name, std::string_view bytes)
     terminal.output += bytes;
     if (terminal.output.size() <= terminal.output_max) return;
     terminal.truncated = true;
-    std::size_t from = terminal.output.size() - terminal.output_max;
-    while (from < terminal.output.size() &&
-           (static_cast<unsigned char>(terminal.output[from]) & 0xC0U) == 0x80U)
-        ++from;
-    terminal.output.erase(0, from);
+    std::size_t const kept = tail_utf8(terminal.output, terminal.output_max).size();
+    terminal.output.erase(0, terminal.output.size() - kept);
 }
 
 void ClientTerminals::on_end(std::string const& name, port::ProcessEnd const& end) {

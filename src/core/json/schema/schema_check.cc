@@ -4,6 +4,7 @@
 #include "json/schema/schema_check.h"
 
 #include "base/sha256.h"
+#include "base/text/utf8.h"
 #include "json/json.h"
 
 #include <valijson/constraints/concrete_constraints.hpp>
@@ -489,9 +490,7 @@ private:
     }
     [[nodiscard]] Size characters() const {
         if (!value_->is_string()) return std::nullopt;
-        return std::ranges::count_if(value_->get_string(), [](char c) {
-            return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-        });
+        return count_utf8(value_->get_string());
     }
 
     bool at_most(Size size, std::uint64_t most, std::string_view what) {

@@ -1,6 +1,7 @@
 #include "json/typed/typed.h"
 
 #include "base/check.h"
+#include "base/text/utf8.h"
 #include "json/schema/pattern.h"
 
 #include <cstring>
@@ -138,12 +139,6 @@ template <class Number> void check(Walk& walk, Rule const& rule, Number const& n
     if (above(number, rule.max)) walk.wrong("must be at most " + text_of(rule.max));
 }
 
-std::size_t characters(std::string_view text) {
-    std::size_t count = 0;
-    for (char const c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
-    return count;
-}
-
 }  // namespace
 
 void check_number(Walk& walk, Rule const& rule, Integer const& number) {
@@ -162,7 +157,7 @@ void check_size(Walk& walk, Rule const& rule, std::size_t size, std::string_view
 void check_text(Walk& walk, Rule const& rule, std::string_view text) {
     bool const sized =
         rule.min_size.kind != Bound::Kind::none || rule.max_size.kind != Bound::Kind::none;
-    if (sized) check_size(walk, rule, characters(text), "characters");
+    if (sized) check_size(walk, rule, count_utf8(text), "characters");
     if (rule.pattern.empty()) return;
     if (auto why = pattern_mismatch(std::string(rule.pattern), std::string(text)); !why.empty())
         walk.wrong(std::move(why));

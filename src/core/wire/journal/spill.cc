@@ -13,18 +13,10 @@ using namespace dormouse::session;
 
 namespace {
 
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-std::string_view tail_of(std::string_view text, std::size_t bytes) {
-    std::size_t begin = text.size() - std::min(bytes, text.size());
-    while (begin < text.size() && continues_character(text[begin])) ++begin;
-    return text.substr(begin);
-}
-
 Json excerpt(std::string_view text, std::size_t bytes) {
     json::Writer out;
     out.begin_object().member("truncated", true).member("head", cut_utf8(text, bytes));
-    out.member("tail", tail_of(text, bytes)).member("bytes", std::uint64_t{text.size()});
+    out.member("tail", tail_utf8(text, bytes)).member("bytes", std::uint64_t{text.size()});
     return out.end_object().json();
 }
 

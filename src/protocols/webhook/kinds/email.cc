@@ -2,6 +2,7 @@
 
 #include "base/text/cut.h"
 #include "base/text/text.h"
+#include "base/text/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -18,14 +19,6 @@ constexpr std::size_t subject_max = 150;
 constexpr std::size_t word_bytes = 42;  // of an encoded word, which has at most 75 characters
 constexpr std::size_t line_bytes = 57;  // 76 characters of base64
 
-// Cuts before a whole character, and takes at least one.
-std::string_view next_piece(std::string_view text, std::size_t bytes) {
-    std::size_t end = std::min(bytes, text.size());
-    while (end > 1 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-        --end;
-    return text.substr(0, end);
-}
-
 std::string encoded(std::string_view text) {
     return base64(std::vector<std::uint8_t>(text.begin(), text.end()));
 }
@@ -34,7 +27,7 @@ std::string encoded(std::string_view text) {
 std::string encoded_words(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        std::string_view const piece = next_piece(text, word_bytes);
+        std::string_view const piece = piece_utf8(text, word_bytes);
         text.remove_prefix(piece.size());
         out += (out.empty() ? "" : "\r\n ") + std::string("=?utf-8?B?") + encoded(piece) + "?=";
     }
