@@ -1,6 +1,6 @@
 #include "store/redis/address.h"
 
-#include "base/text/text.h"
+#include "base/url.h"
 
 #include <algorithm>
 #include <charconv>
@@ -32,31 +32,11 @@ std::optional<std::string_view> take_after(std::string_view& text, char mark) {
     return rest;
 }
 
-// nullopt: an invalid escape.
-std::optional<std::string> unescaped(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i];
-            continue;
-        }
-        unsigned byte = 0;
-        auto const digits = text.substr(i + 1, 2);
-        auto const [at, error] =
-            std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-        if (digits.size() < 2 || error != std::errc() || at != digits.data() + 2)
-            return std::nullopt;
-        out += static_cast<char>(byte);
-        i += 2;
-    }
-    return out;
-}
-
 Result<void> read_parameters(std::string_view text, Address& out) {
     while (!text.empty()) {
         auto rest = take_after(text, '&');
         auto const value = take_after(text, '=').value_or("");
-        auto const plain = unescaped(value);
+        auto const plain = percent_decode(value);
         if (text == "prefix" && plain && plain->size() <= 100)
             out.prefix = *plain;
         else if (text != "db" || !read_number(value, out.database))
@@ -68,8 +48,8 @@ Result<void> read_parameters(std::string_view text, Address& out) {
 
 Result<void> read_user(std::string_view text, Address& out) {
     auto const password = take_after(text, ':');
-    auto const user = unescaped(text);
-    auto const secret = unescaped(password.value_or(""));
+    auto const user = percent_decode(text);
+    auto const secret = percent_decode(password.value_or(""));
     if (!user || !secret || secret->empty()) return wrong("needs USER:PASSWORD before the @");
     out.user = *user;
     out.password = *secret;

@@ -2,6 +2,7 @@
 
 #include "base/text/cut.h"
 #include "base/text/text.h"
+#include "base/url.h"
 #include "http/objects/etag.h"
 #include "http/objects/html.h"
 
@@ -68,21 +69,6 @@ bool takes_brotli(std::string_view accepted) {
         if (name == "*") any = !refused;
     }
     return any;
-}
-
-void append_encoded(std::string& out, std::string_view text, std::string_view plain) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    for (char const c : text) {
-        auto const byte = static_cast<unsigned char>(c);
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (letter || (c >= '0' && c <= '9') || plain.find(c) != std::string_view::npos) {
-            out += c;
-        } else {
-            out += '%';
-            out += digits[byte >> 4];
-            out += digits[byte & 0xf];
-        }
-    }
 }
 
 // Replaces the text between `begin` and `end`.
@@ -162,25 +148,17 @@ std::optional<HttpReply> WebPage::around(std::string_view title,
 }
 
 std::string target_of(HttpRequest const& request) {
-    constexpr std::string_view unreserved = "-_.~";
-    std::string out;
-    append_encoded(out, request.path, "-_.~/");
+    std::string out = percent_encode(request.path, "/");
     for (auto const& [name, value] : request.query) {
         out += &name == &request.query.front().first ? '?' : '&';
-        append_encoded(out, name, unreserved);
-        out += '=';
-        append_encoded(out, value, unreserved);
+        out += percent_encode(name) + "=" + percent_encode(value);
     }
     return out;
 }
 
 std::string sign_in_path(HttpRequest const& request) {
-    std::string out = "/sign-in";
     std::string const target = target_of(request);
-    if (target == "/") return out;
-    out += "?next=";
-    append_encoded(out, target, "-_.~/");
-    return out;
+    return target == "/" ? "/sign-in" : "/sign-in?next=" + percent_encode(target, "/");
 }
 
 }  // namespace dormouse::http
