@@ -1,5 +1,6 @@
 #include "mcp_client/abilities.h"
 
+#include "base/check.h"
 #include "mcp_client/task.h"
 
 namespace dormouse::mcp_client {
@@ -59,6 +60,7 @@ Json initialize_params(bool sampling) {
 
 Json with_meta(Json const& params, mcp::Era era, std::string_view progress,
                session::TraceHeaders const& trace, bool sampling) {
+    CHECK(json::View(params).kind() == json::Kind::object);
     bool const stateless = era == mcp::Era::stateless;
     if (!stateless && progress.empty() && trace.parent.empty()) return params;
     json::Writer out;

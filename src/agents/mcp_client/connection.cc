@@ -1,5 +1,6 @@
 #include "mcp_client/connection.h"
 
+#include "base/check.h"
 #include "json/json.h"
 #include "mcp/versions.h"
 #include "mcp_client/library.h"
@@ -169,6 +170,7 @@ void Connection::send(std::string const& line) {
 }
 
 std::string Connection::ask(Ask const& what, rpc::Peer::Done done) {
+    CHECK(peer_ != nullptr);
     auto const id = std::make_shared<std::string>();
     auto answered = [this, id, done = std::move(done)](rpc::Peer::Answer answer) mutable {
         awaited_.erase(*id);

@@ -1,5 +1,7 @@
 #include "mcp_client/fetch.h"
 
+#include "base/check.h"
+
 #include <memory>
 #include <utility>
 
@@ -35,6 +37,7 @@ void Fetches::send(port::HttpRequest request, Done done) {
 }
 
 void Fetches::first_of(std::vector<std::string> urls, Done done) {
+    CHECK(!urls.empty());
     port::HttpRequest request{.url = urls.front()};
     request.headers = {{"Accept", "application/json"}};
     urls.erase(urls.begin());

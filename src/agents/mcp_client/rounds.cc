@@ -1,5 +1,6 @@
 #include "mcp_client/rounds.h"
 
+#include "base/check.h"
 #include "mcp_client/sampling.h"
 #include "mcp_client/task.h"
 
@@ -166,6 +167,7 @@ Round round_in(Json const& state) {
 }
 
 session::PauseTerms task_pause(Round const& round, Duration limit) {
+    CHECK(!round.task.empty());
     auto out = pause_of(TaskState{.id = round.task}, limit);
     json::Writer state;
     state.begin_object().member("answers", round.responses).member("number", round.number);

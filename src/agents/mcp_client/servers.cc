@@ -1,6 +1,7 @@
 #include "mcp_client/servers.h"
 
 #include "agent/calls.h"
+#include "base/check.h"
 
 #include <algorithm>
 #include <utility>
@@ -79,6 +80,7 @@ void Servers::start(port::Fn<void()> settled) {
 }
 
 void Servers::exchange(std::vector<ServerSettings> servers, agent::Registry& registry) {
+    CHECK(registry_ != nullptr);
     auto former = std::exchange(connections_, {});
     std::vector<Connection*> fresh;
     for (ServerSettings const& server : servers) {

@@ -1,5 +1,7 @@
 #include "mcp_client/sign_in.h"
 
+#include "base/check.h"
+
 #include <memory>
 #include <utility>
 
@@ -23,6 +25,7 @@ SignIn::SignIn(ServerSettings const& server, port::HttpClient& client, port::Clo
       world_(std::move(world)),
       changed_(std::move(changed)),
       fetches_(client) {
+    CHECK(server_.sign_in.has_value());
     auto const stored = world_.load ? world_.load(server_.name) : std::nullopt;
     if (stored) grant_ = read_grant(json::View(*stored));
     bool const other =
