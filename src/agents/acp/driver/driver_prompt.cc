@@ -38,6 +38,19 @@ Json with_input(Question const& question, Json const& known) {
     return out.member("input", known).end_object().json();
 }
 
+// What the replay of the agent's past and the journal show. `marker`: of the prompt, without its
+// attempt.
+Delivery delivery_of(Replay const& replay, AgentContext const& context, std::string const& marker,
+                     std::uint32_t attempt) {
+    bool const found = replay.is_whole() && replay.holds(marker, attempt);
+    bool const missed = replay.is_whole() && !found;
+    if (context.again && found)
+        return replay.holds(marker, attempt, 2) ? Delivery::notified : Delivery::remembered;
+    if (context.again && context.turn.heard) return Delivery::received;
+    bool const possible = (context.again && !missed) || !context.turn.permissions.empty();
+    return possible ? Delivery::possible : Delivery::none;
+}
+
 }  // namespace
 
 void Driver::send_prompt() {
@@ -45,15 +58,11 @@ void Driver::send_prompt() {
     AskModel const& ask = request.ask;
     AgentContext const& context = *request.program;
     std::string const marker = marker_of(id_, ask.turn, ask.step);
-    bool const found = replay_.is_whole() && replay_.holds(marker, ask.attempt);
-    bool const missed = replay_.is_whole() && !found;
-    PromptTerms terms{.images = can_.images, .past_bytes = settings_.past_bytes};
+    PromptTerms terms{.delivery = delivery_of(replay_, context, marker, ask.attempt),
+                      .images = can_.images,
+                      .past_bytes = settings_.past_bytes};
     terms.with_past = std::exchange(past_, Past::known) == Past::unnotified;
     terms.past_by_tool = !servers_.empty();
-    terms.has_it = context.again && found;
-    terms.repeated = found && replay_.holds(marker, ask.attempt, 2);
-    terms.sure = context.again && (context.turn.heard || found);
-    terms.go_on = terms.sure || (context.again && !missed) || !context.turn.permissions.empty();
     replay_.clear();
     dialect_->prompt(acp_session_,
                      prompt_blocks(request, terms, marker + std::to_string(ask.attempt)), ask.trace,

@@ -1,5 +1,6 @@
 #include "acp/driver/prompt.h"
 
+#include "base/check.h"
 #include "base/text/cut.h"
 #include "json/json.h"
 
@@ -124,16 +125,26 @@ std::string text_of_permissions(std::vector<PermissionAnswer> const& permissions
     return out;
 }
 
-std::string text_of_break(PromptTerms const& terms, ProgramTurn const& turn) {
-    std::string out =
-        "[The connection was lost. You may have started on the message below. If so, continue "
-        "where you stopped; do not repeat finished work.";
-    if (terms.sure) {
-        out = std::string("[The connection was lost while you worked on the ") +
-              (terms.has_it ? "last message." : "message below.") +
-              " Continue where you stopped; do not repeat finished work.";
+// Empty for a prompt that no earlier attempt can have delivered.
+std::string_view text_of(Delivery delivery) {
+    switch (delivery) {
+        case Delivery::none: return "";
+        case Delivery::possible:
+            return "The connection was lost. You may have started on the message below. If so, "
+                   "continue where you stopped; do not repeat finished work.";
+        case Delivery::received:
+            return "The connection was lost while you worked on the message below. Continue where "
+                   "you stopped; do not repeat finished work.";
+        case Delivery::remembered:
+            return "The connection was lost while you worked on the last message. Continue where "
+                   "you stopped; do not repeat finished work.";
+        case Delivery::notified: return "Continue.";
     }
-    if (terms.has_it && terms.repeated) out = "[Continue.";
+    return "";
+}
+
+std::string text_of_break(Delivery delivery, ProgramTurn const& turn) {
+    std::string const out = "[" + std::string(text_of(delivery));
     return out + text_of_lost(turn.lost) + text_of_permissions(turn.permissions) + "]";
 }
 
@@ -147,13 +158,15 @@ bool has_past(port::ModelRequest const& request) {
 
 std::vector<Block> prompt_blocks(port::ModelRequest const& request, PromptTerms const& terms,
                                  std::string const& marker) {
+    CHECK(request.program);
     Blocks out(request);
     if (terms.with_past) {
         out.text("Previous conversation:\n\n" +
                  past_of(request, terms.past_bytes, terms.past_by_tool) + "Continue from here.");
     }
-    if (terms.go_on) out.text(text_of_break(terms, request.program->turn));
-    bool const again = terms.go_on && terms.has_it && !terms.with_past;
+    if (terms.delivery != Delivery::none)
+        out.text(text_of_break(terms.delivery, request.program->turn));
+    bool const again = terms.delivery >= Delivery::remembered && !terms.with_past;
     for (ViewMessage const& message : request.view.messages) {
         if (!again && is_new(message, *request.program)) out.parts(message.parts, terms.images);
     }

@@ -6,17 +6,24 @@
 #include "acp/protocol_types.h"
 #include "port/effects.h"
 
+#include <cstdint>
 #include <string>
 
 namespace dormouse::acp {
 
+// What earlier attempts have delivered of this prompt. Each state includes the one before it.
+enum class Delivery : std::uint8_t {
+    none,
+    possible,    // one may have delivered it
+    received,    // one has
+    remembered,  // the agent's past has it
+    notified,    // the agent knows that the connection was lost
+};
+
 struct PromptTerms {
+    Delivery delivery = Delivery::none;
     bool images = false;         // the agent accepts them
     bool with_past = false;      // the agent has lost its past or never had it
-    bool go_on = false;          // an earlier attempt may have delivered this prompt
-    bool sure = false;           // an earlier attempt delivered it
-    bool has_it = false;         // ... and the agent remembers it
-    bool repeated = false;       // ... and the agent was already told that the connection was lost
     std::size_t past_bytes = 0;  // how much of the past the prompt repeats at most
     bool past_by_tool = false;   // the agent can read the rest with a tool
 };
