@@ -446,67 +446,111 @@ private:
     Reloads reloads_;
 };
 
+// What a start needs before it opens a store, checked.
+struct Prepared {
+    config::Config config;
+    std::optional<io::InheritedSocket> socket;  // of the service manager
+    std::unique_ptr<io::TlsServer> tls;         // null: plain HTTP
+    std::vector<IndexPlan> indexes;
+    CopyPlan copies;
+};
+// Its reason was printed; it is the status of the process.
+using Refused = std::unexpected<int>;
+
+template <class Value> Refused refused(Result<Value> const& wrong) {
+    return Refused(complain(wrong.error()));
+}
+
+// What is wrong with serving this configuration at its address.
+Result<void> check_address(cli::ServeOptions const& options, config::Config const& config) {
+    auto const address = listen_address(config.server.listen);
+    if (!address) return std::unexpected(address.error());
+    if (auto open = refuse_open(options.insecure, config.server, *address); !open) return open;
+    return refuse_exposed_data(config, options.data);
+}
+
+// Reads the configuration and the flags.
+std::expected<config::Config, int> read_config(cli::ServeOptions const& options,
+                                               std::optional<io::InheritedSocket> const& socket) {
+    auto config = load_config(options.config);
+    if (!config) return Refused(complain(options.config, config.error()));
+    if (auto applied = apply_flags(options, config->server, config->store); !applied)
+        return refused(applied);
+    // Before the checks of an address that other machines reach.
+    if (socket) config->server.listen = socket->address;
+    return *std::move(config);
+}
+
+std::expected<Prepared, int> prepare(cli::ServeOptions const& options) {
+    auto socket = io::inherited_socket();
+    if (!socket) return refused(socket);
+    if (auto taken = io::take_credentials(); !taken) return refused(taken);
+    auto config = read_config(options, *socket);
+    if (!config) return Refused(config.error());
+    if (auto safe = check_address(options, *config); !safe) return refused(safe);
+    auto tls = load_tls(*config);
+    if (!tls) return refused(tls);
+    if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
+        return Refused(complain(options.config, mistakes));
+    if (auto traces = check_telemetry(*config); !traces) return refused(traces);
+    auto indexes = make_indexes(config->store, options.data);
+    if (!indexes) return refused(indexes);
+    auto copies = plan_copies(*config, options.data);
+    if (!copies) return refused(copies);
+    return Prepared{*std::move(config), *std::move(socket), *std::move(tls), *std::move(indexes),
+                    *std::move(copies)};
+}
+
+// Opens the store, and the channel by which the servers that share it wake each other.
+Result<runtime::OpenedStore> open_store(cli::ServeOptions const& options, Prepared const& prepared,
+                                        NodeName const& node, Time now) {
+    config::Config const& config = prepared.config;
+    auto keys = master_keys(config.store);
+    if (!keys) return std::unexpected(keys.error());
+    auto opened = runtime::open_store({.place = store_place(config.store, options.data),
+                                       .release = release(),
+                                       .relaxed = options.relaxed,
+                                       .now = now,
+                                       .shared = shares_store(config),
+                                       .signal = store_signal(config.store),
+                                       .config = names_digest(config),
+                                       .changes = prepared.copies.changes,
+                                       .node = node.text,
+                                       .keys = *std::move(keys)});
+    if (!opened) return opened;
+    if (auto added = add_channel(config.store, *opened); !added)
+        return std::unexpected(added.error());
+    return opened;
+}
+
 }  // namespace
 
 int serve(cli::ServeOptions const& options, http::WebFiles web_files) {
     io::ignore_sigpipe();
     io::raise_fd_limit();
     auto manager = io::ServiceManager::of_environment();
-    auto socket = io::inherited_socket();
-    if (!socket) return complain(socket.error());
-    if (auto taken = io::take_credentials(); !taken) return complain(taken.error());
-    auto config = load_config(options.config);
-    if (!config) return complain(options.config, config.error());
-    if (auto applied = apply_flags(options, config->server, config->store); !applied) {
-        return complain(applied.error());
-    }
-    // Before the checks of an address that other machines reach.
-    if (*socket) config->server.listen = (*socket)->address;
-    auto const address = listen_address(config->server.listen);
-    if (!address) return complain(address.error());
-    if (auto open = refuse_open(options.insecure, config->server, *address); !open)
-        return complain(open.error());
-    if (auto safe = refuse_exposed_data(*config, options.data); !safe)
-        return complain(safe.error());
-    auto tls = load_tls(*config);
-    if (!tls) return complain(tls.error());
-    if (auto const mistakes = mistakes_in(*config); !mistakes.empty())
-        return complain(options.config, mistakes);
-    if (auto traces = check_telemetry(*config); !traces) return complain(traces.error());
-    auto indexes = make_indexes(config->store, options.data);
-    if (!indexes) return complain(indexes.error());
-    auto copies = plan_copies(*config, options.data);
-    if (!copies) return complain(copies.error());
+    auto prepared = prepare(options);
+    if (!prepared) return prepared.error();
+    config::Config& config = prepared->config;
     io::MemoryReserve reserve;  // first: what is created later may use it
-    World world(config->limits);
+    World world(config.limits);
     auto control = io::ClockControl::of_environment(world.loop, world.clock);
     if (!control) return complain(control.error());
     world.clock_control = *std::move(control);
-    auto keys = master_keys(config->store);
-    if (!keys) return complain(keys.error());
-    auto node = node_name(config->store, options.data);
+    auto node = node_name(config.store, options.data);
     if (!node) return complain(node.error());
-    auto opened = runtime::open_store({.place = store_place(config->store, options.data),
-                                       .release = release(),
-                                       .relaxed = options.relaxed,
-                                       .now = world.clock.now(),
-                                       .shared = shares_store(*config),
-                                       .signal = store_signal(config->store),
-                                       .config = names_digest(*config),
-                                       .changes = copies->changes,
-                                       .node = node->text,
-                                       .keys = *std::move(keys)});
+    auto opened = open_store(options, *prepared, *node, world.clock.now());
     if (!opened) return complain(opened.error());
-    if (auto added = add_channel(config->store, *opened); !added) return complain(added.error());
-    auto secrets = load_secrets(options.data, *config, *opened);
+    auto secrets = load_secrets(options.data, config, *opened);
     if (!secrets) return complain(secrets.error());
     if (auto kept = opened->shared ? keep_node_name(*node, options.data) : Result<void>(); !kept)
         return complain(kept.error());
-    int const listener = *socket ? (*socket)->socket.release() : -1;
-    std::string inherited = *socket ? (*socket)->address : std::string();
-    return Server(world, reserve, manager, options, *std::move(config), *secrets,
-                  *std::move(opened), *std::move(indexes), *std::move(copies), *std::move(tls),
-                  web_files, std::move(inherited))
+    auto& socket = prepared->socket;
+    int const listener = socket ? socket->socket.release() : -1;
+    std::string inherited = socket ? socket->address : std::string();
+    return Server(world, reserve, manager, options, std::move(config), *secrets, *std::move(opened),
+                  std::move(prepared->indexes), std::move(prepared->copies),
+                  std::move(prepared->tls), web_files, std::move(inherited))
         .run(listener);
 }
 
