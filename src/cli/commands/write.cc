@@ -129,25 +129,35 @@ Outcome<bool> sure(Context const& context, std::string const& session) {
 
 }  // namespace
 
-Outcome<int> execute(Context const& context, SubmitArgs const& args) {
-    auto const wait = wait_option(args.wait);
+namespace {
+
+// Runs `settle(client, id)`, which posts what settles the call and shows the reply; then follows
+// the turn.
+template <class Settle>
+Outcome<int> settle_call(Context const& context, std::string const& which,
+                         std::string const& written_wait, Settle settle) {
+    auto const wait = wait_option(written_wait);
     if (!wait) return std::unexpected(wait.error());
     TurnWait turn(*wait);
-    auto found = connect_to_pending(context, args.id, turn.interrupt_fd());
+    auto found = connect_to_pending(context, which, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
     if (auto const noted = turn.before_call(client, id); !noted)
         return std::unexpected(noted.error());
+    if (auto const done = settle(client, id); !done) return std::unexpected(done.error());
+    return turn.follow(context, client);
+}
+
+Outcome<void> submit(Context const& context, SubmitArgs const& args, Client& client,
+                     std::string const& id) {
     auto const body = submission_body(context, args, id);
     if (!body) return std::unexpected(body.error());
     auto const reply = client.post(std::string(route(args.kind)), *body);
     if (!reply) return std::unexpected(reply.error());
     bool const progress = args.kind == SubmitArgs::Kind::progress;
     context.show(reply->body, progress ? "noted\n" : submission_text(json::View(reply->body)));
-    return turn.follow(context, client);
+    return {};
 }
-
-namespace {
 
 // A call that was chosen from a list is shown whole before it is decided.
 Outcome<void> confirm_choice(Context const& context, DecideArgs const& args, json::View call) {
@@ -157,17 +167,8 @@ Outcome<void> confirm_choice(Context const& context, DecideArgs const& args, jso
     return failure(status::interrupted, "nothing was decided");
 }
 
-}  // namespace
-
-Outcome<int> execute(Context const& context, DecideArgs const& args) {
-    auto const wait = wait_option(args.wait);
-    if (!wait) return std::unexpected(wait.error());
-    TurnWait turn(*wait);
-    auto found = connect_to_pending(context, args.id, turn.interrupt_fd());
-    if (!found) return std::unexpected(found.error());
-    auto& [client, id] = *found;
-    if (auto const noted = turn.before_call(client, id); !noted)
-        return std::unexpected(noted.error());
+Outcome<void> decide(Context const& context, DecideArgs const& args, Client& client,
+                     std::string const& id) {
     auto const call = client.get("/async-tool/pending/" + id);
     if (!call) return std::unexpected(call.error());
     json::View const shown(call->body);
@@ -183,7 +184,21 @@ Outcome<int> execute(Context const& context, DecideArgs const& args) {
     what = escape_for_terminal(what + plain(shown["input"]));
     context.show(reply->body, (args.approved ? "approve " : "deny ") + what + ": " +
                                   submission_text(json::View(reply->body)));
-    return turn.follow(context, client);
+    return {};
+}
+
+}  // namespace
+
+Outcome<int> execute(Context const& context, SubmitArgs const& args) {
+    return settle_call(context, args.id, args.wait, [&](Client& client, std::string const& id) {
+        return submit(context, args, client, id);
+    });
+}
+
+Outcome<int> execute(Context const& context, DecideArgs const& args) {
+    return settle_call(context, args.id, args.wait, [&](Client& client, std::string const& id) {
+        return decide(context, args, client, id);
+    });
 }
 
 Outcome<int> execute(Context const& context, CancelArgs const& args) {
