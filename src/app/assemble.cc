@@ -34,7 +34,6 @@ void add_agent_tools(agent::Registry& registry, config::Config const& config) {
             std::string const id = name.substr(prefix.size());
             auto const named = std::ranges::find(config.agents, id, &config::Agent::id);
             std::string what = named == config.agents.end() ? "" : named->description;
-            if (what.empty()) what = "Asks the agent '" + id + "', and gives what it answers.";
             registry.add(agent::agent_tool({name, id, std::move(what)}));
         }
     }

@@ -21,7 +21,7 @@ namespace dormouse::agent {
 struct AgentTool {
     std::string name;
     std::string agent;
-    std::string description = {};
+    std::string description = {};          // empty: says that it runs the agent
     std::optional<Duration> timeout = {};  // nullopt: the call waits without a limit
 };
 [[nodiscard]] Tool agent_tool(AgentTool declared);

@@ -168,6 +168,8 @@ std::vector<Tool> task_tools() {
 
 Tool agent_tool(AgentTool declared) {
     std::string const tool_name = declared.name;
+    if (declared.description.empty())
+        declared.description = "Runs the agent '" + declared.agent + "' and returns its answer.";
     Tool tool = asking(tool_name, std::move(declared.description),
                        object_schema(R"("prompt":{"type":"string","minLength":1})", R"("prompt")"),
                        [agent = std::move(declared.agent), timeout = declared.timeout,

@@ -203,9 +203,7 @@ void Runtime::Engine::add_task_tools() {
     for (AgentSettings const& asked : settings_.agents) {
         std::string const name = "agent:" + asked.name;
         if (node_.registry.tool(name)) continue;
-        std::string what = asked.description;
-        if (what.empty()) what = "Asks the agent '" + asked.name + "', and gives what it answers.";
-        node_.registry.add(agent::agent_tool({name, asked.name, std::move(what)}));
+        node_.registry.add(agent::agent_tool({name, asked.name, asked.description}));
     }
 }
 
