@@ -1,6 +1,7 @@
 #include "app/node_name.h"
 
 #include "app/stores.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "io/clock.h"
 #include "runtime/stores.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -26,10 +26,7 @@ constexpr std::size_t random_digits = 4;
 std::string path_in(std::string const& data) { return data + "/node"; }
 
 bool is_name(std::string_view text) {
-    auto const fits = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-    };
-    return !text.empty() && text.size() <= name_max && std::ranges::all_of(text, fits);
+    return !text.empty() && text.size() <= name_max && is_made_of(text, "_-.");
 }
 
 // Two servers on one machine have different ones.

@@ -1,5 +1,7 @@
 #include "acp/iso_time.h"
 
+#include "base/text/chars.h"
+
 #include <charconv>
 
 namespace dormouse::acp {
@@ -24,7 +26,7 @@ bool take_fraction(std::string_view& text, int& ms) {
     text.remove_prefix(1);
     int scale = 100;
     bool any = false;
-    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+    while (!text.empty() && is_digit(text.front())) {
         ms += (text.front() - '0') * scale;
         scale /= 10;
         any = true;

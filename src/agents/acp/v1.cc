@@ -3,6 +3,7 @@
 #include "acp/iso_time.h"
 #include "acp/quirks.h"
 #include "acp/trace_meta.h"
+#include "base/text/chars.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
 
@@ -32,10 +33,7 @@ std::string read_id(json::View id) {
 // Returns the kind in the form that gates use: one word in lower case.
 std::string read_kind(std::string const& kind) {
     std::string out = lower_case(kind);
-    bool const is_word =
-        !out.empty() && out.size() <= kind_bytes_max && std::ranges::all_of(out, [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-        });
+    bool const is_word = !out.empty() && out.size() <= kind_bytes_max && is_made_of(out, "_-");
     return is_word ? out : "other";
 }
 
@@ -308,12 +306,7 @@ Update mode_among(json::View options) {
     return ModeChange{std::move(mode)};
 }
 
-bool is_name(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-';
-    });
-}
+bool is_name(std::string_view text) { return !text.empty() && is_made_of(text, "_-"); }
 
 std::string around(McpToolForm const& form, std::string const& server) {
     return std::string(form.before_server).append(server).append(form.after_server);
@@ -399,9 +392,7 @@ Update spent_in(json::View cost) {
     constexpr double amount_max = 1'000'000'000;
     auto const amount = cost["amount"].number();
     std::string const currency = cost["currency"].string_or("");
-    bool const named = currency.size() == 3 && std::ranges::all_of(currency, [](char letter) {
-                           return letter >= 'A' && letter <= 'Z';
-                       });
+    bool const named = currency.size() == 3 && std::ranges::all_of(currency, is_upper_letter);
     if (!amount || *amount < 0 || *amount > amount_max || !named) return OtherUpdate{};
     return Spent{{{currency, std::llround(*amount * unit)}}};
 }

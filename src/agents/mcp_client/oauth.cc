@@ -1,5 +1,6 @@
 #include "mcp_client/oauth.h"
 
+#include "base/text/chars.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
 #include "base/url.h"
@@ -18,10 +19,7 @@ std::string path_of(Url const& url) {
 
 // RFC 6750, b64token.
 bool is_token(std::string_view text) {
-    return !text.empty() && text.size() <= token_bytes_max && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("-._~+/=").contains(c);
-    });
+    return !text.empty() && text.size() <= token_bytes_max && is_made_of(text, "-._~+/=");
 }
 
 // A resource names the server if it is its address or the beginning of it.

@@ -1,5 +1,6 @@
 #include "mcp_client/tool_list.h"
 
+#include "base/text/chars.h"
 #include "base/text/cut.h"
 #include "json/json.h"
 #include "json/schema/schema.h"
@@ -14,12 +15,7 @@ namespace {
 constexpr Duration slack{10'000};
 constexpr std::size_t shown_max = 80;
 
-bool is_name(std::string_view name) {
-    return !name.empty() && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view("_.:/-").contains(c);
-    });
-}
+bool is_name(std::string_view name) { return !name.empty() && is_made_of(name, "_.:/-"); }
 
 std::string shown(std::string const& name) {
     return "'" + cut_with_mark(name, shown_max, "…") + "'";

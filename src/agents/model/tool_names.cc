@@ -1,5 +1,7 @@
 #include "model/tool_names.h"
 
+#include "base/text/chars.h"
+
 namespace dormouse::model {
 
 namespace {
@@ -10,9 +12,7 @@ constexpr std::size_t name_max = 64;
 
 std::string ToolNames::plain(std::string name) {
     for (char& c : name) {
-        bool const fits = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                          (c >= 'a' && c <= 'z') || c == '_' || c == '-';
-        if (!fits) c = '_';
+        if (!is_letter_or_digit(c) && c != '-') c = '_';
     }
     if (name.size() > name_max) name.resize(name_max);
     return name.empty() ? "_" : name;

@@ -1,5 +1,6 @@
 #include "tool/names.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 
 #include <algorithm>
@@ -11,11 +12,7 @@ std::string wrong_name(std::string_view name) {
     if (name.empty()) return "a tool needs a name";
     if (name.size() > name_max)
         return "a tool's name must be at most " + std::to_string(name_max) + " characters";
-    bool const plain = std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-';
-    });
-    if (plain) return {};
+    if (is_made_of(name, "_-")) return {};
     return "a tool's name must consist of letters, digits, _ and -: '" + escape_for_terminal(name) +
            "'";
 }

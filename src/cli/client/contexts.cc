@@ -1,5 +1,6 @@
 #include "cli/client/contexts.h"
 
+#include "base/text/chars.h"
 #include "cli/client/address.h"
 #include "io/fd.h"
 #include "json/json.h"
@@ -17,11 +18,6 @@ namespace dormouse::cli {
 namespace {
 
 constexpr std::size_t contexts_bytes_max = std::size_t{1} << 20;
-
-bool is_name_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_';
-}
 
 std::unexpected<Failure> unusable(std::string const& path, std::string const& why,
                                   std::string remedy) {
@@ -100,7 +96,7 @@ void Contexts::put(Login login) {
 bool is_context_name(std::string_view name) {
     constexpr std::size_t length_max = 64;
     return !name.empty() && name.size() <= length_max && name != local_context &&
-           name.front() != '-' && std::ranges::all_of(name, is_name_byte);
+           name.front() != '-' && is_made_of(name, ".-_");
 }
 
 std::string context_name_of(std::string_view url) {
@@ -108,7 +104,7 @@ std::string context_name_of(std::string_view url) {
     if (!address) return {};
     std::string out = address->host;
     if (address->port != (address->tls ? "443" : "80")) out += "-" + address->port;
-    std::ranges::replace_if(out, [](char c) { return !is_name_byte(c); }, '-');
+    std::ranges::replace_if(out, [](char c) { return !is_made_of({&c, 1}, ".-_"); }, '-');
     if (out.starts_with('-')) out.insert(0, "server");
     return out.substr(0, 64);
 }

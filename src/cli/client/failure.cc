@@ -2,6 +2,7 @@
 
 #include "cli/client/known_agents.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -169,7 +170,7 @@ std::string in_options(std::string detail) {
 // Returns true if `detail` is complete without the title before it.
 bool is_complete(std::string_view detail) {
     return detail.starts_with('/') || detail.starts_with("there is no ") ||
-           detail.starts_with("unknown ") || (detail.front() >= 'A' && detail.front() <= 'Z');
+           detail.starts_with("unknown ") || is_upper_letter(detail.front());
 }
 
 // Returns where the request is wrong, when the problem names a place.

@@ -1,5 +1,6 @@
 #include "cli/render/render_formats.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "cli/render/render.h"
 
@@ -14,11 +15,7 @@ namespace {
 bool is_plain(std::string_view text) {
     constexpr std::array<std::string_view, 7> other{"null", "true", "false", "yes",
                                                     "no",   "on",   "off"};
-    auto const letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    auto const inner = [&](char c) {
-        return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/';
-    };
-    return text.size() > 1 && letter(text.front()) && std::ranges::all_of(text, inner) &&
+    return text.size() > 1 && is_letter(text.front()) && is_made_of(text, "_-./") &&
            std::ranges::find(other, lower_case(text)) == other.end();
 }
 

@@ -9,6 +9,7 @@
 //   - the shortest digits of the nearest double, if it has a fraction, as RFC 8785 says.
 // So equal integers are equal texts, unequal integers are unequal texts, and -0 is 0.
 
+#include "base/text/chars.h"
 #include "json/json.h"
 #include "json/spell.h"
 
@@ -39,8 +40,7 @@ bool before_in_utf16(Member const& a, Member const& b) {
 
 // The text is its own canonical form, as for most numbers: no sign, point or exponent, within 2^53.
 bool is_plain_integer(std::string_view text) {
-    return text.size() <= 15 &&
-           std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
+    return text.size() <= 15 && std::ranges::all_of(text, is_digit);
 }
 
 void append_number(std::string& out, std::string_view text) {

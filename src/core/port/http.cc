@@ -1,5 +1,7 @@
 #include "port/http.h"
 
+#include "base/text/chars.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -9,9 +11,8 @@ namespace dormouse::port {
 
 namespace {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
 bool same_name(std::string_view a, std::string_view b) {
+    constexpr auto lower = [](char c) { return lower_case(c); };
     return std::ranges::equal(a, b, {}, lower, lower);
 }
 

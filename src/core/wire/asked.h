@@ -2,8 +2,8 @@
 // Bounds of a call that a client or the program makes itself (session::Create::Ask): the same for
 // HTTP and the library.
 
-#include <algorithm>
-#include <cctype>
+#include "base/text/chars.h"
+
 #include <cstddef>
 #include <string_view>
 
@@ -16,11 +16,7 @@ inline constexpr std::string_view tool_pattern = "[A-Za-z0-9_.:/-]{1,128}";
 
 [[nodiscard]] inline bool is_tool(std::string_view name) {
     constexpr std::size_t bytes_max = 128;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.:/-";
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
+    return !name.empty() && name.size() <= bytes_max && is_made_of(name, "_.:/-");
 }
 
 }  // namespace dormouse::wire::asked

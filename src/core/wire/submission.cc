@@ -1,5 +1,6 @@
 #include "wire/submission.h"
 
+#include "base/text/chars.h"
 #include "json/json.h"
 #include "wire/part_fields.h"
 
@@ -50,7 +51,7 @@ std::optional<Sha256> parse_digest(std::string_view text) {
     for (std::size_t i = 0; i < digest.size(); ++i) {
         unsigned byte = 0;
         for (char const c : text.substr(prefix.size() + 2 * i, 2)) {
-            bool const digit = c >= '0' && c <= '9';
+            bool const digit = is_digit(c);
             if (!digit && (c < 'a' || c > 'f')) return std::nullopt;
             byte = byte * 16 + static_cast<unsigned>(digit ? c - '0' : c - 'a' + 10);
         }

@@ -1,5 +1,6 @@
 #include "http/objects/html.h"
 
+#include "base/text/chars.h"
 #include "base/text/cut.h"
 #include "base/text/text.h"
 #include "http/objects/card_page.h"
@@ -132,11 +133,7 @@ std::string safe_next(std::string_view path) {
     constexpr std::size_t most = 512;
     constexpr std::string_view plain = "/-_.~?=&%";
     bool const own = path.starts_with('/') && !path.starts_with("//") && path.size() <= most;
-    bool const simple = std::ranges::all_of(path, [&](char c) {
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return letter || (c >= '0' && c <= '9') || plain.find(c) != std::string_view::npos;
-    });
-    return own && simple ? std::string(path) : "/";
+    return own && is_made_of(path, plain) ? std::string(path) : "/";
 }
 
 }  // namespace dormouse::http

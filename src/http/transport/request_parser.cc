@@ -1,6 +1,7 @@
 #include "http/transport/request_parser.h"
 
 #include "base/check.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "http/transport/target.h"
 
@@ -39,10 +40,6 @@ bool must_be_single(beast_http::field field) {
 }
 
 std::unexpected<Error> bad(std::string detail) { return fail(Code::bad_value, std::move(detail)); }
-
-bool is_hex(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
 
 }  // namespace
 
@@ -83,8 +80,7 @@ struct RequestParser::Impl final : beast_http::basic_parser<true> {
         else
             singles[singles_count++] = field;
         if (field == beast_http::field::content_length) {
-            plain_length = !value.empty() &&
-                           std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+            plain_length = !value.empty() && std::ranges::all_of(value, dormouse::is_digit);
         }
         if (field == beast_http::field::transfer_encoding) {
             transfer_encoding = true;
@@ -204,7 +200,7 @@ bool RequestParser::Impl::long_chunk_size(std::string_view input) const {
     if (!chunked() || chunk_left > 0) return false;
     if (!first_chunk)
         input.remove_prefix(std::min<std::size_t>(input.size(), 2));  // the CRLF after a chunk
-    auto const digits = std::ranges::find_if_not(input, is_hex) - input.begin();
+    auto const digits = std::ranges::find_if_not(input, is_hex_digit) - input.begin();
     return digits > 16;
 }
 

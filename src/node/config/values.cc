@@ -1,5 +1,6 @@
 #include "config/values.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "json/json.h"
@@ -10,19 +11,6 @@
 namespace dormouse::config {
 
 namespace {
-
-constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-constexpr std::string_view digits = "0123456789";
-
-bool made_of(std::string_view text, std::string_view more) {
-    return std::ranges::all_of(text, [more](char c) {
-        return letters.contains(c) || digits.contains(c) || more.contains(c);
-    });
-}
-
-bool is_variable(std::string_view text) {
-    return !text.empty() && made_of(text, "_") && !digits.contains(text.front());
-}
 
 // HOST, HOST:PORT, [::1]:PORT
 bool is_host(std::string_view text) {
@@ -49,9 +37,8 @@ bool is_network(std::string_view text) {
     auto const slash = std::min(text.find('/'), text.size());
     std::string_view const address = text.substr(0, slash);
     bool const v6 = address.contains(':');
-    bool const plain = std::ranges::all_of(address, [](char c) {
-        return digits.contains(c) || std::string_view("abcdefABCDEF:.").contains(c);
-    });
+    bool const plain = std::ranges::all_of(
+        address, [](char c) { return is_hex_digit(c) || c == ':' || c == '.'; });
     if (!plain || (!v6 && std::ranges::count(address, '.') != 3)) return false;
     if (slash == text.size()) return true;
     auto const bits = parse_number(text.substr(slash + 1));
@@ -72,7 +59,7 @@ bool is_pointer(std::string_view text) {
 bool is_email(std::string_view text) {
     auto const at = text.find('@');
     if (at == 0 || at == text.npos || text.find('@', at + 1) != text.npos) return false;
-    return made_of(text.substr(0, at), ".!#$%&'*+/=?^_`{|}~-") && is_host(text.substr(at + 1)) &&
+    return is_made_of(text.substr(0, at), ".!#$%&'*+/=?^_`{|}~-") && is_host(text.substr(at + 1)) &&
            !text.substr(at).contains(':');
 }
 
@@ -116,9 +103,9 @@ bool is_redis(std::string_view text) {
 
 bool fits(Form form, std::string_view text) {
     switch (form) {
-        case Form::id: return !text.empty() && made_of(text, "_.-");
-        case Form::tool: return !text.empty() && made_of(text, "_-");
-        case Form::pattern: return !text.empty() && made_of(text, "_-*:/.");
+        case Form::id: return !text.empty() && is_made_of(text, "_.-");
+        case Form::tool: return !text.empty() && is_made_of(text, "_-");
+        case Form::pattern: return !text.empty() && is_made_of(text, "_-*:/.");
         case Form::address: return parse_listen_address(text).has_value();
         case Form::url: return is_url(text);
         case Form::store: return is_store(text);
@@ -130,13 +117,11 @@ bool fits(Form form, std::string_view text) {
         case Form::host: return is_host(text);
         case Form::pointer: return is_pointer(text);
         case Form::variable:
-        case Form::variables: return is_variable(text);
+        case Form::variables: return is_variable_name(text);
         case Form::network: return is_network(text);
         case Form::email: return is_email(text);
         case Form::contact: return is_contact(text);
-        case Form::currency:
-            return text.size() == 3 &&
-                   std::ranges::all_of(text, [](char c) { return c >= 'A' && c <= 'Z'; });
+        case Form::currency: return text.size() == 3 && std::ranges::all_of(text, is_upper_letter);
         case Form::any:
         case Form::file: return !text.contains('\0');
     }

@@ -1,5 +1,6 @@
 #include "runtime/entrance.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 #include "session/limits.h"
@@ -19,10 +20,7 @@ constexpr std::size_t labels_max = 64;
 
 // Characters that a path of the HTTP interface can contain.
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-' || c == '.';
-    });
+    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
 }
 
 bool is_json(Json const& value) { return json::check(value.text()).has_value(); }

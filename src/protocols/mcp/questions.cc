@@ -1,5 +1,6 @@
 #include "mcp/questions.h"
 
+#include "base/text/chars.h"
 #include "base/url.h"
 
 #include <algorithm>
@@ -16,9 +17,7 @@ constexpr std::int64_t day_ms = 86'400'000;
 // Characters that a name of a tool in Dormouse cannot have become "_".
 std::string tool_name(std::string name) {
     for (char& c : name) {
-        bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || std::string_view("_.:/-").contains(c);
-        if (!plain) c = '_';
+        if (!is_letter_or_digit(c) && !std::string_view(".:/-").contains(c)) c = '_';
     }
     name.resize(std::min(name.size(), tool_name_max));
     return name;

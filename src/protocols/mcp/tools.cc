@@ -1,5 +1,6 @@
 #include "mcp/tools.h"
 
+#include "base/text/chars.h"
 #include "base/text/cut.h"
 
 #include <algorithm>
@@ -128,9 +129,7 @@ bool is_own_mcp_tool(std::string_view name) {
 std::string mcp_name(std::string_view tool) {
     std::string out(tool.substr(0, 64));
     for (char& c : out) {
-        bool const plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || c == '_' || c == '-';
-        if (!plain) c = '_';
+        if (!is_letter_or_digit(c) && c != '-') c = '_';
     }
     return out;
 }

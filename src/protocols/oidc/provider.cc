@@ -2,6 +2,7 @@
 
 #include "oidc/fetch.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "base/url.h"
 #include "json/json.h"
@@ -48,7 +49,7 @@ std::string error_code(std::string_view body) {
     auto const json = json::check(body);
     std::string const code = json ? json::View(*json)["error"].string_or("") : "";
     bool const plain = code.size() <= 64 && std::ranges::all_of(code, [](char c) {
-                           return (c >= 'a' && c <= 'z') || c == '_';
+                           return is_lower_letter(c) || c == '_';
                        });
     return plain ? code : "";
 }

@@ -2,6 +2,7 @@
 
 #include "base/enum_words.h"
 #include "base/sha256.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -99,8 +100,7 @@ bool read_expirations(json::View list, Contents& out) {
 }
 
 bool stays(char c, bool first) {
-    bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return letter || c == '-' || c == '_' || (c == '.' && !first);
+    return is_letter_or_digit(c) || c == '-' || c == '_' || (c == '.' && !first);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "store/postgres/address.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 
 #include <libpq-fe.h>
@@ -17,11 +18,8 @@ constexpr std::size_t schema_max = 63;  // PostgreSQL cuts longer names
 constexpr std::string_view our_parameter = "schema=";
 
 bool is_name(std::string_view text) {
-    auto const fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-    };
-    bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
-    return !text.empty() && text.size() <= schema_max && !digit_first &&
+    auto const fits = [](char c) { return is_lower_letter(c) || is_digit(c) || c == '_'; };
+    return !text.empty() && text.size() <= schema_max && !is_digit(text.front()) &&
            std::ranges::all_of(text, fits) && !text.starts_with("pg_");
 }
 

@@ -1,6 +1,7 @@
 #include "store/postgres/owner.h"
 
 #include "base/check.h"
+#include "base/text/chars.h"
 
 #include <algorithm>
 #include <string_view>
@@ -46,12 +47,7 @@ Answer<bool> ask_for(Connection& connection, char const* lock, std::string const
 }
 
 // Has neither a quote nor a backslash, so it can be part of a literal.
-bool is_plain(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-' || c == '.';
-    });
-}
+bool is_plain(std::string_view text) { return is_made_of(text, "_-."); }
 
 }  // namespace
 

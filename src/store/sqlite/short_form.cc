@@ -1,6 +1,7 @@
 #include "store/sqlite/short_form.h"
 
 #include "base/check.h"
+#include "base/text/chars.h"
 
 #include <algorithm>
 #include <array>
@@ -69,11 +70,9 @@ public:
         at_ += part.size();
         return true;
     }
-    [[nodiscard]] std::string_view digits() {
-        return run([](char c) { return c >= '0' && c <= '9'; });
-    }
+    [[nodiscard]] std::string_view digits() { return run(is_digit); }
     [[nodiscard]] std::string_view word() {
-        return run([](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+        return run([](char c) { return is_lower_letter(c) || c == '_'; });
     }
     [[nodiscard]] bool random() {
         auto const found = text_.substr(at_, random_size);

@@ -1,10 +1,10 @@
 #include "cli/commands/hook/exchange.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace dormouse::cli {
 namespace {
@@ -13,11 +13,7 @@ constexpr std::string_view before_tool_event = "PreToolUse";
 
 bool is_tool(std::string_view name) {
     constexpr std::size_t bytes_max = 128;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.:/-";
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
+    return !name.empty() && name.size() <= bytes_max && is_made_of(name, "_.:/-");
 }
 
 // Claude Code, Codex and Gemini CLI.
@@ -55,12 +51,7 @@ std::string code_span(std::string text) {
     return fence + (fence.size() > 1 ? " " + text + " " : text) + fence;
 }
 
-bool is_plain(std::string_view path) {
-    return std::ranges::all_of(path, [](char c) {
-        constexpr std::string_view also = "/.-";
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.contains(c);
-    });
-}
+bool is_plain(std::string_view path) { return is_made_of(path, "/.-"); }
 
 std::string reason_text(HookDecision const& decision) {
     std::string out = decision.allowed ? "Approved" : "Denied";

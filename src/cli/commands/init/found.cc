@@ -1,5 +1,6 @@
 #include "cli/commands/init/found.h"
 
+#include "base/text/chars.h"
 #include "cli/client/known_agents.h"
 #include "json/json.h"
 
@@ -75,7 +76,7 @@ FoundServer server_in(std::string_view name, json::View view, std::string const&
 // The names of [[mcp]] are words.
 bool is_word(std::string_view name) {
     return !name.empty() && name.size() <= 32 && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        return is_lower_letter(c) || is_digit(c) || c == '_' || c == '-';
     });
 }
 

@@ -1,8 +1,8 @@
+#include "base/text/chars.h"
 #include "http/resources/calls/handlers.h"
 #include "http/resources/rights.h"
 
 #include <algorithm>
-#include <cctype>
 
 // Reassigns a pending call to other answerers.
 namespace dormouse::http {
@@ -70,11 +70,7 @@ Result<Reassign> read_reassign(Api& api, ExchangePtr const& x, PendingId const& 
 // As tokens are named.
 bool is_person(std::string_view name) {
     constexpr std::size_t bytes_max = 64;
-    auto const fits = [](char c) {
-        constexpr std::string_view also = "_.@-";
-        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
-    };
-    return !name.empty() && name.size() <= bytes_max && std::ranges::all_of(name, fits);
+    return !name.empty() && name.size() <= bytes_max && is_made_of(name, "_.@-");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "http/resources/mcp/mcp_sessions.h"
 
+#include "base/text/chars.h"
+
 #include <algorithm>
 
 namespace dormouse::http {
@@ -17,10 +19,7 @@ bool is_own_id(std::string_view id) {
     auto const suffix = id.substr(plain);
     if (!suffix.empty() && suffix != form_mark && suffix != url_mark && suffix != both_mark)
         return false;
-    return std::ranges::all_of(id.substr(0, plain), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-';
-    });
+    return is_made_of(id.substr(0, plain), "_-");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "http/resources/sessions/handlers.h"
 
 #include "base/sha256_stream.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "base/url.h"
 
@@ -22,10 +23,7 @@ constexpr std::size_t compared_bytes = std::size_t{1} << 20;  // in one read
 
 // Types that a browser may show inline: they cannot run anything, even when opened directly.
 bool shown_in_place(std::string_view mime) {
-    std::string essence(mime.substr(0, mime.find(';')));
-    std::ranges::transform(essence, essence.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    std::string essence = lower_case(mime.substr(0, mime.find(';')));
     while (essence.ends_with(' ')) essence.pop_back();
     constexpr std::array<std::string_view, 5> harmless{"text/plain", "image/png", "image/jpeg",
                                                        "image/gif", "image/webp"};

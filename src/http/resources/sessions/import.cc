@@ -1,3 +1,4 @@
+#include "base/text/chars.h"
 #include "http/objects/etag.h"
 #include "http/objects/objects.h"
 #include "http/resources/rights.h"
@@ -123,11 +124,7 @@ private:
 };
 
 bool is_project(std::string_view text) {
-    auto const fits = [](char c) {
-        bool const letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-    };
-    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
 }
 
 void read_messages(Body& body, Transcript& into) {

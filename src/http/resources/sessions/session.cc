@@ -3,6 +3,7 @@
 #include "http/resources/placed.h"
 #include "http/resources/sessions/handlers.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -22,10 +23,7 @@ std::optional<SessionId> session_in_path(ExchangePtr const& x) {
 }
 
 bool is_name(std::string_view text) {
-    auto const fits = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
-    };
-    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+    return !text.empty() && text.size() <= 64 && is_made_of(text, "_-.");
 }
 
 void answer_session(ExchangePtr const& x, int status, State const& state) {

@@ -1,5 +1,6 @@
 #include "http/resources/tokens/token_changes.h"
 
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "http/objects/body.h"
 #include "http/resources/shared_access.h"
@@ -12,10 +13,7 @@ namespace dormouse::http {
 namespace {
 
 bool is_name(std::string_view text, std::string_view also) {
-    auto const fits = [&](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) || also.contains(c);
-    };
-    return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, fits);
+    return !text.empty() && text.size() <= 64 && is_made_of(text, also);
 }
 
 std::string audit_line(ChangeNote const& note, Time at, port::TokenRow const& row) {

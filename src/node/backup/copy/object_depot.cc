@@ -1,4 +1,5 @@
 #include "backup/copy/depot.h"
+#include "base/text/chars.h"
 #include "base/url.h"
 #include "io/http/object_store.h"
 
@@ -32,12 +33,7 @@ private:
     io::ObjectStore store_;
 };
 
-bool is_name(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-               c == '-' || c == '.' || c == '_';
-    });
-}
+bool is_name(std::string_view text) { return is_made_of(text, "-._"); }
 
 // "BUCKET/PREFIX" of the place. Error: bad_value.
 Result<std::string> path_of(std::string_view place) {

@@ -1,6 +1,7 @@
 #include "backup/copy/piece.h"
 
 #include "backup/gzip.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 #include "json/json.h"
 
@@ -29,11 +30,7 @@ std::unexpected<Error> newer(std::string const& name, std::string const& release
 
 // Becomes part of a path.
 bool is_segment(std::string_view text) {
-    return !text.empty() && text.size() <= id_max && text.front() != '.' &&
-           std::ranges::all_of(text, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                      c == '-' || c == '.' || c == '_';
-           });
+    return !text.empty() && text.size() <= id_max && text.front() != '.' && is_made_of(text, "-._");
 }
 
 // Pages as ranges: [[first, count], …].

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/sha256.h"
+#include "base/text/chars.h"
 #include "base/text/text.h"
 
 #include <curl/curl.h>
@@ -33,10 +34,7 @@ std::string error_code(std::string_view body) {
     if (begin == std::string_view::npos) return {};
     body.remove_prefix(begin + 6);
     std::string_view const word = body.substr(0, std::min(body.find('<'), std::size_t{64}));
-    bool const plain = std::ranges::all_of(word, [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    });
-    return plain ? std::string(word) : std::string();
+    return is_made_of(word, "") ? std::string(word) : std::string();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "io/process/guard.h"
 
+#include "base/text/chars.h"
 #include "io/process/spawn.h"
 
 #include <fcntl.h>
@@ -78,20 +79,12 @@ std::string whole_file(int fd) {
     }
 }
 
-bool is_name(std::string_view name) {
-    auto const fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    };
-    return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, fits);
-}
-
 // As a shell script.
 std::string exports_of(GuardWords const& environment) {
     std::string out;
     for (std::string const& variable : environment) {
         auto const at = std::min(variable.find('='), variable.size());
-        if (at == variable.size() || !is_name(variable.substr(0, at))) continue;
+        if (at == variable.size() || !is_variable_name(variable.substr(0, at))) continue;
         out += "export " + variable.substr(0, at) + "='";
         for (char const c : variable.substr(at + 1)) c == '\'' ? out += "'\\''" : out += c;
         out += "'\n";

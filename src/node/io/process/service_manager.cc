@@ -1,5 +1,7 @@
 #include "io/process/service_manager.h"
 
+#include "base/text/chars.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,8 +42,7 @@ bool is_us(std::string const& pid) { return pid == std::to_string(::getpid()); }
 
 // 0: not a number
 std::uint64_t number_of(std::string const& text) {
-    bool const digits = !text.empty() && text.size() < 19 &&
-                        std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    bool const digits = !text.empty() && text.size() < 19 && std::ranges::all_of(text, is_digit);
     return digits ? std::stoull(text) : 0;
 }
 
@@ -65,16 +66,6 @@ std::string address_of(sockaddr_storage const& name) {
     return "[" + std::string(text.data()) + "]:" + std::to_string(port_of(v6.sin6_port));
 }
 
-// NAME of a variable: a letter or "_", then digits too.
-bool is_variable(std::string_view name) {
-    auto const fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    };
-    return !name.empty() && (name.front() < '0' || name.front() > '9') &&
-           std::ranges::all_of(name, fits);
-}
-
 Result<std::string> read_credential(std::string const& path) {
     Fd const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string value(credential_max + 1, '\0');
@@ -96,7 +87,7 @@ std::set<std::string, std::less<>>& taken() {
 // nullopt: there is no such file, or it cannot be used.
 std::optional<std::string> credential_now(std::string const& name) {
     char const* const folder = std::getenv("CREDENTIALS_DIRECTORY");
-    if (!folder || !is_variable(name)) return std::nullopt;
+    if (!folder || !is_variable_name(name)) return std::nullopt;
     for (std::string_view const prefix : {std::string_view(), credential_prefix}) {
         auto value = read_credential(std::string(folder).append("/").append(prefix).append(name));
         if (value) return *std::move(value);
@@ -167,7 +158,7 @@ Result<void> take_credentials() {
         std::string const name = file.starts_with(credential_prefix)
                                      ? file.substr(credential_prefix.size())
                                      : std::move(file);
-        if (!is_variable(name) || std::getenv(name.c_str())) continue;
+        if (!is_variable_name(name) || std::getenv(name.c_str())) continue;
         auto value = read_credential(entry.path().string());
         if (!value) return std::unexpected(std::move(value.error()));
         ::setenv(name.c_str(), value->c_str(), 0);
