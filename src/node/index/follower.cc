@@ -1,5 +1,7 @@
 #include "index/follower.h"
 
+#include "base/check.h"
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -139,7 +141,7 @@ void Follower::take(Changes changes) {
         position_ = at;
         if (!more) return caught_up();
         flush_later();
-        flush_due_ ? flush([this] { follow(); }) : follow();
+        flush_ == Flush::due ? flush([this] { follow(); }) : follow();
     };
     apply(std::move(changes.batch), std::move(then));
 }
@@ -149,7 +151,7 @@ void Follower::caught_up() {
     retry_ = retry_min;
     set(IndexState::current);
     flush_later();
-    if (flush_due_) return flush([this] { end_step(); });
+    if (flush_ == Flush::due) return flush([this] { end_step(); });
     end_step();
 }
 
@@ -161,13 +163,12 @@ void Follower::end_step() {
 
 // REQUIRES: nothing runs on the thread of the index.
 void Follower::flush_later() {
-    if (flush_waits_ || flush_due_) return;
+    if (flush_ != Flush::none) return;
     auto const within = index_.flush_within();
     if (!within) return;
-    flush_waits_ = true;
+    flush_ = Flush::waits;
     world_.loop.after(std::max(*within, flush_pause_), scope_.guard([this] {
-        flush_waits_ = false;
-        flush_due_ = true;
+        flush_ = Flush::due;
         if (busy_ || !position_) return;  // done at the end of the step
         busy_ = true;
         flush([this] { end_step(); });
@@ -175,7 +176,8 @@ void Follower::flush_later() {
 }
 
 void Follower::flush(std::function<void()> then) {
-    flush_due_ = false;
+    CHECK(flush_ == Flush::due);
+    flush_ = Flush::none;
     auto const began = world_.clock.monotonic();
     on_thread<void>([](port::Index& index) { return index.flush(); },
                     [this, began, then = std::move(then)] {

@@ -9,6 +9,7 @@
 #include "port/index.h"
 #include "port/world.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -63,6 +64,8 @@ private:
     template <class T, class Work, class Then> void on_thread(Work work, Then then);
     template <class Question, class Then> void ask(Question question, Then then);
 
+    enum class Flush : std::uint8_t { none, waits, due };  // waits: for its time
+
     World const world_;
     port::Index& index_;
     Options const options_;
@@ -71,8 +74,7 @@ private:
     bool busy_ = false;                      // a step is under way
     bool again_ = false;                     // something was appended meanwhile
     bool waiting_ = false;                   // a step is about to begin
-    bool flush_waits_ = false;               // for its time
-    bool flush_due_ = false;
+    Flush flush_ = Flush::none;
     Duration flush_pause_{};  // at least, since the last one was slow
     Duration retry_ = retry_min;
     std::optional<Duration> retry_at_ = {};  // of the monotonic clock

@@ -1,5 +1,7 @@
 #include "runtime/node.h"
 
+#include "base/check.h"
+
 #include <utility>
 
 namespace dormouse::runtime {
@@ -46,6 +48,7 @@ Node::Node(World& outside, OpenedStore opened, Settings settings)
 }
 
 port::Channel& Node::said_through() const {
+    CHECK(channel || shared_store);
     return channel ? *channel : static_cast<port::Channel&>(*shared_store);
 }
 
@@ -91,6 +94,7 @@ runner::SessionNumbers::Fetch Node::fetch_numbers() {
 }
 
 void Node::remove_hold(port::Fn<void(Result<void>)> done) {
+    CHECK(end_hold_);
     journal.write([end = end_hold_](port::Store& /*store*/) { return end(); }, std::move(done));
 }
 

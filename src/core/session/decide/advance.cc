@@ -29,6 +29,7 @@ bool joins_met(OpenTurn const& turn) {
 
 // Rule 4: the model may be asked.
 bool may_ask(State const& state) {
+    FITS(state.turn.has_value());
     OpenTurn const& turn = *state.turn;
     bool const all_wait = state.calls.size() == state.waiting;
     bool const free = turn.unchecked == 0 && !turn.request && !turn.retry && turn.budget_call == 0;
@@ -128,8 +129,8 @@ void cancel_rest(Decider& d) {
 
 void ask_model(Decider& d) {
     trace();
+    FITS(d.state.turn && !d.state.turn->request && !d.state.turn->retry);
     OpenTurn const& turn = *d.state.turn;
-    FITS(!turn.request && !turn.retry);
     if (turn.terms.program) return prompt_again(d);
     std::uint32_t const step = turn.committed ? turn.step + 1 : turn.step;
     std::uint32_t const attempt = turn.committed ? 1 : turn.attempt + 1;
