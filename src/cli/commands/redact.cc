@@ -1,4 +1,5 @@
-// redact: removes the content of one message or call.
+// redact: removes the content of messages, calls, mail, tasks and turns, and what was set of a
+// session.
 
 #include "cli/client/resolve.h"
 #include "cli/commands/commands.h"
@@ -7,20 +8,41 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dormouse::cli {
 namespace {
+
+// One thing that is to be removed.
+struct Thing {
+    std::string_view member;  // of the request
+    std::string value = {};   // empty: true
+};
 
 std::string_view kind_of(std::string_view id) {
     if (id.starts_with("msg_")) return "messageID";
     if (id.starts_with("pnd_")) return "pendingID";
     if (id.starts_with("mail_")) return "mailID";
+    if (id.starts_with("trn_")) return "turnID";
+    if (id.starts_with("prt_")) return "partID";
     return id.starts_with("tsk_") ? "taskID" : "callID";
 }
 
-Json redaction_body(RedactArgs const& args, std::string const& id, bool dry_run) {
+std::vector<Thing> things_of(RedactArgs const& args) {
+    std::vector<Thing> out;
+    for (std::string const& id : args.what) out.push_back({kind_of(id), id});
+    if (args.title) out.push_back({"title"});
+    if (args.alias) out.push_back({"alias"});
+    if (args.all_labels) out.push_back({"labels"});
+    for (std::string const& key : args.labels) out.push_back({"label", key});
+    return out;
+}
+
+Json redaction_body(RedactArgs const& args, Thing const& thing, bool dry_run) {
     json::Writer body;
-    body.begin_object().member(kind_of(id), id).member("dryRun", dry_run);
+    body.begin_object().member("dryRun", dry_run);
+    if (thing.value.empty()) body.member(thing.member, true);
+    if (!thing.value.empty()) body.member(thing.member, thing.value);
     if (!args.reason.empty()) body.member("reason", args.reason);
     if (args.forks) body.member("forks", true);
     return body.end_object().json();
@@ -63,8 +85,8 @@ void show_removed(Context const& context, RedactArgs const& args, Json const& re
 
 // Finds what cannot be removed before anything is.
 Outcome<void> check_all(Client& client, std::string const& path, RedactArgs const& args) {
-    for (std::string const& id : args.what) {
-        auto const reply = client.post(path, redaction_body(args, id, true));
+    for (Thing const& thing : things_of(args)) {
+        auto const reply = client.post(path, redaction_body(args, thing, true));
         if (!reply) return std::unexpected(reply.error());
     }
     return {};
@@ -72,9 +94,9 @@ Outcome<void> check_all(Client& client, std::string const& path, RedactArgs cons
 
 Outcome<void> redact_all(Context const& context, Client& client, std::string const& path,
                          RedactArgs const& args, bool dry_run) {
-    for (std::string const& id : args.what) {
-        auto const reply =
-            client.post(path, redaction_body(args, id, dry_run), dry_run ? Keyed::no : Keyed::yes);
+    for (Thing const& thing : things_of(args)) {
+        auto const reply = client.post(path, redaction_body(args, thing, dry_run),
+                                       dry_run ? Keyed::no : Keyed::yes);
         if (!reply) return std::unexpected(reply.error());
         show_removed(context, args, reply->body);
     }
@@ -95,6 +117,10 @@ Outcome<bool> confirm_removal(Context const& context, Client& client, std::strin
 }  // namespace
 
 Outcome<int> execute(Context const& context, RedactArgs const& args) {
+    auto const things = things_of(args);
+    if (things.empty())
+        return failure(status::usage, "redact needs to know what to remove",
+                       "Give ids, or --title, --alias, --labels or --label KEY.");
     auto found = connect_to_session(context, args.session);
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
@@ -104,7 +130,7 @@ Outcome<int> execute(Context const& context, RedactArgs const& args) {
         if (!yes) return std::unexpected(yes.error());
         if (!*yes) return failure(status::failed, "not removed");
     }
-    if (!args.dry_run && args.what.size() > 1) {
+    if (!args.dry_run && things.size() > 1) {
         auto const checked = check_all(client, path, args);
         if (!checked) return std::unexpected(checked.error());
     }

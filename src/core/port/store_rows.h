@@ -291,8 +291,9 @@ struct Append {
     // deleted first.
     bool rows_rebuilt = false;
     Seq rebuilt_after = 0;
-    std::optional<BaseRow> base = {};     // REQUIRES: base->frame precedes the frame of this append
-    std::optional<Rewrite> rewrite = {};  // REQUIRES: no `base`, and a `snapshot` unless `erase`
+    std::optional<BaseRow> base = {};  // REQUIRES: base->frame precedes the frame of this append
+    std::optional<Rewrite> rewrite =
+        {};  // REQUIRES: a `snapshot` unless `erase`; no frame of `base`
     std::optional<SnapshotRow> snapshot;  // replaces an older one
     std::vector<RuleRow> rules = {};      // made by it; they have no uses
     std::vector<RuleUse> rule_uses = {};  // of rules that exist; others are ignored

@@ -1,5 +1,6 @@
 #include "session/fold.h"
 
+#include "session/decide/values.h"
 #include "session/limits.h"
 #include "session/replay.h"
 
@@ -10,6 +11,14 @@
 namespace dormouse::session {
 
 namespace {
+
+// As the events that brought the texts have it after a redaction (wire/redact.cc).
+void remove_texts(Task& task, std::string const& text) {
+    for (std::string* const gone : {&task.description, &task.error, &task.progress})
+        if (!gone->empty()) *gone = text;
+    if (!task.parts.is_null()) task.parts = text_parts(text_json(text));
+    if (!task.result.is_null()) task.result = text_json(text);
+}
 
 struct Fold {
     State& state;
@@ -407,6 +416,14 @@ struct Fold {
     void operator()(Redacted const& e) const {
         state.redacted = state.head;
         if (e.title) state.auto_title = *e.title;
+        if (e.set_title) state.title = *e.set_title;
+        if (e.alias) state.alias = *e.alias;
+        if (e.labels) state.labels = *e.labels;
+        for (TaskNo const no : e.tasks)
+            if (auto const task = state.tasks.find(no); task != state.tasks.end())
+                remove_texts(task->second, e.text);
+        for (InboxItem& item : state.inbox)
+            if (std::ranges::find(e.quarantined, item.seq) != e.quarantined.end()) ++item.rewrites;
         state.artifact_bytes -= std::min(state.artifact_bytes, e.artifact_bytes);
     }
 

@@ -264,7 +264,7 @@ struct CutHistory {
     std::vector<Seq> artifacts = {};
 };
 
-// Removes the content of a message or a call. Planned on a journal whose history began at `base`
+// Removes content (Redacted). Planned on a journal whose history began at `base`
 // and whose newest redaction was `redacted`; no later frame holds what is removed.
 struct Redact {
     // A stored frame with placeholders in place of the content.
@@ -273,15 +273,31 @@ struct Redact {
         std::uint32_t count = 0;
         std::string bytes;
     };
+    // A quarantined mail without its text, whose row is written again.
+    struct Quarantined {
+        Seq seq = 0;
+        std::uint32_t rewrites = 0;  // InboxItem::rewrites before
+        Time at{};
+        Mail mail;
+    };
     Seq base = 0;
     Seq redacted = 0;
     Redacted what;
+    // What the session had when it was planned, if `what` changes it.
+    std::string title = {}, alias = {};
+    Json labels = {};
     // Not used by decide(): the frames, the events whose artifacts go, the deliveries that go, and
     // the calls of which no chat message is remembered any more.
     std::shared_ptr<std::vector<Rewritten> const> frames = {};
     std::vector<Seq> artifacts = {};
     std::vector<OutboxKey> posts = {};
     std::vector<CallNo> calls = {};
+    std::vector<Quarantined> quarantined = {};
+    // The frame with which a cut journal begins, if it changes, with the artifacts up to `base`
+    // that stay and the newest call that was cut off.
+    std::optional<Rewritten> begin = {};
+    std::vector<Seq> begin_artifacts = {};
+    CallNo begin_call = 0;
 };
 
 // Mail from this session to other sessions.

@@ -515,17 +515,26 @@ struct HistoryCut {
     Actor by;
 };
 
-// The content of a message or of a call was removed: the records before this event that held it
-// have a placeholder. What is not in the journal any more is counted here, for the same answer
-// later.
+// The content of a message, a call, a turn or what was set of the session was removed: the records
+// before this event that held it have a placeholder. What is not in the journal any more is counted
+// here, for the same answer later.
 struct Redacted {
-    Seq message = 0;  // seq of the event that added the message; 0: a call
+    Seq message = 0;  // seq of the event that added the message; 0: something else
     CallNo call = 0;
+    TurnNo turn = 0;        // a turn with everything in it
+    std::string what = {};  // "title", "alias", "labels" or "label <key>" of the session
     std::string reason;
     // The session's automatic title from now on, if it came from the message.
     std::optional<std::string> title = {};
-    std::uint32_t events = 0;  // records that were changed
-    std::uint64_t bytes = 0;   // of the content in them
+    // What the session has from now on instead of what was set.
+    std::optional<std::string> set_title = {};
+    std::optional<std::string> alias = {};
+    std::optional<Json> labels = {};
+    std::vector<TaskNo> tasks = {};     // tasks of the session, whose texts are `text` from now on
+    std::vector<Seq> quarantined = {};  // mail_received events of quarantined mails
+    std::string text = {};              // the placeholder, if there are `tasks`
+    std::uint32_t events = 0;           // records that were changed
+    std::uint64_t bytes = 0;            // of the content in them
     std::uint32_t artifacts = 0;
     std::uint64_t artifact_bytes = 0;
     std::uint32_t deliveries = 0;  // webhooks and notifications

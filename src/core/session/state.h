@@ -195,6 +195,7 @@ struct InboxItem {
     TraceHeaders trace = {};  // Mail::trace
     // The value of OpenTurn::newest_item that this mail set, and the value before it.
     Seq raised = 0, before = 0;
+    std::uint32_t rewrites = 0;  // redactions of it while it was quarantined
     friend bool operator==(InboxItem const&, InboxItem const&) = default;
 };
 

@@ -93,6 +93,8 @@ struct LineOf {
         if (e.message != 0)
             line.more().member("messageID", numbered_id("msg_", session, e.message));
         if (e.call != 0) line.more().member("callID", call_text(e.call));
+        if (e.turn != 0) line.more().member("turnID", numbered_id("trn_", session, e.turn));
+        if (!e.what.empty()) line.more().member("what", e.what);
         line.more().member("reason", e.reason).member("events", e.events);
         line.more().member("artifacts", e.artifacts).member("deliveries", e.deliveries);
         return line.take();

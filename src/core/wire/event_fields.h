@@ -32,6 +32,26 @@ template <char... Prefix> struct NumberForm {
 using MessageForm = NumberForm<'m', 's', 'g'>;
 using TaskForm = NumberForm<'t', 's', 'k'>;
 using MailForm = NumberForm<'m', 'a', 'i', 'l'>;
+using TurnForm = NumberForm<'t', 'r', 'n'>;
+
+// An array of such ids; unreadable ones are dropped.
+template <class Id, class Number> struct IdsForm {
+    static void write(json::Writer& out, std::vector<Number> const& all,
+                      FieldContext const& context) {
+        out.begin_array();
+        for (Number const number : all) Id::write(out, number, context);
+        out.end_array();
+    }
+    [[nodiscard]] static std::optional<std::vector<Number>> read(json::View view,
+                                                                 FieldContext const& context) {
+        std::vector<Number> all;
+        view.elements([&](json::View element) {
+            if (auto const number = Id::read(element, context))
+                all.push_back(static_cast<Number>(*number));
+        });
+        return all;
+    }
+};
 
 // callID, pendingID, and the generation, which the first pause of a call omits.
 void write_pause_id(json::Writer& out, PendingId const& pending);
@@ -314,10 +334,15 @@ inline constexpr auto rows<HistoryCut> = std::tuple(
 template <>
 inline constexpr auto rows<Redacted> = std::tuple(
     maybe<MessageForm>("messageID", &Redacted::message), maybe<CallForm>("callID", &Redacted::call),
+    maybe<TurnForm>("turnID", &Redacted::turn), maybe("what", &Redacted::what),
     field("reason", &Redacted::reason), maybe("title", &Redacted::title),
-    field("events", &Redacted::events), field("bytes", &Redacted::bytes),
-    field("artifacts", &Redacted::artifacts), field("artifactBytes", &Redacted::artifact_bytes),
-    field("deliveries", &Redacted::deliveries), field("by", &Redacted::by));
+    maybe("setTitle", &Redacted::set_title), maybe("alias", &Redacted::alias),
+    maybe("labels", &Redacted::labels), maybe<IdsForm<TaskForm, TaskNo>>("tasks", &Redacted::tasks),
+    maybe<IdsForm<MailForm, Seq>>("quarantined", &Redacted::quarantined),
+    maybe("text", &Redacted::text), field("events", &Redacted::events),
+    field("bytes", &Redacted::bytes), field("artifacts", &Redacted::artifacts),
+    field("artifactBytes", &Redacted::artifact_bytes), field("deliveries", &Redacted::deliveries),
+    field("by", &Redacted::by));
 
 // Absent: the mail begins its conversation.
 struct SentConversationRow {

@@ -61,6 +61,9 @@ template <Described S> struct Schema<Form<S>> {
 template <class T> struct Schema<Form<std::vector<T>>> {
     static std::string text() { return list_of(Schema<Form<T>>::text()); }
 };
+template <class Id, class Number> struct Schema<IdsForm<Id, Number>> {
+    static std::string text() { return list_of(std::string(text_type)); }
+};
 template <class T> struct Schema<OneOfForm<T>> : Schema<Form<std::vector<T>>> {};
 
 // The properties of one object. A row that is not a field lists its members here.

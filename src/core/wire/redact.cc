@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 #include "base/sha256.h"
 #include "json/json.h"
@@ -23,6 +24,27 @@ public:
     }
     void text(std::optional<std::string>& value) const {
         if (value) value = text_;
+    }
+    // Whether there was a text.
+    [[nodiscard]] bool removed(std::string& value) const {
+        return !value.empty() && (text(value), true);
+    }
+    // All labels, or one.
+    [[nodiscard]] bool labels(Json& value, std::string const& key) const {
+        json::View const all(value);
+        if (value.is_null() || all.size() == 0) return false;
+        if (key.empty()) return object(value), true;
+        if (!all[key].exists()) return false;
+        json::Writer out;
+        out.begin_object();
+        all.members([&](std::string_view name, json::View label) {
+            if (name == key)
+                out.member(name, text_);
+            else
+                out.member_raw(name, label.raw());
+        });
+        value = out.end_object().json();
+        return true;
     }
     // A value of any kind.
     void value(Json& value) const {
@@ -53,6 +75,44 @@ public:
         if (spec.at_once) terms(*spec.at_once);
         for (PauseTerms& more : spec.then) terms(more);
         spec.shown.reset();
+    }
+    // A call in such a message.
+    void call(json::Writer& out, json::View from) const {
+        out.begin_object();
+        from.members([&](std::string_view key, json::View value) {
+            if (key != "state") return void(out.member_raw(key, value.raw()));
+            out.key("state").begin_object();
+            value.members([&](std::string_view name, json::View one) { state(out, name, one); });
+            out.end_object();
+        });
+        out.end_object();
+    }
+    void state(json::Writer& out, std::string_view name, json::View value) const {
+        bool const stays =
+            name == "status" || name == "time" || name == "pendingID" || name == "reason";
+        if (stays || value.raw() == "null") return void(out.member_raw(name, value.raw()));
+        Json input = value.copy();
+        if (name == "input") object(input);
+        if (name == "input") return void(out.member(name, input));
+        if (name == "metadata" || name == "artifactID") return void(out.member_null(name));
+        out.member(name, text_);
+    }
+    // A message as a fork begins with it, without the content of one call.
+    [[nodiscard]] Json message(json::View from, std::string_view part) const {
+        json::Writer out;
+        out.begin_object();
+        from.members([&](std::string_view key, json::View value) {
+            if (key != "parts") return void(out.member_raw(key, value.raw()));
+            out.key("parts").begin_array();
+            value.elements([&](json::View one) {
+                if (one["id"].string_or("") == part)
+                    call(out, one);
+                else
+                    out.raw(one.raw());
+            });
+            out.end_array();
+        });
+        return out.end_object().json();
     }
     // A message as a fork begins with it.
     [[nodiscard]] Json message(json::View from) const {
@@ -108,6 +168,40 @@ struct Remove {
     [[nodiscard]] bool of_task(TaskNo task) const { return target.tasks.contains(task); }
     [[nodiscard]] bool is_message(Seq message) const { return target.messages.contains(message); }
 
+    [[nodiscard]] bool sets(SetPart part) const { return target.set == part; }
+    [[nodiscard]] bool is_alias_of(std::optional<SessionId> const& session) const {
+        return target.alias_of && target.alias_of == session;
+    }
+    // Without an alias a side of a mail is named by its id.
+    [[nodiscard]] bool clear_alias(std::optional<SessionId> const& of, std::string& alias) const {
+        if (!is_alias_of(of) || alias.empty()) return false;
+        alias.clear();
+        return true;
+    }
+    [[nodiscard]] bool remove_reason(std::string& reason) const {
+        return target.reasons.contains(seq) && cover.removed(reason);
+    }
+
+    bool operator()(SessionCreated& e) const {
+        bool const title = sets(SetPart::title) && cover.removed(e.title);
+        bool const alias = sets(SetPart::alias) && cover.removed(e.alias);
+        bool const labels = sets(SetPart::labels) && cover.labels(e.labels, target.label);
+        return title || alias || labels;
+    }
+    bool operator()(SessionChanged& e) const {
+        if (target.at_creation) return false;
+        bool const title = sets(SetPart::title) && e.title && cover.removed(*e.title);
+        bool const alias = sets(SetPart::alias) && e.alias && cover.removed(*e.alias);
+        bool const labels =
+            sets(SetPart::labels) && e.labels && cover.labels(*e.labels, target.label);
+        return title || alias || labels;
+    }
+    bool operator()(InputDropped& e) const {
+        if (is_message(e.input)) return cover.removed(e.reason);
+        return remove_reason(e.reason);
+    }
+    bool operator()(TurnEnded& e) const { return remove_reason(e.reason); }
+    bool operator()(MailBounced& e) const { return clear_alias(e.to.session, e.to.alias); }
     bool operator()(InputReceived& e) const {
         if (!is_message(seq) && !(e.answers && of(*e.answers))) return false;
         cover.parts(e.parts);
@@ -145,7 +239,7 @@ struct Remove {
     }
     bool operator()(Submitted& e) const {
         PendingId const& pending = e.receipt.pending;
-        if (!of(pending) && target.answer != pending) return false;
+        if (!of(pending) && !target.answers.contains(pending)) return false;
         cover.submission(*e.what);
         return true;
     }
@@ -154,7 +248,10 @@ struct Remove {
     bool operator()(Progressed& e) const {
         return of(e.pending) && (cover.object(e.payload), true);
     }
-    bool operator()(Cancelled& e) const { return of(e.call) && (cover.text(e.reason), true); }
+    bool operator()(Cancelled& e) const {
+        if (of(e.call)) return cover.text(e.reason), true;
+        return remove_reason(e.reason);
+    }
     bool operator()(Note& e) const { return of(e.call) && (cover.text(e.text), true); }
     bool operator()(AgentAsked& e) const {
         if (!of(e.pending)) return false;
@@ -168,9 +265,19 @@ struct Remove {
         e.digest = no_digest;
         return true;
     }
-    bool operator()(MailSent& e) const { return is_message(seq) && (cover.text(e.text), true); }
+    bool operator()(MailSent& e) const {
+        bool changed = is_message(seq);
+        if (changed) cover.text(e.text);
+        for (MailTarget& to : e.to) changed = clear_alias(to.session, to.alias) || changed;
+        return changed;
+    }
     bool operator()(MailReceived& e) const {
-        return is_message(seq) && (cover.text(e.mail->text), true);
+        bool changed = is_message(seq);
+        if (changed) cover.text(e.mail->text);
+        changed = clear_alias(e.mail->from, e.mail->from_alias) || changed;
+        if (!sets(SetPart::alias) || e.mail->to_alias.empty()) return changed;
+        e.mail->to_alias.clear();
+        return true;
     }
     bool operator()(RunReported& e) const { return is_message(seq) && (cover.text(e.text), true); }
     bool operator()(TaskStarted& e) const {
@@ -198,7 +305,8 @@ struct Remove {
         out.begin_array();
         json::View(e.messages).elements([&](json::View message) {
             bool const its = message["id"].string_or("") == target.copied;
-            if (its) out.value(cover.message(message));
+            if (its && target.part.empty()) out.value(cover.message(message));
+            if (its && !target.part.empty()) out.value(cover.message(message, target.part));
             if (!its) out.raw(message.raw());
         });
         e.messages = out.end_array().json();
@@ -209,6 +317,23 @@ struct Remove {
 
 }  // namespace
 
+void redact_state(State& state, RedactionTarget const& target) {
+    Cover const cover(target.placeholder);
+    if (target.set == SetPart::title) cover.text(state.title);
+    if (target.set == SetPart::title && !target.at_creation) cover.text(state.auto_title);
+    if (target.set == SetPart::alias) cover.text(state.alias);
+    if (target.set == SetPart::labels) std::ignore = cover.labels(state.labels, target.label);
+    for (TaskNo const no : target.tasks) {
+        auto const found = state.tasks.find(no);
+        if (found == state.tasks.end()) continue;
+        Task& task = found->second;
+        for (std::string* const gone : {&task.description, &task.error, &task.progress})
+            cover.text(*gone);
+        cover.parts(task.parts);
+        cover.value(task.result);
+    }
+}
+
 json::View copied_message(Json const& messages, std::string_view id) {
     json::View found{std::string_view()};
     if (id.empty() || !messages.text().contains(id)) return found;
@@ -216,6 +341,28 @@ json::View copied_message(Json const& messages, std::string_view id) {
         if (message["id"].string_or("") == id) found = message;
     });
     return found;
+}
+
+json::View copied_content(Json const& messages, RedactionTarget const& target) {
+    json::View found = copied_message(messages, target.copied);
+    if (!found.exists() || target.part.empty()) return found;
+    json::View part{std::string_view()};
+    found["parts"].elements([&](json::View one) {
+        if (one["id"].string_or("") == target.part) part = one;
+    });
+    return part;
+}
+
+std::pair<std::string, std::string> message_of_part(Json const& messages, std::string_view part) {
+    std::pair<std::string, std::string> out;
+    if (part.empty() || !messages.text().contains(part)) return out;
+    json::View(messages).elements([&](json::View message) {
+        message["parts"].elements([&](json::View one) {
+            if (one["id"].string_or("") != part || one["type"].string_or("") != "tool") return;
+            out = {message["id"].string_or(""), one["callID"].string_or("")};
+        });
+    });
+    return out;
 }
 
 std::string redaction_placeholder(Actor const& by, Time at) {

@@ -4,24 +4,34 @@
 // gives the same state.
 
 #include "json/json.h"
-#include "session/event.h"
+#include "session/state.h"
 
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dormouse::wire {
+
+// What was set of the session itself.
+enum class SetPart : std::uint8_t { none, title, alias, labels };
 
 // What is removed, and the text that takes its place.
 struct RedactionTarget {
     // Events that added the messages, are parts of them, or have sent them as mail.
     std::set<Seq> messages = {};
-    std::set<CallNo> calls = {};           // all that is known of them
-    std::set<TaskNo> tasks = {};           // the same
-    std::optional<PendingId> answer = {};  // the outcome that the message is
-    std::string copied = {};               // id of a message that a fork or an import brought
-    std::set<Seq> artifacts = {};          // of these events
+    std::set<CallNo> calls = {};       // all that is known of them
+    std::set<TaskNo> tasks = {};       // the same
+    std::set<PendingId> answers = {};  // the outcomes that the messages are
+    std::string copied = {};           // id of a message that a fork or an import brought
+    std::string part = {};             // only this tool part of the copied message
+    std::set<Seq> artifacts = {};      // of these events
+    std::set<Seq> reasons = {};        // of cancellations, in these events
+    SetPart set = SetPart::none;
+    std::string label = {};                  // with SetPart::labels, only the value of this one
+    bool at_creation = false;                // of `set` only what the session was created with
+    std::optional<SessionId> alias_of = {};  // the alias of this session in mail
     std::string placeholder = {};
 };
 
@@ -32,9 +42,20 @@ struct RedactionTarget {
 [[nodiscard]] std::optional<session::Event> redacted(session::Event const& event,
                                                      RedactionTarget const& target);
 
+// Removes what a state has of the target: what was set, and texts of tasks.
+void redact_state(session::State& state, RedactionTarget const& target);
+
 // The message with this id among those that a fork or an import brought; a view that does not
 // exist: none has it.
 [[nodiscard]] json::View copied_message(Json const& messages, std::string_view id);
+
+// The same, or the part of it that the target names.
+[[nodiscard]] json::View copied_content(Json const& messages, RedactionTarget const& target);
+
+// The ids of the message that has this part, and of the call that the part is; empty: none has it,
+// or it is no call.
+[[nodiscard]] std::pair<std::string, std::string> message_of_part(Json const& messages,
+                                                                  std::string_view part);
 
 // The digest of an artifact whose bytes were removed: no bytes have it.
 inline constexpr Sha256 no_digest{};

@@ -292,7 +292,8 @@ inline constexpr auto rows<InboxItem> =
                maybe("expires", &InboxItem::expires), maybe("raised", &InboxItem::raised),
                only([](InboxItem const& item) { return item.raised != 0; },
                     field("before", &InboxItem::before)),
-               Inline(&InboxItem::thread), Inline(&InboxItem::trace));
+               maybe("rewrites", &InboxItem::rewrites), Inline(&InboxItem::thread),
+               Inline(&InboxItem::trace));
 
 struct StateParentRow {
     static void write(json::Writer& out, State const& from, FieldContext const&) {

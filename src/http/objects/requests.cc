@@ -199,11 +199,19 @@ constexpr Member fork_members[] = {
     between(1, std::numeric_limits<std::int64_t>::max(), integer("seq")), title};
 constexpr Member redaction_members[] = {
     text("messageID", {"The message; also the id of one that a fork or an import brought. Exactly "
-                       "one of the five ids is required."}),
+                       "one of the ids and of `title`, `alias`, `labels` and `label` is "
+                       "required."}),
     text("callID", {"A tool call: its arguments and its outcome."}),
     text("pendingID", {"The same, by the id of one of its pauses."}),
     text("mailID", {"A mail that the session sent or got: in all sessions that have it."}),
     text("taskID", {"A task of the session: its prompts and results, here and in its session."}),
+    text("turnID", {"A turn: its prompts and replies with their calls, and the reason with which "
+                    "it was cancelled."}),
+    text("partID", {"One call in a message that a fork or an import brought."}),
+    flag("title", {"The title, and all former ones."}),
+    flag("alias", {"The alias, and all former ones, also where mail names the session by it."}),
+    flag("labels", {"All labels, also former ones."}),
+    text("label", {"The label with this key: its value, and former ones. The key stays."}),
     at_most(std::int64_t{session::limits::cancel_reason_bytes_max},
             text("reason", {"Why: for the audit. It must not have the content."})),
     flag("forks", {"Forks, and what the session was forked from, lose it, too."}),

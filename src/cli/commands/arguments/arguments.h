@@ -179,7 +179,9 @@ struct DeleteArgs {
 };
 struct RedactArgs {
     std::string session;
-    std::vector<std::string> what;  // messages, calls, pending calls, mail, tasks
+    std::vector<std::string> what;    // messages, calls, pending calls, mail, tasks, turns, parts
+    std::vector<std::string> labels;  // keys
+    bool title = false, alias = false, all_labels = false;
     std::string reason;
     bool forks = false;
     bool dry_run = false;

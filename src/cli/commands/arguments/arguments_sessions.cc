@@ -435,16 +435,22 @@ void Grammar::add_life() {
 
     auto const redact = std::make_shared<RedactArgs>();
     auto* const r =
-        add("redact", "Remove the content of messages, calls, mail or tasks, for good",
-            "dormouse redact ses_AAAAAAE msg_… --reason 'a password' --dry-run", redact);
+        add("redact", "Remove messages, calls, mail, tasks, turns, titles, aliases or labels",
+            "dormouse redact ses_AAAAAAE msg_… --reason 'a password' --dry-run\n"
+            "  dormouse redact ses_AAAAAAE --title --label customer",
+            redact);
     r->add_option("session", redact->session, "Session; a unique beginning is enough")
         ->type_name("SESSION")
         ->required();
     r->add_option("what", redact->what,
-                  "Message (msg_…), call (call_7), pending call (pnd_…), mail (mail_…) or task "
-                  "(tsk_…); several of them")
-        ->type_name("ID")
-        ->required();
+                  "Message (msg_…), call (call_7, pnd_…, in a fork prt_…), mail (mail_…), task "
+                  "(tsk_…) or turn (trn_…) with the reason of its cancellation; several of them")
+        ->type_name("ID");
+    r->add_flag("--title", redact->title, "The title, and all former ones");
+    r->add_flag("--alias", redact->alias, "The alias, and all former ones, also in mail");
+    r->add_flag("--labels", redact->all_labels, "All labels, also former ones");
+    r->add_option("--label", redact->labels, "The label with this key; several of them")
+        ->type_name("KEY");
     r->add_option("--reason", redact->reason, "Why: for the audit, without the content")
         ->type_name("TEXT");
     r->add_flag("--forks", redact->forks, "Also in forks, and in what was forked");

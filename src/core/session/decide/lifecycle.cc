@@ -158,10 +158,32 @@ Result<Answer> handle(Decider& d, CutHistory const& c) {
     return done(d);
 }
 
+namespace {
+
+// Whether what a redaction changes in the state is still as it was planned.
+bool still_there(State const& state, Redact const& c) {
+    Redacted const& what = c.what;
+    bool const set = (!what.set_title || state.title == c.title) &&
+                     (!what.alias || state.alias == c.alias) &&
+                     (!what.labels || state.labels == c.labels);
+    auto const ended = [&](TaskNo no) {
+        auto const task = state.tasks.find(no);
+        return task == state.tasks.end() || !task->second.active();
+    };
+    auto const quarantined = [&](Seq seq) {
+        auto const item = std::ranges::find(state.inbox, seq, &InboxItem::seq);
+        return item != state.inbox.end() && item->hold == MailHold::quarantined;
+    };
+    return set && std::ranges::all_of(what.tasks, ended) &&
+           std::ranges::all_of(what.quarantined, quarantined);
+}
+
+}  // namespace
+
 // What was planned on other frames would bring back what has been removed from them.
 Result<Answer> handle(Decider& d, Redact const& c) {
     bool const meets = c.base == d.state.base.through && c.redacted == d.state.redacted;
-    if (!meets) return changed_since();
+    if (!meets || !still_there(d.state, c)) return changed_since();
     Redacted what = c.what;
     what.by = d.command.by;
     d.emit(std::move(what));

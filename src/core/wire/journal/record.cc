@@ -161,6 +161,16 @@ std::string pack_base(State const& state, Time at, Seq first,
     return out + "]";
 }
 
+std::string repack_base(std::string_view frame, State const& state, Seq first,
+                        std::vector<RecordPtr> const& records) {
+    Parts begin;
+    json::View(frame).elements([&](json::View item) {
+        if (begin.empty()) begin = parts_of(item);
+    });
+    CHECK(is_base(begin));
+    return pack_base(state, from_ms(begin[1].integer_or(0)), first, records);
+}
+
 Result<std::optional<State>> base_state(SessionId const& session, std::string_view frame) {
     if (!frame.starts_with("[[\"base_state\"") || !json::is_json(frame)) return std::nullopt;
     Parts first;

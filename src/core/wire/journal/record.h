@@ -44,6 +44,9 @@ using RecordPtr = std::shared_ptr<Record const>;
 // first <= state.head; `records` of both kinds, in order.
 [[nodiscard]] std::string pack_base(session::State const& state, Time at, Seq first,
                                     std::vector<RecordPtr> const& records);
+// The same with another content, at the time of the `frame` that it replaces.
+[[nodiscard]] std::string repack_base(std::string_view frame, session::State const& state,
+                                      Seq first, std::vector<RecordPtr> const& records);
 // nullopt: the frame is no such beginning. newer_format: this release cannot read the state.
 [[nodiscard]] Result<std::optional<session::State>> base_state(SessionId const& session,
                                                                std::string_view frame);

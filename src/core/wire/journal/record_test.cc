@@ -57,6 +57,9 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
     } else if constexpr (N == 13) {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
+    } else if constexpr (N == 18) {
+        auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = body;
+        return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
     } else {
         auto const& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = body;
         return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
@@ -66,7 +69,7 @@ template <std::size_t N, class Body> auto fields(Body const& body) {
 // Number of fields of each event, in the order of EventChoice.
 constexpr auto field_counts = std::to_array<std::size_t>(
     {10, 13, 3, 5, 4, 7, 4, 3,  7,  4, 3,  4, 8, 2, 2, 3, 5, 4, 4, 3, 3, 2, 5, 7, 6, 5, 3, 4, 4,
-     1,  1,  5, 2, 0, 1, 2, 13, 16, 2, 10, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3, 10});
+     1,  1,  5, 2, 0, 1, 2, 13, 16, 2, 10, 5, 2, 3, 5, 5, 4, 5, 5, 6, 5, 3, 1, 2, 6, 6, 3, 18});
 static_assert(field_counts.size() == std::variant_size_v<EventChoice>);
 
 template <std::size_t I = 0> bool same_body(Event::Body const& a, Event::Body const& b) {
@@ -310,7 +313,19 @@ std::vector<Event> one_of_each() {
     add_tasks_and_mail(more);
     add_agent_events(more);
     add(HistoryCut{40, 20, 9, 3, 8, by});
-    add(Redacted{4, 0, "secret", "[removed]", 2, 30, 1, 20, 1, by});
+    Redacted redacted{.message = 4, .turn = 2, .what = "label a", .reason = "secret"};
+    redacted.title = redacted.set_title = redacted.text = "[removed]";
+    redacted.alias = "";
+    redacted.labels = Json::trusted(R"({"a":"[removed]"})");
+    redacted.tasks = {1, 2};
+    redacted.quarantined = {7};
+    redacted.events = 2;
+    redacted.bytes = 30;
+    redacted.artifacts = 1;
+    redacted.artifact_bytes = 20;
+    redacted.deliveries = 1;
+    redacted.by = by;
+    add(redacted);
     return out;
 }
 

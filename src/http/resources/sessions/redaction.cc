@@ -7,7 +7,8 @@
 
 #include <utility>
 
-// POST /api/sessions/{id}/redactions: removes the content of a message or a call everywhere.
+// POST /api/sessions/{id}/redactions: removes content everywhere: of a message, a call, mail,
+// a task or a turn, or what was set of the session.
 namespace dormouse::http {
 
 namespace {
@@ -51,6 +52,36 @@ void take_pending(Body& body, SessionId session, std::string const& text,
     ask.call = id->call;
 }
 
+void take_turn(Body& body, SessionId session, std::string const& text, runner::RedactionAsk& ask) {
+    auto const id = parse_numbered("trn_", text);
+    if (!id || id->session != session || id->number == 0)
+        return body.refuse("turnID", not_of(session));
+    ask.turn = static_cast<TurnNo>(id->number);
+}
+
+void take_part(Body& body, std::string const& text, runner::RedactionAsk& ask) {
+    if (!text.starts_with("prt_")) return body.refuse("partID", "must be an id such as prt_…");
+    ask.item = text;
+}
+
+// What was set of the session; returns how many things are named.
+int take_set(Body& body, runner::RedactionAsk& ask) {
+    using enum wire::SetPart;
+    int named = 0;
+    auto const take = [&](bool is_named, wire::SetPart part) {
+        if (is_named) ask.set = part;
+        named += int{is_named};
+    };
+    take(body.boolean("title").value_or(false), title);
+    take(body.boolean("alias").value_or(false), alias);
+    take(body.boolean("labels").value_or(false), labels);
+    auto const label = body.string("label");
+    take(label.has_value(), labels);
+    ask.label = label.value_or("");
+    if (label && label->empty()) body.refuse("label", "must not be empty");
+    return named;
+}
+
 runner::RedactionAsk read_ask(Body& body, SessionId session) {
     runner::RedactionAsk ask;
     auto const message = body.string("messageID");
@@ -61,17 +92,22 @@ runner::RedactionAsk read_ask(Body& body, SessionId session) {
     ask.reason = body.string_or_empty("reason");
     ask.dry_run = body.boolean("dryRun").value_or(false);
     ask.forks = body.boolean("forks").value_or(false);
-    int named = 0;
-    for (auto const* const id : {&message, &call, &pending, &mail, &task})
+    auto const turn = body.string("turnID");
+    auto const part = body.string("partID");
+    int named = take_set(body, ask);
+    for (auto const* const id : {&message, &call, &pending, &mail, &task, &turn, &part})
         named += int{id->has_value()};
     if (named != 1)
         body.refuse("messageID",
-                    "or callID, pendingID, mailID or taskID is required, and only one of them");
+                    "or callID, pendingID, mailID, taskID, turnID, partID, title, "
+                    "alias, labels or label is required, and only one of them");
     if (message) take_message(body, session, *message, ask);
     if (call) take_call(body, *call, ask);
     if (pending) take_pending(body, session, *pending, ask);
     if (mail) take_mail(body, *mail, ask);
     if (task) take_task(body, session, *task, ask);
+    if (turn) take_turn(body, session, *turn, ask);
+    if (part) take_part(body, *part, ask);
     return ask;
 }
 

@@ -17,7 +17,7 @@ inline constexpr auto rows<runner::RedactionCopy> = object(
     field("sessionID", &runner::RedactionCopy::session),
     field("why", &runner::RedactionCopy::why,
           "mail: the other side of it; task: the other side of a task; fork: the beginning of a "
-          "fork, or what was forked."),
+          "fork, or what was forked; alias: its mail names the session by its alias."),
     field(
         "item", [](runner::RedactionCopy const& copy) { return copy.item; }, "Its id there."),
     field(
@@ -41,6 +41,13 @@ struct RedactionAnswer {
         if (what().call == 0) return std::nullopt;
         return wire::call_text(what().call);
     }
+    [[nodiscard]] std::optional<TurnText> turn() const {
+        if (what().turn == 0) return std::nullopt;
+        return TurnText{report.session, what().turn};
+    }
+    [[nodiscard]] std::optional<std::string> set() const {
+        return what().what.empty() ? std::nullopt : std::optional(what().what);
+    }
     [[nodiscard]] std::optional<Seq> seq() const {
         return report.seq == 0 ? std::nullopt : std::optional(report.seq);
     }
@@ -55,7 +62,10 @@ inline constexpr auto rows<RedactionAnswer> = object(
     field("messageID", &RedactionAnswer::message,
           "The message; of mail, a task and what a fork or an import brought, the event that sent, "
           "started or brought it."),
-    field("callID", &RedactionAnswer::call), field("dryRun", &RedactionAnswer::dry_run),
+    field("callID", &RedactionAnswer::call), field("turnID", &RedactionAnswer::turn),
+    field("what", &RedactionAnswer::set,
+          "What was set of the session: \"title\", \"alias\", \"labels\" or \"label <key>\"."),
+    field("dryRun", &RedactionAnswer::dry_run),
     field("seq", &RedactionAnswer::seq, "The event that records it; null: nothing was removed."),
     field("at", &RedactionAnswer::at),
     field("by", [](RedactionAnswer const& all) { return all.what().by; }),

@@ -307,6 +307,7 @@ void Lane::write_down(Request const& request, Attachments const& attachments,
         draft.append.posts.push_back(outbox_row(*state_, post, request.incoming.at));
     if (decision.took) take_up(*decision.took, request.incoming.command, decision, draft.append);
     add_attachments(attachments, decision.events, draft.append);
+    add_rewritten(attachments, *state_, decision.events, draft.append);
     add_quarantined(quarantined, *state_, decision.events, draft.append);
     add_rules(decision, draft.append);
     std::size_t const before = draft.records.size();

@@ -2,6 +2,7 @@
 
 #include "base/enum_words.h"
 #include "runner/lane/redact_copies.h"
+#include "wire/names.h"
 
 #include <algorithm>
 #include <memory>
@@ -26,11 +27,25 @@ Error too_many_sessions() {
                                  " sessions have it: delete those that you do not need."};
 }
 
-RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root) {
+// What was set of a session that a fork began with: "title", "labels" or "label <key>".
+void set_of(RedactionAsk& ask, std::string const& item) {
+    ask.set = item == "title" ? wire::SetPart::title : wire::SetPart::labels;
+    if (item.starts_with("label ")) ask.label = item.substr(6);
+}
+
+RedactionAsk ask_for(RedactionCopy const& copy, RedactionAsk const& root, bool ancestor) {
     RedactionAsk out{.reason = root.reason};
     auto const message = parse_numbered("msg_", copy.item);
-    if (message && message->session == copy.session) {
+    auto const call = wire::parse_call(copy.item);
+    if (copy.why == CopyKind::alias) {
+        out.alias_of = SessionId::parse(copy.item);
+    } else if (copy.why == CopyKind::fork && root.set != wire::SetPart::none) {
+        set_of(out, copy.item);
+        out.at_creation = !ancestor;
+    } else if (message && message->session == copy.session) {
         out.message = message->number;
+    } else if (call) {
+        out.call = *call;
     } else {
         out.item = copy.item;
     }
@@ -70,16 +85,20 @@ struct Redactor::Job {
         return projects.empty() || std::ranges::find(projects, project) != projects.end();
     }
     void add(RedactionCopy const& copy) {
-        if (!has(copy)) parts.push_back({copy.session, copy, ask_for(copy, ask)});
+        bool const ancestor = copies && copies->ancestors.contains(copy.session);
+        if (!has(copy)) parts.push_back({copy.session, copy, ask_for(copy, ask, ancestor)});
     }
     // What forks hold of all parts. Ids that imports gave are those of the first session only.
     [[nodiscard]] CopySearch search_of_forks() const {
-        CopySearch out{session(), parts.front().plan->in_forks, {}, asker.rights.projects};
+        CopySearch out{.root = session(), .names = parts.front().plan->in_forks};
+        out.projects = asker.rights.projects;
+        bool const inherited = ask.set == wire::SetPart::title || ask.set == wire::SetPart::labels;
+        if (inherited) out.set = parts.front().plan->report.what.what;
         for (Part const& part : parts) {
             if (!part.copy || !part.plan) continue;
             out.known.insert(part.session);
-            for (std::string const& id : part.plan->in_forks)
-                if (parse_numbered("msg_", id)) out.ids.push_back(id);
+            for (ForkName const& name : part.plan->in_forks)
+                if (parse_numbered("msg_", name.message)) out.names.push_back(name);
         }
         return out;
     }
@@ -153,7 +172,8 @@ void Redactor::planned(JobPtr const& job, std::size_t i, Result<RedactionPlan> p
 // Finds forks, once the sessions are known that certainly have it.
 void Redactor::search(JobPtr const& job) {
     if (!job->copies) job->copies = job->search_of_forks();
-    if (job->copies->ids.empty() || job->copies->done) {
+    bool const none = job->copies->names.empty() && job->copies->set.empty();
+    if (none || job->copies->done) {
         if (job->ask.dry_run) return job->finish();
         if (auto error = job->forks_left_behind()) return job->fail(*std::move(error));
         return apply(job, job->parts.size());

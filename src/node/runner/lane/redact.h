@@ -4,6 +4,7 @@
 
 #include "base/scope.h"
 #include "runner/runner.h"
+#include "wire/redact.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +15,18 @@
 
 namespace dormouse::runner {
 
-// What is to be removed. One of `message`, `call` and `item` is set.
+// What is to be removed. One of `message`, `call`, `turn`, `item`, `set` and `alias_of` is set.
 struct RedactionAsk {
     Seq message = 0;  // the event that added the message
     CallNo call = 0;
-    // "mail_…", "tsk_…", or the id of a message that a fork or an import brought.
+    TurnNo turn = 0;  // all its messages and calls, and the reason with which it was cancelled
+    // "mail_…", "tsk_…", or the id of a message ("msg_…") or of a call in it ("prt_…") that a fork
+    // or an import brought.
     std::string item = {};
+    wire::SetPart set = wire::SetPart::none;
+    std::string label = {};                  // with SetPart::labels: only this one
+    bool at_creation = false;                // with `set`: only what a fork began with
+    std::optional<SessionId> alias_of = {};  // the alias of another session in mail
     std::string reason = {};
     bool dry_run = false;
     bool forks = false;  // the copies in forks, and in what the session was forked from, go, too
@@ -28,7 +35,8 @@ struct RedactionAsk {
 enum class CopyKind : std::uint8_t {
     mail,  // the other side of it
     task,  // the other side of a task
-    fork   // the beginning of a fork, or what was forked
+    fork,  // the beginning of a fork, or what was forked
+    alias  // mail that names the session by its alias
 };
 
 // Another session that holds it.
@@ -49,13 +57,21 @@ struct RedactionReport {
     std::vector<RedactionCopy> copies = {};
 };
 
+// A message in forks, or only the call of it with this callID, and with this id of its part if one
+// is known.
+struct ForkName {
+    std::string message;
+    std::string call = {};
+    std::string part = {};
+};
+
 struct RedactionPlan {
     RedactionReport report;
     std::optional<session::Redact> command = {};  // nullopt: it was done before
     std::string project = {};
     // Sessions from which it is removed, too, because it is the same mail or the text of a task.
     std::vector<RedactionCopy> elsewhere = {};
-    std::vector<std::string> in_forks = {};  // ids under which forks hold it
+    std::vector<ForkName> in_forks = {};  // names under which forks hold it
 };
 
 // Plans a redaction in one session. `by` and `now` are named in the text that takes the content's

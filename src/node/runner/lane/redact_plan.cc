@@ -46,24 +46,39 @@ Result<void> each_frame(port::JournalStore& store, SessionId session, Seq head, 
     return {};
 }
 
-// The automatic title, as the fold gives it before and after the redaction.
-struct Titles {
-    std::string before = {}, after = {};
+// What lists show of the session, as the fold gives it before and after the redaction.
+struct Shown {
+    struct Side {
+        std::string auto_title, title;
+        Json labels;
 
-    [[nodiscard]] bool changed() const { return before != after; }
-    void begin(State const& base) { before = after = base.auto_title; }
-    void take(Event const& was, Event const& now) {
-        add(was, before);
-        add(now, after);
-    }
+        void begin(State const& base) {
+            auto_title = base.auto_title;
+            title = base.title;
+            labels = base.labels;
+        }
+        void take(Event const& event) {
+            if (auto const* e = std::get_if<SessionCreated>(&event.body)) {
+                title = e->title;
+                labels = e->labels;
+            } else if (auto const* changed = std::get_if<SessionChanged>(&event.body)) {
+                title = changed->title.value_or(title);
+                labels = changed->labels.value_or(labels);
+            } else if (auto const* gone = std::get_if<Redacted>(&event.body)) {
+                auto_title = gone->title.value_or(auto_title);
+                title = gone->set_title.value_or(title);
+                labels = gone->labels.value_or(labels);
+            }
+            if (auto_title.empty()) auto_title = automatic(event);
+        }
+    };
+    Side before = {}, after = {};
 
-private:
-    static void add(Event const& event, std::string& title) {
-        if (auto const* e = std::get_if<Redacted>(&event.body); e && e->title) title = *e->title;
-        if (!title.empty()) return;
-        if (auto const* e = std::get_if<Forked>(&event.body)) title = title_in(e->messages);
+    static std::string automatic(Event const& event) {
+        if (auto const* e = std::get_if<Forked>(&event.body)) return title_in(e->messages);
         auto const* const e = std::get_if<InputReceived>(&event.body);
-        if (e && e->source == InputSource::prompt && !e->answers) title = title_in(e->parts);
+        bool const prompt = e && e->source == InputSource::prompt && !e->answers;
+        return prompt ? title_in(e->parts) : "";
     }
 };
 
@@ -76,16 +91,12 @@ public:
     }
 
     Result<RedactionPlan> plan() {
-        auto const first = store_.page(state_.id, 1, 1);
-        if (!first) return std::unexpected(first.error());
-        auto const base = read_base(state_.id, *first);
-        if (!base) return std::unexpected(base.error());
-        if (*base) titles_.begin(**base);
         auto done = survey();
         if (!done) return std::unexpected(std::move(done.error()));
         if (survey_.earlier) return done_before();
         done = check();
         if (done) done = rewrite();
+        if (done) done = check_changes();
         if (done) done = find_deliveries();
         if (!done) return std::unexpected(std::move(done.error()));
         return finish();
@@ -118,6 +129,8 @@ private:
     }
 
     [[nodiscard]] std::string name() const {
+        if (std::string what = survey_.what(); !what.empty()) return what;
+        if (ask_.turn != 0) return numbered_id("trn_", state_.id, ask_.turn);
         if (!ask_.item.empty()) return ask_.item;
         return ask_.message != 0 ? numbered_id("msg_", state_.id, ask_.message)
                                  : wire::call_text(ask_.call);
@@ -132,7 +145,8 @@ private:
     Result<void> check() {
         if (!survey_.found()) {
             bool const gone = (ask_.message != 0 && ask_.message <= state_.base.through) ||
-                              (ask_.call != 0 && ask_.call <= state_.base.call);
+                              (ask_.call != 0 && ask_.call <= state_.base.call) ||
+                              (ask_.turn != 0 && ask_.turn <= state_.base.turn);
             if (gone) return fail(Code::history_gone, name() + " was removed by retention.");
             return fail(Code::not_found, name() + " was not found in " + state_.id.text() + ".");
         }
@@ -145,17 +159,33 @@ private:
                         "The turn of " + name() + " is not over: wait for its end, or cancel it.");
         if (survey_.unread && state_.turn)
             return busy("The turn in progress may read the mail: wait for its end, or cancel it.");
-        for (TaskNo const no : survey_.target.tasks) {
-            if (!state_.tasks.contains(no)) continue;
-            std::string const id = task_id(state_.id, no);
-            std::string text = "The session still has the task " + id;
-            text +=
-                ", whose text this is: when it has ended, clear it first (dormouse tasks --clear ";
-            text += id + ").";
-            return fail(Code::wrong_state, std::move(text));
-        }
+        if (auto ended = check_tasks(); !ended) return ended;
         if (auto delivered = check_posts(); !delivered) return delivered;
         return check_rules();
+    }
+
+    // A task that works reads what it was told, and would bring it back.
+    Result<void> check_tasks() {
+        for (TaskNo const no : survey_.target.tasks) {
+            auto const task = state_.tasks.find(no);
+            if (task == state_.tasks.end()) continue;
+            std::string const id = task_id(state_.id, no);
+            if (task->second.active())
+                return fail(Code::session_busy, "The task " + id +
+                                                    " has not ended: wait for its end, or cancel "
+                                                    "it (dormouse tasks --cancel " +
+                                                    id + ").");
+            what_.tasks.push_back(no);
+        }
+        if (!what_.tasks.empty()) what_.text = survey_.target.placeholder;
+        return {};
+    }
+
+    // Something must be there to be removed.
+    Result<void> check_changes() {
+        if (what_.events != 0 || what_.title) return {};
+        return fail(Code::not_found,
+                    state_.id.text() + " has nothing of that kind (" + name() + ").");
     }
 
     // What is on its way to another session would bring it back.
@@ -166,14 +196,6 @@ private:
                 if (!row) return std::unexpected(row.error());
                 if (*row) return busy("It is not yet delivered to another session: try again.");
             }
-        }
-        for (Seq const seq : survey_.received) {
-            auto const row = store_.post({state_.id, seq, quarantined_n});
-            if (!row) return std::unexpected(row.error());
-            if (!*row) continue;
-            return fail(Code::wrong_state, "The mail " + name() +
-                                               " is quarantined: release it first, and wait for "
-                                               "the end of the turn that reads it.");
         }
         return {};
     }
@@ -192,32 +214,108 @@ private:
     }
 
     Result<void> rewrite() {
-        return each_frame(store_, state_.id, state_.head,
-                          [&](port::Frame const& frame, Records const& records) {
-                              return rewrite(frame, records);
-                          });
+        auto done = each_frame(store_, state_.id, state_.head,
+                               [&](port::Frame const& frame, Records const& records) {
+                                   return rewrite(frame, records);
+                               });
+        if (done) set_now();
+        return done;
+    }
+
+    // What the session has from now on.
+    void set_now() {
+        Shown::Side const& now = shown_.after;
+        std::string const& auto_title = shown_.before.auto_title;
+        bool const whole = !ask_.at_creation && ask_.set != wire::SetPart::none;
+        if (auto_title != now.auto_title) what_.title = now.auto_title;
+        // Also if its message stays.
+        bool const named = whole && ask_.set == wire::SetPart::title && !auto_title.empty();
+        if (named) what_.title = survey_.target.placeholder;
+        if (named) titles_.insert(auto_title);
+        if (shown_.before.title != now.title) what_.set_title = now.title;
+        if (!(shown_.before.labels == now.labels)) what_.labels = now.labels;
+        if (whole && ask_.set == wire::SetPart::alias && !state_.alias.empty()) what_.alias = "";
     }
 
     Result<void> rewrite(port::Frame const& frame, Records const& records) {
+        auto base = wire::base_state(state_.id, frame.bytes);
+        if (!base) return std::unexpected(std::move(base.error()));
+        if (*base) return rewrite_base(frame, **base, records);
         Records changed = records;
+        if (!remove(changed)) return {};
+        return keep({frame.first, frame.count, wire::pack(state_.id, changed)});
+    }
+
+    // The frame with which a cut journal begins: a state, and records that were still in use.
+    Result<void> rewrite_base(port::Frame const& frame, State const& base, Records const& records) {
+        State left = base;
+        wire::redact_state(left, survey_.target);
+        for (wire::RecordPtr const& record : records) {
+            auto const event = wire::redacted(record->event, survey_.target);
+            bool const titled =
+                !base.auto_title.empty() && Shown::automatic(record->event) == base.auto_title;
+            if (event && titled) left.auto_title = Shown::automatic(*event);
+        }
+        shown_.before.begin(base);
+        shown_.after.begin(left);
+        for (std::string const& title : {base.title, base.auto_title}) note_title(title, left);
+        Records changed = records;
+        bool const state_changed = !(left == base);
+        if (!remove(changed) && !state_changed) return {};
+        if (state_changed) ++what_.events;
+        begin_ = {frame.first, frame.count,
+                  wire::repack_base(frame.bytes, left, frame.first, changed)};
+        for (wire::RecordPtr const& record : changed) {
+            auto const* const e = std::get_if<ArtifactEmitted>(&record->event.body);
+            bool const stays = e && e->digest != wire::no_digest;
+            if (stays && record->event.seq <= state_.base.through)
+                begin_artifacts_.push_back(record->event.seq);
+        }
+        return {};
+    }
+
+    void note_title(std::string const& title, State const& left) {
+        if (!title.empty() && title != left.title && title != left.auto_title)
+            titles_.insert(title);
+    }
+
+    // Replaces the records that hold content; returns whether there are any.
+    bool remove(Records& records) {
         bool any = false;
-        for (wire::RecordPtr& record : changed) {
+        for (wire::RecordPtr& record : records) {
             auto event = wire::redacted(record->event, survey_.target);
-            titles_.take(record->event, event ? *event : record->event);
+            shown_.before.take(record->event);
+            shown_.after.take(event ? *event : record->event);
             if (!event) continue;
             any = true;
             ++what_.events;
             what_.bytes += record->data.size();
+            note_title(record->event);
+            note_quarantined(*event);
             record = wire::record(state_.id, *std::move(event));
         }
-        if (!any) return {};
-        if (frame.first <= state_.base.through)
-            return fail(Code::wrong_state,
-                        name() +
-                            " stands where retention removed the history before it: delete "
-                            "the session to remove it.");
-        frames_.push_back({frame.first, frame.count, wire::pack(state_.id, changed)});
-        bytes_ += frames_.back().bytes.size();
+        return any;
+    }
+
+    void note_title(Event const& was) {
+        if (survey_.target.set != wire::SetPart::title) return;
+        if (auto const* e = std::get_if<SessionCreated>(&was.body)) titles_.insert(e->title);
+        auto const* const e = std::get_if<SessionChanged>(&was.body);
+        if (e && e->title) titles_.insert(*e->title);
+    }
+
+    // Its row has a copy of it.
+    void note_quarantined(Event const& event) {
+        auto const* const e = std::get_if<MailReceived>(&event.body);
+        auto const item = std::ranges::find(state_.inbox, event.seq, &InboxItem::seq);
+        if (!e || item == state_.inbox.end() || item->hold != MailHold::quarantined) return;
+        quarantined_.push_back({event.seq, item->rewrites, event.at, *e->mail});
+        what_.quarantined.push_back(event.seq);
+    }
+
+    Result<void> keep(Redact::Rewritten frame) {
+        bytes_ += frame.bytes.size();
+        frames_.push_back(std::move(frame));
         if (bytes_ > rewritten_bytes_max)
             return fail(Code::too_large,
                         "The message stands among too many bytes of events: "
@@ -227,8 +325,13 @@ private:
 
     // Webhooks and notifications of the turn, and those that have its title.
     Result<void> find_deliveries() {
-        std::string title = titles_.changed() ? json::quote(titles_.before) : "\"\"";
-        title = title.substr(1, title.size() - 2);
+        if (shown_.before.auto_title != shown_.after.auto_title)
+            titles_.insert(shown_.before.auto_title);
+        std::vector<std::string> titles;
+        for (std::string const& title : titles_) {
+            std::string const quoted = json::quote(title);
+            if (!title.empty()) titles.push_back(quoted.substr(1, quoted.size() - 2));
+        }
         port::OutboxFilter filter{.project = state_.project, .limit = deliveries_page};
         filter.before = port::OutboxKey{state_.id, state_.head + 1, 0};
         for (;;) {
@@ -236,7 +339,8 @@ private:
             if (!rows) return std::unexpected(rows.error());
             for (port::OutboxRow const& row : *rows) {
                 if (row.key.from != state_.id) return {};
-                bool const titled = !title.empty() && row.body.contains(title);
+                bool const titled = std::ranges::any_of(
+                    titles, [&](std::string const& title) { return row.body.contains(title); });
                 if (!titled && !survey_.of_turn.contains(row.key.seq)) continue;
                 posts_.push_back({row.key.from, row.key.seq, row.key.n});
             }
@@ -248,8 +352,9 @@ private:
     RedactionPlan finish() {
         what_.message = survey_.named();
         what_.call = ask_.call;
+        what_.turn = ask_.turn;
+        what_.what = survey_.what();
         what_.reason = survey_.reason();
-        if (titles_.changed()) what_.title = titles_.after;
         what_.artifacts = static_cast<std::uint32_t>(survey_.target.artifacts.size());
         what_.artifact_bytes = survey_.artifact_bytes;
         what_.deliveries = static_cast<std::uint32_t>(posts_.size());
@@ -259,10 +364,21 @@ private:
         command.base = state_.base.through;
         command.redacted = state_.redacted;
         command.what = what_;
+        command.title = state_.title;
+        command.alias = state_.alias;
+        command.labels = state_.labels;
         command.frames = std::make_shared<std::vector<Redact::Rewritten> const>(std::move(frames_));
         command.artifacts.assign(survey_.target.artifacts.begin(), survey_.target.artifacts.end());
         command.posts = std::move(posts_);
         command.calls.assign(survey_.target.calls.begin(), survey_.target.calls.end());
+        for (Redact::Quarantined const& mail : quarantined_) {
+            auto const key = quarantine_key(state_.id, mail.seq, mail.rewrites);
+            command.posts.push_back({key.from, key.seq, key.n});
+        }
+        command.quarantined = std::move(quarantined_);
+        command.begin = std::move(begin_);
+        command.begin_artifacts = std::move(begin_artifacts_);
+        command.begin_call = state_.base.call;
         return out;
     }
 
@@ -271,9 +387,13 @@ private:
     RedactionAsk const& ask_;
     Actor const& by_;
     Survey survey_;
-    Titles titles_;
+    Shown shown_ = {};
+    std::set<std::string> titles_ = {};  // that are removed
     Redacted what_ = {};
     std::vector<Redact::Rewritten> frames_;
+    std::optional<Redact::Rewritten> begin_ = {};
+    std::vector<Seq> begin_artifacts_ = {};
+    std::vector<Redact::Quarantined> quarantined_ = {};
     std::vector<OutboxKey> posts_;
     std::size_t bytes_ = 0;
 };

@@ -2,7 +2,9 @@
 
 #include "json/json.h"
 #include "session/task.h"
+#include "wire/names.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <variant>
@@ -16,6 +18,10 @@ namespace {
 // The tools whose argument `task_id` names a task (agent/task_tools.cc).
 constexpr std::array<std::string_view, 2> tools_of_tasks{"background_output", "background_resume"};
 
+bool has_number(MailReleased const& released, std::uint64_t number) {
+    return std::ranges::find(released.numbers, number) != released.numbers.end();
+}
+
 TaskNo own_task(SessionId const& session, std::string_view text) {
     auto const id = parse_numbered("tsk_", text);
     return id && id->session == session ? static_cast<TaskNo>(id->number) : 0;
@@ -25,13 +31,32 @@ TaskNo own_task(SessionId const& session, std::string_view text) {
 
 Survey::Survey(State const& state, RedactionAsk const& ask) : state_(state), ask_(ask) {
     if (ask.call != 0) target.calls.insert(ask.call);
+    target.set = ask.set;
+    target.label = ask.label;
+    target.at_creation = ask.at_creation;
+    target.alias_of = ask.set == wire::SetPart::alias ? state.id : ask.alias_of;
     if (ask.item.empty()) return;
     mail_ = parse_mail_id(ask.item);
     if (mail_) return;
     prefix_ = ask.item + ": ";
     task_ = own_task(state.id, ask.item);
     run_ = state.parent && ask.item == task_id(state.parent->session, state.parent->task);
-    if (task_ == 0 && !run_) target.copied = ask.item;
+    if (ask.item.starts_with("prt_")) {
+        target.part = ask.item;
+    } else if (task_ == 0 && !run_) {
+        target.copied = ask.item;
+    }
+}
+
+std::string Survey::what() const {
+    if (ask_.alias_of) return "alias of " + ask_.alias_of->text();
+    switch (ask_.set) {
+        case wire::SetPart::none: break;
+        case wire::SetPart::title: return "title";
+        case wire::SetPart::alias: return "alias";
+        case wire::SetPart::labels: return ask_.label.empty() ? "labels" : "label " + ask_.label;
+    }
+    return "";
 }
 
 void Survey::begin_pass() {
@@ -42,6 +67,8 @@ void Survey::begin_pass() {
     got_ = 0;
     reported_ = 0;
     replies_.clear();
+    cancelled_ = {};
+    calls_cancelled_.clear();
 }
 
 void Survey::take(wire::RecordPtr const& record) {
@@ -50,7 +77,10 @@ void Survey::take(wire::RecordPtr const& record) {
     link_task(event);
     link_report(event);
     find_run(event);
-    note_artifacts(*record);
+    find_reason(event);
+    find_set(event);
+    // What came after an earlier redaction needs another one.
+    if (note_artifacts(*record)) earlier.reset();
     note_earlier(record);
     auto const* const e = std::get_if<Submitted>(&event.body);
     if (e && e->what->rule && has_call(e->receipt.pending.call))
@@ -61,29 +91,32 @@ void Survey::take(wire::RecordPtr const& record) {
 void Survey::note_earlier(wire::RecordPtr const& record) {
     auto const* const e = std::get_if<Redacted>(&record->event.body);
     if (!e || !found_ || earlier) return;
-    bool const same = e->message == named_ && e->call == ask_.call;
+    bool const same =
+        e->message == named_ && e->call == ask_.call && e->turn == ask_.turn && e->what == what();
     if (same && e->reason.starts_with(prefix_)) earlier = record;
 }
 
-void Survey::note_artifacts(wire::Record const& record) {
+// Returns whether the record holds content of the target.
+bool Survey::note_artifacts(wire::Record const& record) {
     Event const& event = record.event;
     if (auto const* e = std::get_if<ArtifactEmitted>(&event.body)) {
-        if (e->digest == wire::no_digest) return;  // removed earlier
+        if (e->digest == wire::no_digest) return false;  // removed earlier
         artifacts_.emplace(event.seq, e->bytes);
         if (e->call != 0 && has_call(e->call)) remove_artifact(event.seq);
     }
     if (auto const* e = std::get_if<Forked>(&event.body)) {
         // Its artifacts follow.
-        name_artifacts(wire::copied_message(e->messages, target.copied).raw());
-        return;
+        name_artifacts(wire::copied_content(e->messages, target).raw());
+        return true;
     }
-    if (!wire::redacted(event, target)) return;
+    if (!wire::redacted(event, target)) return false;
     of_turn.insert(event.seq);
     name_artifacts(record.data);
+    return true;
 }
 
 void Survey::found_at(Seq seq, TurnNo turn) {
-    if (!found_) named_ = ask_.call == 0 ? seq : 0;
+    if (!found_) named_ = ask_.call == 0 && ask_.turn == 0 ? seq : 0;
     found_ = true;
     if (turn != 0) turns.insert(turn);
 }
@@ -98,14 +131,87 @@ void Survey::add_call(CallNo call) {
 
 void Survey::find(Event const& event) {
     if (ask_.message != 0 && event.seq == ask_.message) find_message(event);
+    find_turn(event);
     find_call(event);
     find_mail(event);
     find_task(event);
     find_of_agent(event);
-    auto const* const e = std::get_if<Forked>(&event.body);
-    if (!e || !wire::copied_message(e->messages, target.copied).exists()) return;
+    if (auto const* const e = std::get_if<Forked>(&event.body)) find_copy(event.seq, *e);
+}
+
+// What a fork or an import brought.
+void Survey::find_copy(Seq seq, Forked const& begin) {
+    if (!target.part.empty()) {
+        auto const [message, call] = wire::message_of_part(begin.messages, target.part);
+        if (message.empty()) return;
+        target.copied = message;
+        copied_call_ = call;
+    }
+    if (!wire::copied_message(begin.messages, target.copied).exists()) return;
     if (!found_) again_ = true;  // its artifacts follow
-    found_at(event.seq, 0);
+    found_at(seq, 0);
+}
+
+// Everything that belongs to a turn, but not the mail that it read.
+void Survey::find_turn(Event const& event) {
+    if (ask_.turn == 0) return;
+    if (auto const* e = std::get_if<InputReceived>(&event.body)) {
+        if (e->turn == ask_.turn) find_message(event);
+    } else if (event.turn == ask_.turn) {
+        bool const mail = std::holds_alternative<MailReceived>(event.body) ||
+                          std::holds_alternative<MailBounced>(event.body);
+        if (!mail) find_message(event);
+    }
+    auto const* const started = std::get_if<TurnStarted>(&event.body);
+    if (started && started->turn == ask_.turn) found_at(0, started->turn);
+}
+
+// The reason with which the turn was cancelled. The same request has cancelled calls and tasks, and
+// dropped prompts.
+void Survey::find_reason(Event const& event) {
+    if (std::holds_alternative<TurnStarted>(event.body)) calls_cancelled_.clear();
+    if (auto const* e = std::get_if<Cancelled>(&event.body))
+        calls_cancelled_.emplace_back(event.seq, e->reason);
+    if (auto const* e = std::get_if<TurnEnded>(&event.body)) {
+        cancelled_ = {};
+        bool const its =
+            (ask_.turn != 0 && e->turn == ask_.turn) || (run_ && run_turns_.contains(e->turn));
+        if (!its || e->reason.empty()) return;
+        target.reasons.insert(event.seq);
+        for (auto const& [seq, reason] : calls_cancelled_)
+            if (reason == e->reason) target.reasons.insert(seq);
+        cancelled_ = {event.at, e->reason};
+    }
+    if (cancelled_.second.empty() || event.at != cancelled_.first) return;
+    auto const* const dropped = std::get_if<InputDropped>(&event.body);
+    if (dropped && dropped->reason == cancelled_.second) target.reasons.insert(event.seq);
+    auto const* const changed = std::get_if<TaskChanged>(&event.body);
+    if (!changed || changed->reason != cancelled_.second) return;
+    if (target.tasks.insert(changed->task).second) again_ = true;
+}
+
+// What was set of the session, and names in mail.
+void Survey::find_set(Event const& event) {
+    if (target.alias_of) find_alias(event);
+    if (ask_.set == wire::SetPart::none) return;
+    found_ = true;
+}
+
+void Survey::find_alias(Event const& event) {
+    found_ = true;
+    bool const root = ask_.set == wire::SetPart::alias;
+    if (auto const* e = std::get_if<MailSent>(&event.body)) {
+        for (MailTarget const& to : e->to) {
+            if (root) named_in_.insert(to.session);
+            if (root || to.session == target.alias_of)
+                posts[event.seq] = static_cast<std::uint32_t>(e->to.size());
+        }
+    } else if (auto const* got = std::get_if<MailReceived>(&event.body)) {
+        if (root && got->mail->from) named_in_.insert(*got->mail->from);
+        if (root || got->mail->from == target.alias_of) received.emplace(event.seq, got->number);
+    } else if (auto const* lost = std::get_if<MailExpired>(&event.body)) {
+        if (root) posts[event.seq] = static_cast<std::uint32_t>(lost->numbers.size());
+    }
 }
 
 void Survey::find_message(Event const& event) {
@@ -113,8 +219,8 @@ void Survey::find_message(Event const& event) {
     if (auto const* e = std::get_if<InputReceived>(&event.body)) {
         found_at(seq, e->turn);
         target.messages.insert(seq);
-        if (e->answers && !target.answer) again_ = true;  // the message that asked comes before it
-        target.answer = e->answers;
+        // The message that asked comes before it.
+        if (e->answers && target.answers.insert(*e->answers).second) again_ = true;
     } else if (auto const* reply = std::get_if<ModelReplied>(&event.body)) {
         found_at(seq, event.turn);
         target.messages.insert(seq);
@@ -142,11 +248,13 @@ void Survey::find_call(Event const& event) {
         for (std::size_t i = 0; i < reply->calls.size(); ++i) {
             CallNo const no = reply->first_call + static_cast<CallNo>(i);
             // In a fork the answer is the outcome of the call that asked.
-            if (target.answer && target.answer->call == no) makers_.insert(event.seq);
+            bool const asks = std::ranges::any_of(
+                target.answers, [&](PendingId const& id) { return id.call == no; });
+            if (asks) makers_.emplace(event.seq, wire::call_text(no));
             if (!has_call(no)) continue;
             if (no == ask_.call) found_at(0, event.turn);
             turns.insert(event.turn);
-            makers_.insert(event.seq);
+            makers_.emplace(event.seq, wire::call_text(no));
         }
     }
     auto const* const asked = std::get_if<AgentAsked>(&event.body);
@@ -155,6 +263,7 @@ void Survey::find_call(Event const& event) {
     if (!has_call(asked->pending.call)) return;
     if (asked->pending.call == ask_.call) found_at(0, event.turn);
     turns.insert(event.turn);
+    makers_.emplace(asked->message, asked->spec->model_id);
     if (asked->spec->ask != 0 && agent_tools_.insert(asked->spec->model_id).second) again_ = true;
 }
 
@@ -194,9 +303,14 @@ void Survey::find_mail(Event const& event) {
             target.messages.insert(event.seq);
         }
         if (!has(event.seq)) return;
-        unread = true;
-        received.insert(event.seq);
+        // A quarantined one is read after its release.
+        if (got->hold != MailHold::quarantined) unread = true;
+        received.emplace(event.seq, got->number);
         mails_[got->mail->id].insert(got->mail->id.session);
+    }
+    if (auto const* released = std::get_if<MailReleased>(&event.body)) {
+        for (auto const& [seq, number] : received)
+            if (has(seq) && has_number(*released, number)) unread = true;
     }
     auto const* const model = std::get_if<ModelRequested>(&event.body);
     auto const* const agent = std::get_if<AgentPrompted>(&event.body);
@@ -281,6 +395,12 @@ void Survey::link_report(Event const& event) {
 // Inputs and last replies of runs, of which the parent has copies.
 void Survey::find_run(Event const& event) {
     if (!state_.parent) return;
+    // The title is the beginning of the prompt, if nobody gave another one.
+    if ((run_ || of_run_) && target.set == wire::SetPart::none) {
+        target.set = wire::SetPart::title;
+        target.at_creation = true;
+        again_ = true;
+    }
     if (auto const* e = std::get_if<InputReceived>(&event.body); e && e->run != 0) {
         run_turns_.insert(e->turn);
         if (run_) {
@@ -320,18 +440,21 @@ std::vector<RedactionCopy> Survey::elsewhere() const {
     }
     for (auto const& [task, child] : children_)
         out.push_back({child, CopyKind::task, task_id(state_.id, task)});
+    for (SessionId const& session : named_in_)
+        if (session != state_.id) out.push_back({session, CopyKind::alias, state_.id.text()});
     if (of_run_)
         out.push_back({state_.parent->session, CopyKind::task,
                        task_id(state_.parent->session, state_.parent->task)});
     return out;
 }
 
-std::vector<std::string> Survey::in_forks() const {
-    std::vector<std::string> out;
-    if (!target.copied.empty()) out.push_back(target.copied);
-    std::set<Seq> all = target.messages;
-    all.insert(makers_.begin(), makers_.end());
-    for (Seq const seq : all) out.push_back(numbered_id("msg_", state_.id, seq));
+std::vector<ForkName> Survey::in_forks() const {
+    std::vector<ForkName> out;
+    if (!target.copied.empty()) out.push_back({target.copied, copied_call_, target.part});
+    auto const name = [&](Seq seq) { return numbered_id("msg_", state_.id, seq); };
+    for (Seq const seq : target.messages) out.push_back({name(seq)});
+    for (auto const& [seq, call] : makers_)
+        if (!has(seq)) out.push_back({name(seq), call});
     return out;
 }
 

@@ -23,7 +23,7 @@ bool shown_in_row(State const& state, Event::Body const& body) {
     if (auto const* e = std::get_if<InputReceived>(&body))
         return e->source == InputSource::prompt && !state.auto_title.empty() &&
                title_in(e->parts) == state.auto_title;
-    if (auto const* e = std::get_if<Redacted>(&body)) return e->title.has_value();
+    if (auto const* e = std::get_if<Redacted>(&body)) return e->title || e->set_title || e->alias;
     return std::holds_alternative<SessionCreated>(body) ||
            std::holds_alternative<SessionChanged>(body) ||
            std::holds_alternative<StatusChanged>(body) ||
@@ -71,7 +71,21 @@ port::Rewrite rewrite_of(Redact const& redact) {
     return out;
 }
 
+port::OutboxRow quarantine_row(State const& state, Seq seq, Time at, Mail const& mail) {
+    port::OutboxRow row;
+    row.key = quarantine_key(state.id, seq, 0);
+    row.kind = quarantined_kind;
+    row.target = state.project;
+    row.body = wire::write_post(mail);
+    row.created = at;
+    return row;
+}
+
 }  // namespace
+
+port::OutboxKey quarantine_key(SessionId session, Seq seq, std::uint32_t rewrites) {
+    return {session, seq, quarantined_n - rewrites};
+}
 
 Attachments take_attachments(Command& command) {
     Attachments out;
@@ -89,6 +103,14 @@ Attachments take_attachments(Command& command) {
             out.delivered.push_back({key, submit->delivery_digest});
     } else if (auto* const redact = std::get_if<Redact>(&command.body)) {
         out.rewrite = rewrite_of(*redact);
+        if (redact->begin)
+            out.base =
+                port::BaseRow{{redact->begin->first, redact->begin->count, redact->begin->bytes},
+                              redact->base,
+                              redact->begin_call,
+                              std::string(keys_of_calls),
+                              redact->begin_artifacts};
+        out.quarantined = std::move(redact->quarantined);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
         auto const count = static_cast<std::uint32_t>(cut->last - cut->first + 1);
         out.base = port::BaseRow{{cut->first, count, *cut->frame},
@@ -113,6 +135,8 @@ void give_attachments(Attachments attachments, Command& command) {
         if (create->ask) create->ask->terms.webhook_secret = std::move(attachments.secrets[1]);
     } else if (auto* const cut = std::get_if<CutHistory>(&command.body)) {
         cut->artifacts = std::move(attachments.base->artifacts);
+    } else if (auto* const redact = std::get_if<Redact>(&command.body)) {
+        redact->quarantined = std::move(attachments.quarantined);
     }
 }
 
@@ -145,6 +169,7 @@ void add_attachments(Attachments const& attachments, std::vector<Event> const& e
             append.base = attachments.base;
         } else if (std::holds_alternative<Redacted>(event.body)) {
             append.rewrite = attachments.rewrite;
+            append.base = attachments.base;
         }
     }
 }
@@ -163,6 +188,15 @@ port::OutboxRow outbox_row(State const& state, OutboxMessage const& post, Time a
     return row;
 }
 
+void add_rewritten(Attachments const& attachments, State const& state,
+                   std::vector<Event> const& events, port::Append& append) {
+    if (events.empty()) return;
+    for (Redact::Quarantined const& one : attachments.quarantined) {
+        append.posts.push_back(quarantine_row(state, one.seq, one.at, one.mail));
+        append.posts.back().key = quarantine_key(state.id, one.seq, one.rewrites + 1);
+    }
+}
+
 std::vector<InboxItem> quarantined_in(State const& state) {
     std::vector<InboxItem> out;
     if (state.lifecycle == Lifecycle::deleted) return out;
@@ -177,19 +211,13 @@ void add_quarantined(std::vector<InboxItem> const& before, State const& state,
     for (Event const& event : events) {
         auto const* const e = std::get_if<MailReceived>(&event.body);
         if (!e || e->hold != MailHold::quarantined) continue;
-        port::OutboxRow row;
-        row.key = {state.id, event.seq, quarantined_n};
-        row.kind = quarantined_kind;
-        row.target = state.project;
-        row.body = wire::write_post(e->mail);
-        row.created = event.at;
-        append.posts.push_back(std::move(row));
+        append.posts.push_back(quarantine_row(state, event.seq, event.at, *e->mail));
     }
     if (before.empty()) return;
     auto const now = quarantined_in(state);
     for (InboxItem const& item : before) {
         bool const stays = std::ranges::find(now, item.seq, &InboxItem::seq) != now.end();
-        if (!stays) append.taken.push_back({state.id, item.seq, quarantined_n});
+        if (!stays) append.taken.push_back(quarantine_key(state.id, item.seq, item.rewrites));
     }
 }
 

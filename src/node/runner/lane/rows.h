@@ -2,6 +2,7 @@
 // Rows that an append writes besides its events. All of them can be rebuilt from the journal.
 
 #include "port/store.h"
+#include "session/command.h"
 #include "session/key.h"
 #include "session/outbox_message.h"
 #include "session/state.h"
@@ -21,6 +22,7 @@ struct Attachments {
     std::vector<port::DeliveredRow> delivered = {};  // written if the command settles something
     std::optional<port::BaseRow> base = {};          // written if the history is cut
     std::optional<port::Rewrite> rewrite = {};       // written if content is removed
+    std::vector<session::Redact::Quarantined> quarantined = {};  // the same
 };
 // Moves the attachments out of the command.
 [[nodiscard]] Attachments take_attachments(session::Command& command);
@@ -33,6 +35,11 @@ void add_attachments(Attachments const& attachments, std::vector<session::Event>
 // REQUIRES: `before` is the quarantined mail before the events, `state` is the state after them.
 inline constexpr std::string_view quarantined_kind = "held";
 inline constexpr std::uint32_t quarantined_n = UINT32_MAX;
+[[nodiscard]] port::OutboxKey quarantine_key(SessionId session, Seq seq, std::uint32_t rewrites);
+// Adds the rows of quarantined mails whose text is removed. Each has a new key, because an append
+// inserts rows before it deletes any.
+void add_rewritten(Attachments const& attachments, session::State const& state,
+                   std::vector<session::Event> const& events, port::Append& append);
 [[nodiscard]] std::vector<session::InboxItem> quarantined_in(session::State const& state);
 void add_quarantined(std::vector<session::InboxItem> const& before, session::State const& state,
                      std::vector<session::Event> const& events, port::Append& append);
