@@ -164,7 +164,7 @@ private:
         return check_rules();
     }
 
-    // A task that works reads what it was told, and would bring it back.
+    // The result of a task that works would bring it back.
     Result<void> check_tasks() {
         for (TaskNo const no : survey_.target.tasks) {
             auto const task = state_.tasks.find(no);
