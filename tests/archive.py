@@ -165,8 +165,8 @@ class Bad(Archive):
         file.write_bytes(good)
         (index,) = self.files('.index.json')
         text = index.read_text()
-        index.write_text(text.replace('"format":1', '"format":2'))
-        self.assertIn('newer than this release reads (1)',
+        index.write_text(text.replace('"format":1', '"format":3'))
+        self.assertIn('newer than this release reads (2)',
                       self.read('show', session, status=1).stderr)
         index.write_text(text[:-20])
         self.assertIn('truncated', self.read('show', session, status=1).stderr)

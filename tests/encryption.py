@@ -158,23 +158,72 @@ class Contents(Encrypted):
         self.assertEqual(files_with(self.server.directory), [])
         self.assertEqual(self.said(session)[2], before[2])
 
-    def test_archive_is_plain_only_on_request(self):
+    def archived(self, *options):
+        """A session in an archive of the server's, and what the environment of commands is."""
         session = self.worked()
         self.assertStatus(self.server.post(f'/api/sessions/{session}/end', {}), 200)
         archive = pathlib.Path(self.server.own) / 'archive'
-        command = ('archive', archive, '--completed-after', '0s', '--data', self.server.directory)
-        env = environment(KEY=KEY_A)
-        for options, text in (((), '--key-env'), (('--key-env', 'KEY'), '--plain')):
-            done = run(*command, *options, env=env)
-            self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
-            self.assertIn(text, done.stderr)
-            self.assertFalse(archive.exists(), 'nothing was written')
-            self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 200)
-        done = run(*command, '--key-env', 'KEY', '--dry-run', env=env)
-        self.assertIn('would archive 1', done.stdout)
-        done = run(*command, '--key-env', 'KEY', '--plain', env=env)
+        env = environment(KEY=KEY_A, NEW=KEY_B, BOTH=f'{KEY_B},{KEY_A}')
+        done = run('archive', archive, '--completed-after', '0s', '--data', self.server.directory,
+                   '--key-env', 'KEY', *options, env=env)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return session, archive, env
+
+    def reads(self, archive, session, key, env, refused=False):
+        options = ('--archive', archive, *(('--key-env', key) if key else ()))
+        out = ''
+        for words in (('show', session), ('sessions',), ('verify',), ('export', session)):
+            done = run(*words, *options, env=env)
+            self.assertEqual(done.returncode != 0, refused, f'{words}: {done.stdout}{done.stderr}')
+            self.assertFalse(refused and words[0] == 'export' and done.stdout)
+            out += done.stdout + done.stderr
+        return out
+
+    def test_archive_is_plain_only_on_request(self):
+        session, archive, env = self.archived('--plain')
         self.assertIn(MARK, run('show', session, '--archive', archive).stdout)
+        self.assertEqual(len(list(archive.glob('*.jsonl.gz'))), 1)
+        done = run('rekey', '--archive', archive, '--key-env', 'KEY', env=env)
+        self.assertIn('0 data keys, 1 contents encrypted', done.stdout, done.stderr)
+        self.assertEqual(list(archive.glob('*.jsonl.gz')), [])
+        self.assertIn(MARK, self.reads(archive, session, 'KEY', env))
+
+    def test_archive_is_encrypted_as_the_store_is(self):
+        session, archive, env = self.archived()
+        self.assertEqual(files_with(archive), [])
+        (file,) = archive.glob('*.sealed')
+        self.assertNotIn(b'\x1f\x8b', file.read_bytes()[:4])
+        self.assertIn(MARK, self.reads(archive, session, 'KEY', env))
+        for key, hint in ((None, '--key-env'), ('NEW', 'give that key too')):
+            said = self.reads(archive, session, key, env, refused=True)
+            self.assertIn('it is encrypted with the master key', said)
+            self.assertIn(hint, said)
+            self.assertNotIn(MARK, said)
+        changed = bytearray(file.read_bytes())
+        changed[len(changed) // 2] ^= 1
+        file.write_bytes(changed)
+        done = run('show', session, '--archive', archive, '--key-env', 'KEY', env=env)
+        self.assertIn('its bytes were changed', done.stderr)
+
+    def test_archive_is_read_with_an_old_key_until_rekey(self):
+        session, archive, env = self.archived()
+        self.assertIn(MARK, self.reads(archive, session, 'BOTH', env))
+        done = run('rekey', '--archive', archive, '--key-env', 'NEW', env=env)
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn('is encrypted with the master key', done.stderr)
+        for keys in (1, 0):
+            done = run('rekey', '--archive', archive, '--key-env', 'BOTH', '--json', env=env)
+            self.assertEqual(json.loads(done.stdout), {'keys': keys, 'contents': 0})
+        self.assertIn(MARK, self.reads(archive, session, 'NEW', env))
+        done = run('show', session, '--archive', archive, '--key-env', 'KEY', env=env)
+        self.assertIn('it is encrypted with the master key', done.stderr)
+
+    def test_archive_of_a_plain_store_is_encrypted_with_a_key(self):
+        self.server.finish()
+        self.server = self.started('--store', 'sqlite')
+        session, archive, env = self.archived()
+        self.assertEqual(files_with(archive), [])
+        self.assertIn(MARK, self.reads(archive, session, 'KEY', env))
 
     def test_compact_beside_the_server(self):
         session = self.worked()

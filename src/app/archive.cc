@@ -4,8 +4,10 @@
 #include "app/archived.h"
 #include "app/complain.h"
 #include "app/release.h"
+#include "app/stores.h"
 #include "app/views.h"
 #include "archive/archive.h"
+#include "archive/writer.h"
 #include "base/text/text.h"
 #include "io/clock.h"
 #include "json/json.h"
@@ -133,8 +135,8 @@ private:
             return runner::end_line(all.size(), events_);
         };
         events_ = 0;
-        auto const file = writer.write(group.project, group.month, release(), head.at,
-                                       {runner::head_line(head), std::move(end)}, std::move(next));
+        auto const file = writer.write(group.project, group.month, {release(), head.at},
+                                       {runner::head_line(head), std::move(end)}, next);
         if (!file) return std::unexpected(file.error());
         report_.archived += file->index.sessions.size();
         report_.bytes += file->index.bytes;
@@ -188,34 +190,30 @@ private:
     Report report_;
 };
 
-Result<std::unique_ptr<archive::Archive>> open_known(std::string const& directory) {
-    auto opened = archive::Archive::open(directory);
+Result<std::unique_ptr<archive::Archive>> open_known(std::string const& directory,
+                                                     std::optional<store::MasterKeys> const& keys) {
+    auto opened = archive::Archive::open(directory, keys);
     if (opened) return std::make_unique<archive::Archive>(*std::move(opened));
     if (opened.error().code == Code::not_found) return nullptr;
     return std::unexpected(std::move(opened.error()));
 }
 
-// Encrypted contents are written as plain files only with --plain.
-Result<void> check_encryption(cli::ArchiveOptions const& options, PlainStore const& store) {
-    if (!store.encrypted || options.plain || options.dry_run) return {};
-    return fail(Code::wrong_state,
-                "the store is encrypted, and the files of an archive are not: nothing was written. "
-                "Pass --plain to write them so, to a disk that you trust as the store's");
-}
-
 Result<Report> run(cli::ArchiveOptions const& options) {
     auto const view = open_view(options.data, options.store, options.key_env);
     if (!view) return std::unexpected(view.error());
-    if (auto may = check_encryption(options, *view); !may)
-        return std::unexpected(std::move(may.error()));
     port::Store& store = *view->store;
+    auto const keys = master_keys(options.key_env);
+    if (!keys) return std::unexpected(keys.error());
+    io::SystemEntropy entropy;
+    archive::Encryption encryption;
+    if (*keys && !options.plain) encryption = {&**keys, &entropy};
     std::optional<archive::Writer> writer;
     if (!options.dry_run) {
-        auto opened = archive::Writer::open(options.directory);
+        auto opened = archive::Writer::open(options.directory, encryption);
         if (!opened) return std::unexpected(std::move(opened.error()));
         writer.emplace(*std::move(opened));
     }
-    auto known = open_known(options.directory);
+    auto known = open_known(options.directory, *keys);
     if (!known) return std::unexpected(std::move(known.error()));
     auto const groups = groups_of(store, options);
     if (!groups) return std::unexpected(groups.error());

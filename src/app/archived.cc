@@ -3,6 +3,7 @@
 #include "app/complain.h"
 #include "app/programs.h"
 #include "app/release.h"
+#include "app/stores.h"
 #include "archive/archive.h"
 #include "base/text/text.h"
 #include "http/objects/objects.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -39,8 +41,8 @@ Result<cli::ArchivedSession> objects_of(runner::Placing const& placing) {
     return out;
 }
 
-Result<cli::ArchivedSession> read_session(std::string const& directory, std::string const& name) {
-    auto const all = archive::Archive::open(directory);
+Result<cli::ArchivedSession> read_session(cli::ArchivePlace const& from, std::string const& name) {
+    auto const all = open_archive(from);
     if (!all) return std::unexpected(all.error());
     auto const place = all->find(name);
     if (!place) return std::unexpected(place.error());
@@ -70,6 +72,10 @@ struct Findings {
 void check(archive::File const& file, Findings& found) {
     if (auto const size = archive::Archive::check_size(file); !size)
         found.what.push_back(size.error().detail);
+    if (auto const key = archive::check_key(file); !key) {
+        found.sessions += file.index.sessions.size();
+        return found.what.push_back(key.error().detail);
+    }
     for (archive::Entry const& entry : file.index.sessions) {
         ++found.sessions;
         auto const lines = archive::Archive::read({&file, &entry});
@@ -87,29 +93,51 @@ void check(archive::File const& file, Findings& found) {
     }
 }
 
-Result<std::uint64_t> print_lines(cli::ExportOptions const& options) {
-    auto const all = archive::Archive::open(options.archive);
-    if (!all) return std::unexpected(all.error());
-    runner::TransferHead head{release(), io::SystemClock().now(), {}, {}};
-    std::vector<archive::Place> places;
+// Those that are named, or the newest state of each session of the project.
+Result<std::vector<archive::Place>> places_of(archive::Archive const& all,
+                                              cli::ExportOptions const& options) {
+    std::vector<archive::Place> out;
     for (std::string const& name : options.sessions) {
-        auto const place = all->find(name);
+        auto const place = all.find(name);
         if (!place) return std::unexpected(place.error());
-        head.sessions.push_back(place->entry->id);
-        places.push_back(*place);
+        out.push_back(*place);
     }
+    if (!options.sessions.empty()) return out;
+    std::map<SessionId, archive::Place> newest;
+    for (archive::File const& file : all.files())
+        for (archive::Entry const& entry : file.index.sessions) {
+            archive::Place& known = newest[entry.id];
+            bool const wanted = options.project.empty() || entry.project == options.project;
+            if (wanted && (!known.entry || known.entry->head <= entry.head))
+                known = {&file, &entry};
+        }
+    for (auto const& [id, place] : newest)
+        if (place.entry) out.push_back(place);
+    return out;
+}
+
+Result<std::uint64_t> print_lines(cli::ExportOptions const& options) {
+    auto const all = open_archive({options.archive, options.key_env});
+    if (!all) return std::unexpected(all.error());
+    auto const places = places_of(*all, options);
+    if (!places) return std::unexpected(places.error());
+    for (archive::Place const& place : *places)
+        if (auto const key = archive::check_key(*place.file); !key)
+            return std::unexpected(key.error());
+    runner::TransferHead head{release(), io::SystemClock().now(), {}, {}};
+    for (archive::Place const& place : *places) head.sessions.push_back(place.entry->id);
     std::printf("%s\n", runner::head_line(head).c_str());
     std::uint64_t events = 0;
-    for (archive::Place const& place : places) {
+    for (archive::Place const& place : *places) {
         auto const lines = archive::Archive::read(place);
         if (!lines) return std::unexpected(lines.error());
         events += place.entry->head;
         if (std::fwrite(lines->data(), 1, lines->size(), stdout) != lines->size()) break;
     }
-    std::printf("%s\n", runner::end_line(places.size(), events).c_str());
+    std::printf("%s\n", runner::end_line(places->size(), events).c_str());
     if (std::fflush(stdout) != 0)
         return fail(Code::store_unavailable, "cannot write to standard output");
-    return places.size();
+    return places->size();
 }
 
 }  // namespace
@@ -135,21 +163,31 @@ Result<runner::Arrival> read_archived(std::string_view lines) {
     return std::move(sessions->front());
 }
 
-std::expected<cli::ArchivedSession, std::string> show_archived(std::string const& directory,
+Result<archive::Archive> open_archive(cli::ArchivePlace const& from) {
+    auto const keys = master_keys(from.key_env);
+    if (!keys) return std::unexpected(keys.error());
+    return archive::Archive::open(from.directory, *keys);
+}
+
+std::expected<cli::ArchivedSession, std::string> show_archived(cli::ArchivePlace const& from,
                                                                std::string const& name) {
-    auto session = read_session(directory, name);
+    auto session = read_session(from, name);
     if (!session) return std::unexpected(session.error().detail);
     return *std::move(session);
 }
 
-std::expected<std::vector<std::string>, std::string> list_archived(std::string const& directory,
+std::expected<std::vector<std::string>, std::string> list_archived(cli::ArchivePlace const& from,
                                                                    std::string const& project) {
-    auto const all = archive::Archive::open(directory);
+    auto const all = open_archive(from);
     if (!all) return std::unexpected(all.error().detail);
     std::vector<archive::Entry const*> entries;
-    for (archive::File const& file : all->files())
+    for (archive::File const& file : all->files()) {
+        // Without the key there are no titles.
+        if (auto const key = archive::check_key(file); !key)
+            return std::unexpected(key.error().detail);
         for (archive::Entry const& entry : file.index.sessions)
             if (project.empty() || entry.project == project) entries.push_back(&entry);
+    }
     std::ranges::sort(entries, [](auto const* a, auto const* b) {
         return std::pair(a->updated, a->id.number()) > std::pair(b->updated, b->id.number());
     });
@@ -160,7 +198,7 @@ std::expected<std::vector<std::string>, std::string> list_archived(std::string c
 }
 
 int verify_archive(cli::VerifyOptions const& options) {
-    auto const all = archive::Archive::open(options.archive);
+    auto const all = open_archive({options.archive, options.key_env});
     if (!all) return complain("verify", all.error());
     Findings found;
     for (archive::File const& file : all->files()) check(file, found);

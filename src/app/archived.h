@@ -1,6 +1,7 @@
 #pragma once
 // Sessions of an archive, read.
 
+#include "archive/archive.h"
 #include "cli/commands/cli.h"
 #include "runner/transfer/live.h"
 
@@ -16,9 +17,11 @@ namespace dormouse::app {
 // The session of these lines, checked as an import does.
 [[nodiscard]] Result<runner::Arrival> read_archived(std::string_view lines);
 
+[[nodiscard]] Result<archive::Archive> open_archive(cli::ArchivePlace const& from);
+
 [[nodiscard]] std::expected<cli::ArchivedSession, std::string> show_archived(
-    std::string const& directory, std::string const& name);
+    cli::ArchivePlace const& from, std::string const& name);
 [[nodiscard]] std::expected<std::vector<std::string>, std::string> list_archived(
-    std::string const& directory, std::string const& project);
+    cli::ArchivePlace const& from, std::string const& project);
 
 }  // namespace dormouse::app

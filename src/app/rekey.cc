@@ -1,6 +1,7 @@
 // dormouse rekey.
 #include "app/programs.h"
 
+#include "app/archive_changes.h"
 #include "app/complain.h"
 #include "app/release.h"
 #include "app/stores.h"
@@ -24,11 +25,6 @@
 namespace dormouse::app {
 
 namespace {
-
-struct Rekeyed {
-    std::uint64_t keys = 0;      // data keys that were encrypted with another master key
-    std::uint64_t contents = 0;  // pieces that were not encrypted
-};
 
 Result<std::unique_ptr<store::Sealer>> sealer_for(cli::RekeyOptions const& options,
                                                   port::DataKeyStore& keys) {
@@ -116,7 +112,9 @@ Result<Rekeyed> rekey_database(cli::RekeyOptions const& options) {
 }  // namespace
 
 int rekey(cli::RekeyOptions const& options) {
-    auto const done = options.store ? rekey_database(options) : rekey_directory(options);
+    auto const done = !options.archive.empty() ? rekey_archive(options)
+                      : options.store          ? rekey_database(options)
+                                               : rekey_directory(options);
     if (!done) return complain("rekey", done.error());
     if (options.json) {
         json::Writer out;

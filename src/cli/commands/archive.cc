@@ -68,7 +68,8 @@ Outcome<int> execute(Context const& context, ArchiveArgs const& args) {
 }
 
 Outcome<int> list_archived(Context const& context, SessionsArgs const& args) {
-    auto const all = context.programs.archives.list(args.archive, context.global.project);
+    auto const all =
+        context.programs.archives.list({args.archive, args.key_env}, context.global.project);
     if (!all) return failure(status::failed, all.error());
     std::size_t const shown =
         args.all ? all->size() : std::min(all->size(), static_cast<std::size_t>(args.limit));
@@ -85,7 +86,7 @@ Outcome<int> list_archived(Context const& context, SessionsArgs const& args) {
 Outcome<int> show_archived(Context const& context, ShowArgs const& args) {
     if (args.id.empty())
         return failure(status::usage, "name the session", std::string(how_to_look));
-    auto const found = context.programs.archives.show(args.archive, args.id);
+    auto const found = context.programs.archives.show({args.archive, args.key_env}, args.id);
     if (!found) return failure(status::failed, found.error(), std::string(how_to_look));
     auto const session = json::check(found->session);
     if (!session) return failure(status::failed, session.error().detail);

@@ -78,13 +78,18 @@ struct ArchiveOptions {
     std::string directory;                  // of the files
     std::string project = {};               // empty: all
     Time until{};                           // completed at or before this
-    std::string key_env = {};               // as VerifyOptions::key_env
-    bool plain = false;                     // accept plain files of an encrypted store
+    std::string key_env = {};               // as VerifyOptions::key_env; encrypts the files, too
+    bool plain = false;                     // plain files in spite of the key
     bool dry_run = false;
     bool json = false;
     // Deletes the session from the store, if its newest event is still this one; an error says why
     // it is still there.
     std::function<std::expected<void, std::string>(std::string const& session, Seq head)> remove;
+};
+// The directory of an archive, and as VerifyOptions::key_env.
+struct ArchivePlace {
+    std::string directory;
+    std::string key_env = {};
 };
 // A session of an archive, as JSON of the API.
 struct ArchivedSession {
@@ -94,11 +99,11 @@ struct ArchivedSession {
 struct ArchivePrograms {
     std::function<int(ArchiveOptions const&)> archive;
     // An error says what is wrong.
-    std::function<std::expected<ArchivedSession, std::string>(std::string const& directory,
+    std::function<std::expected<ArchivedSession, std::string>(ArchivePlace const& place,
                                                               std::string const& session)>
         show;
     // Sessions of the project; empty: of all.
-    std::function<std::expected<std::vector<std::string>, std::string>(std::string const& directory,
+    std::function<std::expected<std::vector<std::string>, std::string>(ArchivePlace const& place,
                                                                        std::string const& project)>
         list;
 };
@@ -127,7 +132,8 @@ struct UpgradeOptions {
 };
 
 struct RekeyOptions {
-    std::string data;                       // data directory that no server uses, never empty
+    std::string data;                       // data directory that no server uses
+    std::string archive = {};               // a directory of files, instead of it; empty: none
     std::optional<std::string> store = {};  // a postgres:// URL, instead of the directory
     std::string key_env = {};               // as VerifyOptions::key_env
     bool json = false;

@@ -177,6 +177,12 @@ Outcome<int> execute(Context const& context, UpgradeArgs const& args) {
 }
 
 Outcome<int> execute(Context const& context, RekeyArgs const& args) {
+    if (!args.archive.empty())
+        return context.programs.rekey({.data = {},
+                                       .archive = args.archive,
+                                       .store = std::nullopt,
+                                       .key_env = args.key_env,
+                                       .json = context.global.json});
     auto directory = needed_data_directory(context.global, context.env);
     if (!directory) return std::unexpected(directory.error());
     return context.programs.rekey({.data = *std::move(directory),

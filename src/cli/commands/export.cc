@@ -139,11 +139,15 @@ Outcome<int> execute(Context const& context, ExportArgs const& args) {
     if (args.events && args.all_projects)
         return failure(status::usage, "--events and --all-projects do not go together");
     if (args.events && args.archive.empty()) return export_events(context, args);
-    if (!args.archive.empty() && (args.events || args.sessions.empty()))
-        return failure(status::usage, "--archive: name the sessions, without --events");
+    if (!args.archive.empty() && args.events)
+        return failure(status::usage, "--archive and --events do not go together");
     if (!args.archive.empty())
         return context.programs.export_sessions(
-            {.data = {}, .sessions = args.sessions, .archive = args.archive});
+            {.data = {},
+             .project = args.all_projects ? std::string() : context.global.project,
+             .sessions = args.sessions,
+             .archive = args.archive,
+             .key_env = args.key_env});
     if (!context.global.server.empty())
         return failure(status::usage, "export reads a store, not a server",
                        "Name it by --data or --store; from a server: --events.");

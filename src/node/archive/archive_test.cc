@@ -1,15 +1,23 @@
 #include "archive/archive.h"
 
+#include "archive/writer.h"
 #include "backup/gzip.h"
+#include "base/text/text.h"
+#include "io/clock.h"
+#include "store/sealed/master_keys.h"
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace dormouse::archive {
 namespace {
@@ -35,27 +43,127 @@ protected:
     [[nodiscard]] fs::path place() const { return folder_ / "archive"; }
 
     Result<File> write(std::uint64_t first, std::uint64_t last) {
-        auto writer = Writer::open(place());
+        auto writer = Writer::open(place(), encryption_);
         if (!writer) return std::unexpected(writer.error());
         std::uint64_t at = first;
         auto next = [&]() -> Result<std::optional<Writer::Session>> {
             if (at > last) return std::nullopt;
-            Entry entry{.id = session(at), .project = "a/b", .title = "", .head = at};
+            Entry entry{.id = session(at), .project = "a/b", .title = "title of it", .head = at};
             return Writer::Session{entry, "lines of " + std::to_string(at++) + "\n"};
         };
-        return writer->write("a/b", from_ms(1'768'000'000'000), "1", from_ms(2),
-                             {"head", [](auto const& all) { return std::to_string(all.size()); }},
-                             next);
+        return writer->write("a/b", from_ms(1'768'000'000'000), origin(), frame(), next);
+    }
+
+    static Writer::Origin origin() { return {"1", from_ms(2)}; }
+    static Writer::Frame frame() {
+        return {"head", [](auto const& all) { return std::to_string(all.size()); }};
+    }
+    [[nodiscard]] std::vector<std::string> names() const {
+        std::vector<std::string> out;
+        for (auto const& entry : fs::directory_iterator(place()))
+            out.push_back(entry.path().filename());
+        std::ranges::sort(out);
+        return out;
     }
 
     fs::path folder_;
+    Encryption encryption_;
 };
+
+using Keys = std::optional<store::MasterKeys>;
+
+// Of 32 equal bytes.
+std::string key(char letter) {
+    std::string const bytes(32, letter);
+    return base64({reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size()});
+}
+
+class EncryptedArchives : public Archives {
+protected:
+    EncryptedArchives() { use(old_); }
+    void use(Keys const& keys) { encryption_ = {&*keys, &entropy_}; }
+
+    io::SystemEntropy entropy_;
+    Keys old_ = store::MasterKeys::parse(key('o')).value();
+    Keys both_ = store::MasterKeys::parse(key('n') + "," + key('o')).value();
+    Keys fresh_ = store::MasterKeys::parse(key('n')).value();
+};
+
+TEST_F(EncryptedArchives, WithItsKey_IsRead) {
+    auto const made = write(1, 3).value();
+    EXPECT_EQ(made.path.filename(), "a%2Fb-2026-01.1.jsonl.gz.sealed");
+    std::string const index = text_of(place() / "a%2Fb-2026-01.1.index.json");
+    EXPECT_EQ(index.find("title of it"), std::string::npos);
+    EXPECT_NE(index.find("\"format\":2"), std::string::npos);
+    auto const all = Archive::open(place(), both_).value();
+    auto const found = all.find(session(2).text()).value();
+    EXPECT_EQ(found.entry->title, "title of it");
+    EXPECT_EQ(Archive::read(found).value(), "lines of 2\n");
+}
+
+TEST_F(EncryptedArchives, MissingOrWrongKey_IsNamed) {
+    write(1, 1).value();
+    for (Keys const& keys : {Keys(), fresh_}) {
+        auto const all = Archive::open(place(), keys).value();
+        auto const error = Archive::read(all.find(session(1).text()).value()).error();
+        EXPECT_EQ(error.code, Code::wrong_state);
+        EXPECT_NE(error.detail.find("master key " + old_->first().id), std::string::npos);
+        EXPECT_FALSE(check_key(all.files().front()));
+    }
+}
+
+TEST_F(EncryptedArchives, ChangedOrExchangedBytes_DoNotOpen) {
+    auto const made = write(1, 2).value();
+    fs::path const path = place() / "a%2Fb-2026-01.1.index.json";
+    Index index = made.index;
+    std::swap(index.sessions[0].offset, index.sessions[1].offset);
+    std::swap(index.sessions[0].bytes, index.sessions[1].bytes);
+    std::swap(index.sessions[0].digest, index.sessions[1].digest);
+    std::ofstream(path, std::ios::binary) << write_index(index);
+    EXPECT_EQ(Archive::open(place(), old_).error().code, Code::bad_value);
+    index = made.index;
+    index.key->bytes[20] ^= 1;
+    std::ofstream(path, std::ios::binary) << write_index(index);
+    EXPECT_EQ(Archive::open(place(), old_).error().code, Code::bad_value);
+    index = made.index;
+    index.sessions.pop_back();
+    std::ofstream(path, std::ios::binary) << write_index(index);
+    EXPECT_EQ(Archive::open(place(), old_).error().code, Code::bad_value);
+}
+
+TEST_F(EncryptedArchives, Rewrap_NeedsTheNewKeyOnly) {
+    write(1, 2).value();
+    use(both_);
+    {
+        auto writer = Writer::open(place(), encryption_).value();
+        auto const all = Archive::open(place(), both_).value();
+        EXPECT_TRUE(writer.rewrap(all.files().front()).value());
+    }
+    auto const all = Archive::open(place(), fresh_).value();
+    EXPECT_EQ(Archive::read(all.find(session(2).text()).value()).value(), "lines of 2\n");
+    EXPECT_FALSE(Writer::open(place(), encryption_).value().rewrap(all.files().front()).value());
+    EXPECT_FALSE(check_key(Archive::open(place(), old_).value().files().front()));
+}
+
+TEST_F(EncryptedArchives, PlainFileWrittenAgain_IsEncrypted) {
+    encryption_ = {};
+    auto const made = write(1, 2).value();
+    use(old_);
+    auto writer = Writer::open(place(), encryption_).value();
+    auto const same = [](Writer::Session one) { return one; };
+    EXPECT_TRUE(writer.rewrite(made, origin(), frame(), same));
+    EXPECT_EQ(names(), (std::vector<std::string>{"a%2Fb-2026-01.1.1.jsonl.gz.sealed",
+                                                 "a%2Fb-2026-01.1.index.json", "lock"}));
+    auto const all = Archive::open(place(), old_).value();
+    EXPECT_EQ(Archive::read(all.find(session(1).text()).value()).value(), "lines of 1\n");
+    EXPECT_EQ(all.files().front().index.sessions[1].title, "title of it");
+}
 
 TEST_F(Archives, Sessions_AreFoundAndRead) {
     auto const made = write(1, 3).value();
     EXPECT_EQ(made.path.filename(), "a%2Fb-2026-01.1.jsonl.gz");
     EXPECT_EQ(write(4, 4).value().path.filename(), "a%2Fb-2026-01.2.jsonl.gz");
-    auto const all = Archive::open(place()).value();
+    auto const all = Archive::open(place(), {}).value();
     ASSERT_EQ(all.files().size(), 2u);
     for (std::uint64_t number = 1; number <= 4; ++number) {
         auto const found = all.find(session(number).text()).value();
@@ -69,7 +177,7 @@ TEST_F(Archives, Sessions_AreFoundAndRead) {
 
 TEST_F(Archives, DamagedAndTruncatedFiles_AreNamed) {
     auto const made = write(1, 3).value();
-    auto const all = Archive::open(place()).value();
+    auto const all = Archive::open(place(), {}).value();
     auto const found = all.find(session(2).text()).value();
     std::string const good = text_of(made.path);
     std::string bad = good;
@@ -88,32 +196,67 @@ TEST_F(Archives, IndexThatWasChangedOrIsNewer_IsRefused) {
     std::string const good = text_of(path);
     for (std::size_t size = 0; size < good.size(); size += 7) {
         std::ofstream(path, std::ios::binary) << good.substr(0, size);
-        EXPECT_EQ(Archive::open(place()).error().code, Code::bad_value) << size;
+        EXPECT_EQ(Archive::open(place(), {}).error().code, Code::bad_value) << size;
     }
     std::string newer = good;
-    newer.replace(newer.find("\"format\":1"), 10, "\"format\":2");
+    newer.replace(newer.find("\"format\":1"), 10, "\"format\":3");
     std::ofstream(path, std::ios::binary) << newer;
-    EXPECT_EQ(Archive::open(place()).error().code, Code::newer_format);
+    EXPECT_EQ(Archive::open(place(), {}).error().code, Code::newer_format);
 }
 
 TEST_F(Archives, TwoWriters_AndForeignDirectories_AreRefused) {
-    auto const first = Writer::open(place());
+    auto const first = Writer::open(place(), {});
     ASSERT_TRUE(first);
-    EXPECT_EQ(Writer::open(place()).error().code, Code::wrong_state);
+    EXPECT_EQ(Writer::open(place(), {}).error().code, Code::wrong_state);
     std::ofstream(folder_ / "notes.txt") << "mine";
-    EXPECT_EQ(Writer::open(folder_).error().code, Code::wrong_state);
-    EXPECT_EQ(Archive::open(folder_ / "nothing").error().code, Code::not_found);
+    EXPECT_EQ(Writer::open(folder_, {}).error().code, Code::wrong_state);
+    EXPECT_EQ(Archive::open(folder_ / "nothing", {}).error().code, Code::not_found);
 }
 
 TEST_F(Archives, WhatFailedInBetween_LeavesNoFile) {
-    auto writer = Writer::open(place()).value();
+    auto writer = Writer::open(place(), {}).value();
     auto next = []() -> Result<std::optional<Writer::Session>> {
         return fail(Code::store_unavailable, "gone");
     };
-    EXPECT_FALSE(writer.write("a", {}, "1", {}, {"", [](auto const&) { return ""; }}, next));
-    EXPECT_EQ(Archive::open(place()).error().code, Code::not_found);
+    EXPECT_FALSE(writer.write("a", {}, origin(), frame(), next));
+    EXPECT_EQ(Archive::open(place(), {}).error().code, Code::not_found);
     for (auto const& entry : fs::directory_iterator(place()))
         EXPECT_EQ(entry.path().filename(), "lock");
+}
+
+TEST_F(Archives, Rewrite_ReplacesTheFileAsAWhole) {
+    auto const made = write(1, 3).value();
+    auto writer = Writer::open(place(), {}).value();
+    auto const refuse = [](Writer::Session one) -> Result<Writer::Session> {
+        if (one.entry.head == 3) return fail(Code::bad_value, "no");
+        return one;
+    };
+    EXPECT_FALSE(writer.rewrite(made, origin(), frame(), refuse));
+    EXPECT_EQ(names().size(), 3u) << "the former file, its index and the lock";
+    auto const change = [](Writer::Session one) -> Result<Writer::Session> {
+        if (one.entry.head != 2) return one;
+        return Writer::Session{one.entry, "other lines\n"};
+    };
+    auto const again = writer.rewrite(made, origin(), frame(), change).value();
+    EXPECT_EQ(again.path.filename(), "a%2Fb-2026-01.1.1.jsonl.gz");
+    EXPECT_FALSE(fs::exists(made.path));
+    auto const all = Archive::open(place(), {}).value();
+    EXPECT_EQ(Archive::read(all.find(session(2).text()).value()).value(), "other lines\n");
+    EXPECT_EQ(Archive::read(all.find(session(3).text()).value()).value(), "lines of 3\n");
+    EXPECT_TRUE(Archive::check_size(all.files().front()));
+}
+
+TEST_F(Archives, FormerFileOfACrash_IsRemovedByTheNextWriter) {
+    auto const made = write(1, 1).value();
+    std::string const good = text_of(made.path);
+    auto const same = [](Writer::Session one) { return one; };
+    EXPECT_TRUE(Writer::open(place(), {}).value().rewrite(made, origin(), frame(), same));
+    std::ofstream(made.path, std::ios::binary) << good;
+    std::ofstream(place() / "a%2Fb-2026-02.1.jsonl.gz") << "of a run that was cut off";
+    EXPECT_TRUE(Writer::open(place(), {}));
+    EXPECT_EQ(names(),
+              (std::vector<std::string>{"a%2Fb-2026-01.1.1.jsonl.gz", "a%2Fb-2026-01.1.index.json",
+                                        "a%2Fb-2026-02.1.jsonl.gz", "lock"}));
 }
 
 }  // namespace

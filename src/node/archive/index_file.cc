@@ -1,9 +1,12 @@
 #include "archive/index_file.h"
 
 #include "base/sha256.h"
+#include "base/text/text.h"
 #include "json/json.h"
 
+#include <cstddef>
 #include <optional>
+#include <utility>
 
 namespace dormouse::archive {
 
@@ -26,23 +29,87 @@ std::optional<Entry> read_entry(json::View one) {
                  one["digest"].string_or("")};
 }
 
-}  // namespace
+std::string base64_of(std::string_view bytes) {
+    return base64({reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size()});
+}
 
-// The object on one line, and the digest of that line on another.
-std::string write_index(Index const& index) {
-    json::Writer out;
-    out.begin_object().member("type", "archive").member("format", archive_format);
-    out.member("product", "dormouse").member("release", index.release);
-    out.member("at", to_ms(index.at)).member("bytes", index.bytes);
-    out.key("sessions").begin_array();
+void write_entries(json::Writer& out, Index const& index) {
+    out.begin_array();
     for (Entry const& one : index.sessions) {
         out.begin_object().member("id", one.id.text()).member("project", one.project);
-        out.member("agent", one.agent).member("title", one.title);
+        out.member("agent", one.agent);
+        if (!index.key) out.member("title", one.title);
         out.member("created", to_ms(one.created)).member("updated", to_ms(one.updated));
         out.member("seq", one.head).member("offset", one.offset).member("bytes", one.bytes);
         out.member("digest", one.digest).end_object();
     }
-    std::string text = out.end_array().end_object().take();
+    out.end_array();
+}
+
+// What the titles of an encrypted file are bound to.
+std::string bound_titles(Index const& index) {
+    json::Writer out;
+    write_entries(out, index);
+    return "archive titles\n" + std::to_string(index.bytes) + "\n" + std::to_string(index.version) +
+           "\n" + out.take();
+}
+
+// nullopt: the key is written wrongly. REQUIRES: there is one.
+std::optional<WrappedKey> read_key(json::View key) {
+    auto wrapped = parse_base64(key["wrapped"].string_or(""));
+    std::string master = key["master"].string_or("");
+    if (!wrapped || master.empty()) return std::nullopt;
+    return WrappedKey{std::move(master), *std::move(wrapped)};
+}
+
+// Whether the members that tell how the file is encrypted are written rightly.
+bool read_encryption(json::View view, Index& out) {
+    if (view["key"].is_null()) return true;
+    out.key = read_key(view["key"]);
+    auto titles = parse_base64(view["titles"].string_or(""));
+    if (titles) out.titles = *std::move(titles);
+    return out.key && titles;
+}
+
+}  // namespace
+
+std::string seal_titles(Index const& index, FileKey& key) {
+    json::Writer out;
+    out.begin_array();
+    for (Entry const& one : index.sessions) out.value(one.title);
+    return key.seal(out.end_array().take(), bound_titles(index));
+}
+
+Result<void> open_titles(Index& index, FileKey const& key) {
+    auto const text = key.open(index.titles, bound_titles(index));
+    auto const checked = text ? json::check(*text) : fail(Code::bad_value, "");
+    if (!checked)
+        return fail(Code::bad_value,
+                    "its titles do not open: it was changed, or is of another file");
+    std::vector<std::string> titles;
+    json::View(*checked).elements([&](json::View one) { titles.push_back(one.string_or("")); });
+    if (titles.size() != index.sessions.size())
+        return fail(Code::bad_value, "it has another number of titles");
+    for (std::size_t i = 0; i < titles.size(); ++i) index.sessions[i].title = std::move(titles[i]);
+    return {};
+}
+
+// The object on one line, and the digest of that line on another.
+std::string write_index(Index const& index) {
+    json::Writer out;
+    bool const first = !index.key && index.version == 0;
+    out.begin_object().member("type", "archive").member("format", first ? 1 : archive_format);
+    out.member("product", "dormouse").member("release", index.release);
+    out.member("at", to_ms(index.at)).member("bytes", index.bytes);
+    if (!first) out.member("version", index.version);
+    if (index.key) {
+        out.key("key").begin_object().member("master", index.key->master);
+        out.member("wrapped", base64_of(index.key->bytes)).end_object();
+        out.member("titles", base64_of(index.titles));
+    }
+    out.key("sessions");
+    write_entries(out, index);
+    std::string text = out.end_object().take();
     auto const digest = digest_text(sha256(text));
     return text + "\n" + digest + "\n";
 }
@@ -65,13 +132,14 @@ Result<Index> read_index(std::string_view text) {
               from_ms(view["at"].integer_or(0)),
               static_cast<std::uint64_t>(view["bytes"].integer_or(0)),
               {}};
-    bool good = true;
+    bool good = view["version"].integer_or(0) >= 0 && read_encryption(view, out);
+    out.version = static_cast<std::uint64_t>(view["version"].integer_or(0));
     view["sessions"].elements([&](json::View one) {
         auto entry = read_entry(one);
         good = good && entry && entry->offset + entry->bytes <= out.bytes;
         if (entry) out.sessions.push_back(*std::move(entry));
     });
-    if (!good) return fail(Code::bad_value, "it names a session wrongly");
+    if (!good) return fail(Code::bad_value, "it names a session or its key wrongly");
     return out;
 }
 

@@ -5,14 +5,18 @@
 #include <dormouse/id.h>
 #include <dormouse/time.h>
 
+#include "archive/file_key.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dormouse::archive {
 
-inline constexpr int archive_format = 1;
+// 1: files that are plain and were never written again.
+inline constexpr int archive_format = 2;
 
 // A session in the file.
 struct Entry {
@@ -33,7 +37,15 @@ struct Index {
     Time at{};
     std::uint64_t bytes = 0;  // of the whole file
     std::vector<Entry> sessions;
+    std::uint64_t version = 0;           // how often the file was written again
+    std::optional<WrappedKey> key = {};  // nullopt: the file is plain
+    std::string titles = {};             // of an encrypted file: those of its sessions, sealed
 };
+
+// The titles of an encrypted file, bound to all that the index says of its sessions.
+[[nodiscard]] std::string seal_titles(Index const& index, FileKey& key);
+// Puts them into the sessions. Errors: bad_value (damaged, or the sessions were changed).
+[[nodiscard]] Result<void> open_titles(Index& index, FileKey const& key);
 
 [[nodiscard]] std::string write_index(Index const& index);
 // Errors: bad_value (truncated, changed, or no index), newer_format.

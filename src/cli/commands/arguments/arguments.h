@@ -42,10 +42,12 @@ struct SessionsArgs {
     int limit = 20;
     bool all = false;
     std::string archive = {};  // the directory of one, instead of a server; empty: none
+    std::string key_env = {};  // of the archive
 };
 struct ShowArgs {
     std::string id;            // of a session or a pending call
     std::string archive = {};  // the directory of one, instead of a server; empty: none
+    std::string key_env = {};  // of the archive
 };
 struct TailArgs {
     std::string session;
@@ -393,6 +395,7 @@ struct UpgradeArgs {
     bool finish = false;
 };
 struct RekeyArgs {
+    std::string archive = {};  // the directory of one, instead of a store; empty: none
     std::optional<std::string> store = {};
     std::string key_env = {};
 };

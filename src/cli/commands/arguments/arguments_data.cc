@@ -114,8 +114,12 @@ void Grammar::add_rekey() {
     auto* const r =
         add("rekey", "Encrypt all that is stored, with the newest key; no server may run",
             "dormouse rekey --data ./sessions --key-env DORMOUSE_ENCRYPTION_KEY", args);
-    r->add_option("--store", args->store, "postgres://… instead of the data directory")
-        ->type_name("URL");
+    auto* const store =
+        r->add_option("--store", args->store, "postgres://… instead of the data directory")
+            ->type_name("URL");
+    r->add_option("--archive", args->archive, "The files of an archive instead of a store")
+        ->type_name("DIR")
+        ->excludes(store);
     add_key_env(*r, args->key_env)->required();
 }
 
@@ -245,9 +249,11 @@ void Grammar::add_archive() {
         ->type_name("URL");
     a->add_flag("--all-projects", args->all_projects, "Of all projects");
     a->add_flag("--dry-run", args->dry_run, "Only report what would be archived");
-    a->add_flag("--plain", args->plain,
-                "Write the sessions of an encrypted store into files that are not encrypted");
-    add_key_env(*a, args->key_env);
+    a->add_flag("--plain", args->plain, "Files that are not encrypted, in spite of --key-env");
+    add_key_env(*a, args->key_env)
+        ->description(
+            "The variable with the keys of the store; the first one also encrypts the "
+            "files");
 }
 
 }  // namespace dormouse::cli

@@ -60,8 +60,10 @@ void Grammar::add_lists() {
         ->check(CLI::Range(1, 200))
         ->capture_default_str();
     s->add_flag("--all", sessions->all, "All sessions");
-    s->add_option("--archive", sessions->archive, "Of an archive instead of a server")
-        ->type_name("DIR");
+    auto* const files =
+        s->add_option("--archive", sessions->archive, "Of an archive instead of a server")
+            ->type_name("DIR");
+    add_key_env(*s, sessions->key_env)->needs(files);
 
     auto const show = std::make_shared<ShowArgs>();
     auto* const w = add("show", "A session with its messages, or a pending call",
@@ -69,8 +71,10 @@ void Grammar::add_lists() {
     w->add_option("id", show->id,
                   "Session or pending call; a unique beginning is enough (a terminal asks)")
         ->type_name("ID");
-    w->add_option("--archive", show->archive, "Out of an archive instead of a server")
-        ->type_name("DIR");
+    auto* const archive =
+        w->add_option("--archive", show->archive, "Out of an archive instead of a server")
+            ->type_name("DIR");
+    add_key_env(*w, show->key_env)->needs(archive);
 
     auto const tail = std::make_shared<TailArgs>();
     auto* const t =

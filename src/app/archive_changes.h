@@ -1,0 +1,20 @@
+#pragma once
+// Changes of files of an archive that exist.
+
+#include "cli/commands/cli.h"
+
+#include <dormouse/error.h>
+
+#include <cstdint>
+
+namespace dormouse::app {
+
+struct Rekeyed {
+    std::uint64_t keys = 0;      // data keys that were encrypted with another master key
+    std::uint64_t contents = 0;  // pieces that were not encrypted
+};
+
+// Encrypts the keys of the files with the first master key, and files that are plain.
+[[nodiscard]] Result<Rekeyed> rekey_archive(cli::RekeyOptions const& options);
+
+}  // namespace dormouse::app

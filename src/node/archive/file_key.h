@@ -1,0 +1,47 @@
+#pragma once
+// The key of one file of an archive: random, used for this file alone, and encrypted with a master
+// key (docs/format.md#encrypted-files-of-an-archive). Pure.
+
+#include <dormouse/error.h>
+
+#include "base/aes_gcm.h"
+#include "port/world.h"
+#include "store/sealed/master_keys.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dormouse::archive {
+
+// As the index of the file has it.
+struct WrappedKey {
+    std::string master;  // id of the master key
+    std::string bytes;
+};
+
+class FileKey {
+public:
+    [[nodiscard]] static FileKey make(port::Entropy& entropy);
+    // Errors: wrong_state (`masters` lacks the master key; null: none is given; the error names
+    // it), bad_value (damaged).
+    [[nodiscard]] static Result<FileKey> unwrap(WrappedKey const& wrapped,
+                                                store::MasterKeys const* masters);
+    // Encrypted with the first of these.
+    [[nodiscard]] WrappedKey wrap(store::MasterKeys const& masters, port::Entropy& entropy) const;
+
+    // REQUIRES: the key is from make(). Each piece has a number of its own, which is the nonce.
+    [[nodiscard]] std::string seal(std::string_view content, std::string_view bound);
+    // nullopt: damaged, or of another place.
+    [[nodiscard]] std::optional<std::string> open(std::string_view sealed,
+                                                  std::string_view bound) const;
+
+private:
+    explicit FileKey(Aes256Key const& key) : key_(key) {}
+
+    Aes256Key key_;
+    std::uint64_t used_ = 0;
+};
+
+}  // namespace dormouse::archive

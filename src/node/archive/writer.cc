@@ -1,0 +1,231 @@
+#include "archive/writer.h"
+
+#include "archive/names.h"
+#include "archive/piece.h"
+#include "backup/files.h"
+#include "backup/gzip.h"
+#include "base/sha256.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace dormouse::archive {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path with_new_end(fs::path path) { return path += new_end; }
+
+Result<io::Fd> lock(fs::path const& directory) {
+    fs::path const path = directory / "lock";
+    io::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd.open()) return backup::refused(path, errno);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+    if (errno != EWOULDBLOCK) return backup::refused(path, errno);
+    return fail(Code::wrong_state,
+                "another archive writes to " + directory.string() + ": wait for its end");
+}
+
+// A file that is being written, removed unless it was finished.
+class Making {
+public:
+    static Result<Making> begin(fs::path path) {
+        fs::path fresh = with_new_end(path);
+        auto fd = backup::create_file(fresh, false);
+        if (!fd) return std::unexpected(fd.error());
+        return Making(*std::move(fd), std::move(path), std::move(fresh));
+    }
+    Making(Making&& other) noexcept
+        : fd_(std::move(other.fd_)),
+          path_(std::move(other.path_)),
+          fresh_(std::exchange(other.fresh_, {})),
+          size_(other.size_) {}
+    Making& operator=(Making&&) = delete;
+    ~Making() {
+        if (!fresh_.empty()) ::unlink(fresh_.c_str());
+    }
+
+    [[nodiscard]] Result<void> add(std::string_view bytes) {
+        size_ += bytes.size();
+        return backup::write_all(fd_.get(), bytes, fresh_);
+    }
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+    [[nodiscard]] Result<void> finish() {
+        if (auto synced = backup::sync_file(fd_.get(), fresh_); !synced) return synced;
+        if (::rename(fresh_.c_str(), path_.c_str()) != 0) return backup::refused(path_, errno);
+        fresh_.clear();
+        return backup::sync_directory(path_.parent_path());
+    }
+
+private:
+    Making(io::Fd fd, fs::path path, fs::path fresh)
+        : fd_(std::move(fd)), path_(std::move(path)), fresh_(std::move(fresh)) {}
+
+    io::Fd fd_;
+    fs::path path_;
+    fs::path fresh_;  // empty: it is in its place
+    std::uint64_t size_ = 0;
+};
+
+// What was being written, and former versions of files.
+Result<void> remove_leftovers(fs::path const& directory, std::vector<std::string> const& names) {
+    auto const remove = [&](std::string const& name) { ::unlink((directory / name).c_str()); };
+    for (std::string const& name : names)
+        if (name.ends_with(new_end)) remove(name);
+    auto const all = Archive::open(directory, std::nullopt);
+    if (!all && all.error().code == Code::not_found) return {};
+    if (!all) return std::unexpected(all.error());
+    for (File const& file : all->files()) {
+        auto const stem = file.stem.filename().string();
+        auto const data = file.path.filename().string();
+        for (auto at = std::ranges::lower_bound(names, stem);
+             at != names.end() && at->starts_with(stem); ++at)
+            if (*at != data && is_data_of(stem, *at)) remove(*at);
+    }
+    return {};
+}
+
+Result<void> write_index_file(fs::path const& stem, Index const& index) {
+    auto file = Making::begin(index_path(stem));
+    if (!file) return std::unexpected(std::move(file.error()));
+    if (auto done = file->add(write_index(index)); !done) return done;
+    return file->finish();
+}
+
+// One file that is being written, piece by piece.
+class Pieces {
+public:
+    Pieces(Making data, FileKey* key) : data_(std::move(data)), key_(key) {}
+
+    [[nodiscard]] Result<void> add(std::string_view text, std::string_view bound) {
+        auto const bytes = backup::gzip(text);
+        return data_.add(key_ ? key_->seal(bytes, bound) : bytes);
+    }
+    [[nodiscard]] Result<Entry> add(Writer::Session session) {
+        Entry entry = std::move(session.entry);
+        std::string bytes = backup::gzip(session.lines);
+        if (auto const back = backup::gunzip(bytes, session_bytes_max);
+            !back || *back != session.lines)
+            return fail(Code::internal, entry.id.text() + " cannot be compressed");
+        if (key_) bytes = key_->seal(bytes, bound_session(entry));
+        entry.offset = data_.size();
+        entry.bytes = bytes.size();
+        entry.digest = digest_text(sha256(bytes));
+        if (auto done = data_.add(bytes); !done) return std::unexpected(std::move(done.error()));
+        return entry;
+    }
+    [[nodiscard]] std::uint64_t size() const { return data_.size(); }
+    [[nodiscard]] Result<void> finish() { return data_.finish(); }
+
+private:
+    Making data_;
+    FileKey* key_;  // null: plain
+};
+
+}  // namespace
+
+Result<Writer> Writer::open(fs::path const& directory, Encryption encryption) {
+    if (auto made = backup::make_directory(directory); !made)
+        return std::unexpected(std::move(made.error()));
+    auto const names = names_in(directory);
+    if (!names) return std::unexpected(names.error());
+    bool const own = names->empty() || std::ranges::find(*names, "lock") != names->end();
+    if (!own)
+        return fail(Code::wrong_state, directory.string() +
+                                           " holds other files than an archive: name a directory "
+                                           "that is new, empty, or an archive");
+    auto locked = lock(directory);
+    if (!locked) return std::unexpected(std::move(locked.error()));
+    if (auto removed = remove_leftovers(directory, *names); !removed)
+        return std::unexpected(std::move(removed.error()));
+    return Writer(directory, encryption, *std::move(locked));
+}
+
+Result<File> Writer::write(std::string const& project, Time month, Origin const& origin,
+                           Frame const& frame, Next const& next) {
+    File out{.path = {},
+             .stem = free_stem(directory_, project, month),
+             .index = {.release = origin.release, .at = origin.at, .bytes = 0, .sessions = {}}};
+    return compose(std::move(out), frame, next);
+}
+
+Result<File> Writer::rewrite(File const& file, Origin const& origin, Frame const& frame,
+                             Change const& change) {
+    if (auto whole = Archive::check_size(file); !whole)
+        return std::unexpected(std::move(whole.error()));
+    std::size_t at = 0;
+    auto next = [&]() -> Result<std::optional<Session>> {
+        if (at == file.index.sessions.size()) return std::nullopt;
+        Entry const& entry = file.index.sessions[at++];
+        auto lines = Archive::read({&file, &entry});
+        if (!lines) return std::unexpected(std::move(lines.error()));
+        auto changed = change({entry, *std::move(lines)});
+        if (!changed) return std::unexpected(std::move(changed.error()));
+        return *std::move(changed);
+    };
+    File out{.path = {},
+             .stem = file.stem,
+             .index = {.release = origin.release,
+                       .at = origin.at,
+                       .bytes = 0,
+                       .sessions = {},
+                       .version = file.index.version + 1}};
+    auto written = compose(std::move(out), frame, next);
+    if (!written) return written;
+    if (::unlink(file.path.c_str()) != 0 && errno != ENOENT)
+        return backup::refused(file.path, errno);
+    if (auto synced = backup::sync_directory(directory_); !synced)
+        return std::unexpected(std::move(synced.error()));
+    return written;
+}
+
+Result<File> Writer::compose(File file, Frame const& frame, Next const& next) {
+    Index& index = file.index;
+    if (encryption_.masters) {
+        file.key = FileKey::make(*encryption_.entropy);
+        index.key = file.key->wrap(*encryption_.masters, *encryption_.entropy);
+    }
+    file.path = data_path(file.stem, index);
+    auto data = Making::begin(file.path);
+    if (!data) return std::unexpected(std::move(data.error()));
+    Pieces pieces(*std::move(data), file.key ? &*file.key : nullptr);
+    if (auto done = pieces.add(frame.head + "\n", bound_first); !done)
+        return std::unexpected(std::move(done.error()));
+    for (;;) {
+        auto session = next();
+        if (!session) return std::unexpected(std::move(session.error()));
+        if (!*session) break;
+        auto entry = pieces.add(**std::move(session));
+        if (!entry) return std::unexpected(std::move(entry.error()));
+        index.sessions.push_back(*std::move(entry));
+    }
+    if (auto done = pieces.add(frame.end(index.sessions) + "\n", bound_last); !done)
+        return std::unexpected(std::move(done.error()));
+    index.bytes = pieces.size();
+    if (auto done = pieces.finish(); !done) return std::unexpected(std::move(done.error()));
+    if (file.key) index.titles = seal_titles(index, *file.key);
+    if (auto done = write_index_file(file.stem, index); !done)
+        return std::unexpected(std::move(done.error()));
+    return file;
+}
+
+Result<bool> Writer::rewrap(File const& file) {
+    if (auto readable = check_key(file); !readable)
+        return std::unexpected(std::move(readable.error()));
+    if (file.index.key->master == encryption_.masters->first().id) return false;
+    Index index = file.index;
+    index.key = file.key->wrap(*encryption_.masters, *encryption_.entropy);
+    if (auto done = write_index_file(file.stem, index); !done)
+        return std::unexpected(std::move(done.error()));
+    return true;
+}
+
+}  // namespace dormouse::archive

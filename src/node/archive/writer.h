@@ -1,0 +1,72 @@
+#pragma once
+// Writes files of an archive. All functions block; an error names the file.
+
+#include "archive/archive.h"
+#include "io/fd.h"
+#include "port/world.h"
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dormouse::archive {
+
+// How files are encrypted. What it points to outlives its user.
+struct Encryption {
+    store::MasterKeys const* masters = nullptr;  // null: files are plain
+    port::Entropy* entropy = nullptr;
+};
+
+// While it lives, nobody else writes to the directory.
+class Writer {
+public:
+    // Makes the directory, and removes what a crash left. Errors: wrong_state (somebody writes to
+    // it, or it is a directory of something else); store_unavailable.
+    [[nodiscard]] static Result<Writer> open(std::filesystem::path const& directory,
+                                             Encryption encryption);
+
+    // The lines of one session; `entry` without its place in the file.
+    struct Session {
+        Entry entry;
+        std::string lines;
+    };
+    // The next session; nullopt: there are no more.
+    using Next = std::function<Result<std::optional<Session>>()>;
+    // `head`: the first line, `end`: the last one, of the sessions that were written.
+    struct Frame {
+        std::string head;
+        std::function<std::string(std::vector<Entry> const&)> end;
+    };
+    struct Origin {
+        std::string release;
+        Time at{};
+    };
+    // Writes one file of these sessions, durably, and returns it. REQUIRES: they are of one project
+    // and month, at least one.
+    [[nodiscard]] Result<File> write(std::string const& project, Time month, Origin const& origin,
+                                     Frame const& frame, Next const& next);
+
+    // Writes the file again with what `change` makes of each session, and removes the former one.
+    // A crash leaves one of both. An error, also one of `change`, leaves the former file.
+    using Change = std::function<Result<Session>(Session)>;
+    [[nodiscard]] Result<File> rewrite(File const& file, Origin const& origin, Frame const& frame,
+                                       Change const& change);
+    // Encrypts the key of an encrypted file with the first master key. Returns whether it was
+    // another one. REQUIRES: check_key(file); there is a master key.
+    [[nodiscard]] Result<bool> rewrap(File const& file);
+
+private:
+    Writer(std::filesystem::path directory, Encryption encryption, io::Fd lock)
+        : directory_(std::move(directory)), encryption_(encryption), lock_(std::move(lock)) {}
+
+    // Its index comes last, in the place of a former one.
+    [[nodiscard]] Result<File> compose(File file, Frame const& frame, Next const& next);
+
+    std::filesystem::path directory_;
+    Encryption encryption_;
+    io::Fd lock_;
+};
+
+}  // namespace dormouse::archive
