@@ -67,8 +67,9 @@ bool read_encryption(json::View view, Index& out) {
     if (view["key"].is_null()) return true;
     out.key = read_key(view["key"]);
     auto titles = parse_base64(view["titles"].string_or(""));
-    if (titles) out.titles = *std::move(titles);
-    return out.key && titles;
+    if (!out.key || !titles) return false;
+    out.titles = *std::move(titles);
+    return true;
 }
 
 }  // namespace
