@@ -4,6 +4,7 @@ agents, rejected keys, failed turns, links that only this machine can open, old 
 import http.server
 import json
 import pathlib
+import resource
 import tempfile
 import threading
 
@@ -52,6 +53,21 @@ class Provider:
         self.server.server_close()
 
 
+ONE_MODEL = '''
+[server]
+demo = false
+[[model]]
+id = "main"
+kind = "openai-chat"
+model = "m"
+base_url = "%s"
+api_key_env = "THE_KEY"
+[[agent]]
+id = "ops"
+model = "main"
+'''
+
+
 class Doctored(Case):
     def setUp(self):
         pass
@@ -69,19 +85,7 @@ class Models(Doctored):
     def test_rejected_key_is_named_until_it_is_accepted(self):
         provider = Provider()
         self.addCleanup(provider.close)
-        self.configured(f'''
-[server]
-demo = false
-[[model]]
-id = "main"
-kind = "openai-chat"
-model = "m"
-base_url = "{provider.url}"
-api_key_env = "THE_KEY"
-[[agent]]
-id = "ops"
-model = "main"
-''', THE_KEY='sk-sesame')
+        self.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
         session = self.server.create('hello', agent='ops')['id']
         found = self.concerns()
         self.assertIn("the key of the model of 'ops' was rejected", found['key']['why'])
@@ -113,6 +117,7 @@ class Agents(Doctored):
         self.server.start()
         found = self.concerns()['agents']
         self.assertIn("'ops' is not configured, and 1 session of it has not ended", found['why'])
+        self.assertIn('dormouse sessions', found['next'])
 
 
 class People(Doctored):
@@ -127,6 +132,67 @@ kind = "discord"
 url_env = "N_URL"
 ''' % receiver.host, N_URL=receiver.url + '/n')
         self.assertIn('which only this machine can open', self.concerns()['public_url']['why'])
+
+    def test_receiver_that_refuses_is_named_until_it_accepts(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        receiver.answer = lambda got: (503, {}, b'')
+        self.configured('''
+[server]
+demo = true
+webhook_hosts = ["%s"]
+[[gate]]
+tools = ["deploy"]
+ask = "Ship?"
+[[notify]]
+kind = "webhook"
+url_env = "N_URL"
+''' % receiver.host, N_URL=receiver.url + '/s3cret')
+        for _ in range(3):
+            self.server.create('deploy A')
+        wait_for(lambda: 'receivers' in self.concerns(), what='the receiver is named')
+        found = self.concerns()['receivers']
+        self.assertIn('the receiver answered 503', found['why'])
+        self.assertIn('dormouse deliveries', found['next'])
+        code, text = self.doctor()
+        self.assertIn('look at receivers', text)
+        self.assertNotIn('s3cret', text)
+        self.assertNotIn('deliveries', self.concerns(), 'nothing was given up')
+        receiver.answer = lambda got: (204, {}, b'')
+        self.server.advance(6)
+        wait_for(lambda: 'receivers' not in self.concerns(), what='it accepts a message')
+
+
+class OfTheProcess(Doctored):
+    def test_open_files_near_their_limit_are_named(self):
+        self.configured('')
+        self.assertNotIn('files', self.concerns())
+        pid = self.server.process.pid
+        count = len(list(pathlib.Path(f'/proc/{pid}/fd').iterdir()))
+        _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (count + 8, hard))
+        found = self.concerns()['files']
+        self.assertIn(f'of at most {count + 8} files and connections are open', found['why'])
+        self.assertIn('LimitNOFILE', found['next'])
+
+    def test_deliveries_that_were_given_up_are_counted(self):
+        receiver = Receiver()
+        self.addCleanup(receiver.close)
+        receiver.answer = lambda got: (410, {}, b'')
+        self.configured('''
+[server]
+demo = true
+webhook_hosts = ["%s"]
+[[gate]]
+tools = ["deploy"]
+ask = "Ship?"
+[[notify]]
+kind = "webhook"
+url_env = "N_URL"
+''' % receiver.host, N_URL=receiver.url + '/n')
+        self.server.create('deploy A')
+        wait_for(lambda: 'deliveries' in self.concerns(), what='the delivery is given up')
+        self.assertIn('were given up: 1', self.concerns()['deliveries']['why'])
 
 
 class Backups(Doctored):

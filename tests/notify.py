@@ -185,18 +185,34 @@ class SlackBot(Notified):
         self.assertEqual([r['path'] for r in self.receiver.received], ['/api/chat.postMessage'])
 
     def test_call_decided_before_the_message_was_taken(self):
-        answers = [(503, {}, b'')]
+        release = threading.Event()
+        self.addCleanup(release.set)
         slack = Slack()
-        self.receiver.answer = lambda got: answers.pop() if answers else slack(got)
+        self.receiver.answer = lambda got: release.wait(60) and slack(got)
+        call = self.ask()
+        self.receiver.wait(1)
+        self.assertStatus(self.server.decide(call, True), 200)
+        release.set()
+        self.in_state('delivered')
+        self.server.advance(20)
+        got = eventually(lambda: len(self.receiver.received) >= 2 and self.sent(2), 'the change')
+        self.assertEqual(got[-1][1], '/api/chat.update')
+
+    def test_call_decided_after_a_failure_withdraws_its_messages(self):
+        self.receiver.answer = lambda got: (503, {}, b'')
         call = self.ask()
         self.failed()
         self.assertStatus(self.server.decide(call, True), 200)
-        self.server.advance(6)
-        eventually(lambda: slack.count, 'the message')
-        self.in_state('delivered')
-        self.server.advance(20)
-        got = eventually(lambda: len(self.receiver.received) >= 3 and self.sent(3), 'the change')
-        self.assertEqual(got[-1][1], '/api/chat.update')
+        self.receiver.answer = Slack()
+        eventually(self.all_withdrawn, 'no delivery is left')
+        text = self.server.get('/metrics').raw.decode()
+        self.assertIn('dormouse_deliveries_total{outcome="withdrawn"} 2', text)
+        self.assertIn('dormouse_deliveries_total{outcome="delivered"} 0', text)
+        self.assertEqual(len(self.receiver.received), 1, 'nobody must be asked any more')
+
+    def all_withdrawn(self):
+        self.server.advance(10)
+        return not self.deliveries()
 
 
 class SlackButtons(Notified):

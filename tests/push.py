@@ -10,7 +10,7 @@ import threading
 import time
 
 import webhook_peers
-from dormouse import Case, Client, Server, leave_out, main, run
+from dormouse import Case, Client, Server, leave_out, main, run, wait_for
 from tools_by_config import eventually
 from webhook_peers import Receiver
 
@@ -211,7 +211,7 @@ class Messages(Pushed):
         self.server.advance(60)
         self.server.advance(60)
         self.server.advance(1200)
-        self.newest('delivered', 2)
+        wait_for(lambda: not self.server.items('/api/deliveries'), what='both are withdrawn')
         self.assertEqual(len(self.receiver.received), 1, 'nobody must hear of it any more')
 
     def test_gone_device_is_removed(self):

@@ -244,7 +244,7 @@ SESSIONS = (
 WORK = (
     Alert('DormouseDeliveriesFail',
           share('dormouse_deliveries_total{outcome=~"failed|given_up"}',
-                'dormouse_deliveries_total') + ' > 0.5', 'warning',
+                'dormouse_deliveries_total{outcome!="withdrawn"}') + ' > 0.5', 'warning',
           '15m', 'Most attempts to deliver webhooks and notifications fail.',
           'dormouse deliveries has the answer of each receiver. The server repeats an attempt for '
           'over a day; people may not know that they are asked.',

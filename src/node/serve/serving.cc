@@ -220,9 +220,6 @@ webhook::Pump::Options::Push Serving::push_options(webhook::PushSender const& se
                 log_.warn("a device was not removed", {{"why", done.error().detail}});
         });
     };
-    out.waits = [this](PendingId const& pending, port::Fn<void(bool)> then) {
-        http::ask_waits(api_, pending, std::move(then));
-    };
     return out;
 }
 
@@ -253,10 +250,23 @@ webhook::Pump::Options Serving::pump_options(ServingSettings const& settings) {
     webhook::Pump::Options options = settings.webhooks;
     options.sharing = sharing();
     if (settings.push) options.push = push_options(*settings.push);
-    options.delivered = [this] { metrics_.delivery_ended(http::Metrics::DeliveryEnd::delivered); };
+    using End = http::Metrics::DeliveryEnd;
+    options.waits = [this](PendingId const& pending, port::Fn<void(bool)> then) {
+        http::ask_waits(api_, pending, std::move(then));
+    };
+    options.delivered = [this](port::OutboxRow const& row) {
+        metrics_.delivery_ended(End::delivered);
+        metrics_.receivers().accepted(row.target);
+    };
+    options.withdrawn = [this](port::OutboxRow const& /*row*/) {
+        metrics_.delivery_ended(End::withdrawn);
+    };
     options.failed = [this](port::OutboxRow const& row, std::string const& why, bool last) {
-        using End = http::Metrics::DeliveryEnd;
         metrics_.delivery_ended(last ? End::given_up : End::failed);
+        // Devices that are gone are removed.
+        if (!last || !row.target.starts_with(webhook::push_target))
+            metrics_.receivers().refused(row.target, row.attempts + 1, why,
+                                         node_.world.clock.now());
         std::string const what =
             row.target.starts_with("agent:") ? "the deletion of a session" : "a webhook";
         log_.warn(what + (last ? " is not tried any more" : " was not taken"),

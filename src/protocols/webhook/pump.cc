@@ -447,7 +447,7 @@ void Pump::delivered(OutboxKey const& key) {
     update.attempts = work.row.attempts + 1;
     update.last_status = work.status;
     update.delivered = world_.clock.now();
-    if (options_.delivered) options_.delivered();
+    if (options_.delivered) options_.delivered(work.row);
     report(work, {});
     finish(key, update);
 }

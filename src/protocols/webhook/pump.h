@@ -83,10 +83,10 @@ public:
             std::function<std::optional<PushDevice>(std::string const& id)> device;
             // Called when the push service does not know the device any more.
             std::function<void(std::string const& id)> gone;
-            // Calls `then` once: whether the call still waits.
-            std::function<void(PendingId const&, port::Fn<void(bool)> then)> waits;
         };
         std::optional<Push> push = {};  // nullopt: nothing is sent to devices
+        // Calls `then` once: whether the call still waits. Empty: it does.
+        std::function<void(PendingId const&, port::Fn<void(bool)> then)> waits = {};
         // Other processes send messages of the same store.
         struct Sharing {
             // Whether messages of the session with this number are for this process to send.
@@ -103,7 +103,10 @@ public:
         std::optional<Duration> given_up_after = Duration(30LL * 24 * 3'600'000);
         // Called for each failed attempt: the delivery, the reason, and whether it was the last.
         std::function<void(port::OutboxRow const&, std::string const&, bool)> failed = {};
-        std::function<void()> delivered = {};  // called for each message that was accepted
+        // Called for each message that was accepted.
+        std::function<void(port::OutboxRow const&)> delivered = {};
+        // Called for each notification that was never accepted and whose call has ended.
+        std::function<void(port::OutboxRow const&)> withdrawn = {};
         // Called for each attempt that has ended. May be empty.
         std::function<void(Attempt const&)> attempted = {};
     };
@@ -217,6 +220,8 @@ private:
     void pushed(port::OutboxKey const& key, std::string reference);
     void device_gone(port::OutboxKey const& key);
     void postpone(port::OutboxKey const& key, Duration wait);
+    void if_waiting(port::OutboxKey const& key, port::Fn<void()> then);
+    void withdraw(port::OutboxKey const& key);
     void notify_program(port::OutboxKey const& key);
     void run(port::OutboxKey const& key, Notice const& notice);
     void take_head(port::OutboxKey const& key, port::HttpHead const& head);

@@ -58,7 +58,30 @@ void Pump::send_message(OutboxKey const& key, Notice const& notice, Service cons
                                 std::move(reply.reference), work.letter.body};
         delivered(key);
     };
-    ask_service(key, service.request(notice, it, ""), std::move(taken), service, false);
+    ServiceRequest request = service.request(notice, it, "");
+    if_waiting(key, [this, key, &service, request = std::move(request),
+                     taken = std::move(taken)]() mutable {
+        ask_service(key, std::move(request), std::move(taken), service, false);
+    });
+}
+
+// Sends no question whose call has ended meanwhile: nothing would change it any more.
+void Pump::if_waiting(OutboxKey const& key, port::Fn<void()> then) {
+    auto const pending = at_work_.at(key).letter.pending;
+    if (!pending || !options_.waits) return then();
+    options_.waits(*pending, scope_.guard([this, key, then = std::move(then)](bool yes) mutable {
+        if (!at_work_.contains(key)) return;
+        yes ? then() : withdraw(key);
+    }));
+}
+
+// Removes the row: its call has ended, and the receiver accepted no message about it.
+void Pump::withdraw(OutboxKey const& key) {
+    if (options_.withdrawn) options_.withdrawn(at_work_.at(key).row);
+    OutboxUpdate update;
+    update.key = key;
+    update.gone = true;
+    finish(key, update);
 }
 
 // Continues with the messages about the call that the receiver took, in Work::open.
@@ -85,7 +108,7 @@ void Pump::read_sent(OutboxKey const& key, port::Fn<void()> then) {
 // Changes one message after the other.
 void Pump::change_next(OutboxKey const& key, NoticePtr const& notice, Notification const& it) {
     Work& work = at_work_.at(key);
-    if (work.open.empty()) return delivered(key);
+    if (work.open.empty()) return work.closed.empty() ? withdraw(key) : delivered(key);
     SentRow const& row = work.open.front();
     Notification message = read_notification(row.body).value_or(it);
     message.outcome = it.outcome;

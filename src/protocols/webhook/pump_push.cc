@@ -18,16 +18,12 @@ void Pump::send_push(OutboxKey const& key) {
     if (!it->outcome.empty()) {
         // Replaces the message on devices that got one.
         return read_sent(key, [this, key, device = *std::move(device), it = *it] {
-            if (at_work_.at(key).open.empty()) return delivered(key);
+            if (at_work_.at(key).open.empty()) return withdraw(key);
             push(key, device, it);
         });
     }
     // A message that was tried again and again may be too late.
-    options_.push->waits(*work.letter.pending,
-                         scope_.guard([this, key, device = *std::move(device), it = *it](bool yes) {
-                             if (!at_work_.contains(key)) return;
-                             yes ? push(key, device, it) : delivered(key);
-                         }));
+    if_waiting(key, [this, key, device = *std::move(device), it = *it] { push(key, device, it); });
 }
 
 void Pump::push(OutboxKey const& key, PushDevice const& device, Notification const& it) {

@@ -2,6 +2,7 @@
 
 #include "base/url.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -16,6 +17,7 @@ constexpr Duration whole_day{24LL * 3'600'000};
 constexpr Duration full_soon = 7 * whole_day;
 constexpr Duration backup_old = 7 * whole_day;
 constexpr std::uint64_t files_percent_max = 80;
+constexpr std::size_t receivers_shown = 5;
 
 using Concerns = std::vector<Concern>;
 
@@ -23,9 +25,11 @@ std::string counted(std::uint64_t count, std::string const& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-// "3 days" or "5 hours".
+// "3 days", "5 hours" or "4 minutes".
 std::string span_text(Duration time) {
-    constexpr Duration hour{3'600'000};
+    constexpr Duration minute{60'000};
+    constexpr Duration hour = 60 * minute;
+    if (time < hour) return counted(static_cast<std::uint64_t>(time / minute), "minute");
     return time >= 2 * whole_day ? counted(static_cast<std::uint64_t>(time / whole_day), "day")
                                  : counted(static_cast<std::uint64_t>(time / hour), "hour");
 }
@@ -37,7 +41,9 @@ void add_work(ConcernFacts const& facts, Concerns& out) {
                            counted(sessions, "session") + " of it " +
                            (sessions == 1 ? "has" : "have") + " not ended",
                        "put [[agent]] " + agent +
-                           " back and run dormouse reload; or end the sessions: dormouse list"});
+                           " back and run dormouse reload; or end its sessions: dormouse sessions "
+                           "--all lists them, and "
+                           "dormouse end SESSION ends one"});
     for (auto const& [agent, why] : facts.rejected_keys) {
         std::string text = "the key of the model of '";
         text.append(agent).append("' was rejected: ").append(why);
@@ -50,6 +56,31 @@ void add_work(ConcernFacts const& facts, Concerns& out) {
                    counted(facts.failed_turns.size(), "turn") +
                        " failed in the last 24 hours; the newest: " + newest.why,
                    "read it: dormouse show " + newest.session.text()});
+}
+
+// A URL without its path and query, which may be secret; the name of a receiver of notifications.
+std::string receiver_name(std::string const& target) {
+    auto const url = parse_url(target);
+    return url ? url->authority() : target;
+}
+
+void add_receivers(ConcernFacts const& facts, Time now, Concerns& out) {
+    std::size_t const shown = std::min(facts.receivers.size(), receivers_shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+        auto const& one = facts.receivers[i];
+        std::string text =
+            "'" + receiver_name(one.target) + "' accepts no webhook or notification: ";
+        text += counted(one.attempts, "attempt") + " failed in " + span_text(now - one.since);
+        text += "; the newest: " + one.why;
+        out.push_back({"receivers", std::move(text),
+                       "check its address, its credentials and whether it runs; see each message: "
+                       "dormouse deliveries --state pending"});
+    }
+    if (facts.receivers.size() > shown)
+        out.push_back({"receivers",
+                       "other receivers that accept nothing: " +
+                           std::to_string(facts.receivers.size() - shown),
+                       "see each message: dormouse deliveries --state pending"});
 }
 
 void add_people(ConcernFacts const& facts, Concerns& out) {
@@ -145,6 +176,7 @@ std::optional<Time> last_backup(std::string const& directory) {
 std::vector<Concern> concerns_of(ConcernFacts const& facts, Time now) {
     Concerns out;
     add_work(facts, out);
+    add_receivers(facts, now, out);
     add_people(facts, out);
     add_disk(facts, out);
     add_process(facts, out);

@@ -12,7 +12,7 @@
 namespace dormouse::http {
 
 struct Concern {
-    // agents, backup, clock, deliveries, disk, files, key, public_url, signal, store,
+    // agents, backup, clock, deliveries, disk, files, key, public_url, receivers, signal, store,
     // turns, upgrade
     std::string about;
     std::string why;
@@ -36,6 +36,7 @@ struct ConcernFacts {
     std::map<std::string, std::string> rejected_keys = {};     // by agent
     std::vector<Troubles::FailedTurn> failed_turns = {};       // of the last day
     std::uint64_t given_up = 0;                                // deliveries
+    std::vector<FailingReceivers::Failing> receivers = {};     // that fail now
     bool notifies = false;                                     // people are sent links
     std::string public_url = {};                               // of the links
     std::optional<std::uint64_t> disk_free = {}, disk_size = {};

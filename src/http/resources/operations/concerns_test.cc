@@ -17,6 +17,8 @@ using namespace session;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr Duration whole_day{24LL * 3'600'000};
 Time const noon = from_ms(1'800'000'000'000);
@@ -54,6 +56,45 @@ TEST(Concerns, WorkThatFails_IsNamed) {
     facts.given_up = 3;
     EXPECT_THAT(about(facts), ElementsAre("agents", "agents", "key", "turns", "deliveries"));
     EXPECT_THAT(concerns_of(facts, noon).front().why, HasSubstr("1 session of it has not ended"));
+}
+
+TEST(Concerns, FailingReceivers_AreNamedWithoutSecretsInTheirAddress) {
+    auto facts = healthy();
+    facts.receivers = {{"notify:discord:N_URL", "refused", 3, noon - Duration(240'000), noon}};
+    for (int i = 0; i < 6; ++i)
+        facts.receivers.push_back({"https://example.org:9/s3cret?k=s3cret", "503", 2, noon, noon});
+    auto const found = concerns_of(facts, noon);
+    ASSERT_EQ(found.size(), 6U);
+    EXPECT_EQ(found[0].why,
+              "'notify:discord:N_URL' accepts no webhook or notification: 3 attempts failed in 4 "
+              "minutes; the newest: refused");
+    EXPECT_THAT(found[1].why, HasSubstr("'example.org:9'"));
+    EXPECT_THAT(found[1].why, Not(HasSubstr("s3cret")));
+    EXPECT_EQ(found[5].why, "other receivers that accept nothing: 2");
+}
+
+TEST(FailingReceivers, SeveralFailures_UntilOneIsAccepted) {
+    FailingReceivers receivers;
+    receivers.refused("a", 1, "503", noon);
+    EXPECT_THAT(receivers.failing(noon + whole_day), IsEmpty()) << "one failure";
+    receivers.refused("a", 2, "504", noon);
+    EXPECT_THAT(receivers.failing(noon), IsEmpty()) << "two at once";
+    EXPECT_THAT(receivers.failing(noon + FailingReceivers::minutes), SizeIs(1));
+    receivers.refused("b", 5, "refused", noon + Duration(1));
+    auto const found = receivers.failing(noon + FailingReceivers::minutes);
+    ASSERT_EQ(found.size(), 2U) << "an earlier process made the other attempts";
+    EXPECT_EQ(found[0].why, "504");
+    EXPECT_EQ(found[1].attempts, 5U);
+    receivers.accepted("a");
+    EXPECT_THAT(receivers.failing(noon + FailingReceivers::minutes), SizeIs(1));
+    EXPECT_THAT(receivers.failing(noon + 2 * whole_day), IsEmpty()) << "nothing is sent any more";
+}
+
+TEST(FailingReceivers, Many_AreLimited) {
+    FailingReceivers receivers;
+    for (std::size_t i = 0; i < 2 * FailingReceivers::receivers_max; ++i)
+        receivers.refused(std::to_string(i), 3, "503", noon);
+    EXPECT_EQ(receivers.failing(noon).size(), FailingReceivers::receivers_max);
 }
 
 TEST(Concerns, LinksToLoopback_OnlyIfPeopleGetThem) {

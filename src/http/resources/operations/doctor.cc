@@ -178,6 +178,7 @@ void add_facts(Doctor& d, Overdue const& found) {
     facts.rejected_keys = services.metrics.troubles().rejected_keys();
     facts.failed_turns = services.metrics.troubles().failed_since(now - lately);
     facts.given_up = found.given_up;
+    facts.receivers = services.metrics.receivers().failing(now);
     facts.notifies = notifies_people(services.facts.config);
     facts.public_url = services.gate.base_url();
     facts.disk_free = found.disk.free;

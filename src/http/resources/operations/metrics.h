@@ -48,12 +48,14 @@ public:
     void committed(std::span<port::AppendResult const> results, Duration time) override;
     void started(std::string_view kind) override { ++effects_[std::string(kind)]; }
     void tool_ended(std::string const& tool, session::ToolOutcome const& outcome) override;
-    // One attempt to deliver an outgoing message. `failed`: there will be another one.
-    enum class DeliveryEnd : std::uint8_t { delivered, failed, given_up };
+    // One attempt to deliver an outgoing message. `failed`: there will be another one. `withdrawn`:
+    // its call ended before any attempt succeeded, and it is not sent any more.
+    enum class DeliveryEnd : std::uint8_t { delivered, failed, given_up, withdrawn };
     void delivery_ended(DeliveryEnd end) { ++deliveries_[static_cast<std::size_t>(end)]; }
 
     [[nodiscard]] Troubles const& troubles() const { return troubles_; }
     [[nodiscard]] DiskTrend& disk_trend() { return disk_trend_; }
+    [[nodiscard]] FailingReceivers& receivers() { return receivers_; }
     [[nodiscard]] ModelWork& model_work() { return model_work_; }
 
     // ---- read at a scrape
@@ -181,6 +183,7 @@ private:
     Troubles troubles_;
     ModelWork model_work_;
     DiskTrend disk_trend_;
+    FailingReceivers receivers_;
 };
 
 }  // namespace dormouse::http

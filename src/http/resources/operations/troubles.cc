@@ -43,6 +43,30 @@ std::vector<Troubles::FailedTurn> Troubles::failed_since(Time since) const {
     return out;
 }
 
+void FailingReceivers::refused(std::string const& target, std::uint32_t attempts,
+                               std::string_view why, Time now) {
+    std::erase_if(failing_, [now](auto const& one) { return one.second.newest + kept < now; });
+    if (failing_.size() >= receivers_max && !failing_.contains(target)) return;
+    auto const [it, is_new] = failing_.try_emplace(target);
+    Failing& one = it->second;
+    if (is_new) one.since = now;
+    one.target = target;
+    one.why = why.substr(0, why_max);
+    one.attempts = std::max(one.attempts + 1, attempts);
+    one.newest = now;
+}
+
+std::vector<FailingReceivers::Failing> FailingReceivers::failing(Time now) const {
+    std::vector<Failing> out;
+    for (auto const& [target, one] : failing_) {
+        bool const is_long = one.attempts > 1 && one.since + minutes <= now;
+        bool const is_recent = one.newest + kept >= now;
+        if (is_recent && (one.attempts >= attempts_min || is_long)) out.push_back(one);
+    }
+    std::ranges::sort(out, {}, &Failing::since);
+    return out;
+}
+
 void DiskTrend::note(Time now, std::uint64_t free) {
     std::erase_if(samples_, [now](Sample const& one) { return one.at + kept < now; });
     if (samples_.empty() || samples_.back().at + every <= now) samples_.push_back({now, free});

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dormouse::http {
@@ -39,6 +41,31 @@ private:
 
     std::deque<FailedTurn> turns_;
     std::map<std::string, std::string> rejected_;  // by agent
+};
+
+// Receivers of webhooks and notifications that accepted nothing since their newest attempts failed.
+class FailingReceivers {
+public:
+    struct Failing {
+        std::string target;  // as in OutboxRow
+        std::string why;     // of the newest attempt
+        std::uint32_t attempts = 0;
+        Time since{};
+        Time newest{};
+    };
+    // `attempts`: those of the message, which an earlier process may have made.
+    void refused(std::string const& target, std::uint32_t attempts, std::string_view why, Time now);
+    void accepted(std::string const& target) { failing_.erase(target); }
+    // Those with several failures within a day; the first to fail first.
+    [[nodiscard]] std::vector<Failing> failing(Time now) const;
+
+    static constexpr std::uint32_t attempts_min = 3;  // or, after `minutes`, two
+    static constexpr Duration minutes{3LL * 60'000};
+    static constexpr Duration kept{24LL * 3'600'000};  // attempts are at most ten hours apart
+    static constexpr std::size_t receivers_max = 1'000;
+
+private:
+    std::map<std::string, Failing, std::less<>> failing_;  // by target
 };
 
 // How fast the free space of a disk shrinks.
