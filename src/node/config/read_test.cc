@@ -162,6 +162,13 @@ TEST(Warnings, CostOfAModelWithoutPrices_Warns) {
     };
     EXPECT_EQ(warned_of(model + agent), 1U);
     EXPECT_EQ(warned_of(model + "input_price = 1\noutput_price = 2\n" + agent), 0U);
+    std::string const demo = "[server]\ndemo = true\n";
+    std::string const budget = "[[budget]]\nper = \"session\"\ncost = 1\n";
+    EXPECT_EQ(warned_of(demo + budget), 1U);
+    EXPECT_EQ(warned_of(demo + budget + "agents = [\"demo\"]\n"), 1U);
+    EXPECT_EQ(warned_of(budget), 1U) << "without an [[agent]] there are the demo agents";
+    std::string const priced = model + "input_price = 1\noutput_price = 2\n" + agent;
+    EXPECT_EQ(warned_of(demo + priced + "agents = [\"a\"]\n"), 0U) << "it is not for them";
 }
 
 TEST(ReadConfig, Retention_ReadsAges) {

@@ -32,6 +32,15 @@ bool has_price(Config const& config, Agent const& agent) {
 // Agents whose costs are unknown, so that the budget never holds them. An external agent may report
 // what it spends.
 void warn_of_unpriced(Config const& config, Budget const& budget, std::vector<Problem>& out) {
+    // Their model has no entry, and so no prices.
+    bool const limits_demo =
+        budget.agents.empty() || std::ranges::any_of(budget.agents, [&](std::string const& id) {
+            return std::ranges::find(config.agents, id, &Agent::id) == config.agents.end();
+        });
+    if (config.has_demo() && limits_demo)
+        out.push_back({budget.line,
+                       "[[budget]]: cost does not limit the demo agents: they cost nothing; limit "
+                       "tokens or steps"});
     for (Agent const& agent : config.agents) {
         bool const concerns = budget.agents.empty() ||
                               std::ranges::find(budget.agents, agent.id) != budget.agents.end();
