@@ -3,7 +3,8 @@
 without its id lets the person choose. Elsewhere nothing is numbered, chosen or asked."""
 import pathlib
 
-from cli import DONE, INTERRUPTED, USAGE, Cli, Terminal
+from cli import DONE, INTERRUPTED, NOT_FOUND, USAGE, Cli, Terminal
+from doctor import ONE_MODEL, Provider
 from dormouse import BINARY, main, run
 
 
@@ -106,6 +107,17 @@ class Pick(Cli):
         terminal.until('You said: hello')
         self.assertEqual(terminal.ended(), DONE)
 
+    def test_delete_asks_which_and_whether(self):
+        session = self.server.create('hello')['id']
+        self.server.at_rest(session)
+        terminal = Terminal('delete', *self.where())
+        terminal.until('Which one? [1]: ')
+        terminal.type('1\n')
+        terminal.until('[y/N] ')
+        terminal.type('y\n')
+        self.assertEqual(terminal.ended(), DONE, terminal.text)
+        self.assertEqual(self.server.get(f'/api/sessions/{session}').status, 404)
+
     def test_without_a_terminal_it_says_what_to_pass(self):
         for command, what in (
             ('approve', 'which call?'),
@@ -120,12 +132,41 @@ class Pick(Cli):
             ('retry', 'which session?'),
             ('end', 'which session?'),
             ('attach', 'which session?'),
+            ('delete --yes', 'which session?'),
+            ('fork', 'which session?'),
+            ('move --to web2', 'which session?'),
+            ('inbox', 'which session?'),
+            ('reassign --to bob', 'which call?'),
         ):
-            told = run(command, *self.where())
+            told = run(*command.split(), *self.where())
             self.assertEqual(told.returncode, USAGE, told)
             self.assertIn(what, told.stderr)
             seen = 'dormouse pending' if 'call' in what else 'dormouse sessions'
             self.assertIn(seen, told.stderr)
+
+
+class PickFailed(Cli):
+    def setUp(self):
+        pass  # each test starts its server
+
+    def test_retry_offers_what_failed_only(self):
+        provider = Provider()
+        self.addCleanup(provider.close)
+        self.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
+        failed = self.server.create('hello', agent='ops')['id']
+        self.server.at_rest(failed)
+        provider.accepts = True
+        other = self.server.create('hello', agent='ops')['id']
+        self.server.at_rest(other)
+        terminal = Terminal('retry', *self.where())
+        terminal.until('Which one? [1]: ')
+        self.assertNotIn(other, terminal.text)
+        terminal.type('1\n')
+        self.assertEqual(terminal.ended(), DONE, terminal.text)
+        self.server.at_rest(failed)
+        terminal = Terminal('retry', *self.where())
+        terminal.until('no session can be retried')
+        self.assertEqual(terminal.ended(), NOT_FOUND)
 
 
 if __name__ == '__main__':

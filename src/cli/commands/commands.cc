@@ -120,6 +120,16 @@ Outcome<Found> connect_to_session(Context const& context, std::string const& id,
     return Found{*std::move(client), *std::move(full)};
 }
 
+Outcome<Found> connect_to_failed_session(Context const& context, std::string const& id,
+                                         int interrupt_fd) {
+    if (!id.empty()) return connect_to_session(context, id, interrupt_fd);
+    auto client = context.connect(interrupt_fd);
+    if (!client) return std::unexpected(client.error());
+    auto full = pick_failed_session(context, *client);
+    if (!full) return std::unexpected(full.error());
+    return Found{*std::move(client), *std::move(full)};
+}
+
 Outcome<Json> json_argument(std::string_view flag, std::string_view text) {
     auto value = json::check(text);
     if (value) return *value;

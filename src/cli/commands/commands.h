@@ -78,6 +78,9 @@ struct Found {
                                                 int interrupt_fd = -1);
 [[nodiscard]] Outcome<Found> connect_to_session(Context const& context, std::string const& id,
                                                 int interrupt_fd = -1);
+// Lets a person choose among those that can be retried.
+[[nodiscard]] Outcome<Found> connect_to_failed_session(Context const& context,
+                                                       std::string const& id, int interrupt_fd);
 // Parses "90s" as milliseconds. Fails with usage.
 [[nodiscard]] Outcome<std::uint64_t> milliseconds(std::string_view flag, std::string_view text);
 // Parses the JSON of a flag. Fails with usage.

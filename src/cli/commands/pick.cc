@@ -11,6 +11,7 @@ namespace dormouse::cli {
 namespace {
 
 constexpr std::size_t offered_max = 20;
+constexpr std::size_t searched_max = 200;
 
 std::vector<std::string> ids_of(json::View items) {
     std::vector<std::string> out;
@@ -33,6 +34,24 @@ Outcome<std::string> chosen(Context const& context, std::vector<std::string> con
     }
 }
 
+std::unexpected<Failure> no_terminal_for_session() {
+    return failure(status::usage, "which session? There is no terminal to choose it on",
+                   "Name it; a unique beginning is enough. See them: dormouse sessions.");
+}
+
+Outcome<Reply> newest_sessions(Context const& context, Client& client, std::size_t limit) {
+    return client.get("/api/projects/" + percent_encode(context.global.project) +
+                      "/sessions?limit=" + std::to_string(limit));
+}
+
+// As the server's: a session in error, or at rest after a turn that failed.
+bool can_be_retried(json::View session) {
+    if (session["status"].string_or("") == "error") return true;
+    return session["status"].string_or("") == "active" &&
+           session["activity"]["type"].string_or("") == "idle" &&
+           session["lastTurn"]["failed"].boolean_or(false);
+}
+
 }  // namespace
 
 Outcome<std::string> pick_call(Context const& context, Client& client) {
@@ -49,11 +68,8 @@ Outcome<std::string> pick_call(Context const& context, Client& client) {
 }
 
 Outcome<std::string> pick_session(Context const& context, Client& client) {
-    if (!context.may_ask)
-        return failure(status::usage, "which session? There is no terminal to choose it on",
-                       "Name it; a unique beginning is enough. See them: dormouse sessions.");
-    auto const page = client.get("/api/projects/" + percent_encode(context.global.project) +
-                                 "/sessions?limit=" + std::to_string(offered_max));
+    if (!context.may_ask) return no_terminal_for_session();
+    auto const page = newest_sessions(context, client, offered_max);
     if (!page) return std::unexpected(page.error());
     json::View const items = json::View(page->body)["items"];
     if (items.size() == 0)
@@ -61,6 +77,25 @@ Outcome<std::string> pick_session(Context const& context, Client& client) {
                        "Start one: dormouse prompt 'TEXT'.");
     auto const table = sessions_table(items, wall_clock(), context.style, context.columns, 1);
     return chosen(context, ids_of(items), table);
+}
+
+Outcome<std::string> pick_failed_session(Context const& context, Client& client) {
+    if (!context.may_ask) return no_terminal_for_session();
+    auto const page = newest_sessions(context, client, searched_max);
+    if (!page) return std::unexpected(page.error());
+    json::Writer failed;
+    failed.begin_array();
+    std::size_t count = 0;
+    json::View(page->body)["items"].elements([&](json::View session) {
+        if (can_be_retried(session) && ++count <= offered_max) failed.raw(session.raw());
+    });
+    Json const items = failed.end_array().json();
+    if (count == 0)
+        return failure(status::not_found, "no session can be retried",
+                       "It is for sessions whose last turn failed. See all: dormouse sessions.");
+    auto const table =
+        sessions_table(json::View(items), wall_clock(), context.style, context.columns, 1);
+    return chosen(context, ids_of(json::View(items)), table);
 }
 
 bool confirmed(Context const& context, std::string const& question) {

@@ -251,7 +251,9 @@ Outcome<int> execute(Context const& context, MoveArgs const& args) {
     auto const wait = wait_option(args.wait);
     if (!wait) return std::unexpected(wait.error());
     TurnWait turn(*wait);
-    auto found = connect_to_session(context, args.session, turn.interrupt_fd());
+    auto found = args.move == "retry"
+                     ? connect_to_failed_session(context, args.session, turn.interrupt_fd())
+                     : connect_to_session(context, args.session, turn.interrupt_fd());
     if (!found) return std::unexpected(found.error());
     auto& [client, id] = *found;
     if (auto const noted = turn.before_session(client, id); !noted)

@@ -371,9 +371,9 @@ void Grammar::add_answers() {
     auto const reassign = std::make_shared<ReassignArgs>();
     auto* const r = add("reassign", "Ask other people to answer a pending call",
                         "dormouse reassign pnd_… --to bob --to role:operate", reassign);
-    r->add_option("id", reassign->id, "Pending call; a unique beginning is enough")
-        ->type_name("CALL")
-        ->required();
+    r->add_option("id", reassign->id,
+                  "Pending call; a unique beginning is enough (a terminal asks)")
+        ->type_name("CALL");
     r->add_option("--to", reassign->to,
                   "Name of a person, or role:answer, role:operate, role:admin (repeatable)")
         ->type_name("WHO")
@@ -411,9 +411,9 @@ void Grammar::add_life() {
     auto const fork = std::make_shared<ForkArgs>();
     auto* const f = add("fork", "Create a session with the past of another",
                         "dormouse fork ses_AAAAAAE --seq 12", fork);
-    f->add_option("session", fork->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    f->add_option("session", fork->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     f->add_option("--seq", fork->seq,
                   "Up to the last committed step at or before this event (default: all)")
         ->type_name("SEQ");
@@ -422,9 +422,9 @@ void Grammar::add_life() {
     auto const moved = std::make_shared<RelocateArgs>();
     auto* const m = add("move", "Continue a session on another server of several with one database",
                         "dormouse move ses_AAAAAAE --to web2", moved);
-    m->add_option("session", moved->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    m->add_option("session", moved->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     m->add_option("--to", moved->to, "Name of the server (dormouse doctor lists them)")
         ->type_name("NODE")
         ->required();
@@ -432,9 +432,9 @@ void Grammar::add_life() {
     auto const gone = std::make_shared<DeleteArgs>();
     auto* const d = add("delete", "Delete a session with its whole history, for good",
                         "dormouse delete ses_AAAAAAE --yes", gone);
-    d->add_option("session", gone->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    d->add_option("session", gone->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     d->add_flag("-y,--yes", gone->yes, "Do not ask for confirmation");
 
     auto const redact = std::make_shared<RedactArgs>();
@@ -493,9 +493,9 @@ void Grammar::add_mail() {
     auto const inbox = std::make_shared<InboxArgs>();
     auto* const i = add("inbox", "List the mail of a session",
                         "dormouse inbox ses_AAAAAAE --quarantined", inbox);
-    i->add_option("session", inbox->session, "Session; a unique beginning is enough")
-        ->type_name("SESSION")
-        ->required();
+    i->add_option("session", inbox->session,
+                  "Session; a unique beginning is enough (a terminal asks)")
+        ->type_name("SESSION");
     i->add_option("--after", inbox->after, "Only after this number")->type_name("NUMBER");
     i->add_option("--limit", inbox->limit, "At most this many (default: 50)")
         ->type_name("N")

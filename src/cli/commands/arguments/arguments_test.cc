@@ -212,7 +212,7 @@ TEST(Arguments, UnknownWord_NamesTheNearestKnownOne) {
         {{"completion", "fisch"}, "{bash,zsh,fish}"},
         {{"prompt", "deploy", "A"}, "not expected: A\n  A text of several words needs quotes"},
         {{"pending", "--status"}, "--status needs a value"},
-        {{"reassign"}, "'dormouse reassign' needs CALL: Pending call"},
+        {{"redact"}, "'dormouse redact' needs SESSION: Session"},
         {{"result", "pnd_1"}, "give exactly one of these: text, --json-value, --file\n"},
     };
     for (auto const& [words, wanted] : table) {
