@@ -172,6 +172,9 @@ class Listen(Sources):
         status, answer = self.post(body)
         self.assertEqual((status, json.loads(answer)['outcome']), (200, 'applied'))
         self.assertRegex(self.process.stdout.readline(), r'  200  applied')
+        shown = ''.join(self.process.stdout.readline() for _ in range(3))
+        self.assertIn(f'  {len(body)} bytes\n', shown)
+        self.assertIn(f'"pendingID": "{call}"', shown)
         self.assertEqual(self.said(session), 'deploy A: up')
         status, answer = self.post(b'{"pendingID": "pnd_x"}')
         self.assertEqual((status, json.loads(answer)['code']), (400, 'bad_value'))
@@ -193,6 +196,13 @@ class Listen(Sources):
 
 
 class Mistakes(Sources):
+    def test_without_a_configuration_it_says_what_to_name(self):
+        done = run('listen', 'ci', *self.where(), env={'XDG_CONFIG_HOME': self.server.directory,
+                                                       'DORMOUSE_CONFIG': ''})
+        self.assertEqual(done.returncode, USAGE, done)
+        self.assertIn('there is no configuration here: name that of the server with --config FILE',
+                      done.stderr)
+
     def test_source_is_checked_before_it_listens(self):
         self.assertIn('no source nobody', self.command('listen', 'nobody', exits=USAGE).stderr)
         self.config.write_text('[[source]]\nid = "ci"\n')

@@ -24,9 +24,10 @@ cli::Mistakes no_source(config::Config const& config, std::string const& id) {
             return {"source " + id + " has no secret here: export a variable of its secrets_env"};
         names += (names.empty() ? "" : ", ") + source.id;
     }
-    auto const file = config.file.empty() ? "there is no configuration" : config.file;
-    return {file + (names.empty() ? " has no [[source]]"
-                                  : " has no source " + id + "; there are: " + names)};
+    if (config.file.empty())
+        return {"there is no configuration here: name that of the server with --config FILE"};
+    return {config.file + (names.empty() ? " has no [[source]]"
+                                         : " has no source " + id + "; there are: " + names)};
 }
 
 // Slack sends forms.

@@ -95,8 +95,20 @@ ListenOptions::Answer answer_heard(Outcome<Reply> const& reply) {
     return {bad_gateway, out.end_object().take()};
 }
 
-// "14:03:05  200  applied": one line for each delivery.
-void print_delivery(Context const& context, Outcome<Reply> const& reply) {
+constexpr std::size_t body_shown = 2'000;
+
+// What arrived, so that a person sees it: cut, and without control characters.
+std::string arrived_text(std::string const& body) {
+    std::string const start = body.substr(0, body_shown);
+    std::string out =
+        "  " + std::to_string(body.size()) + " bytes\n  " + escape_for_terminal(start, true) + "\n";
+    if (start.size() < body.size())
+        out += "  … and " + std::to_string(body.size() - start.size()) + " bytes more\n";
+    return out;
+}
+
+// "14:03:05  200  applied", and what arrived.
+void print_delivery(Context const& context, std::string const& body, Outcome<Reply> const& reply) {
     auto const time = clock_text(to_ms(wall_clock()));
     auto const answer = answer_heard(reply);
     if (context.global.json) {
@@ -108,7 +120,7 @@ void print_delivery(Context const& context, Outcome<Reply> const& reply) {
                 << context.style(paint, std::to_string(answer.status)) << "  "
                 << (reply ? submission_text(json::View(reply->body))
                           : escape_for_terminal(reply.error().what) + "\n")
-                << std::flush;
+                << context.style(Paint::dim, arrived_text(body)) << std::flush;
 }
 
 }  // namespace
@@ -161,7 +173,7 @@ Outcome<int> execute(Context const& context, ListenArgs const& args) {
         auto const reply =
             delivery ? client->deliver(delivery->target, delivery->headers, delivery->body)
                      : Outcome<Reply>(std::unexpected(delivery.error()));
-        print_delivery(context, reply);
+        print_delivery(context, body, reply);
         return answer_heard(reply);
     };
     return context.programs.listen(listening);
