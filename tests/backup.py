@@ -104,6 +104,10 @@ class Backup(Case):
             done = subprocess.run([BINARY, 'backup', '-', '--data', self.server.directory],
                                   stdout=out, stderr=subprocess.PIPE, env=environment())
         self.assertEqual(done.returncode, 0, done.stderr)
+        told = run('restore', str(archive), '--data', str(self.folder / 'restored'))
+        self.assertEqual(told.returncode, 2, told)
+        self.assertIn(f'{archive} is a file', told.stderr)
+        self.assertIn(f'tar -xf {archive} -C b', told.stderr)
         with tarfile.open(archive) as tar:
             tar.extractall(self.target)
         self.restore()

@@ -63,6 +63,13 @@ Result<void> write_entry(std::filesystem::path const& directory, FileEntry const
 }  // namespace
 
 Result<Manifest> open_backup(std::filesystem::path const& directory, Sealing const& sealing) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(directory, ignored))
+        return fail(Code::bad_value,
+                    directory.string() +
+                        " is a file; of a backup that was written to standard output, unpack the "
+                        "archive into an empty directory and name that: mkdir b && tar -xf " +
+                        directory.string() + " -C b");
     auto const text = read_file(directory / "manifest.json", manifest_bytes_max);
     if (!text && text.error().code == Code::not_found)
         return fail(Code::not_found,
