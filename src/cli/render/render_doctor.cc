@@ -68,7 +68,9 @@ std::string export_text(std::string name, json::View traces, std::string const& 
     if (traces.kind() != json::Kind::object) return {};
     name.resize(10, ' ');
     std::string out = name + shown_text(traces["endpoint"]) + ": ";
-    out += traces["ok"].boolean_or(false) ? "ok" : shown_text(traces["why"]);
+    bool const works = traces["ok"].boolean_or(false);
+    bool const is_new = works && traces["exported"].integer_or(0) == 0;
+    out += is_new ? "nothing was sent yet" : works ? "ok" : shown_text(traces["why"]);
     if (auto const since = traces["failingSince"].integer())
         out += "; failing since " + ago(*since, now);
     return out + "; " + counted(traces["dropped"].integer_or(0), unit) + " dropped\n";
