@@ -5,6 +5,7 @@ import json
 import pathlib
 import tempfile
 
+from cli import Terminal
 from dormouse import Case, Server, main, run
 
 NO_KEYS = {'ANTHROPIC_API_KEY': '', 'OPENAI_API_KEY': '', 'GEMINI_API_KEY': ''}
@@ -66,6 +67,26 @@ class Init(Case):
         self.assertIn('exists already', again.stderr)
         self.assertEqual(file.read_text(), text)
         self.assertFalse(file.with_name('deploy.sh').exists(), 'nothing was written')
+
+    def asked(self, *answers, **env):
+        """The questions of `init` on a terminal; each answer is a line."""
+        terminal = Terminal('init', str(self.home / 'shop'), **{**self.env, **env})
+        for number, line in enumerate(answers, 1):
+            terminal.until(f'{number}. ')
+            terminal.type(line + '\n')
+        self.assertEqual(terminal.ended(), 0, terminal.text)
+        return terminal.text
+
+    def test_questions_on_a_terminal_are_numbered(self):
+        text = self.asked('n', '')
+        self.assertIn('No model was found, so the scripted model is used', text)
+        self.assertIn('1. Is a person asked', text)
+        self.assertIn('2. Which folder?', text)
+        self.assertNotIn('3. ', text)
+        other = self.home / 'other'
+        text = self.asked('', '', str(other), ANTHROPIC_API_KEY='sk-a-secret')
+        self.assertRegex(text, r'(?s)1\. Which model\?.*2\. Is a person.*3\. Which folder\?')
+        self.assertIn('kind = "anthropic"', (other / 'dormouse.toml').read_text())
 
     def test_status_finds_the_server_by_its_data_directory(self):
         session = self.server.create('deploy A within 1h')['id']

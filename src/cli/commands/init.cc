@@ -30,7 +30,12 @@ std::string answer(Context const& context, std::string const& question) {
 std::string model_name(FoundModel const& model) { return model.kind + " " + model.model; }
 
 std::optional<FoundModel> choose_model(Context const& context, bool ask, Installed const& found) {
-    if (found.models.empty()) return std::nullopt;
+    if (found.models.empty()) {
+        if (ask)
+            context.err << "No model was found, so the scripted model is used; to use another, "
+                           "set its API key and run this again, or edit the file.\n";
+        return std::nullopt;
+    }
     if (!ask) return found.models.front();
     std::string question = "1. Which model?";
     for (std::size_t i = 0; i < found.models.size(); ++i)
@@ -104,10 +109,12 @@ Outcome<int> execute(Context const& context, InitArgs const& args) {
     bool const ask = !args.yes && context.may_ask;
     Choices choices{.model = choose_model(context, ask, found)};
     if (ask) {
+        int asked = found.models.empty() ? 0 : 1;
+        auto const number = [&asked] { return std::to_string(++asked) + ". "; };
         auto const approves =
-            answer(context, "2. Is a person asked before the example tool runs? [Y/n]:");
+            answer(context, number() + "Is a person asked before the example tool runs? [Y/n]:");
         choices.approve = !approves.starts_with('n') && !approves.starts_with('N');
-        auto const other = answer(context, "3. Which folder? [" + *folder + "]:");
+        auto const other = answer(context, number() + "Which folder? [" + *folder + "]:");
         if (!other.empty()) folder = folder_of(context, other);
     }
     auto const config = *folder + "/dormouse.toml";
