@@ -20,6 +20,22 @@ id = "ops"
 model = "main"
 tools = ["ask_human"]
 '''
+WORKING = '''
+[server]
+demo = false
+[[model]]
+id = "main"
+kind = "scripted"
+[[tool]]
+name = "deploy"
+kind = "command"
+command = ["%s"]
+time_limit = "2h"
+[[agent]]
+id = "ops"
+model = "main"
+tools = ["deploy"]
+'''
 BUDGET = '''
 [[budget]]
 per = "%s"
@@ -57,6 +73,21 @@ class BudgetCase(Case):
 
     def raised_by(self, call, amount, **more):
         return self.server.decide(call, True, content={'raise': amount}, **more)
+
+    def worked_long(self, budget):
+        """A session whose tool has worked for twenty minutes, and its question."""
+        folder = tempfile.TemporaryDirectory(prefix='dormouse-budget-')
+        self.addCleanup(folder.cleanup)
+        begun, go, tool = (pathlib.Path(folder.name, name) for name in ('begun', 'go', 'deploy.sh'))
+        tool.write_text(f'#!/bin/sh\ntouch {begun}\nwhile [ ! -e {go} ]; do sleep 0.05; done\n'
+                        'echo done\n')
+        tool.chmod(0o755)
+        self.configured(WORKING % tool + budget)
+        session = self.server.create('deploy A', agent='ops', wait=0)['id']
+        wait_for(begun.exists, what='the tool')
+        self.server.advance(1200)
+        go.touch()
+        return session, self.paused(session)
 
     def types(self, session):
         return [event['type'] for event in self.server.events(session)]
@@ -228,6 +259,15 @@ class Budgets(BudgetCase):
         self.server.at_rest(session)
         self.assertEqual(self.server.said(session), 'deploy A: live')
 
+    def test_work_of_a_tool_reaches_the_wall_time(self):
+        session, call = self.worked_long(BUDGET % ('turn', 'wall_time = "10m"'))
+        self.assertRegex(call['message'], '^The turn has worked for [0-9ms]+; its budget is 10m')
+        self.assertEqual(call['input']['limit'], '10m')
+        self.assertNotRegex(call['input']['used'], 'ms')
+        self.assertStatus(self.raised_by(call, '1h'), 200)
+        self.server.at_rest(session)
+        self.assertIn('deploy A', self.server.said(session))
+
     def test_only_answerers_may_raise(self):
         session, call = self.reached('steps = 1', 'answerers = ["alice"]')
         self.assertProblem(self.server.decide(call, True), 403, 'not_an_answerer')
@@ -283,6 +323,24 @@ class OfADay(BudgetCase):
         self.assertEqual(call['input'],
                          {'budget': 'agent_day', 'used': '2 steps', 'limit': '2 steps'})
         self.spend(agent='demo')
+
+    def test_cost_of_a_day_is_limited(self):
+        self.serve('agent_day', 'cost = 0.000001', 'agents = ["ops"]',
+                   prices='input_price = 1\noutput_price = 1\n')
+        self.spend()
+        session, call = self.held()
+        self.assertRegex(call['message'], 'The agent has used [0-9.]+ USD today; its budget is '
+                                          '0.000001 USD')
+        self.assertStatus(self.raised_by(call, 0.001), 200)
+        self.server.at_rest(session)
+        self.spend()
+
+    def test_wall_time_of_a_day_is_limited(self):
+        session, call = self.worked_long(BUDGET % ('project_day', 'wall_time = "10m"'))
+        self.assertRegex(call['message'], '^The project has worked for [0-9ms]+ today')
+        _, second = self.held()
+        self.assertStatus(self.raised_by(second, '1h'), 200)
+        wait_for(lambda: not self.server.open_calls(session), what='one raise is for both')
 
     def test_agents_of_a_project_share_the_day(self):
         self.serve('project_day', 'steps = 2', 'projects = ["shop"]')

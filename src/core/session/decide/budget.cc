@@ -67,11 +67,18 @@ std::optional<BudgetUse> used_up(Decider const& d, Budget const& budget) {
     return use.used < use.limit ? std::nullopt : std::optional(use);
 }
 
+// Time above a second in whole seconds, as limits are written.
+std::string used_text(BudgetUse const& use) {
+    constexpr std::int64_t second = 1'000;
+    bool const rounds = use.name.kind == BudgetKind::wall_time && use.used > second;
+    return amount_text(use.name, rounds ? use.used / second * second : use.used);
+}
+
 CallSpec spec_of(BudgetUse const& use) {
     CallSpec out;
     out.tool = budget_tool;
-    out.input = object_json("budget", text(use.name.per), "used", amount_text(use.name, use.used),
-                            "limit", amount_text(use.name, use.limit));
+    out.input = object_json("budget", text(use.name.per), "used", used_text(use), "limit",
+                            amount_text(use.name, use.limit));
     out.input_digest = sha256(json::canonical(out.input));
     out.budget = use;
     return out;
@@ -116,8 +123,7 @@ PauseTerms terms_of(Budget const& budget, BudgetUse const& use) {
 }
 
 std::unexpected<Error> bad_raise(std::string const& expected) {
-    return fail(Code::invalid_result,
-                "content.raise must be " + expected + "; the call still waits.",
+    return fail(Code::invalid_result, "content.raise must be " + expected + ".",
                 member_error("/content/raise", "must be " + expected));
 }
 
@@ -167,7 +173,7 @@ std::string budget_text(BudgetUse const& use) {
                                                      "The project"};
     std::string out(owners.at(static_cast<std::size_t>(use.name.per)));
     out += use.name.kind == BudgetKind::wall_time ? " has worked for " : " has used ";
-    out += amount_text(use.name, use.used);
+    out += used_text(use);
     if (of_day(use.name.per)) out += " today";
     return out + "; its budget is " + amount_text(use.name, use.limit) + ".";
 }
@@ -176,8 +182,7 @@ Result<std::int64_t> raise_in(BudgetUse const& use, Json const& content) {
     if (content.is_null()) return use.raise;
     json::View const value = json::View(content)["raise"];
     if (!value.exists() || json::View(content).size() != 1)
-        return fail(Code::invalid_result,
-                    R"(content must be {"raise": AMOUNT}, or be left out; the call still waits.)",
+        return fail(Code::invalid_result, R"(content must be {"raise": AMOUNT}, or be left out.)",
                     member_error("/content", R"(must be {"raise": AMOUNT}, or be left out)"));
     std::int64_t const most = use.raise * budget_raise_factor_max;
     auto const amount = amount_in(use.name, value);
