@@ -55,11 +55,11 @@ class Moved(Archive):
         before = json.loads(run('show', first, '--json', '--data',
                                 str(self.server.directory)).stdout.splitlines()[1])
         done = self.archives()
-        self.assertIn('archived 1 sessions, there already 0, deleted from the store 1, left 0',
+        self.assertIn('archived 1 session, there already 0, deleted from the store 1, left 0',
                       done.stdout)
         self.assertTrue(self.gone(first))
         self.assertFalse(self.gone(second) or self.gone(rests))
-        self.assertIn('archived 1 sessions', self.archives('--all-projects').stdout)
+        self.assertIn('archived 1 session', self.archives('--all-projects').stdout)
         self.assertEqual(len(self.files()), 2)
         again = self.read('show', first).stdout
         self.assertEqual(again.splitlines()[2:], shown.splitlines()[2:])

@@ -233,11 +233,12 @@ int conclude(cli::ArchiveOptions const& options, Report const& report) {
         out.member("deleted", report.deleted).member("left", report.left.size());
         std::puts(out.end_object().take().c_str());
     } else {
-        std::printf("%s %llu sessions, there already %llu, deleted from the store %llu, left %zu\n",
-                    options.dry_run ? "would archive" : "archived",
-                    static_cast<unsigned long long>(report.archived),
-                    static_cast<unsigned long long>(report.before),
-                    static_cast<unsigned long long>(report.deleted), report.left.size());
+        std::printf(
+            "%s %llu session%s, there already %llu, deleted from the store %llu, left %zu\n",
+            options.dry_run ? "would archive" : "archived",
+            static_cast<unsigned long long>(report.archived), report.archived == 1 ? "" : "s",
+            static_cast<unsigned long long>(report.before),
+            static_cast<unsigned long long>(report.deleted), report.left.size());
     }
     return report.left.empty() ? 0 : 1;
 }

@@ -177,9 +177,9 @@ void print(cli::ImportOptions const& options, runner::ImportedSession const& ses
 }
 
 int conclude(cli::ImportOptions const& options, runner::ImportReport const& report) {
-    std::fprintf(stderr, "%s %llu sessions, there already %llu, refused %llu\n",
+    std::fprintf(stderr, "%s %llu session%s, there already %llu, refused %llu\n",
                  options.dry_run ? "would import" : "imported",
-                 static_cast<unsigned long long>(report.imported),
+                 static_cast<unsigned long long>(report.imported), report.imported == 1 ? "" : "s",
                  static_cast<unsigned long long>(report.before),
                  static_cast<unsigned long long>(report.refused));
     if (report.cut_off) std::fprintf(stderr, "the file was cut off: its last line is missing\n");
@@ -187,9 +187,10 @@ int conclude(cli::ImportOptions const& options, runner::ImportReport const& repo
         std::string const what = options.store ? "the database" : options.data;
         std::string const how = options.store ? "--store URL" : "--data " + options.data;
         std::fprintf(stderr,
-                     "%llu have work to do, so %s holds: dormouse serve %s, then dormouse "
+                     "%llu %s work to do, so %s holds: dormouse serve %s, then dormouse "
                      "release\n",
-                     static_cast<unsigned long long>(report.holding), what.c_str(), how.c_str());
+                     static_cast<unsigned long long>(report.holding),
+                     report.holding == 1 ? "has" : "have", what.c_str(), how.c_str());
     }
     return report.refused > 0 || report.cut_off ? 1 : 0;
 }

@@ -67,7 +67,7 @@ Outcome<Login> named(Contexts const& contexts, std::string const& name) {
     auto const names = names_of(contexts);
     return failure(status::not_found, "no context is called " + name,
                    names.empty() ? "Sign in to a server first: dormouse login URL."
-                                 : "There are: " + names + ".");
+                                 : "There are: local, " + names + ".");
 }
 
 // Returns the login for an address that was given otherwise.
