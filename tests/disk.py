@@ -90,6 +90,16 @@ class Disk(Case):
         ids = {m['id'] for m in self.server.messages(self.session)}
         self.assertEqual([one for one in accepted if one not in ids], [])
 
+    def test_doctor_measures_the_disk_and_how_fast_it_fills(self):
+        def why():
+            found = self.server.get('/api/doctor')['concerns']
+            return next(one['why'] for one in found if one['about'] == 'disk')
+
+        self.assertRegex(why(), r'^[0-3] MiB are free on the disk of the data directory$')
+        pathlib.Path(self.place, 'half').write_bytes(b'x' * (ROOM // 6))
+        self.server.advance(660)
+        self.assertRegex(why(), 'at the present rate it is full in [0-9]+ (minute|hour)')
+
     def test_killed_while_the_disk_is_full(self):
         self.session = self.server.create()['id']
         self.fill()

@@ -49,6 +49,22 @@ OF_THE_MACHINE = {'DormouseDown', 'DormouseSlowScrape', 'DormouseBusyLoop', 'Dor
                   'DormouseSlowResume', 'DormouseDiskNearlyFull', 'DormouseFilesNearLimit'}
 
 
+# Words after the name of the program in texts that name no command.
+NO_COMMANDS = {
+    'candidates',  # hidden: shells call it
+    'capability', 'content', 'copy', 'node', 'owner', 'sign-in',  # what keys and locks are of
+    'did', 'reads',  # sentences
+}
+
+
+def commands_in(source):
+    """What the strings of a C++ source name as commands."""
+    source = re.sub(r'^\s*//.*$', '', source, flags=re.M)
+    source = re.sub(r'"\s*\n\s*"', '', source)
+    strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"', source)
+    return {word for one in strings for word in re.findall(r'\bdormouse ([a-z][a-z-]*)', one)}
+
+
 def described():
     return {metric.name: metric for metric in dashboard.metrics(dashboard.PAGE.read_text())}
 
@@ -172,6 +188,16 @@ class OfFiles(Case):
             self.assertLessEqual(named, commands, alert.name)
             read = set(re.findall(r'\b(?:dormouse|process)_\w+', alert.action))
             self.assertLessEqual(read, set(described()), alert.name)
+
+    def test_commands_named_by_errors_and_advice_exist(self):
+        commands = set(re.findall(r'^  ([a-z]+) +[A-Z]', run('--help').stdout, re.M))
+        self.assertIn('doctor', commands)
+        for path in ROOT.glob('src/**/*.cc'):
+            place = path.relative_to(ROOT).as_posix()
+            if place.endswith('_test.cc') or re.search('/tests?/|/testing/', place):
+                continue
+            unknown = commands_in(path.read_text()) - commands - NO_COMMANDS
+            self.assertFalse(unknown, f'{place} names commands that do not exist')
 
     def test_alerts_fire_and_are_quiet(self):
         needs('promtool')

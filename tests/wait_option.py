@@ -3,7 +3,8 @@
 it ends, also through sleeps, or until the time is over."""
 import subprocess
 
-from cli import DONE, INTERRUPTED, SLEEPS, USAGE, Cli
+from cli import CONFLICT, DONE, INTERRUPTED, SLEEPS, USAGE, Cli
+from doctor import ONE_MODEL, Provider
 from dormouse import BINARY, environment, main, run, wait_for
 
 
@@ -81,6 +82,24 @@ class Wait(Cli):
     def test_question_without_an_agent_ends_at_once(self):
         asked = self.server.post('/api/pending', {'question': 'Go?', 'kind': 'approval'})
         self.dm('approve', asked['pendingID'], '--wait')
+
+
+class WaitForRetry(Cli):
+    def setUp(self):
+        pass  # each test starts its server
+
+    def test_retry_follows_the_turn_that_runs_again(self):
+        provider = Provider()
+        self.addCleanup(provider.close)
+        self.configured(ONE_MODEL % provider.url, THE_KEY='sk-sesame')
+        session = self.server.create('hello', agent='ops')['id']
+        self.server.at_rest(session)
+        provider.accepts = True
+        said = self.dm('retry', session, '--wait')
+        self.assertIn('well', said)
+        (turn,) = self.server.turns(session)
+        self.assertEqual(turn['finishReason'], 'stop')
+        self.dm('retry', session, '--wait', exits=CONFLICT)
 
 
 if __name__ == '__main__':
